@@ -1,4 +1,4 @@
-//! The usage of one paid model call, and calls of tools.
+//! The usage of one paid model call, and tool calls.
 
 use std::ops::Add;
 
@@ -26,7 +26,7 @@ pub struct Tokens {
     pub output_tokens: u64,
 }
 
-/// Whether a field need not be written, for serde.
+/// Whether a field has its default value and can be omitted; for serde.
 pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -46,7 +46,7 @@ impl Add for Tokens {
 }
 
 impl Tokens {
-    /// Input and output together.
+    /// Input plus output tokens.
     pub fn total(self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
@@ -81,39 +81,39 @@ pub struct CallRecord {
     /// The number of the event that reserved money for the call; absent without a cost limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reservation: Option<u64>,
-    /// Set when the answer was cut: at the output limit, unless it was [`filtered`](Self::filtered) or
-    /// [`interrupted`](Self::interrupted).
+    /// Set if the answer was cut off: at the output limit, unless [`filtered`](Self::filtered) or
+    /// [`interrupted`](Self::interrupted) is set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-    /// Set when a content filter cut the answer.
+    /// Set if a content filter cut the answer off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub filtered: bool,
-    /// Set when the server broke the answer off for its own reasons.
+    /// Set if the server cut the answer off for another reason.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// Set when the server's finish reason is unknown: the answer may be complete.
+    /// Set if the server's finish reason is unknown, so the answer may be complete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unknown_end: bool,
     /// The server's finish reason, if the fields above do not express it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
-    /// Set in a fork for calls that the original debate made and paid for: they count for nothing here.
+    /// Set in a fork for calls that the original debate made and paid for; they do not count here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub copied: bool,
 }
 
 impl CallRecord {
-    /// Whether the call may be billed although no token counts arrived.
+    /// Whether the call may have been billed although the server reported no token counts.
     pub fn is_silent(&self) -> bool {
         self.tokens.is_none() && (self.attempts > 0 || self.cost_usd.is_none())
     }
 
-    /// Whether the host answered: the token counts are estimates, and the cost is unknown.
+    /// Whether the host answered; token counts are then estimates, and the cost is unknown.
     pub fn is_hosted(&self) -> bool {
         self.provider == HOST
     }
 
-    /// How the answer was cut, if it was.
+    /// How the answer was cut off, if it was.
     pub fn cut(&self) -> Option<Cut> {
         Cut::marked(self.truncated, self.filtered, self.interrupted)
     }
@@ -123,18 +123,18 @@ impl CallRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cut {
-    /// Cut at the call's output limit.
+    /// It reached the call's output limit.
     OutputLimit,
-    /// Cut by the provider's content filter.
+    /// The provider's content filter stopped it.
     ContentFilter,
-    /// Cut by the server for its own reasons: it aborted, ran out of resources, or detected repetition.
+    /// The server stopped it: it aborted, ran out of resources, or detected repetition.
     Interrupted,
-    /// Cut at the maximum length of summaries.
+    /// It reached the maximum length of summaries.
     MaxLength,
 }
 
 impl Cut {
-    /// The cut that these marks describe.
+    /// The cut that these flags describe.
     pub fn marked(truncated: bool, filtered: bool, interrupted: bool) -> Option<Self> {
         match (truncated, filtered, interrupted) {
             (_, true, _) => Some(Self::ContentFilter),
@@ -144,7 +144,7 @@ impl Cut {
         }
     }
 
-    /// The cause, as a phrase after "was cut".
+    /// The cause, to follow "was cut off".
     pub fn how(self) -> &'static str {
         match self {
             Self::OutputLimit => "at the output limit",
@@ -161,22 +161,22 @@ pub struct ToolCall {
     /// The provider's id of the call.
     pub id: String,
     pub name: String,
-    /// The arguments, JSON as text, exactly as the model wrote them.
+    /// The arguments as JSON text, exactly as the model wrote them.
     pub arguments: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
-    /// The id of the [`ToolCall`] that it answers.
+    /// The id of the [`ToolCall`] that this answers.
     pub tool_call_id: String,
     /// Always `tool`.
     pub role: String,
-    /// JSON as text: `{"status":"success","result":…}` or `{"status":"error","error":…}`.
+    /// JSON text: `{"status":"success","result":…}` or `{"status":"error","error":…}`.
     pub content: String,
 }
 
 impl ToolResult {
-    /// The result of a call that failed: `{"status":"error","error":…}`.
+    /// The result of a failed call: `{"status":"error","error":…}`.
     pub fn error(call: &ToolCall, error: &str) -> Self {
         let content = serde_json::json!({ "status": "error", "error": error }).to_string();
         Self { tool_call_id: call.id.clone(), role: "tool".to_owned(), content }

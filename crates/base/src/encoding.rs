@@ -14,23 +14,23 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
 /// A file that is not UTF-8, and its likely encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotUtf8 {
-    /// How many bytes at its beginning are UTF-8.
+    /// The number of valid UTF-8 bytes at its beginning.
     pub valid_up_to: usize,
     pub seems: Encoding,
 }
 
-/// How a file seems to be encoded.
+/// The likely encoding of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
-    /// UTF-8 that ends within a character.
+    /// UTF-8 whose last character is incomplete.
     Cut,
-    /// It begins with UTF-16's byte order mark.
+    /// It starts with a UTF-16 byte order mark.
     Utf16,
-    /// It begins with UTF-32's byte order mark.
+    /// It starts with a UTF-32 byte order mark.
     Utf32,
-    /// One byte for each character; the bytes 0x80 to 0x9f are letters and quotes of Windows.
+    /// One byte per character, with Windows letters and quotes in 0x80 to 0x9f.
     Windows1252,
-    /// One byte for each character.
+    /// One byte per character.
     Latin1,
     /// It is not text.
     Binary,
@@ -63,7 +63,7 @@ impl Encoding {
 impl fmt::Display for Encoding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Cut => "UTF-8 that was cut within a character",
+            Self::Cut => "UTF-8 with an incomplete last character",
             Self::Utf16 => "UTF-16",
             Self::Utf32 => "UTF-32",
             Self::Windows1252 => "Windows-1252",
@@ -74,7 +74,7 @@ impl fmt::Display for Encoding {
 }
 
 impl NotUtf8 {
-    /// What the user can do.
+    /// How the user can fix it.
     pub fn hint(self) -> String {
         match self.seems.name() {
             Some(name) => format!(
@@ -86,10 +86,11 @@ impl NotUtf8 {
     }
 }
 
-/// The text of a file, without a byte order mark.
+/// The text of a file, without byte order mark.
 ///
 /// # Errors
-/// It is not UTF-8.
+///
+/// The file is not UTF-8.
 pub fn decode(bytes: &[u8]) -> Result<&str, NotUtf8> {
     let text = std::str::from_utf8(bytes).map_err(|error| NotUtf8 {
         valid_up_to: error.valid_up_to(),

@@ -25,7 +25,7 @@ pub fn tokens(number: u64) -> String {
     counted(number, "token")
 }
 
-/// A sum of tokens that lacks some calls: `at least 132 tokens (2 calls did not report theirs)`.
+/// A token count that lacks some calls: `at least 132 tokens (2 calls did not report theirs)`.
 pub fn sum_of_tokens(known: u64, silent_calls: u64) -> String {
     if silent_calls == 0 {
         return tokens(known);
@@ -33,7 +33,7 @@ pub fn sum_of_tokens(known: u64, silent_calls: u64) -> String {
     format!("at least {} ({} did not report theirs)", tokens(known), counted(silent_calls, "call"))
 }
 
-/// `1 call`, `3 calls`. The plural of `noun` must end in s.
+/// `1 call`, `3 calls`. `noun` must form its plural with s.
 pub fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", thousands(number))
@@ -47,7 +47,7 @@ pub fn list(items: &[String]) -> String {
     }
 }
 
-/// Milliseconds as `1.2 s`, from a minute on as `3 min 4 s`, from an hour on as `2 h 5 min`.
+/// Milliseconds as `1.2 s`, `3 min 4 s` or `2 h 5 min`.
 pub fn duration(millis: u64) -> String {
     let tenths = millis.saturating_add(50) / 100;
     let seconds = millis.saturating_add(500) / 1000;
@@ -76,7 +76,7 @@ pub fn named_cost(amount: Option<Usd>) -> String {
     if amount.is_none() { format!("cost {}", cost(amount)) } else { cost(amount) }
 }
 
-/// A cost with the list price that a subscription covered: `$0.0000, ≈ $0.08 at list price`.
+/// A cost, followed by the list price of what a subscription covered: `$0.0000, ≈ $0.08 at list price`.
 pub fn with_notional(cost: String, notional: Option<Usd>) -> String {
     match notional {
         Some(notional) => format!("{cost}, ≈ {} at list price", short_cost(notional)),
@@ -84,7 +84,7 @@ pub fn with_notional(cost: String, notional: Option<Usd>) -> String {
     }
 }
 
-/// Two decimals from $0.10 on, below that four: `$0.21`, `$0.0421`.
+/// With two decimals from $0.10 on and four below: `$0.21`, `$0.0421`.
 pub fn short_cost(amount: Usd) -> String {
     let dollars = amount.dollars();
     if dollars >= 0.1 { format!("${dollars:.2}") } else { amount.to_string() }

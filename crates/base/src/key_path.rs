@@ -1,4 +1,4 @@
-//! The path of a value within a JSON document, and where it is in the text.
+//! The path of a value in a JSON document, and the position of the value in the text.
 
 use std::fmt;
 use std::ops::Range;
@@ -21,7 +21,7 @@ impl KeyPath {
         Self::default()
     }
 
-    /// Parses a path as shown: `agents[1].temperature`, `prices["gpt-4.1"].inputPerMTok`. `None` if it is malformed.
+    /// Parses a path such as `agents[1].temperature` or `prices["gpt-4.1"].inputPerMTok`. `None` if it is malformed.
     pub fn parse(text: &str) -> Option<Self> {
         let mut path = Self::root();
         let mut rest = text;
@@ -50,12 +50,12 @@ impl KeyPath {
         (!path.0.is_empty()).then_some(path)
     }
 
-    /// Extends this path by a key.
+    /// Appends a key.
     pub fn key(&self, key: &str) -> Self {
         self.then(Segment::Key(key.to_owned()))
     }
 
-    /// Extends this path by an index.
+    /// Appends an index.
     pub fn index(&self, index: usize) -> Self {
         self.then(Segment::Index(index))
     }
@@ -96,27 +96,27 @@ fn is_plain(key: &str) -> bool {
     !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '/'))
 }
 
-/// The values of a JSON text, each with its path and its bytes.
+/// The values in a JSON text, each with its path and byte range.
 #[derive(Debug, Clone, Default)]
 pub struct JsonText(Vec<(KeyPath, Range<usize>)>);
 
 impl JsonText {
-    /// Finds all values of a valid JSON text; may find none in others.
+    /// Finds all values in a valid JSON text. In an invalid text it may find none.
     pub fn of(bytes: &[u8]) -> Self {
         let mut scanner = Scanner { bytes, at: 0, found: Vec::new() };
         let _ = scanner.value(&KeyPath::root());
         Self(scanner.found)
     }
 
-    /// The first byte of the value at `path`; if absent, of its nearest container.
+    /// The offset of the value at `path`; if it is absent, of its nearest existing parent.
     pub fn start(&self, path: &KeyPath) -> Option<usize> {
         let contains = |(known, _): &&(KeyPath, Range<usize>)| path.0.starts_with(&known.0);
-        // The first of the nearest ones.
+        // The first of equally near ones.
         let (_, bytes) = self.0.iter().rev().filter(contains).max_by_key(|(known, _)| known.0.len())?;
         Some(bytes.start)
     }
 
-    /// The innermost value of which a reader has read the byte before `offset`, or that starts there.
+    /// The innermost value that starts at `offset` or contains the byte before it.
     pub fn innermost(&self, offset: usize) -> Option<&KeyPath> {
         let is_in = |bytes: &Range<usize>| bytes.start == offset || (bytes.start < offset && offset <= bytes.end);
         self.0.iter().rfind(|(_, bytes)| is_in(bytes)).map(|(path, _)| path)
@@ -143,7 +143,7 @@ impl Scanner<'_> {
         Some(self.bytes[self.at])
     }
 
-    /// Whether a list continues after an element.
+    /// Whether a list has another element.
     fn goes_on(&mut self) -> Option<bool> {
         let goes_on = self.peek()? == b',';
         self.at += 1;
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(end_of("1"), "a.b[0]");
         assert_eq!(end_of("\"x\""), "a.b[1]");
         assert_eq!(end_of("{}"), "a.b[2]");
-        // A container at its closing bracket, and at its opening one.
+        // At the closing bracket of a container, and at its opening bracket.
         assert_eq!(end_of("{}]"), "a.b");
         assert_eq!(end_of("\"b\": "), "a.b");
         assert_eq!(end_of("]}"), "a");

@@ -26,8 +26,8 @@ pub mod provider;
 pub mod sanitize;
 pub mod secrets;
 
-/// An enum whose variants have one name, on the wire and in messages. Adds `ALL`, in the order of its variants, and
-/// `name`. It must derive `Serialize` or `Deserialize`.
+/// Defines an enum whose variants have the same name on the wire and in messages. Adds `ALL`, in the order of the
+/// variants, and `name`. The enum must derive `Serialize` or `Deserialize`.
 #[macro_export]
 macro_rules! named {
     (
@@ -42,7 +42,7 @@ macro_rules! named {
         }
 
         impl $enum {
-            /// All variants in the order of their declaration.
+            /// All variants in declaration order.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
 
             /// The name on the wire and in messages.

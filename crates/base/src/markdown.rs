@@ -1,15 +1,15 @@
-//! Markdown around foreign text: fences, cells and lines that the text cannot break out of.
+//! Embeds foreign text in Markdown: in fences, cells and lines that the text cannot break out of.
 
 use std::borrow::Cow;
 use std::iter::successors;
 
 use memchr::memchr;
 
-/// The fence for `content`: backticks, at least three and one more than any run of them inside.
+/// The fence for `content`: at least three backticks, and more than any run of backticks inside.
 pub fn fence(content: &str) -> String {
     let mut longest = 0;
     let mut rest = content.as_bytes();
-    // `memchr` because this reads whole debates that contain few backticks.
+    // Uses `memchr`, because it scans whole debates with few backticks.
     while let Some(start) = memchr(b'`', rest) {
         let run = rest[start..].iter().take_while(|byte| **byte == b'`').count();
         longest = longest.max(run);
@@ -18,24 +18,24 @@ pub fn fence(content: &str) -> String {
     "`".repeat((longest + 1).max(3))
 }
 
-/// `content` between fences, byte for byte, with `info` after the opening one.
+/// `content` between fences, unchanged, with `info` after the opening one.
 pub fn fenced(info: &str, content: &str) -> String {
     let fence = fence(content);
     format!("{fence}{info}\n{content}\n{fence}")
 }
 
-/// `text` escaped for use within a line: it stays on one line, and cannot mark, link or hide anything. Control
-/// characters become spaces, and direction controls become U+FFFD. Other text changes only in its outer white space.
+/// `text` escaped for use within a line: it stays on one line and cannot format, link or hide anything. Control
+/// characters become spaces and direction controls U+FFFD. Otherwise only surrounding whitespace changes.
 pub fn inline(text: &str) -> Cow<'_, str> {
     escaped(text, None)
 }
 
-/// [`inline`] text as a table cell: `|` is escaped, too.
+/// [`inline`] text for a table cell, with `|` escaped as well.
 pub fn cell(text: &str) -> Cow<'_, str> {
     escaped(text, Some('|'))
 }
 
-/// [`inline`] text as a heading: a trailing `#` stays part of it.
+/// [`inline`] text for a heading, which keeps a trailing `#`.
 pub fn heading(text: &str) -> Cow<'_, str> {
     let text = inline(text);
     match text.strip_suffix('#') {
@@ -44,7 +44,7 @@ pub fn heading(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// [`inline`] text at the start of a line or list item: it cannot begin a block.
+/// [`inline`] text for the start of a line or list item, where it cannot begin a block.
 pub fn line(text: &str) -> Cow<'_, str> {
     let text = inline(text);
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -88,13 +88,13 @@ fn on_one_line(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether Markdown may give `c` a meaning within a line.
+/// Whether `c` can have a meaning in Markdown within a line.
 fn is_marked(c: char) -> bool {
     matches!(c, '\\' | '`' | '*' | '_' | '~' | '[' | '<' | '&')
 }
 
-/// Whether `c` has a meaning between these two. Most marks are ordinary text in some places, and names should stay
-/// readable.
+/// Whether `c` has a meaning between `before` and `after`. Most marks are ordinary text in some places, and names
+/// should stay readable.
 fn means_something(c: char, before: Option<char>, after: &str) -> bool {
     let next = after.chars().next();
     match c {
@@ -120,7 +120,7 @@ pub fn truncate(text: &str, chars: usize) -> &str {
     text.char_indices().nth(chars).map_or(text, |(end, _)| &text[..end])
 }
 
-/// `text` on one line: every run of white space becomes one space.
+/// `text` on one line, with every run of whitespace replaced by one space.
 pub fn single_spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -133,11 +133,11 @@ pub fn letters(index: usize) -> String {
     digits.into_iter().rev().map(char::from).collect()
 }
 
-/// An invisible character that stops platforms from turning a word into a link.
+/// An invisible character that keeps platforms from turning a word into a link.
 const JOINT: char = '\u{200B}';
 
-/// `text` as Markdown that reads the same but has no effect: links, images, HTML, mentions, references, lists, headings
-/// and suggestions are disabled. Code stays code, in blocks that name no language.
+/// `text` as Markdown that reads the same but has no effect: disables links, images, HTML, mentions, references, lists,
+/// headings and suggestions. Code stays code, in blocks without a language.
 pub fn defused(text: &str) -> String {
     let text = text.replace(|c: char| c.is_control() && c != '\n', " ").replace(is_bidi_control, "\u{FFFD}");
     let (mut blocks, mut code): (Vec<String>, Option<(&str, Vec<&str>)>) = (Vec::new(), None);
@@ -155,7 +155,7 @@ pub fn defused(text: &str) -> String {
             None => opens(bare).map(|mark| (mark, Vec::new())),
         };
         if code.is_none() && opens(bare).is_none() {
-            // A line of these marks turns the line above into a heading.
+            // A line of `=` turns the line above into a heading.
             let underlines = !bare.is_empty() && bare.chars().all(|c| c == '=');
             blocks.push(if underlines { format!("\\{bare}") } else { prose(bare) });
         }
@@ -164,14 +164,14 @@ pub fn defused(text: &str) -> String {
     blocks.join("\n").trim().to_owned()
 }
 
-/// Like [`defused`], on one line, where a code block becomes inline code.
+/// Like [`defused`], but on one line, with code blocks as inline code.
 pub fn defused_line(text: &str) -> String {
     let text = text.replace(char::is_control, " ").replace(is_bidi_control, "\u{FFFD}");
     let words: Vec<&str> = text.split_whitespace().filter(|word| opens(word).is_none()).collect();
     prose(&words.join(" "))
 }
 
-/// The marks that open a block of code.
+/// The marks that open a code block.
 fn opens(line: &str) -> Option<&str> {
     let mark = ['`', '~'].into_iter().find_map(|mark| {
         let length = line.len() - line.trim_start_matches(mark).len();
@@ -184,7 +184,7 @@ fn closes(line: &str, mark: &str) -> bool {
     line.len() >= mark.len() && line.chars().all(|c| mark.starts_with(c))
 }
 
-/// Defuses a line, except code in backticks.
+/// Defuses a line, leaving code in backticks alone.
 fn prose(text: &str) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(start) = rest.find('`') {
@@ -199,7 +199,7 @@ fn prose(text: &str) -> String {
     out
 }
 
-/// The start of the run of backticks that closes what `mark` opened.
+/// Where the run of backticks starts that closes `mark`.
 fn closing(inner: &str, mark: &str) -> Option<usize> {
     let mut at = 0;
     while let Some(found) = inner[at..].find('`') {
@@ -225,7 +225,7 @@ fn push_words(out: &mut String, text: &str) {
     }
 }
 
-/// Breaks up text that platforms turn into links by themselves: `@name`, `#12`, `GH-12`, `https://`, `www.`.
+/// Breaks up text that platforms turn into links: `@name`, `#12`, `GH-12`, `https://`, `www.`.
 fn unlinked(text: &str) -> Cow<'_, str> {
     if !text.contains(['@', '#', ':', '.', '-']) {
         return Cow::Borrowed(text);

@@ -10,13 +10,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::call::Tokens;
 use crate::figures::counted;
 
-/// An amount of US dollars in whole picodollars (1e-12 USD), so that addition is exact and commutative. Serialized as a
-/// JSON number of dollars.
+/// An amount of US dollars in whole picodollars (1e-12 USD), which makes addition exact and commutative. Serialized as
+/// a JSON number of dollars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Usd(u64);
 
 const PICO_PER_DOLLAR: f64 = 1e12;
-/// The last shown digit: a hundredth of a cent.
+/// The last digit shown: a hundredth of a cent.
 const PICO_PER_SHOWN_DIGIT: u64 = 100_000_000;
 
 impl Usd {
@@ -24,7 +24,7 @@ impl Usd {
     /// The largest amount.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// Converts dollars; negative and non-finite amounts become zero, amounts over 18 million saturate.
+    /// Converts from dollars. Negative and non-finite amounts become zero; amounts over 18 million saturate.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -51,7 +51,7 @@ impl Usd {
         Self::from_dollars(self.dollars() * factor)
     }
 
-    /// Rounds up to whole hundredths of a cent, the precision that is shown.
+    /// Rounds up to hundredths of a cent, the precision shown.
     pub fn rounded_up(self) -> Self {
         Self(self.0.div_ceil(PICO_PER_SHOWN_DIGIT).saturating_mul(PICO_PER_SHOWN_DIGIT))
     }
@@ -82,7 +82,7 @@ impl Sum for Usd {
     }
 }
 
-/// `$0.0123`: four decimals, as providers bill.
+/// Shows four decimals, as providers bill: `$0.0123`.
 impl fmt::Display for Usd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "${:.4}", self.dollars())
@@ -101,17 +101,17 @@ impl<'de> Deserialize<'de> for Usd {
     }
 }
 
-/// The limit of a debate: in dollars, in calls, or both.
+/// The limit of a debate, in dollars, calls or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BudgetLimit {
-    /// The limit in dollars, if any.
+    /// The limit in dollars.
     pub usd: Option<Usd>,
-    /// The limit in requests to models, if any.
+    /// The maximum number of requests to models.
     pub calls: Option<u32>,
 }
 
 impl BudgetLimit {
-    /// The whole allowance; an unlimited part is the maximum.
+    /// The whole allowance, with the maximum for parts without a limit.
     pub fn whole(self) -> Amount {
         Amount { usd: self.usd.unwrap_or(Usd::MAX), requests: self.calls.unwrap_or(u32::MAX) }
     }
@@ -143,7 +143,7 @@ impl Amount {
         Self { usd: self.usd.saturating_sub(other.usd), requests: self.requests.saturating_sub(other.requests) }
     }
 
-    /// The maximum of each part.
+    /// The larger value of each part.
     pub fn max(self, other: Self) -> Self {
         Self { usd: self.usd.max(other.usd), requests: self.requests.max(other.requests) }
     }
@@ -174,7 +174,7 @@ impl Sum for Amount {
     }
 }
 
-/// Without an article: `cost limit of $0.0500`, `limit of 30 calls`, `limit of $0.0500 and 30 calls`.
+/// Omits the article: `cost limit of $0.0500`, `limit of 30 calls`, `limit of $0.0500 and 30 calls`.
 impl fmt::Display for BudgetLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.usd, self.calls.map(|calls| counted(calls.into(), "call"))) {
@@ -186,8 +186,8 @@ impl fmt::Display for BudgetLimit {
     }
 }
 
-/// The price of a one-hour cache write relative to a five-minute one: Anthropic charges 2 and 1.25 times the price of
-/// input ("Prompt caching").
+/// The price of a one-hour cache write relative to a five-minute one: Anthropic charges 2 and 1.25 times the input
+/// price (see "Prompt caching" in its documentation).
 const HOUR: f64 = 2.0 / 1.25;
 
 /// A model's prices in US dollars per million tokens.
@@ -209,36 +209,36 @@ pub struct Price {
     /// Output.
     #[schemars(range(min = 0))]
     pub output_per_m_tok: f64,
-    /// The price of the whole request when its prompt is long. Only list prices have one; configured prices do not.
+    /// The prices for the whole request if its prompt is long. Only list prices have them; configured prices do not.
     #[serde(skip)]
     pub long: Option<LongPrice>,
 }
 
-/// The price of a request whose prompt exceeds `above` tokens, in dollars per million tokens.
+/// The prices, in dollars per million tokens, of a request whose prompt exceeds `above` tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LongPrice {
-    /// Applies to prompts with more input tokens.
+    /// The number of input tokens above which these prices apply.
     pub above: u64,
     /// Input tokens.
     pub input_per_m_tok: f64,
-    /// Input tokens read from the cache; absent: the price of other input.
+    /// Input tokens read from the cache. Absent: the price of other input.
     pub cached_input_per_m_tok: Option<f64>,
-    /// Input tokens written to the cache; absent: the price of other input.
+    /// Input tokens written to the cache. Absent: the price of other input.
     pub cache_write_per_m_tok: Option<f64>,
     /// Output tokens.
     pub output_per_m_tok: f64,
 }
 
 impl Price {
-    /// Everything is free.
+    /// No cost.
     pub const FREE: Self = Self::flat(0.0, None, 0.0);
 
-    /// One price, regardless of the prompt's length.
+    /// The same prices for prompts of any length.
     pub const fn flat(input_per_m_tok: f64, cached_input_per_m_tok: Option<f64>, output_per_m_tok: f64) -> Self {
         Self { input_per_m_tok, cached_input_per_m_tok, cache_write_per_m_tok: None, output_per_m_tok, long: None }
     }
 
-    /// Prices cache writes at `factor` times the input unless they have a price.
+    /// Prices cache writes at `factor` times the input price, unless they already have a price.
     pub fn with_writes(self, factor: f64) -> Self {
         let of = |given: Option<f64>, input: f64| given.or(Some(input * factor));
         Self {
@@ -251,7 +251,7 @@ impl Price {
         }
     }
 
-    /// The maximum of each component.
+    /// The larger value of each component.
     pub fn at_least(self, other: Self) -> Self {
         let above = [self, other].into_iter().filter_map(|price| Some(price.long?.above)).min();
         let higher = |one: Self, two: Self| {
@@ -286,7 +286,7 @@ impl Price {
         self.cache_write_per_m_tok.unwrap_or(self.input_per_m_tok)
     }
 
-    /// The flat price of a request with this many input tokens.
+    /// The price that applies to a request with this many input tokens.
     pub fn at(self, input_tokens: u64) -> Self {
         match self.long.filter(|long| input_tokens > long.above) {
             Some(long) => Self {
@@ -316,7 +316,8 @@ impl Price {
             + Usd::for_tokens(tokens.output_tokens, price.output_per_m_tok)
     }
 
-    /// The maximum cost of a request: all input may be written to the cache, `for_an_hour` if the server does that.
+    /// The maximum cost of a request. Assumes that all input is written to the cache, `for_an_hour` if the server does
+    /// that.
     pub fn most(self, input_tokens: u64, output_tokens: u64, for_an_hour: bool) -> Usd {
         let none = Tokens { input_tokens, output_tokens, ..Tokens::default() };
         let written = Tokens { cache_write_tokens: input_tokens, ..none };
@@ -365,11 +366,11 @@ mod tests {
             cache_write_hour_tokens: 100_000,
             output_tokens: 0,
         };
-        // 0.3 M of input, 0.2 M read, 0.4 M written for five minutes and 0.1 M for an hour.
+        // 0.3 M input tokens, 0.2 M read from the cache, 0.4 M written for five minutes and 0.1 M for an hour.
         assert!((cost(claude, tokens) - (0.3 * 4.0 + 0.2 * 0.4 + 0.4 * 5.0 + 0.1 * 8.0)).abs() < 1e-9);
         let none = Tokens { cache_write_hour_tokens: 0, ..tokens };
         assert!((cost(listed, none) - (0.8 * 4.0 + 0.2 * 0.4)).abs() < 1e-9, "like other input");
-        // An existing price stays.
+        // Keeps an existing price.
         let given = Price { cache_write_per_m_tok: Some(0.0), ..listed };
         assert_eq!(given.with_writes(1.25), given);
         let long = LongPrice {
@@ -395,7 +396,7 @@ mod tests {
             (price, false, 24.0),
             (price.with_writes(1.25), false, 25.0),
             (price.with_writes(1.25), true, 28.0),
-            // Input that is not cached.
+            // Input without caching.
             (free, false, 24.0),
         ] {
             assert_eq!(most(price, for_an_hour), Usd::from_dollars(dollars), "{price:?}");

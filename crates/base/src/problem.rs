@@ -2,18 +2,18 @@
 
 use std::fmt;
 
-/// The recorded answer when the user gives none.
+/// The answer recorded when the user gives none.
 pub const NO_ANSWER: &str = "NA";
 
 /// Why a text cannot be a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProblemFault {
     Empty,
-    /// It contains a NUL, which models' servers and programs refuse or cut the text at.
+    /// It contains a NUL character. Servers and programs reject such text or truncate it there.
     Nul {
-        /// From 1.
+        /// The line number, from 1.
         line: usize,
-        /// In characters, from 1.
+        /// The column in characters, from 1.
         column: usize,
     },
 }
@@ -28,11 +28,11 @@ impl fmt::Display for ProblemFault {
 }
 
 impl ProblemFault {
-    /// What the user can do.
+    /// How the user can fix it.
     pub fn hint(self) -> &'static str {
         match self {
             Self::Empty => "it must contain at least one word",
-            Self::Nul { .. } => "remove it; text with many of them is binary, or UTF-16 without a byte order mark",
+            Self::Nul { .. } => "remove it; a file with many NULs is binary, or UTF-16 without a byte order mark",
         }
     }
 }
@@ -40,7 +40,8 @@ impl ProblemFault {
 /// Checks that a text can be a problem.
 ///
 /// # Errors
-/// It cannot.
+///
+/// The text is empty or contains a NUL.
 pub fn check_problem_text(text: &str) -> Result<(), ProblemFault> {
     if let Some((before, _)) = text.split_once('\0') {
         let line = before.rsplit('\n').next().unwrap_or_default();
@@ -50,24 +51,24 @@ pub fn check_problem_text(text: &str) -> Result<(), ProblemFault> {
     if text.trim().is_empty() { Err(ProblemFault::Empty) } else { Ok(()) }
 }
 
-/// Shorter lines are headings and fragments.
+/// Shorter lines are headings or fragments.
 const SHORTEST: usize = 10;
-/// The marks of major and minor requirements.
+/// Phrases that mark major and minor requirements.
 const MAJOR: [&str; 6] = ["must", "shall", "required", "needs to", "critical", "essential"];
 const MINOR: [&str; 3] = ["should", "ideally", "if possible"];
 
-/// The lines of a problem that state a major requirement, without their bullets.
+/// The lines of a problem that state a major requirement, without bullets.
 pub fn major_requirements(problem: &str) -> Vec<String> {
     requirements(problem).filter(|line| says(line, &MAJOR)).map(str::to_owned).collect()
 }
 
-/// The lines of a problem that state a minor requirement and no major one, without their bullets.
+/// The lines of a problem that state a minor but no major requirement, without bullets.
 pub fn minor_requirements(problem: &str) -> Vec<String> {
     let is_minor = |line: &&str| !says(line, &MAJOR) && says(line, &MINOR) && !line.ends_with('?');
     requirements(problem).filter(is_minor).map(str::to_owned).collect()
 }
 
-/// The lines that are long enough for a requirement, without their bullets.
+/// The lines that are long enough to state a requirement, without bullets.
 fn requirements(problem: &str) -> impl Iterator<Item = &str> {
     problem.lines().map(|line| without_bullet(line.trim())).filter(|line| line.chars().count() > SHORTEST)
 }
@@ -85,7 +86,7 @@ pub fn states_requirement(text: &str) -> bool {
     says(text, &MAJOR) || says(text, &MINOR)
 }
 
-/// Removes a leading `-`, `*`, `+`, `•`, `1.` or `1)` that is followed by white space.
+/// Removes a leading `-`, `*`, `+`, `•`, `1.` or `1)` that is followed by whitespace.
 pub fn without_bullet(line: &str) -> &str {
     let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let mark = if digits.len() < line.len() {
@@ -134,7 +135,7 @@ mod tests {
             ]
         );
         assert_eq!(minor_requirements(problem), ["It should be nice and tidy"]);
-        // A line of exactly ten characters is too short.
+        // Ten characters are too few.
         assert_eq!(major_requirements("- must do 12"), [""; 0]);
         assert_eq!(major_requirements("- must do 123"), ["must do 123"]);
     }

@@ -1,19 +1,19 @@
-//! Providers: their names, as settings, records and clients use them, and those that are built in.
+//! Providers: their names in settings and records, and the built-in ones.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The provider that calls no model: its answers are canned.
+/// The provider that calls no model and gives canned answers.
 pub const OFFLINE: &str = "offline";
 
-/// The model name that debates of the offline provider record.
+/// The model name that debates with the offline provider record.
 pub const OFFLINE_MODEL: &str = "rehearsal";
 
-/// The provider that stands for the host, the person or agent that runs the debate and answers its calls. Also the
+/// The provider that represents the host: the person or agent that runs the debate and answers its calls. Also the
 /// host's default model name.
 pub const HOST: &str = "host";
 
-/// Whether a provider's calls go to a server or a program.
+/// Whether a provider calls a server or a program.
 pub fn calls_models(name: &str) -> bool {
     ![OFFLINE, HOST].contains(&name)
 }
@@ -22,7 +22,7 @@ pub fn calls_models(name: &str) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApiKind {
-    /// Responses first; Chat Completions if the server lacks it.
+    /// The Responses API, or Chat Completions if the server lacks it.
     #[default]
     Auto,
     /// The Responses API only.
@@ -31,20 +31,20 @@ pub enum ApiKind {
     Chat,
 }
 
-/// How to call a program, which prints its answer. Only the user's configuration has this: a record keeps only the
+/// How to call a program that prints its answer. Comes only from the user's configuration: a record keeps only the
 /// provider's name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(rename = "Program")]
 pub struct ProgramSettings {
-    /// The program and its arguments; the prompt goes to its standard input. `{model}` in an argument stands for the
-    /// agent's model. For a built-in program: its path, and arguments that come before its own.
+    /// The program and its arguments; the prompt goes to its standard input. `{model}` in an argument is replaced with
+    /// the agent's model. For a built-in program: its path, and arguments to put before its own.
     #[schemars(inner(length(min = 1)))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub argv: Vec<String>,
 }
 
-/// Prefixes of names that identify families on any server.
+/// Name prefixes that identify a model's family on any server.
 const FAMILIES: &[(&str, &[&str])] = &[
     ("GPT", &["gpt", "chatgpt", "o1", "o3", "o4", "codex"]),
     ("Claude", &["claude"]),
@@ -58,7 +58,7 @@ const FAMILIES: &[(&str, &[&str])] = &[
     ("Kimi", &["kimi"]),
 ];
 
-/// The family of a model, by its name without a router's `vendor/`; `None` if unknown.
+/// The family of a model, judging by its name without a router's `vendor/`; `None` if unknown.
 pub fn family(model: &str) -> Option<&'static str> {
     let name = model.rsplit('/').next().unwrap_or(model).trim_start_matches('~').to_ascii_lowercase();
     let is_of = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
@@ -68,22 +68,22 @@ pub fn family(model: &str) -> Option<&'static str> {
 /// A provider known by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
-    /// The name in configurations.
+    /// The name used in configurations.
     pub name: &'static str,
-    /// The base URL of its API; empty if it calls no server.
+    /// The base URL of its API; empty if it has no server.
     pub base_url: &'static str,
-    /// The environment variable that overrides the base URL, if its SDK has one.
+    /// The environment variable that overrides the base URL, as in the provider's SDK.
     pub base_url_env: Option<&'static str>,
-    /// The environment variable with its key; `None` if it needs none.
+    /// The environment variable that holds its key; `None` if it needs no key.
     pub api_key_env: Option<&'static str>,
     /// The API to use. `Auto` tries the Responses API first.
     pub api: ApiKind,
     /// Required headers.
     pub headers: &'static [(&'static str, &'static str)],
-    /// Headers that name an account, with the environment variables of its SDK.
+    /// Headers that name an account, with the environment variables that the provider's SDK reads.
     pub account_headers: &'static [(&'static str, &'static str)],
-    /// Its model for agents and judges that name none: current, affordable and general. `None` if its key does not
-    /// choose it. Reviewed whenever the table of models is updated.
+    /// The model for agents and judges that name none: current, affordable and general-purpose. `None` if this provider
+    /// is never chosen by its key. Reviewed whenever the model table is updated.
     pub model: Option<&'static str>,
 }
 
@@ -93,12 +93,12 @@ pub const DEFAULT_PROVIDER: &str = "openai";
 /// The default model of [`DEFAULT_PROVIDER`].
 pub const DEFAULT_MODEL: &str = "gpt-5.6-luna";
 
-/// The name of the provider that routes requests to others at their prices.
+/// The name of the provider that routes requests to other providers at their prices.
 pub const OPENROUTER: &str = "openrouter";
 
 const PROJECT_URL: &str = env!("CARGO_PKG_REPOSITORY");
 
-/// The presets' common values.
+/// Default values for presets.
 const BARE: Preset = Preset {
     name: "",
     base_url: "",
@@ -110,8 +110,8 @@ const BARE: Preset = Preset {
     model: None,
 };
 
-/// All built-in providers, with the base URLs of their documented OpenAI-compatible APIs. The first one with models and
-/// a key serves all agents.
+/// All built-in providers, with the documented base URLs of their OpenAI-compatible APIs. The first one with a model
+/// and a key serves all agents.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: DEFAULT_PROVIDER,
@@ -160,7 +160,7 @@ pub const PRESETS: &[Preset] = &[
     Preset { name: HOST, ..BARE },
 ];
 
-/// The models of `--mixed` on a router.
+/// The models that `--mixed` uses on a router.
 pub const ROUTED_MODELS: &[(&str, &str)] = &[
     ("openrouter", "openai/gpt-5.6-luna"),
     ("openrouter", "anthropic/claude-haiku-5.5"),
@@ -168,13 +168,13 @@ pub const ROUTED_MODELS: &[(&str, &str)] = &[
     ("openrouter", "mistralai/mistral-large-2512"),
 ];
 
-/// Whether `base_url` belongs to a provider known to serve the Responses API: a single failure there proves nothing.
+/// Whether `base_url` belongs to a provider known to serve the Responses API, where a single failure proves nothing.
 pub fn serves_responses(name: &str, base_url: &str) -> bool {
     let same = |preset: &Preset| preset.base_url == base_url.trim().trim_end_matches('/');
     matches!(name, "openai" | "openrouter") && preset(name).is_some_and(same)
 }
 
-/// The providers with models, each with its default one.
+/// The providers with a default model, and that model.
 pub fn default_models() -> impl Iterator<Item = (&'static str, &'static str)> + Clone {
     PRESETS.iter().filter_map(|preset| Some((preset.name, preset.model?)))
 }

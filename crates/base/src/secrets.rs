@@ -1,7 +1,7 @@
-//! Files that models must not see, even where reading is allowed: files that commonly hold keys, tokens or passwords,
-//! by their names and by the beginning of a private key.
+//! Files that models must not see even where reading is allowed, because they usually hold keys, tokens or passwords.
+//! Recognized by name and by the beginning of a private key.
 //!
-//! The list is cautious. An owner can rename a file that a model needs; a leaked key must be replaced.
+//! The list errs on the side of caution: a file that a model needs can be renamed, but a leaked key must be replaced.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use secrecy::{ExposeSecret, SecretString};
 
-// Each list is one string of words, which stays readable as it grows.
+// Each list is one string of words, which stays readable as the list grows.
 
 /// Directories with private contents.
 const DIRECTORIES: &str = "\
     .ssh .gnupg .aws .azure .kube .oci .aliyun .gcloud .password-store .1password .vault .secrets .env.d";
 
-/// Directories that are secret inside another one.
+/// Directories that are private inside another one.
 const DIRECTORIES_IN: &[(&str, &str)] =
     &[(".config", "gcloud"), (".config", "gh"), (".config", "op"), (".config", "rclone"), (".svn", "auth")];
 
@@ -36,7 +36,7 @@ const ENDINGS: &str = "\
     .pem .key .p12 .pfx .pkcs12 .p8 .ppk .jks .keystore .bks .kdb .kdbx .keytab .keychain .keychain-db .agekey \
     .ovpn .tfvars .tfvars.json .tfstate .kubeconfig .secret .secrets .token";
 
-/// File stems that are secret in any data format; source code and prose with these names are harmless.
+/// File stems that are secret with any data format as extension. Source code and prose with these names are harmless.
 const STEMS: &str = "\
     secret secrets credential credentials password passwords token tokens access_token api_key api-key apikey \
     api_keys api-keys apikeys service-account service_account serviceaccount service-account-key \
@@ -44,7 +44,7 @@ const STEMS: &str = "\
 const DATA: &str = "\
     json json5 yml yaml toml ini cfg conf config xml properties plist txt csv db sqlite dat enc env";
 
-/// Common file names that are secret below these directories, at any depth.
+/// Common file names that are secret anywhere below these directories.
 const NAMES_IN: &[(&str, &[&str])] = &[
     (".git", &["config", "config.worktree", "fetch_head"]),
     (".hg", &["hgrc"]),
@@ -55,14 +55,13 @@ const NAMES_IN: &[(&str, &[&str])] = &[
     (".config", &["hub", "hosts.yml"]),
 ];
 
-/// Suffixes that editors, tools and people give to copies.
+/// Suffixes that editors, tools and people add to copies.
 const COPIES: &[&str] = &[
     "~", ".bak", ".backup", ".old", ".orig", ".save", ".saved", ".swp", ".swo", ".tmp", ".temp", ".copy", " copy",
     " - copy", ".dist", ".prev", ".rej", "#", "_bak", "_old", "-bak", "-old",
 ];
 
-/// Whether the name or directory of a file suggests keys, tokens or passwords. Does not detect hard links with other
-/// names.
+/// Whether a file's name or directory suggests keys, tokens or passwords. Does not detect hard links with other names.
 pub fn may_hold_secrets(path: &Path) -> bool {
     is_secret_place(path) || is_secret_file(path)
 }
@@ -73,19 +72,19 @@ pub fn is_secret_file(path: &Path) -> bool {
     name.is_some_and(|name| is_environment_file(&name) || is_secret_name(&name, path))
 }
 
-/// Whether a path leads through, or to, a private directory.
+/// Whether a path leads to or through a private directory.
 pub fn is_secret_place(path: &Path) -> bool {
     let names: Vec<String> = path.iter().map(lower).collect();
     let is_pair = |pair: &[String]| matches!(pair, [outer, inner] if DIRECTORIES_IN.contains(&(outer, inner)));
     names.iter().any(|name| one_of(DIRECTORIES, name)) || names.windows(2).any(is_pair)
 }
 
-/// Whether a path is in or below `.git`, which contains every text ever committed.
+/// Whether a path is in `.git`, which contains every text ever committed.
 pub fn is_in_git(path: &Path) -> bool {
     path.iter().any(|name| lower(name) == ".git")
 }
 
-/// Whether a text contains a private key: as a PEM block, or as `private_key` in the JSON of a service account.
+/// Whether a text contains a private key, either as a PEM block or as `private_key` in the JSON of a service account.
 pub fn holds_private_key(text: &str) -> bool {
     let begins = |line: &str| {
         let label = line.trim().strip_prefix("-----BEGIN ").and_then(|rest| rest.strip_suffix("-----"));
@@ -96,28 +95,28 @@ pub fn holds_private_key(text: &str) -> bool {
     text.lines().any(begins) || holds_account_key(text)
 }
 
-/// Whether a PEM block follows `"private_key"`, in any layout of the JSON.
+/// Whether a PEM block follows `"private_key"`, however the JSON is laid out.
 fn holds_account_key(text: &str) -> bool {
     text.match_indices("\"private_key\"").any(|(at, name)| {
         let value = text[at + name.len()..].trim_start().strip_prefix(':').map(str::trim_start);
         let value = value.and_then(|value| value.strip_prefix('"'));
-        // Line breaks are escaped in a string.
+        // Line breaks are escaped in JSON strings.
         value.is_some_and(|value| value.trim_start_matches(['\\', 'n', 'r', 't', ' ']).starts_with("-----BEGIN "))
     })
 }
 
-/// Shorter values may occur in texts by chance: local servers accept any key, such as `none`.
+/// Shorter values may occur in texts by chance; local servers accept any key, such as `none`.
 const SHORTEST_KEY: usize = 16;
-/// The shortest beginning of a key, in bytes, that is hidden at the end of a cut text.
+/// The shortest prefix of a key, in bytes, that is hidden at the end of a truncated text.
 const SHORTEST_PIECE: usize = 8;
-/// Words of placeholders for keys.
+/// Words that occur in placeholders for keys.
 const PLACEHOLDERS: &str = "\
     your-api your_api your-key your_key your-secret your_secret your-openai your_openai yourapikey yourkey \
     api-key-here api_key_here key-here key_here placeholder changeme change-me change_me change-this replace-me \
     replace_me replace-with replace_with replaceme insert-your insert_your example dummy not-needed not_needed \
     notneeded no-key-required no_key_required xxxxxxxx ........ ********";
 
-/// The values of the user's keys, each with its variable.
+/// The values of the user's keys, each with the name of its variable.
 #[derive(Clone, Default)]
 pub struct KnownKeys(Arc<[(String, SecretString)]>);
 
@@ -128,22 +127,22 @@ impl std::fmt::Debug for KnownKeys {
 }
 
 impl KnownKeys {
-    /// Keeps the values that are real keys: long enough, and not placeholders.
+    /// Keeps the values that are real keys: long enough and not placeholders.
     pub fn new(values: impl IntoIterator<Item = (String, SecretString)>) -> Self {
         let is_key = |value: &str| value.len() >= SHORTEST_KEY && !is_placeholder(value);
         let mut keys: Vec<_> = values.into_iter().filter(|(_, value)| is_key(value.expose_secret())).collect();
-        // Longer keys first: a key may contain another one.
+        // Longer keys first, because a key may contain another.
         keys.sort_by_key(|(_, value)| std::cmp::Reverse(value.expose_secret().len()));
         Self(keys.into())
     }
 
-    /// The variable whose value is in the text.
+    /// The variable whose value occurs in the text.
     pub fn find(&self, text: &str) -> Option<&str> {
         let mut keys = self.0.iter();
         keys.find(|(_, value)| text.contains(value.expose_secret())).map(|(variable, _)| variable.as_str())
     }
 
-    /// The text with each value replaced by the name of its variable.
+    /// The text, with each key replaced by the name of its variable.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
         for (variable, value) in self.0.iter() {
@@ -154,7 +153,7 @@ impl KnownKeys {
         text
     }
 
-    /// [`redact`](Self::redact) for a cut text, which may end within a value.
+    /// [`redact`](Self::redact) for a truncated text, which may end within a key.
     pub fn redact_cut<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let text = self.redact(text);
         let piece = |value: &str| {
@@ -179,7 +178,7 @@ fn is_placeholder(value: &str) -> bool {
     is_template || words(PLACEHOLDERS).any(|word| value.contains(word))
 }
 
-/// Whether both paths lead to the same file, through any links.
+/// Whether both paths lead to the same file, following links.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -201,12 +200,12 @@ fn one_of(list: &'static str, name: &str) -> bool {
     words(list).any(|word| word == name)
 }
 
-/// Lower case, since some file systems do not distinguish `.ENV` from `.env`.
+/// Lower-cased, because some file systems do not distinguish `.ENV` from `.env`.
 fn lower(name: &OsStr) -> String {
     name.to_string_lossy().to_lowercase()
 }
 
-/// `.env` in every spelling: `.env~`, `.env.local`, `prod.env.bak`, `.env (copy)`, but not `.environment`.
+/// Any variant of `.env`, such as `.env~`, `.env.local`, `prod.env.bak` and `.env (copy)`, but not `.environment`.
 fn is_environment_file(name: &str) -> bool {
     let is_end = |rest: &str| !rest.starts_with(char::is_alphabetic);
     let rests = |part: &'static str| name.match_indices(part).map(move |(at, _)| &name[at + part.len()..]);
@@ -232,7 +231,7 @@ fn is_below(path: &Path, directory: &str) -> bool {
     path.parent().into_iter().flat_map(Path::iter).map(lower).any(|name| name.ends_with(directory))
 }
 
-/// The original name of a copy.
+/// The name of the file that a copy was made of.
 fn original(name: &str) -> &str {
     let mut name = name.trim_start_matches('#');
     // Emacs locks `.#name`, Vim keeps `.name.swp`.

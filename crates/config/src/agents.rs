@@ -1,4 +1,5 @@
-//! Agents and judge: turns entries of the file into settings, selects the agents that take part, and gives them models.
+//! Agents and judge: turns entries of the file into settings, selects the participating agents, and assigns models to
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,19 +21,19 @@ use super::layers::{Layers, ValueSource, laid_over};
 use super::load::ResolveContext;
 use super::rules::{check_summarization, switch_on_summarization};
 
-/// Answers tend to become erratic above this temperature, which is allowed but rarely intended.
+/// Above this temperature answers tend to become erratic. It is allowed but rarely intended.
 const WARM: f64 = 1.0;
-/// The role of an agent whose configured role is unknown.
+/// The role of an agent whose configured role does not exist.
 const FALLBACK_ROLE: &str = "architect";
 
-/// The context in which agents are resolved.
+/// What is needed to resolve agents.
 pub(super) struct AgentScope<'a> {
-    /// Roles that have a prompt file of the user's.
+    /// Roles for which the user has a prompt file.
     pub(super) own_roles: &'a [String],
     pub(super) providers: &'a [&'a str],
-    /// The debate's summarization, which agents override key by key.
+    /// The debate's summarization settings, which agents override key by key.
     pub(super) summarization: &'a SummarizationSettings,
-    /// Whether the debate's section turns summarization off.
+    /// Whether the debate section disables summarization.
     pub(super) is_summarization_off: bool,
 }
 
@@ -48,10 +49,10 @@ impl AgentScope<'_> {
 }
 
 pub(super) struct ResolvedAgent {
-    /// The place in the file; `None` for a built-in agent.
+    /// The index in the file; `None` for a built-in agent.
     pub(super) place: Option<usize>,
     pub(super) agent: AgentSettings,
-    /// The source of its model, unless it is the file.
+    /// Where its model comes from, unless that is the file.
     pub(super) model: Option<ValueSource>,
 }
 
@@ -64,7 +65,7 @@ impl ResolvedAgent {
     }
 }
 
-/// The enabled agents in the order of the file.
+/// The enabled agents in file order.
 fn enabled_agents(
     entries: &[Value],
     scope: &AgentScope,
@@ -77,7 +78,7 @@ fn enabled_agents(
         let path = KeyPath::root().key("agents").index(index);
         let place = path.to_string();
         for key in ["id", "name", "model"] {
-            // The offline provider has no model to choose, and the host chooses its own.
+            // The offline provider has only one model, and the host chooses its own.
             let has_model = || calls_models(entry["provider"].as_str().unwrap_or_default());
             if !keys.contains_key(key) && (key != "model" || has_model()) {
                 findings.problem(path.key(key), "is missing");
@@ -99,8 +100,8 @@ pub(super) fn served(entry: &Value) -> Option<ServedModel> {
     Some(ServedModel { provider: text("provider")?, model: text("model")? })
 }
 
-/// The judge from the file. Missing values are the default judge's. Without a provider and model, it uses the first
-/// agent's.
+/// The judge from the file. Missing values come from the default judge; without provider and model, it uses those of
+/// the first agent.
 fn configured_judge(
     entry: &Map<String, Value>,
     of_first: &ServedModel,
@@ -184,7 +185,7 @@ fn criteria_of(written: &[String], path: &KeyPath, findings: &mut Diagnostics) -
     (!criteria.is_empty()).then_some(criteria)
 }
 
-/// The canonical name of a role, or the error for an unknown one.
+/// The canonical name of a role, or an error if it is unknown.
 fn role(written: &str, scope: &AgentScope) -> Result<String, String> {
     let own = scope.own_roles.iter().map(String::as_str).find(|own| *own == written);
     let built_in = Role::built_in_names().into_iter().find(|known| known.eq_ignore_ascii_case(written.trim()));
@@ -206,7 +207,7 @@ fn tools(entries: &[Value], path: &KeyPath, findings: &mut Diagnostics) -> Vec<T
     tools
 }
 
-/// The roles that `--agents` names, canonical and without repeats; an error if one does not exist.
+/// The roles named by `--agents`, canonical and without duplicates, or an error if one does not exist.
 fn asked_roles(asked: &[String], scope: &AgentScope) -> Result<Vec<String>, String> {
     let known = scope.roles();
     let mut roles: Vec<String> = Vec::new();
@@ -220,7 +221,7 @@ fn asked_roles(asked: &[String], scope: &AgentScope) -> Result<Vec<String>, Stri
     Ok(roles)
 }
 
-/// The agents with one of `roles`, in their order, then a built-in agent for each missing role.
+/// The agents with one of `roles`, in the order of `roles`, adding a built-in agent for each missing role.
 fn of_roles(agents: Vec<ResolvedAgent>, roles: &[String], scope: &AgentScope) -> Vec<ResolvedAgent> {
     let mut agents: Vec<ResolvedAgent> = agents.into_iter().filter(|one| roles.contains(&one.agent.role)).collect();
     for role in roles {
@@ -236,7 +237,7 @@ fn of_roles(agents: Vec<ResolvedAgent>, roles: &[String], scope: &AgentScope) ->
     agents
 }
 
-/// Reports duplicate ids at their second place.
+/// Reports each duplicate id where it occurs the second time.
 pub(super) fn check_ids(
     agents: &[ResolvedAgent],
     judge: &AgentSettings,
@@ -270,14 +271,14 @@ pub(super) fn check_ids(
     }
 }
 
-/// The agents and judge of a debate.
+/// The agents and the judge of a debate.
 pub(super) struct Roster {
     pub(super) agents: Vec<ResolvedAgent>,
     pub(super) judge: ResolvedAgent,
     pub(super) choice: Option<ModelChoice>,
 }
 
-/// Decides the agents and judge for `protocol`. `is_expected` is whether a file should name them.
+/// Determines the agents and judge for `protocol`. `is_expected` tells whether a file should name them.
 pub(super) fn roster(
     layers: &mut Layers,
     is_expected: bool,
@@ -315,7 +316,7 @@ pub(super) fn roster(
     });
     let of_file = enabled_agents(entries, &scope, layers, findings);
     let first = of_file.first().map(|first| ServedModel::like(&first.agent));
-    // A user who names roles chooses among all agents.
+    // If the user names roles, all agents are candidates.
     let most = protocol.filter(|_| roles.is_none()).and_then(|protocol| protocol.built_in_agents);
     let built_in = || {
         let all = defaults::agents().into_iter().take(most.unwrap_or(usize::MAX));
@@ -336,7 +337,7 @@ pub(super) fn roster(
     if overrides.quick && roles.is_none() {
         agents.truncate(QUICK_AGENTS);
     }
-    // A configured judge shows the intended provider: agents without a configuration use it too.
+    // A configured judge indicates the intended provider, so agents without configuration use it too.
     let lent = first.map(|first| (first, "the first agent"));
     let lent = lent.or_else(|| Some((served(&judge)?, "the judge")));
     let resolver = ModelResolver { providers: configured, context };
@@ -371,7 +372,7 @@ pub(super) fn roster(
         }
         choice = None;
     } else {
-        // A choice already includes the options.
+        // A choice already takes the options into account.
         let is_chosen = choice.is_some() && !judge_is_configured;
         resolver.replace_models(&mut agents, &mut judge, is_chosen, findings);
     }

@@ -1,5 +1,5 @@
-//! Checks a value against the schema: types, bounds and names of keys. The schema is generated from the types of the
-//! settings, so that each key is described once.
+//! Checks values against the schema: types, bounds and key names. The schema is generated from the settings types, so
+//! each key is described only once.
 
 use serde_json::{Map, Number, Value};
 
@@ -9,7 +9,7 @@ use super::error::{nearest, suggestion};
 
 /// Longer names are not shown.
 const LONGEST_NAME: usize = 22;
-/// Above this, a float cannot distinguish neighbouring whole numbers.
+/// Larger floats cannot represent every whole number.
 const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// A value of the wrong type.
@@ -24,23 +24,25 @@ pub struct Mismatch {
 /// The result of a check.
 #[derive(Debug, Default)]
 pub struct CheckedTree {
-    /// The tree without unknown keys, remarks, nulls, blank paths and unreadable numbers; whole numbers are normalized.
+    /// The tree without unknown keys, remarks, nulls, blank paths and unreadable numbers, and with normalized whole
+    /// numbers.
     pub tree: Value,
     /// Unknown keys, each with a suggestion.
     pub unknown: Vec<(KeyPath, String)>,
-    /// Values out of bounds, each with its problem.
+    /// Values that are out of bounds, each with an explanation.
     pub problems: Vec<(KeyPath, String)>,
 }
 
-/// Whether a key is a remark for readers, which is allowed everywhere and ignored, since JSON has no comments.
+/// Whether a key is a remark. Remarks are allowed everywhere and ignored, since JSON has no comments.
 fn is_remark(key: &str) -> bool {
     key == "$schema" || key.starts_with("$comment") || key.starts_with("//")
 }
 
-/// Checks `value` against a schema. `is_repeated` returns whether a key occurs more than once.
+/// Checks `value` against a schema. `is_repeated` tells whether a key occurs more than once.
 ///
 /// # Errors
-/// The first value of a wrong type.
+///
+/// A value has the wrong type; returns the first.
 pub fn check(
     schema: &Value,
     value: &Value,
@@ -62,7 +64,7 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
         let all = choices(self.schema, node);
         let wrong = || {
             let found = match value {
-                // Other texts are probably misplaced, perhaps keys.
+                // Longer texts are probably misplaced and may be keys.
                 Value::String(text) if all.iter().any(|node| names(node).is_some()) && text.len() <= LONGEST_NAME => {
                     format!("`{text}`")
                 }
@@ -75,7 +77,7 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
             Value::Object(entries) => self.object(node, entries, path)?,
             Value::Array(elements) => {
                 let items = &node["items"];
-                // `null` omits an agent or a tool, but not a text.
+                // A list of agents or tools may contain `null`, a list of texts may not.
                 let may_be_null = choices(self.schema, items).iter().any(|node| kind_wanted(node) == "object");
                 let mut read = |(index, element): (usize, &Value)| match element {
                     Value::Null if may_be_null => Ok(Value::Null),
@@ -142,7 +144,7 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
         Ok(read.into())
     }
 
-    /// The path of a key with this name below the objects among `keys`, which are at `path`.
+    /// The path of a key with this name inside one of the objects among `keys`, which are at `path`.
     fn below(&self, keys: Option<&'a Map<String, Value>>, key: &str, path: &KeyPath) -> Option<KeyPath> {
         keys?.iter().find_map(|(name, node)| {
             let path = path.key(name);
@@ -154,7 +156,7 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
         })
     }
 
-    /// A whole number; `300000.0` and `3e5` are whole as in JavaScript. Null if it cannot be read.
+    /// Reads a whole number. Like JavaScript, treats `300000.0` and `3e5` as whole. Null if it cannot be read.
     #[expect(clippy::cast_possible_truncation, reason = "whole and within bounds")]
     fn whole(&mut self, node: &Value, number: &Number, path: &KeyPath) -> Value {
         let written = number.as_f64().unwrap_or(f64::MAX);
@@ -193,7 +195,7 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
     }
 }
 
-/// The alternatives of a schema, without references and null.
+/// The alternatives of a schema, with references resolved and without null.
 fn choices<'a>(schema: &'a Value, node: &'a Value) -> Vec<&'a Value> {
     let node = follow(schema, node);
     match node.get("anyOf").and_then(Value::as_array) {
@@ -209,7 +211,7 @@ pub(super) fn follow<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
     reference.and_then(|reference| schema.pointer(reference.trim_start_matches('#'))).unwrap_or(node)
 }
 
-/// The type that a schema without alternatives expects, except null.
+/// The type, other than null, that a schema without alternatives expects.
 fn kind_wanted(node: &Value) -> &str {
     match &node["type"] {
         Value::String(kind) => kind,
@@ -243,7 +245,7 @@ fn words(kind: &str) -> &str {
     }
 }
 
-/// The names that a text is limited to; `None` if any text is allowed.
+/// The values to which a text is limited; `None` if any text is allowed.
 fn names(node: &Value) -> Option<Vec<&str>> {
     fn one(node: &Value) -> impl Iterator<Item = &str> {
         let listed = node.get("enum").and_then(Value::as_array).into_iter().flatten();
@@ -278,7 +280,7 @@ fn expected(choices: &[&Value]) -> String {
     }
 }
 
-/// Shows a number without rounding noise.
+/// Formats a number without rounding noise.
 fn shown(number: f64) -> String {
     let magnitude = number.abs();
     if magnitude != 0.0 && !(1e-6..1e15).contains(&magnitude) { format!("{number:e}") } else { number.to_string() }

@@ -16,17 +16,17 @@ use super::error::nearest;
 use super::error::{Diagnostics, Fault, unknown};
 use super::load::ResolveContext;
 
-/// The environment variable that names the default model.
+/// The environment variable for the default model.
 const MODEL_VARIABLE: &str = "DIALECTIC_MODEL";
-/// The environment variable that names the default provider.
+/// The environment variable for the default provider.
 const PROVIDER_VARIABLE: &str = "DIALECTIC_PROVIDER";
 
-/// The models for agents and judges that name none, and the reason for the choice.
+/// The models for agents and judges that name none, and why they were chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelChoice {
     /// One model for all agents, or several that are assigned in turn. Never empty.
     pub(super) models: Vec<ServedModel>,
-    /// Whether they are a mixed panel.
+    /// Whether the models form a mixed panel.
     pub is_mixed: bool,
     pub because: ChoiceReason,
 }
@@ -34,15 +34,15 @@ pub struct ModelChoice {
 /// Why models were chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChoiceReason {
-    /// These environment variables hold keys of their providers.
+    /// These environment variables hold keys for their providers.
     KeyIsSet(Vec<String>),
-    /// These programs were found, and these environment variables hold keys.
+    /// These programs are installed, and these environment variables hold keys.
     ProgramIsThere {
         programs: Vec<String>,
-        /// The variables, possibly none.
+        /// The variables; may be empty.
         variables: Vec<String>,
     },
-    /// No key was found: this is the first provider in the order.
+    /// No key was found, so the first provider was chosen.
     NoKeyIsSet,
     /// An environment variable names the model.
     Variable(&'static str),
@@ -53,15 +53,16 @@ pub enum ChoiceReason {
 }
 
 impl ModelChoice {
-    /// Checks that a key is available for a call.
+    /// Checks that the chosen provider can be called.
     ///
     /// # Errors
-    /// No key is set. Lists the variables of which one is needed.
+    ///
+    /// No key is set.
     pub fn callable(&self) -> Result<(), NoKey> {
         if self.because == ChoiceReason::NoKeyIsSet { Err(NoKey) } else { Ok(()) }
     }
 
-    /// The model for the agent at this place.
+    /// The model for the agent at this index.
     pub(super) fn dealt(&self, place: usize) -> &ServedModel {
         &self.models[place % self.models.len()]
     }
@@ -84,7 +85,7 @@ impl fmt::Display for ChoiceReason {
     }
 }
 
-/// The first line of a run.
+/// Displayed as the first line of a run.
 impl fmt::Display for ModelChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let in_words = |served: &ServedModel| match (served.provider.as_str(), served.model.as_str()) {
@@ -118,7 +119,7 @@ impl NoKey {
     }
 }
 
-/// A provider and model to assign to agents.
+/// A provider and model that can be assigned to agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServedModel {
     pub provider: String,
@@ -141,7 +142,7 @@ impl ServedModel {
     }
 }
 
-/// The model that one layer prefers.
+/// The model that a layer prefers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ModelPreference {
     pub(super) provider: Option<String>,
@@ -154,7 +155,7 @@ impl ModelPreference {
         Self { provider: text("provider"), model: text("model") }
     }
 
-    /// Splits the model's name into provider and model if no provider is named.
+    /// Splits a model name such as `provider/model` if no provider is named separately.
     pub(super) fn with_provider_named(self, own: &OwnProviders) -> Self {
         let model = self.model.as_deref().filter(|_| self.provider.is_none());
         let meant = model.and_then(|model| with_provider(model, own));
@@ -169,14 +170,14 @@ impl ModelPreference {
     }
 }
 
-/// Chooses models among these providers.
+/// Chooses models from the available providers.
 pub(super) struct ModelResolver<'a> {
     pub(super) providers: &'a BTreeMap<String, ProviderSettings>,
     pub(super) context: &'a ResolveContext<'a>,
 }
 
 impl ModelResolver<'_> {
-    /// Chooses models for agents and judges that name none. Reports unusable ones as findings.
+    /// Chooses models for agents and judges that name none. Reports choices that cannot be used.
     pub(super) fn choose(&self, findings: &mut Diagnostics) -> ModelChoice {
         if self.context.overrides.mixed { self.mixed(findings) } else { self.one(findings) }
     }
@@ -190,7 +191,7 @@ impl ModelResolver<'_> {
         self.providers.iter().map(|(name, entry)| (name.clone(), entry.program.is_some())).collect()
     }
 
-    /// One model for all agents: from the highest layer that names one, otherwise from the first provider with a key.
+    /// One model for all agents: from the highest layer that names one, or else from the first provider with a key.
     /// Other providers receive nothing, even if their keys are set.
     fn one(&self, findings: &mut Diagnostics) -> ModelChoice {
         let ResolveContext { overrides, usual, .. } = self.context;
@@ -240,7 +241,7 @@ impl ModelResolver<'_> {
         }
     }
 
-    /// One model per provider with a key, or models of several families through a router.
+    /// One model for each provider with a key, or models of several families through a router.
     fn mixed(&self, findings: &mut Diagnostics) -> ModelChoice {
         let with_key =
             |(provider, model): (&str, &str)| Some((ServedModel::new(provider, model), self.key_of(provider)?));
@@ -256,7 +257,7 @@ impl ModelResolver<'_> {
                 .iter()
                 .any(|(served, _)| served.provider == program.vendor || served.model.starts_with(program.vendor))
         };
-        // Without calls, no key is needed.
+        // Offline answers need no key.
         let is_offline = self.context.overrides.offline;
         let are_wanted = found.len() < 2 && !is_offline;
         let there = if are_wanted { (self.context.programs)(self.providers) } else { Vec::new() };
@@ -288,7 +289,7 @@ impl ModelResolver<'_> {
         ModelChoice { models, is_mixed: true, because }
     }
 
-    /// The first of `models` whose provider has a key, otherwise the first.
+    /// The first of `models` whose provider has a key, or else the first.
     fn first<'a>(&self, models: impl Iterator<Item = (&'a str, &'a str)>) -> ModelChoice {
         let models: Vec<_> = models.collect();
         let with_key = models.iter().find_map(|served| Some((*served, self.key_of(served.0)?)));
@@ -299,8 +300,8 @@ impl ModelResolver<'_> {
         ModelChoice { models: vec![ServedModel::new(provider, model)], is_mixed: false, because }
     }
 
-    /// The provider of a model that was named without one: a provider known to serve it, preferably with a key;
-    /// otherwise the only callable provider.
+    /// The provider for a model that was named without one: a provider known to serve the model, preferably with a key,
+    /// or else the only callable provider.
     pub(super) fn provider_of(&self, model: &str) -> Result<String, Fault> {
         let known = || default_models().map(|(name, _)| name);
         let listing = || known().filter(|name| facts(name, model).is_some());
@@ -309,7 +310,7 @@ impl ModelResolver<'_> {
         }
         let own = self.providers.keys().map(String::as_str).filter(|name| preset(name).is_none());
         let callable: Vec<&str> = known().filter(|name| self.key_of(name).is_some()).chain(own).collect();
-        // A word such as `claud` is hardly a model of a built-in provider.
+        // A word such as `claud` is unlikely to be a model of a built-in provider.
         let programs = || PROGRAMS.iter().map(|program| program.name);
         let near = nearest(model, programs()).filter(|_| model.chars().all(char::is_alphabetic));
         let choices = match callable.as_slice() {
@@ -331,11 +332,11 @@ impl ModelResolver<'_> {
         Err(format!("names an {}", unknown("provider", &served.provider, &names)).into())
     }
 
-    /// Explains why a provider without a model does not determine the model.
+    /// Explains that naming only this provider does not determine a model.
     fn no_default_model(&self, provider: &str) -> Fault {
         let names = provider_names(self.providers);
         if names.contains(&provider) {
-            format!("names `{provider}`, which has no default model: name one").into()
+            format!("names `{provider}`, which has no default model; name a model as well").into()
         } else {
             format!("names an {}", unknown("provider", provider, &names)).into()
         }
@@ -345,19 +346,19 @@ impl ModelResolver<'_> {
         self.context.environment.get(name).map(str::to_owned)
     }
 
-    /// The variable with a provider's key, if it is set.
+    /// The variable that holds a provider's key, if set.
     fn key_of(&self, provider: &str) -> Option<String> {
         let outline = Outline::of(provider, self.providers)?;
         outline.key(self.context.environment).and(outline.api_key_env()).map(str::to_owned)
     }
 }
 
-/// The providers of the user's files by name, and whether each is a program.
+/// The providers in the user's files by name, and whether each is a program.
 pub(super) type OwnProviders = BTreeMap<String, bool>;
 
-/// The provider and the model in a name such as `openai/gpt-5.6-luna`. A prefix that names no provider belongs to the
-/// model's name. The name of a program or the host alone means its default model; for the user's own program, the model
-/// has the program's name.
+/// Splits a name such as `openai/gpt-5.6-luna` into provider and model. A prefix that is not a provider belongs to the
+/// model's name. The bare name of a program or of the host selects its default model; for a user's own program, the
+/// model has the program's name.
 pub fn with_provider(name: &str, own: &OwnProviders) -> Option<ServedModel> {
     if let Some((provider, model)) = name.split_once('/').filter(|(_, model)| !model.is_empty()) {
         let is_known = preset(provider).is_some() || program_preset(provider).is_some() || own.contains_key(provider);
@@ -367,12 +368,13 @@ pub fn with_provider(name: &str, own: &OwnProviders) -> Option<ServedModel> {
     usual.map(|model| ServedModel::new(name, model))
 }
 
-/// The default model of a program, or of the host, whose name alone means it.
+/// The default model of a program or of the host.
 fn usual_model(name: &str) -> Option<&'static str> {
     (name == HOST).then_some(HOST).or_else(|| program_preset(name).map(|preset| preset.default_model))
 }
 
-/// Whether a provider may have a model: a vendor's program has no models that are listed only for other providers.
+/// Whether a provider may serve a model. A vendor's program does not serve models that are listed only for other
+/// providers.
 pub(super) fn may_serve(provider: &str, model: &str) -> bool {
     let Some(vendor) = program_preset(provider).map(|preset| preset.vendor) else { return true };
     let is_elsewhere = || default_models().any(|(name, _)| facts(name, model).is_some());

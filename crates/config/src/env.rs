@@ -1,4 +1,4 @@
-//! Captures the environment: the process's variables over an environment file, over the user's own keys. Only this
+//! Captures the environment: the process's variables, then an environment file, then the user's own keys. Only this
 //! module reads them.
 
 use std::io;
@@ -11,7 +11,7 @@ use dialectic_base::encoding::{NotUtf8, decode};
 use dialectic_engine::access::{Environment, is_trusted};
 use dialectic_llm::openai::CERTIFICATE_FILE;
 
-/// The file that is read by default.
+/// The environment file read by default.
 const DEFAULT_FILE: &str = ".env";
 
 /// Why the environment cannot be captured.
@@ -26,12 +26,12 @@ pub enum EnvError {
 }
 
 /// Reads the process's variables, the environment file and the user's own keys, in this order of precedence. Without a
-/// `named` file, it reads `.env` in the working directory, of which a file that the user has not trusted gives only
-/// keys. An empty variable counts as unset. The process's environment does not change.
+/// `named` file, it reads `.env` in the working directory; if the user has not trusted that file, it only provides
+/// keys. Empty variables count as unset. Does not change the process's environment.
 ///
 /// # Errors
-/// The file cannot be read. The default one may be missing, or be a directory (a virtual environment of another
-/// tool).
+///
+/// The file cannot be read. The default file may be missing, or be a directory (another tool's virtual environment).
 pub fn capture_environment(named: Option<&Path>) -> Result<Environment, EnvError> {
     let default = Path::new(DEFAULT_FILE);
     let mut environment = with_own_keys()?;
@@ -47,6 +47,7 @@ pub fn capture_environment(named: Option<&Path>) -> Result<Environment, EnvError
 /// Reads the process's variables and the user's own keys, but no environment file.
 ///
 /// # Errors
+///
 /// The file with the keys cannot be read.
 pub fn users_environment() -> Result<Environment, EnvError> {
     let mut environment = with_own_keys()?;
@@ -54,19 +55,19 @@ pub fn users_environment() -> Result<Environment, EnvError> {
     Ok(environment)
 }
 
-/// Only the process's variables, for terminal settings.
+/// Reads only the process's variables, for terminal settings.
 pub fn process_environment() -> Environment {
     let mut environment = places();
     environment.extend(process_variables());
     environment
 }
 
-/// The variable that names the directory for caches.
+/// The variable for the cache directory.
 const CACHE: &str = "XDG_CACHE_HOME";
 
-/// This program's cache directory; `None` without a home directory and that variable.
+/// This program's cache directory; `None` if there is neither a home directory nor that variable.
 pub fn cache_directory() -> Option<PathBuf> {
-    // Without a home directory, as in a container, the strategy ignores the variable.
+    // The strategy ignores the variable if there is no home directory, as in a container.
     let named = || std::env::var_os(CACHE).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = etcetera::choose_base_strategy().map(|strategy| strategy.cache_dir()).ok().or_else(named)?;
     Some(cache.join("dialectic"))
@@ -82,12 +83,12 @@ fn with_own_keys() -> Result<Environment, EnvError> {
     environment.warn(warnings);
     if let Some(mode) = open_to_others(&path) {
         let path = path.display();
-        environment.warn([format!("other users can read your keys in {path} (mode {mode:04o}): chmod 600 {path}")]);
+        environment.warn([format!("other users can read your keys in {path} (mode {mode:04o}); run `chmod 600 {path}`")]);
     }
     Ok(environment)
 }
 
-/// An environment that has only the directories of this machine.
+/// An environment that only knows the directories of this machine.
 fn places() -> Environment {
     let strategy = etcetera::choose_base_strategy().ok();
     let user_directory = strategy.as_ref().map(|strategy| strategy.config_dir().join("dialectic"));
@@ -114,16 +115,15 @@ fn read(path: &Path) -> Result<String, EnvError> {
     decode(&bytes).map(str::to_owned).map_err(|fault| EnvError::NotUtf8 { path: path.to_owned(), fault })
 }
 
-/// The pairs of an environment file, and warnings: malformed lines are not errors, since the file may belong to other
-/// tools.
+/// The pairs in an environment file, and warnings. Malformed lines are not errors, since other tools may use the file.
 fn read_text(text: &str, path: &Path) -> (Vec<(String, String)>, Vec<String>) {
     let Parsed { pairs, faults } = parse(text);
-    // Never quotes a line: it may contain a key.
+    // Never quotes the line, because it may contain a key.
     let warning = |(line, fault)| format!("line {line} of the environment file `{}` {fault}", path.display());
     (pairs, faults.into_iter().map(warning).collect())
 }
 
-/// The mode of a file if users other than its owner can read it.
+/// The mode of a file that users other than its owner can read.
 #[cfg(unix)]
 fn open_to_others(path: &Path) -> Option<u32> {
     use std::os::unix::fs::PermissionsExt;
@@ -136,28 +136,28 @@ fn open_to_others(_: &Path) -> Option<u32> {
     None
 }
 
-/// Skips variables that are not Unicode; the program uses none of these.
+/// Skips variables that are not Unicode; the program uses none of them.
 fn process_variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// The quotes around values.
+/// The quotes that may surround a value.
 const QUOTES: [char; 3] = ['"', '\'', '`'];
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Parsed {
-    /// Names and values in the order of the file.
+    /// Names and values in file order.
     pairs: Vec<(String, String)>,
-    /// Lines that could not be read as intended, by number from 1.
+    /// Faulty lines, by number from 1.
     faults: Vec<(usize, &'static str)>,
 }
 
-/// Faults of lines, continuing a sentence.
-const NO_PAIR: &str = "is not `NAME=value` and is ignored";
-const OPEN_QUOTE: &str = "has a quote that is never closed; the value is used as written";
+/// Faults, phrased to follow the line number.
+const NO_PAIR: &str = "is ignored: it is not `NAME=value`";
+const OPEN_QUOTE: &str = "has an unclosed quote; using the value as written";
 
 fn parse(text: &str) -> Parsed {
-    // A lone carriage return ends a line too, as on old systems.
+    // Like on old systems, a carriage return alone ends a line too.
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n");
     let mut parsed = Parsed::default();
     let mut rest = text.as_str();
@@ -200,13 +200,13 @@ fn name_and_value(line: &str) -> Option<(&str, usize)> {
     let (name, after) = named.split_at(end);
     let value = match after.trim_start().strip_prefix('=') {
         Some(value) => value,
-        // YAML requires a blank here: `http://x` is not a pair.
+        // YAML requires a space here, so `http://x` is not a pair.
         None => after.strip_prefix(':').filter(|value| value.is_empty() || value.starts_with(char::is_whitespace))?,
     };
     (!name.is_empty()).then(|| (name, line.len() - value.len()))
 }
 
-/// The value at the beginning of `text`, the length consumed to the end of its line, and any fault.
+/// The value at the start of `text`, the length up to the end of its line, and any fault.
 fn value(text: &str) -> (String, usize, Option<&'static str>) {
     let line = first_line(text);
     let begin = line.len() - line.trim_start().len();
@@ -221,8 +221,8 @@ fn value(text: &str) -> (String, usize, Option<&'static str>) {
     (written.to_owned(), line.len(), is_open.then_some(OPEN_QUOTE))
 }
 
-/// The range between quotes that open at `begin`. `None` if they are not closed, or if anything but blanks and a
-/// comment follows. A quote after a backslash closes only if no other does, as in `'C:\dir\'`.
+/// The range inside quotes that open at `begin`. `None` if they are not closed, or if anything but a comment follows. A
+/// quote after a backslash only closes if no other quote does, as in `'C:\dir\'`.
 fn quoted(text: &str, begin: usize, quote: char) -> Option<Range<usize>> {
     let closes = |at: &usize| is_blank_or_comment(first_line(&text[at + 1..]));
     let mut escaped = None;
@@ -293,15 +293,15 @@ mod tests {
         assert_eq!(
             environment.warnings(),
             [
-                "line 2 of the environment file `my.env` is not `NAME=value` and is ignored",
-                "line 4 of the environment file `my.env` is not `NAME=value` and is ignored"
+                "line 2 of the environment file `my.env` is ignored: it is not `NAME=value`",
+                "line 4 of the environment file `my.env` is ignored: it is not `NAME=value`"
             ]
         );
         let open = from_text("A=1\nB='open\nC=3\n");
         assert_eq!((open.get("B"), open.get("C")), (Some("'open"), Some("3")));
         assert_eq!(
             open.warnings(),
-            ["line 2 of the environment file `my.env` has a quote that is never closed; the value is used as written"]
+            ["line 2 of the environment file `my.env` has an unclosed quote; using the value as written"]
         );
     }
 
@@ -333,7 +333,7 @@ mod tests {
         parsed.pairs
     }
 
-    /// Where readers in other languages differ, this follows the majority.
+    /// Follows the majority where readers in other languages differ.
     #[test]
     fn values_are_what_other_readers_make_of_them() {
         for (line, expected) in [
@@ -347,7 +347,7 @@ mod tests {
             ("A: http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1"),
             ("export A=exported", "exported"),
             ("export\tA: both", "both"),
-            // No expansion, with any quotes.
+            // Variables are not expanded, whatever the quotes.
             ("A=$HOME/x", "$HOME/x"),
             ("A=${HOME}", "${HOME}"),
             ("A=\"pa$$word ${HOME} $1\"", "pa$$word ${HOME} $1"),
@@ -374,7 +374,7 @@ mod tests {
             ("A='value#none'#why", "value#none"),
             ("A=`#`", "#"),
             ("A=\"closed\" # not \"this\"", "closed"),
-            // Escapes, in double quotes alone.
+            // Escapes work only in double quotes.
             (r#"A="a\nb\tc\rd""#, "a\nb\tc\rd"),
             (r#"A="say \"yes\"""#, "say \"yes\""),
             (r#"A="back\\slash \d \$x""#, "back\\slash \\d $x"),

@@ -1,4 +1,4 @@
-//! Errors and findings of loading a configuration.
+//! Errors and findings from loading a configuration.
 
 use std::path::PathBuf;
 use std::{fmt, io};
@@ -9,12 +9,12 @@ use dialectic_base::key_path::KeyPath;
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// It exists but cannot be read.
+    /// The file exists but cannot be read.
     #[error("cannot read the configuration `{}`", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("the configuration `{}` is a directory", .0.display())]
     Directory(PathBuf),
-    /// It is not UTF-8.
+    /// The file is not UTF-8.
     #[error("the configuration `{}` is not UTF-8 text ({location})", path.display())]
     NotUtf8 {
         path: PathBuf,
@@ -33,14 +33,14 @@ pub enum ConfigError {
     #[error("the configuration `{}` has a wrong value at {key} ({location}): expected {expected}, found {found}", path.display())]
     WrongType {
         path: PathBuf,
-        /// Where the value begins.
+        /// Where the value starts.
         location: Location,
         key: KeyPath,
         expected: String,
-        /// The type found. Never the value, which may be a misplaced secret.
+        /// The type that was found. Never the value, which may be a misplaced secret.
         found: String,
     },
-    /// All values that cannot be used.
+    /// The file has values that cannot be used.
     #[error("the configuration `{}` cannot be used{}", path.display(), listed(problems))]
     Invalid {
         path: PathBuf,
@@ -50,14 +50,14 @@ pub enum ConfigError {
     /// The named file does not exist.
     #[error("there is no configuration `{}`", .0.display())]
     Missing(PathBuf),
-    /// An untrusted file sets what only the user may set.
+    /// An untrusted file sets something that only the user may set.
     #[error("`{}` is not trusted, so {fault}", path.display())]
     Untrusted {
         path: PathBuf,
         /// What the file may not do.
         fault: String,
     },
-    /// A requirement of the request is missing.
+    /// Something that the request requires is missing.
     #[error("{0}")]
     Unmet(String),
     /// The value of a command-line option cannot be used.
@@ -67,14 +67,14 @@ pub enum ConfigError {
         option: &'static str,
         message: String,
     },
-    /// Several or no providers may serve the model in a command-line option.
+    /// It is unclear which provider should serve the model in a command-line option.
     #[error("{option} {message}")]
     NeedsProvider {
         /// The option, as typed.
         option: &'static str,
         message: String,
     },
-    /// The directory for context cannot be opened.
+    /// The context directory cannot be opened.
     #[error("cannot use the context directory `{}`", path.display())]
     ContextDir { path: PathBuf, source: io::Error },
 }
@@ -93,13 +93,13 @@ impl fmt::Display for SyntaxFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Empty => "the file is empty",
-            Self::Comment => "there is a comment",
+            Self::Comment => "it contains a comment",
             Self::Other(message) => message,
         })
     }
 }
 
-/// A position in a text; both parts count from 1, columns in characters.
+/// A position in a text. Lines and columns count from 1; columns are in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Location {
     pub line: usize,
@@ -122,10 +122,10 @@ impl fmt::Display for Location {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProblemSubject {
-    /// A key of the file.
+    /// A key in the file.
     Key {
         path: KeyPath,
-        /// The position of the key, or of its nearest container.
+        /// The position of the key, or of its nearest existing parent.
         location: Option<Location>,
     },
     /// An environment variable.
@@ -145,7 +145,7 @@ impl fmt::Display for ProblemSubject {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigProblem {
     pub subject: ProblemSubject,
-    /// Continues a sentence that begins with the subject. Never contains a secret.
+    /// The message, which continues a sentence that starts with the subject. Never contains a secret.
     pub message: String,
 }
 
@@ -155,7 +155,7 @@ impl fmt::Display for ConfigProblem {
     }
 }
 
-/// One problem on the same line, several on a line each.
+/// A single problem on the same line, or several on a line each.
 fn listed(problems: &[ConfigProblem]) -> String {
     if let [problem] = problems {
         return format!(": {problem}");
@@ -164,11 +164,11 @@ fn listed(problems: &[ConfigProblem]) -> String {
     format!(", {} problems:\n  {}", problems.len(), lines.join("\n  "))
 }
 
-/// Why a value cannot be used, and how to fix it.
+/// Why a value cannot be used and how to fix it.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) message: String,
-    /// Naming the provider as well would help.
+    /// Whether naming the provider as well would help.
     pub(super) needs_provider: bool,
 }
 
@@ -178,7 +178,7 @@ impl From<String> for Fault {
     }
 }
 
-/// Collects findings so that all are reported together.
+/// Collects findings in order to report all of them together.
 #[derive(Debug, Default)]
 pub(super) struct Diagnostics {
     pub(super) problems: Vec<ConfigProblem>,
@@ -198,7 +198,7 @@ impl Diagnostics {
             .push(ConfigProblem { subject: ProblemSubject::Variable(name.to_owned()), message: message.into() });
     }
 
-    /// Reports an unusable command-line option. Keeps only the first.
+    /// Reports a command-line option that cannot be used. Keeps only the first one.
     pub(super) fn argument(&mut self, option: &'static str, fault: impl Into<Fault>) {
         let Fault { message, needs_provider } = fault.into();
         self.refusal.get_or_insert(if needs_provider {
@@ -208,7 +208,7 @@ impl Diagnostics {
         });
     }
 
-    /// Reports a model that cannot be chosen as requested. Keeps the first one.
+    /// Reports that a model cannot be chosen as requested. Keeps only the first one.
     pub(super) fn unmet(&mut self, message: String) {
         self.refusal.get_or_insert(ConfigError::Unmet(message));
     }
@@ -217,7 +217,7 @@ impl Diagnostics {
         self.warnings.push(warning.into());
     }
 
-    /// Gives every problem with a key its position, and sorts them in the order of the file.
+    /// Adds the position to every problem that concerns a key, and sorts them in file order.
     pub(super) fn located(mut self, find: impl Fn(&KeyPath) -> Option<Location>) -> Vec<ConfigProblem> {
         for problem in &mut self.problems {
             if let ProblemSubject::Key { path, location } = &mut problem.subject {
@@ -231,7 +231,7 @@ impl Diagnostics {
         self.problems
     }
 
-    /// Reports a name that is not in `known`. `what` names the kind of thing.
+    /// Reports a name that is not in `known`. `what` is the kind of name.
     pub(super) fn check_name(&mut self, path: KeyPath, name: Option<&str>, what: &str, known: &[&str]) {
         if let Some(name) = name.filter(|name| !known.contains(name)) {
             self.problem(path, unknown(what, name, known));
@@ -239,7 +239,7 @@ impl Diagnostics {
     }
 }
 
-/// `unknown protocol …`, with the nearest and all known names.
+/// `unknown protocol …`, with the nearest name and all known ones.
 pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     let all = list(known.iter().copied());
     match nearest(name, known.iter().copied()) {
@@ -248,10 +248,10 @@ pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     }
 }
 
-/// Names below this score are not similar.
+/// The minimum score of similar names.
 const SIMILAR: f64 = 0.6;
 
-/// The candidate most similar to `name`, ignoring case and separators; `None` if none is close.
+/// The candidate most similar to `name`, ignoring case and separators; `None` if none is similar enough.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = plain(name);
     candidates
@@ -262,7 +262,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// `(did you mean …?)`, or the list of candidates.
+/// `(did you mean …?)`, or a list of the candidates.
 pub fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> String {
     if let Some(candidate) = nearest(name, candidates.clone()) {
         return format!("(did you mean `{candidate}`?)");

@@ -1,7 +1,7 @@
 //! The configuration of `dialectic eval`: the evaluators and their providers.
 //!
-//! A separate file with the keys and checks of a debate's. Unlike for a debate, a missing file or an empty list is an
-//! error: a user who names evaluators wants them.
+//! A separate file with the same keys and checks as for a debate. A missing file or an empty list is an error here,
+//! because a user who names evaluators wants them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,15 +26,16 @@ use super::{rules, schema};
 
 /// The default limit for an evaluator's first token, in milliseconds.
 const DEFAULT_TIMEOUT: u64 = 600_000;
-/// The default that the older program wrote and never enforced. Enforcing it would cut off evaluators that worked.
+/// The default that the older program wrote but never enforced. Enforcing it would cut off evaluators that used to
+/// work.
 const OLD_DEFAULT_TIMEOUT: u64 = 30_000;
-/// The temperature of every evaluator, low so that scores repeat.
+/// The temperature of all evaluators, low so that scores are reproducible.
 pub const EVALUATOR_TEMPERATURE: f64 = 0.1;
 
-/// The evaluators of a file, every value decided.
+/// The complete settings of an evaluation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvaluationSettings {
-    /// The enabled ones in the order of the file; at least one.
+    /// The enabled evaluators in file order; at least one.
     pub evaluators: Vec<EvaluatorSettings>,
     /// Custom providers, and changes to built-in ones.
     pub providers: BTreeMap<String, ProviderSettings>,
@@ -56,34 +57,34 @@ pub struct EvaluatorSettings {
     pub system_prompt_path: Option<PathBuf>,
     /// The absolute path of a file that replaces the built-in message.
     pub user_prompt_path: Option<PathBuf>,
-    /// The limit for its first token, or for the whole answer without streaming.
+    /// The time limit for its first token, or for the whole answer without streaming.
     pub timeout: Duration,
-    /// The output limit of its answers in tokens; `None` for the provider's own.
+    /// The output limit in tokens; `None` for the provider's default.
     pub max_tokens: Option<u32>,
 }
 
-/// Why evaluators cannot be loaded.
+/// Why evaluators could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluatorsError {
-    /// There is no such file.
+    /// The file does not exist.
     #[error("there is no evaluator configuration `{}`", .0.display())]
     Missing(PathBuf),
-    /// No evaluator is left.
+    /// The file has no enabled evaluators.
     #[error("the evaluator configuration `{}` {fault}", path.display())]
     Nobody { path: PathBuf, fault: &'static str },
-    /// The file cannot be read, or has values that cannot be used.
+    /// The file cannot be read, or contains values that cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
 }
 
-/// An entry as written: every key is optional, and `null` counts as absent.
+/// An entry as written. Every key is optional, and `null` counts as absent.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct EvaluatorEntry {
     id: Option<EvaluatorId>,
     #[schemars(length(min = 1))]
     name: Option<String>,
-    /// Accepted in entries copied from a debate's configuration; ignored.
+    /// Accepted but ignored, for entries copied from a debate's configuration.
     role: Option<String>,
     #[schemars(length(min = 1))]
     model: Option<String>,
@@ -98,7 +99,7 @@ struct EvaluatorEntry {
     enabled: Option<bool>,
 }
 
-/// An id that may be written as a number: `7` is `"7"`.
+/// An id, possibly written as a number: `7` means `"7"`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum EvaluatorId {
@@ -121,11 +122,12 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     schema
 });
 
-/// Reads the evaluators of a file. With `offline` they all use the offline provider. API keys are checked by
-/// [`missing_keys_of`](dialectic_engine::access::missing_keys_of).
+/// Reads the evaluators from a file. With `offline` they all use the offline provider.
+/// [`missing_keys_of`](dialectic_engine::access::missing_keys_of) checks API keys separately.
 ///
 /// # Errors
-/// The file is missing, names no evaluators, or cannot be used (all its problems in one error).
+///
+/// The file is missing, names no evaluators, or cannot be used (one error lists all its problems).
 pub fn load_evaluators(
     path: &Path,
     environment: &Environment,
@@ -146,7 +148,7 @@ pub fn load_evaluators(
     Ok(settings)
 }
 
-/// The judge of the user's configuration as the only evaluator, without a file of evaluators.
+/// Uses the judge of the user's configuration as the only evaluator, without a file of evaluators.
 pub fn judge_as_evaluator(settings: Settings, warnings: Vec<String>) -> EvaluationSettings {
     let Settings { judge, providers, prices, .. } = settings;
     let evaluator = EvaluatorSettings {
@@ -154,7 +156,7 @@ pub fn judge_as_evaluator(settings: Settings, warnings: Vec<String>) -> Evaluati
         name: judge.name,
         model: judge.model,
         provider: judge.provider,
-        // Its own prompts are about debates.
+        // The judge's own prompts are about debates.
         system_prompt_path: None,
         user_prompt_path: None,
         timeout: Duration::from_millis(DEFAULT_TIMEOUT),
@@ -172,7 +174,7 @@ fn resolved(path: &Path, document: ConfigDocument) -> Result<EvaluationSettings,
     }
     let enabled: Vec<_> = entries.into_iter().filter(|(_, entry)| entry["enabled"] != false).collect();
     if enabled.is_empty() {
-        return Err(nobody("has no enabled agent: each has `enabled: false`"));
+        return Err(nobody("has no enabled agents: all have `enabled: false`"));
     }
     let mut findings = document.findings();
     let providers = rules::providers(&document.tree["providers"], &mut findings);
@@ -202,7 +204,7 @@ fn evaluator(
         findings.problem(path.clone(), error.to_string());
         EvaluatorEntry::default()
     });
-    // The offline provider has no model to choose.
+    // The offline provider has only one model.
     let names_model = entry.model.is_some() || entry.provider.as_deref() == Some(OFFLINE);
     for (key, is_there) in [("id", entry.id.is_some()), ("model", names_model)] {
         if !is_there {

@@ -1,5 +1,5 @@
-//! The stack of layers, each in the shape of the configuration file. The highest layer with a value decides it, and is
-//! its source.
+//! The stack of layers, each in the form of the configuration file. The highest layer that sets a value determines it
+//! and is its source.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -21,19 +21,19 @@ use super::load::Loaded;
 use super::overrides::Overrides;
 use super::rules;
 
-/// The layer that decided a value.
+/// The layer that determined a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ValueSource {
-    /// No layer sets it.
+    /// No layer sets the value.
     BuiltIn,
     File(PathBuf),
-    /// An environment variable, of the process or the environment file.
+    /// An environment variable, from the process or the environment file.
     Variable(String),
     /// An option of the command line.
     Option(&'static str),
-    /// No layer sets it, and this was chosen.
+    /// No layer sets the value, so it was chosen automatically.
     Chosen(ChoiceReason),
-    /// No layer sets it, and the agent or judge of this name provides it.
+    /// No layer sets the value, so it is the same as for the named agent or judge.
     Like(&'static str),
 }
 
@@ -57,17 +57,17 @@ struct Layer {
     tree: Value,
 }
 
-/// Layers over the built-in defaults, the lowest first.
+/// Layers above the built-in defaults, lowest first.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Layers(Vec<Layer>);
 
 impl Layers {
-    /// Adds a source above the others.
+    /// Adds a source on top.
     pub(super) fn push(&mut self, source: ValueSource, tree: Value) {
         self.0.push(Layer { source, tree });
     }
 
-    /// Adds one value above the others.
+    /// Adds a single value on top.
     pub(super) fn set(&mut self, source: ValueSource, path: &KeyPath, value: Value) {
         let tree = path.0.iter().rev().fold(value, |inner, segment| match segment {
             Segment::Key(key) => json!({ key: inner }),
@@ -80,7 +80,7 @@ impl Layers {
         self.push(source, tree);
     }
 
-    /// Adds the command-line options, except those that choose models.
+    /// Adds the command-line options that do not choose models.
     pub(super) fn push_options(&mut self, options: &Overrides) {
         let dollars = |amount: Option<Usd>| amount.map(|amount| amount.dollars().into());
         let quick = |value: Value| (options.quick).then_some(value);
@@ -104,8 +104,8 @@ impl Layers {
         }
     }
 
-    /// A section of the file, all layers merged: `debate` key by key; `providers`, `prices` and `models` entry by
-    /// entry; others as a whole.
+    /// A section of the file with all layers merged: `debate` key by key; `providers`, `prices` and `models` entry by
+    /// entry; all others as a whole.
     pub(super) fn section(&self, key: &str) -> Value {
         let levels = if key == "debate" { usize::MAX } else { usize::from(is_by_entry(key)) };
         let mut all = Value::Null;
@@ -122,7 +122,7 @@ impl Layers {
         }
     }
 
-    /// Removes the highest layer's value at `path`, which was replaced.
+    /// Removes the topmost value at `path`, because it was replaced.
     pub(super) fn forget(&mut self, path: &KeyPath) {
         let Some((parent, key)) = path.split_key() else { return };
         let with = |layer: &&mut Layer| at(&layer.tree, path).is_some();
@@ -132,8 +132,8 @@ impl Layers {
         }
     }
 
-    /// Moves the layers' entries of agents to their places in the settings. `places` holds each agent's place in the
-    /// file, `None` for a built-in agent.
+    /// Moves the agents' entries in all layers to their indices in the settings. `places` holds each agent's index in
+    /// the file, `None` for a built-in agent.
     pub(super) fn align_agents(&mut self, places: &[Option<usize>]) {
         for layer in &mut self.0 {
             if let Some(agents) = layer.tree.get_mut("agents") {
@@ -142,14 +142,14 @@ impl Layers {
         }
     }
 
-    /// The layer that decided the value at `path`, a path in the effective settings.
+    /// The layer that determined the value at `path`, a path in the effective settings.
     pub(super) fn source(&self, path: &KeyPath) -> ValueSource {
         let entry = path.0.get(..2).filter(|entry| matches!(&entry[0], Segment::Key(key) if is_by_entry(key)));
         for layer in self.0.iter().rev() {
             if at(&layer.tree, path).is_some() {
                 return layer.source.clone();
             }
-            // Lower layers of this entry are ignored.
+            // The layers below this entry are ignored.
             if entry.is_some_and(|entry| at(&layer.tree, &KeyPath(entry.to_vec())).is_some()) {
                 return ValueSource::BuiltIn;
             }
@@ -164,7 +164,7 @@ impl Layers {
     }
 }
 
-/// Whether higher layers replace whole entries of a section.
+/// Whether a higher layer replaces entries of this section as a whole.
 fn is_by_entry(section: &str) -> bool {
     matches!(section, "providers" | "prices" | "models")
 }
@@ -201,7 +201,7 @@ fn lay_over(below: &mut Value, over: &Value, levels: usize) {
     }
 }
 
-/// `base` overridden by the values of a checked tree.
+/// `base`, overridden by the values of a checked tree.
 pub(super) fn laid_over<T: Clone + Serialize + DeserializeOwned>(
     base: &T,
     over: &Value,
@@ -218,11 +218,11 @@ pub(super) fn laid_over<T: Clone + Serialize + DeserializeOwned>(
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingRow {
-    /// The path, such as `debate.rounds` or `endpoints.openai.baseUrl`.
+    /// A path such as `debate.rounds` or `endpoints.openai.baseUrl`.
     pub path: String,
     /// The value; for an API key, whether it is set.
     pub value: String,
-    /// The layer that decided it.
+    /// The layer that determined it.
     pub source: ValueSource,
 }
 

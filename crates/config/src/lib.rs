@@ -1,9 +1,9 @@
-//! From files, environment and command line to [`Settings`](dialectic_record::debate::Settings).
+//! Turns files, environment and command line into [`Settings`](dialectic_record::debate::Settings).
 //!
-//! A stack of layers: the built-in defaults, the user's own file, the project's, the command line. Each file is checked
-//! against a schema generated from the types of the settings, and problems name their positions. A pure resolution
-//! turns the stack into settings and reports all problems and warnings together. [`ConfigFiles`] does both, and reads
-//! each file once.
+//! The layers are the built-in defaults, the user's own file, the project's file and the command line. Each file is
+//! checked against a schema generated from the settings types, and problems are reported with their positions. A pure
+//! function resolves the layers to settings and reports all problems and warnings together. [`ConfigFiles`] does both,
+//! and reads each file once.
 //!
 //! Nothing here prints, and only [`capture_environment`] reads the process environment. Settings, warnings and errors
 //! never contain secrets.
@@ -39,5 +39,5 @@ pub use rules::{model_warnings, one_family};
 pub use schema::{part_of, schema};
 pub use user::{UserPrograms, confirm_above, debates_directory, user_path, user_programs, usual_color, usual_model};
 
-/// The template of a configuration, which `config init` writes.
+/// The configuration template that `config init` writes.
 pub const STARTER: &str = include_str!("starter.json");

@@ -1,4 +1,4 @@
-//! Loads the files, and resolves them to settings.
+//! Loads the files and resolves them to settings.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,22 +31,22 @@ use super::{rules, schema};
 /// The default configuration file.
 pub const DEFAULT_PATH: &str = "./debate-config.json";
 
-/// The configuration file to read. The default one may be absent, without a warning: the user's own or the built-in
-/// defaults apply then.
+/// Which configuration file to read. The default file may be missing without a warning; the user's own configuration or
+/// the built-in defaults then apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigPath {
     /// [`DEFAULT_PATH`].
     Default,
     /// A named file, which must exist.
     Named(PathBuf),
-    /// A file that was found elsewhere than at [`DEFAULT_PATH`], such as one of an earlier revision.
+    /// A file found elsewhere than at [`DEFAULT_PATH`], such as in an earlier revision.
     Found(PathBuf),
-    /// No file of the directory.
+    /// No file of the project.
     None,
 }
 
 impl ConfigPath {
-    /// The path, as given or by default.
+    /// The path, given or default.
     pub fn as_path(&self) -> &Path {
         match self {
             Self::Default | Self::None => Path::new(DEFAULT_PATH),
@@ -58,23 +58,23 @@ impl ConfigPath {
 /// A valid configuration.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// The settings, complete.
+    /// The complete settings.
     pub settings: Settings,
-    /// Warnings in the order found: environment file, unknown keys, values.
+    /// Warnings in the order in which they were found: environment file, unknown keys, values.
     pub warnings: Vec<String>,
     /// The layers of all sources.
     pub(super) layers: Layers,
-    /// The keys that only the user's own configuration has.
+    /// The keys that only the user's own configuration can have.
     pub(super) own: Vec<(String, String)>,
-    /// The file, as given; `None` if there was none.
+    /// The file as given; `None` if there was none.
     pub file: Option<PathBuf>,
-    /// The models chosen for agents that name none; `None` if every agent names its own.
+    /// The models chosen for agents that name none; `None` if all agents name theirs.
     pub choice: Option<ModelChoice>,
     /// The commands that may run after the debate.
     pub hooks: Vec<String>,
 }
 
-/// The configuration files of a run. Each is read once, when it is first needed.
+/// The configuration files of a run. Each file is read once, when first needed.
 pub struct ConfigFiles<'a> {
     path: ConfigPath,
     environment: &'a Environment,
@@ -116,11 +116,12 @@ impl<'a> ConfigFiles<'a> {
         Ok(self.project.get().and_then(Option::as_ref))
     }
 
-    /// Reads and resolves all layers. API keys are checked separately by
-    /// [`missing_keys`](dialectic_engine::access::missing_keys()), so that a configuration can be shown without them.
+    /// Reads and resolves all layers. [`missing_keys`](dialectic_engine::access::missing_keys()) checks API keys
+    /// separately, so that a configuration can be shown without them.
     ///
     /// # Errors
-    /// The file cannot be used (all its problems in one error), or a command-line value cannot.
+    ///
+    /// The file cannot be used (one error lists all its problems), or a command-line value cannot.
     pub fn load(&self, overrides: &Overrides) -> Result<Loaded, ConfigError> {
         check_arguments(overrides)?;
         let context_dir = overrides.context_dir.as_deref().map(open_directory).transpose()?;
@@ -144,11 +145,11 @@ impl<'a> ConfigFiles<'a> {
             let directories =
                 loaded.settings.base_dir.clone().into_iter().chain(user.and_then(UserConfig::summary_prompt));
             if let Some(prompt) = stray_prompt(&loaded.settings, &directories.collect::<Vec<_>>()) {
-                let fault = format!("its agents may not have the prompt `{}`, which {PROMPT_FAULT}", prompt.display());
+                let fault = format!("its agents may not use the prompt `{}`, which {PROMPT_FAULT}", prompt.display());
                 return Err(ConfigError::Untrusted { path: project.path.clone(), fault });
             }
         }
-        // Without a context directory, file tools read the working directory, and prompts must say so.
+        // Without a context directory, file tools read the working directory; prompts must mention that.
         let reads_files =
             |agent: &AgentSettings| agent.tools.iter().any(|tool| FILE_TOOLS.contains(&tool.name.as_str()));
         let working_dir =
@@ -162,11 +163,11 @@ impl<'a> ConfigFiles<'a> {
         matches!(self.path, ConfigPath::Named(_)) || is_trusted(&file.path, &file.text, self.environment)
     }
 
-    /// The project's file, if it is the user's own.
+    /// The project's file, if the user named or trusted it.
     fn trusted(&self) -> Result<Option<&ConfigDocument>, ConfigError> {
         match self.path {
             ConfigPath::Named(_) => self.project(),
-            // An unusable file does not concern a saved debate.
+            // A broken file does not matter to a saved debate.
             ConfigPath::Default | ConfigPath::Found(_) | ConfigPath::None => {
                 Ok(self.project().ok().flatten().filter(|project| self.trusts(project)))
             }
@@ -181,10 +182,11 @@ impl<'a> ConfigFiles<'a> {
         Ok(hooks(self.trusted()?, self.user()?))
     }
 
-    /// What saved debates take from the user's files: the user's own configuration, and the project's if the user named
-    /// or trusted it.
+    /// The settings that a saved debate takes from the user's files: the user's own configuration, and the project's if
+    /// the user named or trusted it.
     ///
     /// # Errors
+    ///
     /// A configuration cannot be used.
     pub fn own(&self) -> Result<UserSettings, ConfigError> {
         let (project, user) = (self.trusted()?, self.user()?);
@@ -214,7 +216,7 @@ pub(super) struct FileSet<'a> {
     pub(super) path: &'a ConfigPath,
     pub(super) project: Option<&'a ConfigDocument>,
     pub(super) user: Option<&'a UserConfig>,
-    /// Whether the project's file was found, and the user has not trusted it.
+    /// Whether the project's file was discovered, and the user has not trusted it.
     pub(super) is_untrusted: bool,
 }
 
@@ -223,7 +225,7 @@ impl FileSet<'_> {
         self.project.filter(|_| self.is_untrusted)
     }
 
-    /// The contents of the files, lowest layer first. `own` are their providers.
+    /// The contents of the files, lowest layer first. `own` are the providers that they define.
     fn layers(&self, own: &OwnProviders) -> Layers {
         let mut layers = Layers::default();
         let named = |tree: &Value| rules::named_by_models(tree.clone(), own);
@@ -241,7 +243,7 @@ impl FileSet<'_> {
         layers
     }
 
-    /// Fails if there are problems, each with its position. Returns the warnings.
+    /// Returns the warnings, or an error with the position of each problem.
     fn refuse(&self, findings: Diagnostics) -> Result<Vec<String>, ConfigError> {
         match self.project.or(self.user.map(|user| &user.document)) {
             Some(document) => document.refuse(findings),
@@ -253,7 +255,7 @@ impl FileSet<'_> {
     }
 }
 
-/// [`ConfigFiles::load`] without the file system.
+/// [`ConfigFiles::load`] without file access.
 pub(super) fn assemble(
     files: &FileSet,
     environment: &Environment,
@@ -273,7 +275,7 @@ pub(super) fn assemble(
     let own: OwnProviders = documents.flat_map(|document| rules::own_providers(&document.tree)).collect();
     let of_project = project.map(|project| ModelPreference::of_file(&project.tree).with_provider_named(&own));
     let of_project = of_project.filter(|named| !named.is_none());
-    // A project that selects models leaves the agents open, as the user's own configuration does.
+    // A project that only selects models leaves the agents open, as the user's own configuration does.
     let is_expected = project.is_some() && of_project.is_none();
     let usual = usual(files, of_project.clone());
     let there = |providers: &_| programs_there(providers, environment);
@@ -304,8 +306,8 @@ pub(super) fn assemble(
     Ok(Loaded { settings, warnings, layers, own, file, choice, hooks })
 }
 
-/// The default model: the project's preference, otherwise the user's. The user's provider serves a model named without
-/// a provider.
+/// The default model: the project's preference, or else the user's. If the model is named without a provider, the
+/// user's provider serves it.
 fn usual(files: &FileSet, of_project: Option<ModelPreference>) -> Usual {
     let own = files.user.map(|user| user.usual.clone()).unwrap_or_default();
     let (Some(ModelPreference { provider, model }), Some(project)) = (of_project, files.project) else { return own };
@@ -317,7 +319,7 @@ fn usual(files: &FileSet, of_project: Option<ModelPreference>) -> Usual {
     Usual { preference, path: Some(project.path.clone()) }
 }
 
-/// The commands after a debate: the project's, otherwise the user's.
+/// The commands to run after a debate: the project's, or else the user's.
 fn hooks(project: Option<&ConfigDocument>, user: Option<&UserConfig>) -> Vec<String> {
     let documents = project.into_iter().chain(user.map(|user| &user.document));
     let mut commands = documents.filter_map(|document| document.tree["hooks"]["afterDebate"].as_array());
@@ -325,7 +327,7 @@ fn hooks(project: Option<&ConfigDocument>, user: Option<&UserConfig>) -> Vec<Str
     commands.map(str::to_owned).collect()
 }
 
-/// Removes an untrusted file's limits that are above the user's, so that those apply.
+/// Removes limits in an untrusted file that are higher than the user's.
 fn remove_higher_limits(tree: &mut Value, own: &Value) {
     let limits = tree.pointer_mut("/debate/budget").and_then(Value::as_object_mut);
     if let Some(limits) = limits {
@@ -334,7 +336,7 @@ fn remove_higher_limits(tree: &mut Value, own: &Value) {
     }
 }
 
-/// Checks the values of the command line.
+/// Checks values given on the command line.
 fn check_arguments(overrides: &Overrides) -> Result<(), ConfigError> {
     let fault = |option, message: String| Err(ConfigError::Argument { option, message });
     if overrides.rounds == Some(0) {
@@ -354,7 +356,7 @@ fn check_arguments(overrides: &Overrides) -> Result<(), ConfigError> {
 fn open_directory(path: &Path) -> Result<PathBuf, ConfigError> {
     let failed = |source| ConfigError::ContextDir { path: path.to_owned(), source };
     let absolute = path.canonicalize().map_err(failed)?;
-    // Listing it also checks the permission to read it.
+    // Also checks that the directory can be read.
     std::fs::read_dir(&absolute).map_err(failed)?;
     Ok(absolute)
 }
@@ -365,13 +367,13 @@ pub(super) fn parent(path: &Path) -> PathBuf {
     absolute.parent().map_or_else(|| absolute.clone(), Path::to_owned)
 }
 
-/// The available roles: the built-in ones, and files next to a configuration.
+/// The available roles: the built-in ones and those with a file next to the configuration.
 pub fn role_names(base_dir: Option<&Path>) -> Vec<String> {
     let built_in = Role::built_in_names().into_iter().map(str::to_owned);
     built_in.chain(base_dir.map(role_files).unwrap_or_default()).collect()
 }
 
-/// The roles with a prompt file of the user's. An unreadable directory has none.
+/// The roles for which the user has a prompt file; none if the directory cannot be read.
 pub(super) fn role_files(base_dir: &Path) -> Vec<String> {
     let role = |entry: io::Result<std::fs::DirEntry>| {
         let path = entry.ok()?.path();
@@ -387,7 +389,7 @@ pub(super) fn role_files(base_dir: &Path) -> Vec<String> {
 pub(super) struct ResolveContext<'a> {
     pub(super) environment: &'a Environment,
     pub(super) overrides: &'a Overrides,
-    /// Roles with a prompt file of the user's.
+    /// Roles for which the user has a prompt file.
     pub(super) own_roles: &'a [String],
     /// The fallbacks from the user's own configuration.
     pub(super) usual: &'a Usual,
@@ -405,17 +407,18 @@ pub(super) struct Usual {
     pub(super) path: Option<PathBuf>,
 }
 
-/// Settings, valid only without problems.
+/// Resolved settings, which are valid only if there were no problems.
 pub(super) struct Resolved {
     pub(super) settings: Settings,
     /// The layers, with agents in the order of the settings.
     pub(super) layers: Layers,
     pub(super) findings: Diagnostics,
-    /// The models chosen for agents that name none, if needed.
+    /// The models chosen for agents that name none, if any.
     pub(super) choice: Option<ModelChoice>,
 }
 
-/// Decides every value. Adds the command line to `layers`, which come from files. `findings` are the problems so far.
+/// Determines every value. Adds the command line to `layers`, which come from files. `findings` are the problems so
+/// far.
 pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings: Diagnostics) -> Resolved {
     let overrides = context.overrides;
     // A user's own configuration need not name agents.
@@ -434,7 +437,7 @@ pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings
     let section = layers.section("debate");
     let mut debate = rules::debate(&section, &mut findings);
     let protocol = Protocol::named(&debate.protocol);
-    // The number of rounds in a file belongs to its protocol; a protocol with a single round ignores it.
+    // The number of rounds in a file is meant for the protocol in it. A protocol with a single round ignores it.
     let is_of_file = overrides.protocol.is_none() && !overrides.quick;
     let is_single = |protocol: &Protocol| !is_of_file && overrides.rounds.is_none() && protocol.default_rounds == 1;
     if let Some(protocol) = protocol.filter(|of| section["rounds"].is_null() || is_single(of)) {

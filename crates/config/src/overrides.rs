@@ -1,4 +1,4 @@
-//! The values of the command line, and changes of single settings.
+//! Command-line values, and changes to single settings.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -21,7 +21,7 @@ use super::load::{ResolveContext, Resolved, Usual, resolve};
 use super::rules;
 use super::schema::{self, keys_at};
 
-/// The layer of the command line. `None` is an absent option.
+/// The command-line layer. `None` means that an option is absent.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent options")]
 pub struct Overrides {
@@ -42,7 +42,7 @@ pub struct Overrides {
     pub context_dir: Option<PathBuf>,
 }
 
-/// A setting, by its path in the configuration, and its new value.
+/// The path of a setting in the configuration, and its new value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SettingChange {
     path: KeyPath,
@@ -68,16 +68,17 @@ impl FromStr for SettingChange {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (key, value) = text.split_once('=').ok_or("expected `<key>=<value>`, such as `debate.rounds=4`")?;
-        let path = KeyPath::parse(key.trim()).ok_or_else(|| format!("`{key}` is not a key; write `debate.rounds`"))?;
+        let path = KeyPath::parse(key.trim()).ok_or_else(|| format!("`{key}` is not a valid key; expected a path such as `debate.rounds`"))?;
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
         Ok(Self { path, value })
     }
 }
 
-/// Changes settings by the rules of a configuration file. Inherited values, such as an agent's summarization, follow
-/// a change of the debate's.
+/// Changes settings under the rules of a configuration file. Values that inherit, such as an agent's summarization,
+/// follow changes to the debate's.
 ///
 /// # Errors
+///
 /// A key is unknown, or a value cannot be used or has no effect.
 pub fn change_settings(
     settings: &Settings,
@@ -87,7 +88,7 @@ pub fn change_settings(
 ) -> Result<Changed, ConfigError> {
     let mut own_roles = settings.base_dir.as_deref().map(role_files).unwrap_or_default();
     for agent in settings.everybody() {
-        // A missing role file is reported when the panel is built; the role must not change here.
+        // A missing role file is reported when the panel is built; until then the role must not change.
         if !Role::built_in_names().contains(&agent.role.as_str()) && !own_roles.contains(&agent.role) {
             own_roles.push(agent.role.clone());
         }
@@ -111,7 +112,7 @@ pub fn change_settings(
     }
     let before = resolved(&before, &context);
     let (new, warnings) = resolved(&file, &context).map_err(|error| match (&before, error) {
-        // Not a fault of the changes.
+        // The changes are not at fault.
         (Err(_), ConfigError::Argument { message, .. }) => ConfigError::Unmet(message),
         (_, error) => error,
     })?;
@@ -128,12 +129,13 @@ pub fn change_settings(
     Ok(Changed { settings, warnings })
 }
 
-/// Checks that each change sets a new value.
+/// Checks that each change sets a different value.
 ///
 /// # Errors
-/// A key is unknown, or has the value already.
+///
+/// A key is unknown, or already has the value.
 pub fn check_changes(settings: &Settings, changes: &[SettingChange]) -> Result<(), ConfigError> {
-    // Another protocol brings its own values, and a change may keep the current one.
+    // Another protocol has its own defaults, and a change may keep the current value.
     if changes.iter().any(|change| change.path.to_string() == "debate.protocol") {
         return Ok(());
     }
@@ -151,7 +153,7 @@ fn fault(message: String) -> ConfigError {
     ConfigError::Argument { option: "--set", message }
 }
 
-/// The configuration file that leads to these settings.
+/// A configuration file that results in these settings.
 fn as_file(settings: &Settings) -> Value {
     let mut file = rules::with_programs(settings);
     if let Some(keys) = file.as_object_mut() {
@@ -170,7 +172,7 @@ fn as_file(settings: &Settings) -> Value {
     file
 }
 
-/// The path with agents' ids replaced by their indices; an error if a key does not exist.
+/// The path with agents' ids replaced by indices, or an error if a key does not exist.
 fn known_path(file: &Value, path: &KeyPath) -> Result<KeyPath, ConfigError> {
     let mut known = KeyPath::root();
     for segment in &path.0 {
@@ -208,13 +210,13 @@ fn put(file: &mut Value, path: &KeyPath, new: &Value) -> Result<(), ConfigError>
             (Segment::Index(index), Value::Array(elements)) => elements.get_mut(*index),
             _ => None,
         };
-        place = next.ok_or_else(|| fault(format!("{path}: there is no such key")))?;
+        place = next.ok_or_else(|| fault(format!("{path}: unknown key")))?;
     }
     *place = new.clone();
     Ok(())
 }
 
-/// The settings that result from a file, and warnings.
+/// The settings that a file results in, and warnings.
 fn resolved(file: &Value, context: &ResolveContext) -> Result<(Settings, Vec<String>), ConfigError> {
     let checked = check(&schema::CONFIG, file, |_| false)
         .map_err(|wrong| fault(format!("{}: expected {}, found {}", wrong.path, wrong.expected, wrong.found)))?;
@@ -238,7 +240,7 @@ fn resolved(file: &Value, context: &ResolveContext) -> Result<(Settings, Vec<Str
     Err(fault(findings.problems.iter().map(ConfigProblem::to_string).collect::<Vec<_>>().join("; ")))
 }
 
-/// Whether two values are equal, regardless of how numbers are written.
+/// Whether two values are equal, however numbers are written.
 fn is_equal(one: &Value, other: &Value) -> bool {
     match (one.as_f64(), other.as_f64()) {
         (Some(one), Some(other)) => one.total_cmp(&other).is_eq(),
@@ -254,7 +256,7 @@ fn has_no_effect(effective: &Value, file: &Value, path: &KeyPath, value: &Value)
     {
         let id = &file["agents"][*index]["id"];
         let agents = effective["agents"].as_array();
-        // The settings omit agents that were switched off.
+        // The settings omit disabled agents.
         let Some(place) = agents.into_iter().flatten().position(|agent| agent["id"] == *id) else { return false };
         *index = place;
     }

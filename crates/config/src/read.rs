@@ -1,4 +1,4 @@
-//! Parses a text into a checked tree, with positions of all problems.
+//! Parses a text into a checked tree, with the position of every problem.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,11 +17,11 @@ pub(super) struct ConfigDocument {
     /// The path, as given.
     pub(super) path: PathBuf,
     pub(super) tree: Value,
-    /// Unknown keys, each with the nearest known one.
+    /// Unknown keys, each with a suggestion.
     pub(super) warnings: Vec<String>,
     /// Values out of bounds.
     problems: Vec<(KeyPath, String)>,
-    /// The text, without a byte order mark.
+    /// The text without byte order mark.
     pub(super) text: String,
     values: JsonText,
 }
@@ -43,10 +43,11 @@ impl ConfigDocument {
         findings
     }
 
-    /// Fails if there are problems; returns the warnings.
+    /// Returns the warnings, or an error if there are problems.
     ///
     /// # Errors
-    /// All problems, each with its position.
+    ///
+    /// There are problems; each has its position.
     pub(super) fn refuse(&self, findings: Diagnostics) -> Result<Vec<String>, ConfigError> {
         if findings.problems.is_empty() {
             return Ok(findings.warnings);
@@ -56,11 +57,12 @@ impl ConfigDocument {
     }
 }
 
-/// Reads a configuration file: JSON whose top level is an object. `None` if the file does not exist. Keys for
-/// remarks (`$comment`, `//`, `$schema`) are allowed everywhere.
+/// Reads a configuration file, a JSON object. `None` if the file does not exist. Keys for remarks (`$comment`, `//`,
+/// `$schema`) are allowed everywhere.
 ///
 /// # Errors
-/// It cannot be read, is a directory, not UTF-8, not JSON, or has a value of the wrong type.
+///
+/// The file cannot be read, is a directory, is not UTF-8 or JSON, or has a value of the wrong type.
 pub(super) fn read(path: &Path, schema: &Value) -> Result<Option<ConfigDocument>, ConfigError> {
     if path.is_dir() {
         return Err(ConfigError::Directory(path.to_owned()));
@@ -72,7 +74,7 @@ pub(super) fn read(path: &Path, schema: &Value) -> Result<Option<ConfigDocument>
     }
 }
 
-/// [`read`](read()) without the file system; `path` is for messages.
+/// [`read`](read()) without file access; `path` is only for messages.
 pub(super) fn parse(path: &Path, bytes: &[u8], schema: &Value) -> Result<ConfigDocument, ConfigError> {
     let text = decode(path, bytes)?;
     let value: Value = serde_json::from_str(text).map_err(|error| syntax_error(path, text, &error))?;
@@ -106,14 +108,14 @@ fn syntax_error(path: &Path, text: &str, error: &serde_json::Error) -> ConfigErr
     } else if line.trim_start().starts_with("/*") || comment_start(line).is_some_and(|start| start < location.column) {
         SyntaxFault::Comment
     } else {
-        // Drops the position that serde appends.
+        // Removes the position that serde appends.
         let message = error.to_string();
         SyntaxFault::Other(message.rsplit_once(" at line ").map_or(message.clone(), |(text, _)| text.to_owned()))
     };
     ConfigError::Syntax { path, location, fault }
 }
 
-/// The column, from 0, of a `//` or `/*` that is not inside a string.
+/// The column, from 0, of a `//` or `/*` outside strings.
 fn comment_start(line: &str) -> Option<usize> {
     let mut in_string = false;
     let mut previous = ' ';
@@ -128,7 +130,7 @@ fn comment_start(line: &str) -> Option<usize> {
     None
 }
 
-/// The position of the value at `path` in `text`; if absent, of its nearest container.
+/// The position of the value at `path` in `text`; if it is absent, of its nearest existing parent.
 fn locate(values: &JsonText, text: &str, path: &KeyPath) -> Option<Location> {
     text.get(..values.start(path)?).map(Location::after)
 }

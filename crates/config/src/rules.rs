@@ -1,4 +1,4 @@
-//! Rules for values beyond the types and bounds of the schema, and providers that are programs.
+//! Rules beyond the types and bounds in the schema, and providers that are programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,14 +23,14 @@ use super::error::Diagnostics;
 use super::layers::laid_over;
 use super::schema;
 
-/// The `debate` section over the defaults.
+/// The `debate` section, laid over the defaults.
 pub(super) fn debate(tree: &Value, findings: &mut Diagnostics) -> DebateSettings {
     let mut tree = tree.clone();
     switch_on_summarization(&mut tree);
     laid_over(&DebateSettings::default(), &tree, &KeyPath::root().key("debate"), findings)
 }
 
-/// Enables a `summarization` that has settings but no `enabled`; without the section nothing is summarized.
+/// Enables a `summarization` that has settings but no `enabled`. Without that section nothing is summarized.
 pub(super) fn switch_on_summarization(of: &mut Value) {
     let section = of.get_mut("summarization").and_then(Value::as_object_mut);
     if let Some(section) = section.filter(|section| section.values().any(|value| !value.is_null())) {
@@ -41,37 +41,37 @@ pub(super) fn switch_on_summarization(of: &mut Value) {
     }
 }
 
-/// Checks the names in `debate`.
+/// Checks the names used in `debate`.
 pub(super) fn check_debate(tree: &Value, findings: &mut Diagnostics) {
     let path = KeyPath::root().key("debate");
     findings.check_name(path.key("protocol"), tree["protocol"].as_str(), "protocol", &Protocol::names());
     check_summarization(tree, &path, findings);
 }
 
-/// Checks the names in the `summarization` of the debate or of an agent.
+/// Checks the names used in the `summarization` of the debate or of an agent.
 pub(super) fn check_summarization(of: &Value, path: &KeyPath, findings: &mut Diagnostics) {
     let method = of["summarization"]["method"].as_str();
     let path = path.key("summarization").key("method");
     findings.check_name(path, method, "summarization method", SUMMARIZATION_METHODS);
 }
 
-/// Warns of settings that the protocol ignores.
+/// Warns about settings that the protocol ignores.
 pub(super) fn warn_of_idle_keys(debate: &DebateSettings, protocol: &Protocol, findings: &mut Diagnostics) {
     let has = |wanted| protocol.stages.iter().any(|stage| stage.info.yields == Some(wanted));
     let name = protocol.name;
     if debate.synthesis_method != SynthesisMethod::Judge {
         let method = debate.synthesis_method.name();
-        findings.warn(format!("`debate.synthesisMethod`: `{method}` means `judge`: the judge writes the solution"));
+        findings.warn(format!("`debate.synthesisMethod`: `{method}` has the same effect as `judge`: the judge writes the solution"));
     }
     if debate.memory && !has(ResultKind::Material) {
         findings.warn(format!("`debate.memory` has no effect: the protocol `{name}` does not use past debates"));
     }
     if debate.arena != ArenaSettings::default() && !has(ResultKind::Agreement) {
-        findings.warn(format!("`debate.arena` has no effect: the protocol is `{name}`"));
+        findings.warn(format!("`debate.arena` has no effect under the protocol `{name}`"));
     }
 }
 
-/// The entries of a section by name.
+/// The entries of a section, each with its name and path.
 fn entries<'a>(section: &'a Value, path: &KeyPath) -> impl Iterator<Item = (&'a String, &'a Value, KeyPath)> {
     let path = path.clone();
     section.as_object().into_iter().flatten().map(move |(name, entry)| (name, entry, path.key(name)))
@@ -105,7 +105,7 @@ pub(super) fn providers(section: &Value, findings: &mut Diagnostics) -> BTreeMap
             }
             None => {}
         }
-        // Not quoted: people sometimes put the key itself here.
+        // Not quoted, because some people put the key itself here.
         if provider.api_key_env.as_deref().is_some_and(|variable| !is_variable_name(variable)) {
             findings.problem(
                 path.key("apiKeyEnv"),
@@ -122,7 +122,7 @@ pub(super) fn providers(section: &Value, findings: &mut Diagnostics) -> BTreeMap
     providers
 }
 
-/// Checks and returns the configured limits of models.
+/// Checks and returns the configured model limits.
 pub(super) fn models(section: &Value, findings: &mut Diagnostics) -> BTreeMap<String, ModelLimits> {
     let limits = |(name, entry, path): (&String, &Value, KeyPath)| {
         (name.clone(), laid_over(&ModelLimits::default(), entry, &path, findings))
@@ -135,25 +135,25 @@ pub(super) fn prices(section: &Value, findings: &mut Diagnostics) -> BTreeMap<St
     let mut prices = BTreeMap::new();
     for (model, entry, path) in entries(section, &KeyPath::root().key("prices")) {
         let price = laid_over(&Price::flat(0.0, None, 0.0), entry, &path, findings);
-        // A cost limit treats the price of input as the maximum.
+        // The cost limit assumes that cached input costs no more than other input.
         if price.cached_input_per_m_tok.is_some_and(|cached| cached > price.input_per_m_tok) {
-            findings.problem(path.key("cachedInputPerMTok"), "must not be above `inputPerMTok`");
+            findings.problem(path.key("cachedInputPerMTok"), "must not exceed `inputPerMTok`");
         }
         prices.insert(model.clone(), price);
     }
     prices
 }
 
-/// The value of `type` of a program.
+/// The `type` of a program.
 const COMMAND: &str = "command";
 
-/// All keys of a program except `type`.
+/// All keys of a program other than `type`.
 fn program_keys() -> Vec<String> {
     let schema = schema::schema_of::<ProgramSettings>();
     schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect()
 }
 
-/// Adds the keys of programs to the schema of a configuration.
+/// Adds the keys of programs to a configuration schema.
 pub(super) fn describe(schema: &mut Value) {
     let program = schema::schema_of::<ProgramSettings>();
     for (key, of_program) in program["properties"].as_object().into_iter().flatten() {
@@ -168,8 +168,8 @@ pub(super) fn describe(schema: &mut Value) {
     }
 }
 
-/// Whether an entry of `providers` is a program. An entry named like a built-in program is one, unless it describes a
-/// server, as files written before programs existed may do.
+/// Whether an entry of `providers` is a program. An entry with the name of a built-in program is, unless it describes a
+/// server, which was possible before programs existed.
 fn describes_program(name: &str, entry: &Value) -> bool {
     entry["type"] == COMMAND || program_preset(name).is_some() && entry["baseUrl"].is_null()
 }
@@ -179,7 +179,7 @@ pub(super) fn own_providers(tree: &Value) -> OwnProviders {
     entries.map(|(name, entry)| (name.clone(), entry["type"] == COMMAND)).collect()
 }
 
-/// Splits models' names into provider and model, if an agent or the judge has a model and no provider.
+/// Splits model names into provider and model for agents and judges that have a model but no provider.
 pub(super) fn named_by_models(mut tree: Value, own: &OwnProviders) -> Value {
     let name = |entry: &mut Value| {
         let meant = entry["model"].as_str().and_then(|model| with_provider(model, own));
@@ -216,16 +216,16 @@ fn program(name: &str, entry: &Value, path: &KeyPath, findings: &mut Diagnostics
         findings.problem(path.key("type"), format!("cannot be a program: `{name}` is a built-in server"));
     }
     for key in other.keys() {
-        findings.problem(path.key(key), "only applies to servers, and this is a program");
+        findings.problem(path.key(key), "only applies to servers, but this is a program");
     }
     let program: ProgramSettings = laid_over(&ProgramSettings::default(), &own.into(), path, findings);
     if program_preset(name).is_none() && program.argv.is_empty() {
-        findings.problem(path.key("argv"), "is missing: the program and its arguments");
+        findings.problem(path.key("argv"), "is missing; it must list the program and its arguments");
     }
     Some(ProviderSettings { program: Some(Arc::new(program)), ..ProviderSettings::default() })
 }
 
-/// The configuration file that leads to these settings, including programs.
+/// A configuration file that results in these settings, including programs.
 pub(super) fn with_programs(settings: &Settings) -> Value {
     let mut all = serde_json::to_value(settings).unwrap_or_default();
     for (name, entry) in &settings.providers {
@@ -238,7 +238,7 @@ pub(super) fn with_programs(settings: &Settings) -> Value {
     all
 }
 
-/// Warns of models that are retired on `day`, and of output limits above a model's maximum.
+/// Warns about models that are retired on `day`, and about output limits above a model's maximum.
 pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
     let mut retired: BTreeMap<(&str, &str), (NaiveDate, Vec<&str>)> = BTreeMap::new();
     let mut warnings = Vec::new();
@@ -258,7 +258,7 @@ pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
         {
             let AgentSettings { id, model, .. } = agent;
             warnings
-                .push(format!("`{id}` may write {asked} tokens (`maxTokens`), but `{model}` writes at most {most}"));
+                .push(format!("`maxTokens` of `{id}` is {asked}, but `{model}` writes at most {most} tokens"));
         }
     }
     for ((provider, model), (since, users)) in retired {
@@ -272,8 +272,8 @@ pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
     warnings
 }
 
-/// A warning if all agents and the judge belong to one family of models, with advice. `None` if they do not, if their
-/// family is unknown, or if no model is called.
+/// A warning with advice if all agents and the judge use the same family of models. `None` if they do not, if a family
+/// is unknown, or if no model is called.
 pub fn one_family(settings: &Settings) -> Option<String> {
     let called = settings.everybody().filter(|agent| agent.provider != OFFLINE);
     let families: Option<BTreeSet<&str>> = called.map(|agent| family(&agent.model)).collect();

@@ -1,5 +1,5 @@
-//! The JSON Schema of a configuration file, generated from the types of the settings: it checks files when they are
-//! read, and serves people and editors with defaults and names.
+//! The JSON Schema of a configuration file, generated from the settings types. It validates files, and tells people and
+//! editors about defaults and names.
 
 use std::sync::LazyLock;
 
@@ -21,7 +21,7 @@ use super::rules;
 /// The schema of a project's configuration.
 pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
     let mut schema = schema_of::<Settings>();
-    // All requirements of the types have defaults, except prices.
+    // All required keys of these types have defaults, except prices.
     let required = schema["$defs"]["Price"]["required"].clone();
     strip(&mut schema, &["default", "required"]);
     schema["$defs"]["Price"]["required"] = required;
@@ -29,7 +29,7 @@ pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
     strip(&mut schema, &["default"]);
     for key in ["provider", "model"] {
         schema["properties"][key] = json!({
-            "description": format!("The {key} to use if no agent or judge names one."),
+            "description": format!("The {key} for agents and judges that name none."),
             "type": "string",
             "minLength": 1,
         });
@@ -61,7 +61,7 @@ pub(super) static OF_USER: LazyLock<Value> = LazyLock::new(|| {
     schema
 });
 
-/// The schema of a type, its keys sorted by name.
+/// The schema of a type, with keys sorted by name.
 pub(super) fn schema_of<T: JsonSchema>() -> Value {
     let mut schema = schemars::schema_for!(T).to_value();
     schema.sort_all_objects();
@@ -94,7 +94,7 @@ pub fn schema() -> Value {
     schema
 }
 
-/// The schema of some keys of a definition, without references.
+/// The schema of some keys of a definition, with references resolved.
 pub fn part_of(definition: &str, keys: &[&str]) -> Value {
     let mut part = inlined(&CONFIG["$defs"][definition]);
     if let Some(properties) = part["properties"].as_object_mut() {
@@ -120,7 +120,7 @@ fn inlined(node: &Value) -> Value {
     }
 }
 
-/// Removes keywords from a schema, at any depth.
+/// Removes keywords from a schema at any depth.
 fn strip(node: &mut Value, keywords: &[&str]) {
     match node {
         Value::Object(all) => {
@@ -132,7 +132,7 @@ fn strip(node: &mut Value, keywords: &[&str]) {
     }
 }
 
-/// Allows null for every key, and unknown keys, which only cause warnings.
+/// Allows null for every key, and allows unknown keys, which only cause warnings.
 fn open(node: &mut Value) {
     let Some(object) = node.as_object_mut() else { return };
     if let Some(entry) = object.get_mut("additionalProperties").filter(|entry| entry.is_object()) {

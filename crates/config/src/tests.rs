@@ -1,4 +1,4 @@
-//! Every rule of loading, on whole configurations.
+//! Loading rules, tested on whole configurations.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ mod damage;
 mod files;
 mod rules;
 
-/// Loads from bytes, with a command line and an environment.
+/// Loads a configuration from bytes, with these command-line values and environment.
 fn load_with(bytes: &[u8], overrides: &Overrides, environment: &Environment) -> Result<Loaded, ConfigError> {
     let path = ConfigPath::Named("c.json".into());
     let project = parse(path.as_path(), bytes, &schema::CONFIG)?;
@@ -33,7 +33,7 @@ fn load_value(value: &Value) -> Result<Loaded, ConfigError> {
     load_text(&value.to_string())
 }
 
-/// A configuration without warnings; `agent`, `debate` and `more` are laid over it.
+/// A configuration without warnings, overridden by `agent`, `debate` and `more`.
 fn minimal(agent: &Value, debate: &Value, more: &Value) -> Value {
     let mut first = json!({"id": "a1", "name": "A", "role": "architect", "model": "m", "provider": "openai"});
     merge(&mut first, agent);
@@ -64,7 +64,7 @@ fn with(more: &Value) -> Value {
     minimal(&json!({}), &json!({}), more)
 }
 
-/// The problems' places without positions, and their messages.
+/// The subjects and messages of all problems, without positions.
 fn problems(config: &Value) -> Vec<String> {
     match load_value(config) {
         Err(ConfigError::Invalid { problems, .. }) => problems

@@ -1,4 +1,4 @@
-//! The user's own configuration in the platform's configuration directory, a layer below a project's.
+//! The user's own configuration in the platform's configuration directory; a layer below the project's.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,35 +19,36 @@ use super::overrides::Overrides;
 use super::read::{ConfigDocument, read};
 use super::{rules, schema};
 
-/// The file, in the user's directory.
+/// The name of the file in the user's directory.
 const FILE: &str = "config.json";
-/// Keys that a project's configuration lacks.
+/// Keys that only the user's own configuration can have.
 const OWN: [&str; 5] = ["provider", "model", "directory", "color", "confirmAbove"];
-/// Keys that apply to a project's configuration only.
+/// Keys that do not apply below a project's configuration.
 const OF_ONE_DEBATE: [&str; 2] = ["agents", "judge"];
-/// The default cost in dollars above which a debate is confirmed.
+/// The default cost, in dollars, above which a debate needs confirmation.
 const CONFIRM_ABOVE: f64 = 1.0;
 /// The default directory of debates.
 const DIRECTORY: &str = "./debates";
 
-/// A user's own configuration, checked on its own.
+/// A user's own configuration, validated on its own.
 #[derive(Debug, Clone)]
 pub(super) struct UserConfig {
     pub(super) usual: Usual,
     pub(super) document: ConfigDocument,
-    /// The settings without other files.
+    /// The settings without any other file.
     pub(super) settings: Settings,
     pub(super) warnings: Vec<String>,
 }
 
-/// The path of the user's own configuration, which may not exist; `None` if the platform has no such place.
+/// The path of the user's own configuration, which may not exist; `None` if the platform has no place for it.
 pub fn user_path(environment: &Environment) -> Option<PathBuf> {
     Some(environment.user_directory()?.join(FILE))
 }
 
-/// The directory of debates: `./debates`, unless the user's own configuration sets another.
+/// The directory for debates: `./debates`, unless the user's own configuration sets another.
 ///
 /// # Errors
+///
 /// That configuration cannot be used.
 pub fn debates_directory(environment: &Environment) -> Result<PathBuf, ConfigError> {
     let document = document(environment)?;
@@ -55,19 +56,19 @@ pub fn debates_directory(environment: &Environment) -> Result<PathBuf, ConfigErr
     let Some(directory) = directory.filter(|directory| !directory.trim().is_empty()) else {
         return Ok(DIRECTORY.into());
     };
-    // `~/x` is below the home directory.
+    // `~/x` is relative to the home directory.
     let home = directory.strip_prefix("~/").and_then(|rest| Some((environment.home()?, rest)));
     Ok(home.map_or_else(|| PathBuf::from(directory), |(home, rest)| home.join(rest)))
 }
 
-/// The user's preference for colour: `auto`, `always` or `never`. An unreadable configuration has none; the loader
-/// reports it.
+/// The user's preference for colour: `auto`, `always` or `never`. `None` if the configuration is unreadable, which the
+/// loader reports.
 pub fn usual_color(environment: &Environment) -> Option<String> {
     document(environment).ok()??.tree["color"].as_str().map(str::to_owned)
 }
 
-/// The provider and model of the user's own configuration, if it names a provider. An unreadable configuration names
-/// none; the loader reports it.
+/// The provider and model in the user's own configuration, if it names a provider. `None` if the configuration is
+/// unreadable, which the loader reports.
 pub fn usual_model(environment: &Environment) -> Option<(String, String)> {
     let ModelPreference { provider, model } = {
         let tree = document(environment).ok()??.tree;
@@ -78,7 +79,7 @@ pub fn usual_model(environment: &Environment) -> Option<(String, String)> {
     Some((provider, model))
 }
 
-/// The programs in the user's own configuration.
+/// The programs defined in the user's own configuration.
 #[derive(Debug, Default)]
 pub struct UserPrograms {
     pub providers: BTreeMap<String, ProviderSettings>,
@@ -86,7 +87,7 @@ pub struct UserPrograms {
     pub entries: Map<String, Value>,
 }
 
-/// The programs of the user's own configuration. An unusable configuration has none.
+/// The programs defined in the user's own configuration; none if it cannot be used.
 pub fn user_programs(environment: &Environment) -> UserPrograms {
     let Ok(Some(user)) = read_user(environment) else { return UserPrograms::default() };
     let providers = user.settings.providers;
@@ -96,10 +97,11 @@ pub fn user_programs(environment: &Environment) -> UserPrograms {
     UserPrograms { providers, entries }
 }
 
-/// The cost above which a debate on a terminal without a limit is confirmed: $1, unless the user's own configuration
-/// sets another.
+/// The cost above which a debate without a limit needs confirmation on a terminal: $1, unless the user's own
+/// configuration sets another.
 ///
 /// # Errors
+///
 /// That configuration cannot be used.
 pub fn confirm_above(environment: &Environment) -> Result<Usd, ConfigError> {
     let own = document(environment)?.and_then(|document| document.tree["confirmAbove"].as_f64());
@@ -110,7 +112,7 @@ fn document(environment: &Environment) -> Result<Option<ConfigDocument>, ConfigE
     user_path(environment).map_or(Ok(None), |path| read(&path, &schema::OF_USER))
 }
 
-/// Reads and checks a user's own configuration. `None` if it does not exist.
+/// Reads and validates a user's own configuration. `None` if it does not exist.
 pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>, ConfigError> {
     let Some(document) = document(environment)? else { return Ok(None) };
     let path = document.path.clone();
@@ -118,7 +120,7 @@ pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>,
     let preference = ModelPreference::of_file(&document.tree).with_provider_named(&own);
     let usual = Usual { preference, path: Some(path.clone()) };
     let context = ResolveContext {
-        // The current environment does not affect this check.
+        // The current environment does not affect validation.
         environment: &Environment::default(),
         overrides: &Overrides::default(),
         own_roles: &role_files(&parent(&path)),
@@ -139,7 +141,7 @@ pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>,
 }
 
 impl UserConfig {
-    /// The part that applies below a project's configuration: without agents and judge, relative paths made absolute.
+    /// The part that applies below a project's configuration: without agents and judge, and with absolute paths.
     pub(super) fn tree_for_project(&self) -> Value {
         let mut tree = self.document.tree.clone();
         if let Some(keys) = tree.as_object_mut() {
@@ -151,7 +153,7 @@ impl UserConfig {
         tree
     }
 
-    /// The keys that only this file has, as shown: path and value.
+    /// The keys that only this file can have, with their displayed values.
     pub(super) fn own(&self) -> Vec<(String, String)> {
         let shown = |key: &str| {
             let value = match &self.document.tree[key] {

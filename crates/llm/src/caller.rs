@@ -1,5 +1,5 @@
-//! Everything around a call: concurrency, cost limit, time limit for the first token, retries, price, and streamed
-//! words. The only retry loop.
+//! Everything around a model call: concurrency, cost limit, time limit for the first token, retries, price, and
+//! streamed words. Contains the only retry loop.
 
 mod bill;
 mod in_flight;
@@ -28,12 +28,12 @@ use bill::{Bill, Retries};
 
 pub use in_flight::ConcurrencyLimit;
 
-/// The interval between updates of a partial answer.
+/// How often a partial answer is passed on.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Observes one call until its answer.
 pub trait CallObserver: Send + Sync {
-    /// The `attempt`th attempt failed with `error`; the next one follows after `wait`.
+    /// Attempt number `attempt` failed with `error`; the next one starts after `wait`.
     fn retrying(&self, attempt: u32, error: &ModelError, wait: Duration);
 
     /// `text` continues the answer received so far. Called at most every 100 ms, and at the end of each attempt.
@@ -45,13 +45,14 @@ pub trait CallObserver: Send + Sync {
 /// Limits shared by many calls.
 #[derive(Clone)]
 pub struct CallerLimits {
-    /// The limit for attempts in flight.
+    /// Limits the attempts in flight.
     pub in_flight: Arc<ConcurrencyLimit>,
     /// The maximum number of retries.
     pub max_retries: u32,
 }
 
-/// A model with everything around its calls. Account and observer belong to one call; the caller sets them.
+/// A model with everything around its calls. Account and observer belong to one call, and the caller of this crate sets
+/// them.
 #[derive(Clone)]
 pub struct Caller {
     pub chat: Arc<dyn ChatModel>,
@@ -59,50 +60,50 @@ pub struct Caller {
     pub provider: Arc<str>,
     /// The price of tokens; `None` if unknown.
     pub price: Option<Price>,
-    /// The time limits for idle attempts.
+    /// How long attempts may be idle.
     pub timeouts: Timeouts,
-    /// The shared idle limit of related calls, if any.
+    /// An idle limit shared by related calls.
     pub silence: Option<Arc<IdleTimeout>>,
     pub limits: CallerLimits,
-    /// The account that pays for the attempts, if any.
+    /// The account that pays for the attempts.
     pub account: Option<Arc<dyn Account>>,
     /// Receives retries and words.
     pub observer: Option<Arc<dyn CallObserver>>,
 }
 
-/// A call with its reply.
+/// A successful call.
 #[derive(Debug, Clone)]
 pub struct CompletedCall {
     pub reply: Reply,
     pub record: CallRecord,
 }
 
-/// A call that failed for good.
+/// A call that failed permanently.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct FailedCall {
-    /// The failure of the last attempt.
+    /// The error of the last attempt.
     pub error: ModelError,
     pub attempts: u32,
-    /// The usage of failed attempts with figures from a server; boxed because it is rare.
+    /// The usage of failed attempts, if a server reported any; boxed because it is rare.
     pub spent: Option<Box<AttemptUsage>>,
 }
 
 impl FailedCall {
-    /// Whether its server is unreachable, so that the call may be repeated later.
+    /// Whether its server is unreachable, so the call may be repeated later.
     pub fn is_server_gone(&self) -> bool {
         self.error.is_server_gone()
     }
 }
 
-/// The usage of attempts.
+/// The usage of one or more attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptUsage {
     /// Token counts; `None` if none were reported.
     pub tokens: Option<Tokens>,
     /// The total cost; `None` if any part is unknown.
     pub cost_usd: Option<Usd>,
-    /// The list price of the calls that a subscription covers; absent if there are none, or if the price is unknown.
+    /// The list price of calls covered by a subscription; absent if there are none or the price is unknown.
     pub notional_usd: Option<Usd>,
 }
 
@@ -110,7 +111,7 @@ impl AttemptUsage {
     /// The usage of an attempt that was never sent.
     const NONE: Self = Self { tokens: None, cost_usd: Some(Usd::ZERO), notional_usd: None };
 
-    /// The sum with the usage of earlier attempts. A known and an unknown cost have an unknown sum.
+    /// The sum with the usage of earlier attempts. If one cost is unknown, so is the sum.
     fn and(self, earlier: Option<Self>) -> Self {
         let Some(earlier) = earlier else { return self };
         Self {
@@ -122,11 +123,12 @@ impl AttemptUsage {
 }
 
 impl Caller {
-    /// Calls the model and retries transient failures. The usage of failed attempts is charged at once; without an
-    /// account, it is added to the call's usage.
+    /// Calls the model and retries transient failures. Failed attempts are charged at once; without an account, their
+    /// usage is added to the call's.
     ///
     /// # Errors
-    /// The last attempt's failure, if it is not transient or no attempt is left.
+    ///
+    /// The last attempt failed with an error that is not transient, or there are no attempts left.
     pub async fn call(&self, request: &Request) -> Result<CompletedCall, FailedCall> {
         let mut retries = Retries::at_most(self.limits.max_retries);
         let (mut attempts, mut started) = (0, None);
@@ -146,10 +148,10 @@ impl Caller {
             }
             let mut request = Cow::Borrowed(request);
             if let Some(most) = max_tokens {
-                // The agent's own limit stays if it is lower.
+                // The agent's own limit applies if it is lower.
                 request.to_mut().max_tokens = Some(request.max_tokens.map_or(most, |own| own.min(most)));
             }
-            // Waiting for a slot or for room under the limit does not count as the call's time.
+            // Waiting for a slot, or for room under the limit, does not count towards the call's time.
             let started = *started.get_or_insert_with(Instant::now);
             attempts += 1;
             let outcome = self.attempt(&request, attempts, &bill).await;
@@ -201,7 +203,7 @@ impl Caller {
         self.silence.as_ref().is_some_and(|silence| silence.is_too_long())
     }
 
-    /// Asks for permission to send an attempt, if there is an account.
+    /// Asks the account, if any, for permission to send an attempt.
     async fn reserve(&self, request: &Request) -> Result<Option<Reserved>, ModelError> {
         match &self.account {
             Some(account) => account.reserve(request).await,
@@ -227,8 +229,8 @@ impl Caller {
         Err(FailedAttempt::with_usage(error, reply.usage()))
     }
 
-    /// Follows an answer and passes new text to the observer in batches. Only the first token has a time limit; after
-    /// it, the model itself aborts a silent stream.
+    /// Follows an answer and passes new text to the observer in batches. Only limits the time until the first token;
+    /// afterwards the model itself aborts an idle stream.
     async fn follow(&self, request: &Request, attempt: u32, bill: &Bill<'_>) -> Result<Reply, FailedAttempt> {
         let batch = Batch::default();
         let tell = || {
@@ -272,9 +274,9 @@ impl Caller {
         }
     }
 
-    /// The usage with its cost; a stated cost takes precedence over the price table.
+    /// The usage with its cost. A stated cost takes precedence over the price table.
     fn spent(&self, request: &Request, usage: StatedUsage) -> AttemptUsage {
-        // A free model costs nothing, regardless of its usage.
+        // A free model costs nothing, whatever its usage.
         let priced = self.price.and_then(|price| match usage.tokens {
             Some(tokens) => Some(price.cost(tokens)),
             None => price.is_free().then_some(Usd::ZERO),
@@ -284,23 +286,24 @@ impl Caller {
         AttemptUsage { tokens: usage.tokens, cost_usd, notional_usd }
     }
 
-    /// The stated cost. Servers state 0 for models without a known price, so 0 counts only if the call can be free.
+    /// The stated cost. Servers also state 0 for models whose price they do not know, so 0 only counts if the call can
+    /// be free.
     fn stated(&self, model: &str, usage: StatedUsage) -> Option<Usd> {
         let can_be_free = || self.price.is_none_or(Price::is_free) || self.chat.is_local() || model.ends_with(":free");
         usage.cost.filter(|cost| *cost > Usd::ZERO || can_be_free())
     }
 
-    /// Whether the host answers: its requests are shown, not sent.
+    /// Whether the host answers; its requests are displayed, not sent.
     pub fn is_host(&self) -> bool {
         *self.provider == *HOST
     }
 
-    /// The record of a call of `model` that was never sent.
+    /// The record of a call to `model` that was never sent.
     pub fn unsent(&self, model: &str) -> CallRecord {
         self.record(model, StatedUsage::default(), None, AttemptUsage::NONE)
     }
 
-    /// The record of an attempt, without the parts that only an answer has.
+    /// The record of an attempt, without the fields that only an answer has.
     fn record(&self, model: &str, usage: StatedUsage, reserved: Option<Reserved>, spent: AttemptUsage) -> CallRecord {
         CallRecord {
             model: model.to_owned(),
@@ -327,14 +330,15 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The account that pays for a call's attempts. The cost of an attempt must be recorded at once: a call that waits for
-/// its next attempt may be abandoned.
+/// The account that pays for a call's attempts. The cost of each attempt must be recorded at once, because a call that
+/// waits for its next attempt may be abandoned.
 pub trait Account: Send + Sync {
-    /// Asks for permission to send an attempt, and waits for it under a limit of cost or calls. Without a limit it
+    /// Asks for permission to send an attempt. Under a limit of cost or calls, waits for room; without a limit,
     /// reserves nothing.
     ///
     /// # Errors
-    /// [`ModelError::OverBudget`] if the limit has no room for it.
+    ///
+    /// [`ModelError::OverBudget`] if the limit has no room for the attempt.
     fn reserve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Option<Reserved>, ModelError>>;
 
     /// Charges a failed attempt; `call` is its usage.
@@ -346,7 +350,7 @@ pub trait Account: Send + Sync {
 pub struct Reserved {
     /// The number of its event.
     pub number: u64,
-    /// The output limit to send, in tokens; `None` if the cost requires none.
+    /// The output limit to send, in tokens; `None` if the cost limit requires none.
     pub max_tokens: Option<u32>,
 }
 

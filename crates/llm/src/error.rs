@@ -6,116 +6,116 @@ use chrono::{DateTime, Local, Utc};
 
 use dialectic_base::money::BudgetLimit;
 
-/// Statuses of answers without work by a model: refusals and delays. 402 means that the account has no credit, 407 comes
-/// from a proxy that did not connect, 529 is Anthropic's for a model without room.
+/// Statuses that mean no model did any work: refusals and delays. 402 means that the account has no credit, 407 comes
+/// from a proxy that did not connect, and Anthropic uses 529 if a model is overloaded.
 const UNBILLED: [u16; 13] = [400, 401, 402, 403, 404, 405, 407, 410, 413, 422, 429, 503, 529];
 
-/// Whether a provider may bill a request with this status. A redirect, which is not followed, leads to no model.
+/// Whether a provider may bill a request with this status. A redirect, which is not followed, does not reach a model.
 pub(super) fn may_bill(status: u16) -> bool {
     !UNBILLED.contains(&status) && !(300..400).contains(&status)
 }
 
-/// The end of a limit in local time.
+/// Tells when a limit ends, in local time.
 fn goes_on(until: DateTime<Utc>) -> String {
     format!("; it resets at {}", until.with_timezone(&Local).format("%Y-%m-%d %H:%M"))
 }
 
-/// A failed attempt. Its kind, never its text, decides whether another may help.
+/// The error of an attempt. Its kind, never its text, decides whether another attempt may help.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// 429, and 402 with a delay; other refusals that name a rate.
+    /// Status 429, 402 with a delay, and other refusals that mention a rate.
     #[error("rate limited ({status}): {message}")]
     RateLimited {
         status: u16,
-        /// The server's requested delay.
+        /// The delay that the server asked for.
         retry_after: Option<Duration>,
         message: String,
     },
-    /// 408, 409, 424, 425, 499, 5xx, except for [`Unavailable`](Self::Unavailable), and refusals for a failure of the
-    /// model.
+    /// Status 408, 409, 424, 425, 499 or 5xx, except for [`Unavailable`](Self::Unavailable), and refusals that blame
+    /// the model.
     #[error("the server failed ({status}): {message}")]
     ServerFailed {
         status: u16,
-        /// The server's requested delay.
+        /// The delay that the server asked for.
         retry_after: Option<Duration>,
         message: String,
     },
-    /// 502, 503, 504, 529 before any part of an answer: a proxy cannot reach the model, or all servers of the model are
-    /// busy.
+    /// Status 502, 503, 504 or 529 before any part of an answer: a proxy cannot reach the model, or all of its servers
+    /// are busy.
     #[error("the server failed ({status}): {message}")]
     Unavailable {
         status: u16,
-        /// The server's requested delay.
+        /// The delay that the server asked for.
         retry_after: Option<Duration>,
         message: String,
     },
-    /// 401, and other refusals that name the key.
+    /// Status 401, and other refusals that blame the key.
     #[error("the key was refused ({status}): {message}")]
     Unauthorized {
         status: u16,
-        /// The server's message, without the key.
+        /// The server's message with the key removed.
         message: String,
     },
     /// The account's quota, balance or spending limit is exhausted.
     #[error("the account has no credit ({status}): {message}")]
     NoCredit { status: u16, message: String },
-    /// 400, 403, 404, 410, 422, and all other refusals.
+    /// Status 400, 403, 404, 410 or 422, and all other refusals.
     #[error("the request was refused ({status}): {message}")]
     Refused { status: u16, message: String },
-    /// The request and its output limit exceed the model's context window. A shorter one may be accepted.
+    /// The request plus its output limit exceeds the model's context window. A shorter one may be accepted.
     #[error("the request exceeds the model's context window: {message}")]
     ContextExceeded { message: String },
     /// The server could not be reached.
     #[error("cannot reach the server: {message}")]
     Unreachable { message: String },
-    /// No token came in time.
+    /// No token arrived in time.
     #[error("no answer within {after:?}")]
     TimedOut { after: Duration },
-    /// The answer was interrupted or does not match the API.
-    #[error("the answer is broken: {message}")]
+    /// The answer was interrupted, or does not match the API.
+    #[error("the answer is invalid: {message}")]
     Broken { message: String },
     /// The answer has neither text nor tool calls.
     #[error("the answer is empty")]
     Empty,
-    /// The answer has no text that can be used.
+    /// The answer has no usable text.
     #[error("the answer is unusable: {message}")]
     Unusable {
-        /// What it has instead.
+        /// What the answer contains instead.
         message: String,
     },
     /// The output limit was used up before any text.
     #[error("the output limit was used up before any text")]
     OutputLimit,
-    /// The provider's filter or the model refused.
+    /// The provider's filter or the model itself refused.
     #[error("the model refused: {message}")]
     Filtered { message: String },
     /// A provider's program failed for another reason.
     #[error("the program failed: {message}")]
     ProgramFailed { message: String },
-    /// The program has no login, or its key was refused.
+    /// The program is not logged in, or its key was rejected.
     #[error("the program is not logged in: {message}")]
     LoggedOut { message: String },
     /// The subscription's limit is reached.
     #[error("the usage limit is reached{}: {message}", until.map(goes_on).unwrap_or_default())]
     UsageLimit {
-        /// The end of the limit, if reported.
+        /// When the limit ends, if reported.
         until: Option<DateTime<Utc>>,
         message: String,
     },
-    /// A program's model used a tool although it has none.
+    /// The model of a program used a tool although it was offered none.
     #[error("the program used a tool, `{tool}`, with unknown results")]
     ToolUsed { tool: String },
-    /// Two attempts failed that were charged in full under the cost limit. A third could cost as much again, so the
-    /// call ends as if the server were unreachable.
+    /// Two failed attempts were charged in full under the cost limit. A third could cost as much again, so the call
+    /// ends as if the server were unreachable.
     #[error("two attempts that may have been billed failed, the last one with: {last}")]
     FailedTwice {
         /// The last failure.
         last: Box<Self>,
     },
-    /// Not sent: the limit of cost or calls has no room for it.
+    /// Not sent, because the limit of cost or calls has no room for it.
     #[error("the {limit} has no room for this call")]
     OverBudget { limit: BudgetLimit },
-    /// Not sent: its round was idle for too long.
+    /// Not sent, because its round was idle for too long.
     #[error("the round reached its time limit before the call was sent")]
     OutOfTime,
     /// The request cannot be sent as configured.
@@ -123,7 +123,7 @@ pub enum ModelError {
     Unsendable { message: String },
 }
 
-/// When a failed request may succeed.
+/// When a failed request could succeed.
 #[derive(PartialEq, Eq)]
 enum Prospect {
     Again,
@@ -134,7 +134,7 @@ enum Prospect {
 }
 
 impl ModelError {
-    /// The name of its kind in records and traces, from a fixed list.
+    /// The name of its kind in records and traces; one of a fixed list.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::RateLimited { .. } => "rate-limited",
@@ -198,13 +198,13 @@ impl ModelError {
         matches!(error, Self::TimedOut { .. })
     }
 
-    /// Whether the attempt is repeated only once: a time-out, or a failure of the model itself.
+    /// Whether the attempt is retried only once: a timeout, or a failure of the model itself.
     pub fn repeats_once(&self) -> bool {
         self.prospect() == Prospect::OnceAgain
     }
 
-    /// Whether the provider may bill the attempt although it gave no answer. The HTTP status decides; an error inside a
-    /// started answer [is always billed](super::FailedAttempt).
+    /// Whether the provider may bill the attempt although it gave no answer, judging by the HTTP status. An error
+    /// inside a started answer [is always billed](super::FailedAttempt).
     pub fn may_be_billed(&self) -> bool {
         match self {
             Self::TimedOut { .. }
@@ -232,7 +232,7 @@ impl ModelError {
         }
     }
 
-    /// Whether the attempt reached no model: no connection, unknown sender, or unknown target.
+    /// Whether the attempt reached no model: no connection, an unauthorized sender or an unknown target.
     pub fn is_turned_away(&self) -> bool {
         matches!(
             self,
@@ -244,8 +244,8 @@ impl ModelError {
         )
     }
 
-    /// Whether the same request may succeed later although retrying now is pointless: the server or its upstream cannot be
-    /// reached, a usage limit is reached, or a third attempt would cost too much.
+    /// Whether the same request may succeed later although retrying now is pointless: the server or its upstream is
+    /// unreachable, a usage limit is reached, or a third attempt would cost too much.
     pub fn is_server_gone(&self) -> bool {
         matches!(self.prospect(), Prospect::AgainOrLater | Prospect::Later)
     }
@@ -255,7 +255,7 @@ impl ModelError {
         matches!(self, Self::UsageLimit { .. })
     }
 
-    /// The server's requested delay.
+    /// The delay that the server asked for.
     pub fn retry_after(&self) -> Option<Duration> {
         let (Self::RateLimited { retry_after, .. }
         | Self::ServerFailed { retry_after, .. }

@@ -1,4 +1,4 @@
-//! The provider `host`: the person or agent that runs the debate answers its calls. Nothing is sent.
+//! The provider `host`: the person or agent that runs the debate answers the calls. Nothing is sent.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,15 +9,15 @@ use dialectic_base::call::Tokens;
 
 use super::{ChatModel, FailedAttempt, Live, ModelError, Reply, Request, request_bytes};
 
-/// The bytes of a token of English, for estimates.
+/// The bytes per token of English text, for estimates.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// The host, holding at most one reply. The engine calls it once the reply has arrived.
+/// The host, holding at most one reply. The engine calls it once that reply has arrived.
 #[derive(Debug, Default)]
 pub struct HostModel(Mutex<Option<Reply>>);
 
 impl HostModel {
-    /// The host with its reply to a request. `by` is the person or model that wrote it.
+    /// The host with its reply to a request, written by the person or model `by`.
     pub fn replying(text: String, by: Option<String>) -> Self {
         Self(Mutex::new(Some(Reply { text, served_model: by, ..Reply::default() })))
     }

@@ -1,9 +1,9 @@
 //! Calls language models: one trait, its providers, and everything around a call (retries, time limits, concurrency,
 //! price, streamed words).
 //!
-//! Nothing here knows about debates or prints, and errors never contain a key.
+//! This crate does not know debates and does not print. Its errors never contain keys.
 
-// Nothing unknown may pass for something known.
+// New variants must be handled explicitly.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod caller;

@@ -14,7 +14,7 @@ use dialectic_base::money::Usd;
 
 use super::ModelError;
 
-/// How long a model may be idle. The total time has no limit: slow is not broken.
+/// How long a model may be idle. The total time is unlimited: slow is not broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     /// The limit for the first token of an attempt, or for the whole answer without streaming.
@@ -29,31 +29,32 @@ pub struct Live<'a> {
     /// Receives the answer's tokens.
     pub listener: &'a dyn Listener,
     /// A model aborts a stream that is idle for longer than `idle` after its first token. The [`Caller`](super::Caller)
-    /// enforces the limit for the first token for every model.
+    /// enforces the limit for the first token.
     pub timeouts: Timeouts,
     /// The number of this attempt within its call, from 1.
     pub attempt: u32,
-    /// Asked before a further request of the attempt, if there is an account.
+    /// Must permit any further request of the attempt, if there is an account.
     pub further: Option<&'a dyn Further>,
 }
 
-/// Permits a further request of an attempt after one that may be billed: the reservation covers a single request.
+/// Permits further requests of an attempt after one that may be billed, since the reservation covers a single request.
 pub trait Further: Send + Sync {
     /// Charges the failed request and reserves money for another. Returns the new output limit in tokens, if there is a
     /// cost limit.
     ///
     /// # Errors
-    /// The failure that ends the attempt: the uncharged `failed`, or the lack of room.
+    ///
+    /// The failure that ends the attempt: `failed`, which is then not charged, or the lack of room.
     fn after(&self, failed: FailedAttempt) -> BoxFuture<'_, Result<Option<u32>, FailedAttempt>>;
 
-    /// Whether a failure charged in full is repeated only once. Other ways of asking are then tried immediately.
+    /// Whether a failure that is charged in full is retried only once. Alternatives are then tried immediately.
     fn repeats_once(&self) -> bool;
 }
 
 /// Receives the tokens of an answer as they arrive.
 pub trait Listener: Send + Sync {
-    /// `text` continues the earlier text. It is empty for other tokens, such as reasoning and tool calls, which show
-    /// that the model is working.
+    /// `text` continues the earlier text. It is empty for tokens such as reasoning and tool calls, which show that the
+    /// model is working.
     fn on_token(&self, text: &str);
 }
 
@@ -62,9 +63,9 @@ pub trait Listener: Send + Sync {
 #[error("{error}")]
 pub struct FailedAttempt {
     pub error: ModelError,
-    /// The usage that the server stated.
+    /// The usage that the server reported.
     pub usage: StatedUsage,
-    /// Whether the provider may bill it. Without a stated cost it is then charged its whole reservation.
+    /// Whether the provider may bill it. Without a stated cost, it is then charged its whole reservation.
     pub may_be_billed: bool,
 }
 
@@ -75,7 +76,7 @@ impl FailedAttempt {
     }
 }
 
-/// The usage of an attempt as stated by the server.
+/// The usage of an attempt, as reported by the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StatedUsage {
     /// Token counts; `None` if not reported.
@@ -90,21 +91,22 @@ impl From<ModelError> for FailedAttempt {
     }
 }
 
-/// Text received but not yet passed on: words arrive much faster than anyone can read.
+/// Text received but not passed on yet, because words arrive much faster than anyone can read.
 #[derive(Default)]
 pub(super) struct Batch {
     text: Mutex<String>,
-    /// A token arrived, with or without text.
+    /// Whether a token arrived, with or without text.
     has_more: AtomicBool,
 }
 
 impl Batch {
-    /// Resolves when a token has arrived. Poll it in the receiving task, after the answer: a token wakes no other task.
+    /// Resolves once a token has arrived. Poll it in the receiving task, after the answer, because a token wakes no
+    /// other task.
     pub(super) async fn first_token(&self) {
         poll_fn(|_| if self.has_more.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
-    /// The text since the last call, possibly empty; `None` if no token arrived.
+    /// The text since the last call, possibly empty; `None` if no token has arrived.
     pub(super) fn take(&self) -> Option<String> {
         self.has_more.swap(false, Ordering::Relaxed).then(|| std::mem::take(&mut *self.text()))
     }
@@ -121,8 +123,8 @@ impl Listener for Batch {
     }
 }
 
-/// Measures the time since any call of a round received a token. Every token restarts it, and it pauses while a call
-/// waits for its next attempt. It never interrupts calls in flight: it only prevents further attempts.
+/// Measures how long all calls of a round have received no token. Every token restarts it, and it pauses while a call
+/// waits for its next attempt. It only prevents further attempts and never interrupts calls in flight.
 #[derive(Debug)]
 pub struct IdleTimeout {
     limit: Duration,
@@ -133,34 +135,34 @@ pub struct IdleTimeout {
 struct LastToken {
     last: Instant,
     waiting: u32,
-    /// Since when it is paused.
+    /// Since when it has been paused.
     still_since: Option<Instant>,
 }
 
-/// A call's wait for its next attempt; dropping it ends the wait.
+/// A call's wait for its next attempt, which ends when this is dropped.
 pub(super) struct RetryWait(Arc<IdleTimeout>);
 
 impl IdleTimeout {
-    /// A timeout with this limit, starting now.
+    /// A timeout that starts now.
     pub fn of_at_most(limit: Duration) -> Self {
         Self { limit, heard: Mutex::new(LastToken { last: Instant::now(), waiting: 0, still_since: None }) }
     }
 
-    /// Whether the limit is exceeded.
+    /// Whether the limit was exceeded.
     pub fn is_too_long(&self) -> bool {
         let heard = self.heard();
         let until = heard.still_since.unwrap_or_else(Instant::now);
         until.saturating_duration_since(heard.last) >= self.limit
     }
 
-    /// A token arrived.
+    /// Notes that a token arrived.
     pub(super) fn end(&self) {
         let (mut heard, now) = (self.heard(), Instant::now());
         heard.last = now;
         heard.still_since = heard.still_since.map(|_| now);
     }
 
-    /// A call begins to wait for its next attempt.
+    /// Notes that a call waits for its next attempt.
     pub(super) fn stand_still(self: &Arc<Self>) -> RetryWait {
         let mut heard = self.heard();
         heard.waiting += 1;

@@ -1,7 +1,7 @@
-//! Known facts about models: prices, limits, features, retirement.
+//! What is known about models: prices, limits, features, retirement.
 //!
-//! `examples/models.rs` generates the table from a published one; it is read at the first look-up. A server's statement
-//! and the configuration take precedence. Models that are not listed are unknown, which does not mean free.
+//! `examples/models.rs` generates the table from a published one; it is parsed on first use. Statements by servers and
+//! the configuration take precedence. A model that is not listed is unknown, which does not mean free.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -16,7 +16,7 @@ use dialectic_base::provider::{HOST, OFFLINE};
 
 pub use dialectic_base::provider::family;
 
-/// The known facts about a model.
+/// What is known about a model.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(from = "ModelRow")]
 pub struct ModelFacts {
@@ -26,7 +26,7 @@ pub struct ModelFacts {
     pub context_window: Option<u64>,
     /// The maximum tokens in one answer.
     pub max_output: Option<u32>,
-    /// The day of its retirement.
+    /// The day on which it is retired.
     pub retires: Option<NaiveDate>,
     /// Whether it is a reasoning model, whose thoughts are billed as output.
     pub reasons: bool,
@@ -52,7 +52,7 @@ pub enum Feature {
 }
 
 impl ModelFacts {
-    /// Whether the model accepts a feature, as far as known; the default is yes.
+    /// Whether the model accepts a feature, as far as known; assumes yes by default.
     pub fn takes(&self, feature: Feature) -> bool {
         !self.lacks.contains(&feature)
     }
@@ -63,7 +63,7 @@ impl ModelFacts {
     }
 }
 
-/// A line of the table. Prices are in dollars per million tokens.
+/// A row of the table. Prices are in dollars per million tokens.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ModelRow {
@@ -71,7 +71,7 @@ struct ModelRow {
     input: Option<f64>,
     cached: Option<f64>,
     out: Option<f64>,
-    /// Longer prompts have the following prices.
+    /// Prompts longer than this have the following prices.
     above: Option<u64>,
     long_in: Option<f64>,
     long_cached: Option<f64>,
@@ -117,7 +117,7 @@ struct ModelsFile {
     models: HashMap<String, HashMap<String, ModelFacts>>,
 }
 
-/// Read at the first look-up. A test ensures that it can be read.
+/// Parsed on first use. A test ensures that this succeeds.
 static TABLE: LazyLock<ModelsFile> = LazyLock::new(|| read(TEXT).unwrap_or_default());
 
 const TEXT: &str = include_str!("models.json");
@@ -133,8 +133,8 @@ pub fn as_of() -> NaiveDate {
 
 /// The facts about a provider's model.
 ///
-/// A dated snapshot (`gpt-4o-2024-08-06`) has its model's facts unless it is listed itself. A router's `vendor/model`
-/// that the router does not list has the vendor's.
+/// A dated snapshot (`gpt-4o-2024-08-06`) has the facts of its model unless it is listed itself. If a router does not
+/// list a `vendor/model`, the vendor's facts apply.
 pub fn facts(provider: &str, model: &str) -> Option<&'static ModelFacts> {
     match provider {
         "openrouter" => listed(provider, model).or_else(|| {
@@ -160,7 +160,7 @@ pub fn current(provider: &str, day: NaiveDate) -> Vec<&'static str> {
 
 fn listed(provider: &str, model: &str) -> Option<&'static ModelFacts> {
     let models = TABLE.models.get(provider)?;
-    // Routers write `claude-sonnet-4.5` for Anthropic's `claude-sonnet-4-5`.
+    // Routers write `claude-sonnet-4.5` where Anthropic writes `claude-sonnet-4-5`.
     let dashed = (provider == "anthropic").then(|| model.replace('.', "-"));
     let model = dashed.as_deref().unwrap_or(model);
     models.get(model).or_else(|| models.get(without_date(model)?))
@@ -190,22 +190,22 @@ pub fn built_in_price(provider: &str, model: &str) -> Option<Price> {
     }
 }
 
-/// Anthropic's price of cache writes relative to input ("Prompt caching").
+/// Anthropic's price for cache writes relative to input (see "Prompt caching" in its documentation).
 const ANTHROPIC_WRITES: f64 = 1.25;
 
-/// Adds a price for cache writes if the model has none: Anthropic's models charge more for them, on every server.
+/// Adds a price for cache writes if the model has none: Anthropic's models charge more for them on any server.
 pub fn with_cache_writes(price: Price, provider: &str, model: &str) -> Price {
     let is_anthropics = provider == "anthropic" || family(model) == Some("Claude");
     if is_anthropics { price.with_writes(ANTHROPIC_WRITES) } else { price }
 }
 
-/// The maximum number of alternatives.
+/// The maximum number of suggestions.
 const NAMED: usize = 3;
-/// Names below this score are not similar.
+/// The minimum score of similar names.
 const SIMILAR: f64 = 0.8;
 
-/// The names of a provider's models most similar to `model` and in service on `day`, best first. Omits dated names if
-/// the undated one is listed.
+/// The names of a provider's models that are most similar to `model` and in service on `day`, best first. Omits dated
+/// names if the undated one is listed.
 pub fn current_near(provider: &str, model: &str, day: NaiveDate) -> Vec<&'static str> {
     let Some(models) = TABLE.models.get(provider) else { return Vec::new() };
     let wanted = without_date(model).unwrap_or(model);
@@ -228,7 +228,7 @@ pub fn named(models: &[&str]) -> String {
     models.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Adds known facts to the refusal of an unknown model: its retirement, or similar names. Returns other errors
+/// Adds what is known about an unknown model to its refusal: its retirement, or similar names. Returns other errors
 /// unchanged.
 pub(super) fn explained(error: ModelError, provider: &str, model: &str, day: NaiveDate) -> ModelError {
     let ModelError::Refused { status: status @ (404 | 410), message } = error else { return error };

@@ -1,4 +1,4 @@
-//! Files that are not what they should be: always a message, never a panic.
+//! Damaged files: always a message, never a panic.
 
 use proptest::prelude::*;
 
@@ -66,7 +66,7 @@ fn a_byte_order_mark_is_tolerated_and_other_encodings_are_not() {
     assert_eq!(error.to_string(), "the configuration `c.json` is not UTF-8 text (line 2, column 22)");
 }
 
-/// Whatever it is, it loads or fails with a message.
+/// Checks that the bytes either load or fail with a message.
 fn survives(bytes: &[u8]) -> Result<(), TestCaseError> {
     let environment = Environment::from_pairs([("OPENAI_API_KEY", "sk-hunter2")]);
     let shown = match load_with(bytes, &Overrides::default(), &environment) {
@@ -75,7 +75,8 @@ fn survives(bytes: &[u8]) -> Result<(), TestCaseError> {
             let _ = missing_keys(&loaded.settings, &environment);
             let saved =
                 serde_json::to_string(&loaded.settings).map_err(|error| TestCaseError::fail(error.to_string()))?;
-            // Not compared: without `float_roundtrip`, serde_json may read a long number one bit off.
+            // Values are not compared, because without `float_roundtrip` serde_json may misread the last bit of a long
+            // number.
             prop_assert!(serde_json::from_str::<Settings>(&saved).is_ok());
             prop_assert!(!rows.is_empty());
             format!("{rows:?}{:?}", loaded.warnings)
@@ -86,7 +87,7 @@ fn survives(bytes: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The places of all values in a document, as JSON pointers.
+/// Collects the JSON pointers of all values in a document.
 fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
     found.push(at.to_owned());
     match value {

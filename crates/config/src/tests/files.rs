@@ -1,4 +1,4 @@
-//! The file system, the sources, the schema and the starter.
+//! Files, sources, the schema and the starter.
 
 use std::fs;
 

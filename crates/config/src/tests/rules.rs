@@ -1,4 +1,4 @@
-//! What values may be and what becomes of them.
+//! Which values are allowed, and their effect.
 
 use super::*;
 use dialectic_engine::tools::TOOL_NAMES;
@@ -26,7 +26,7 @@ fn a_configuration_that_says_everything_loads_unchanged() {
     }
 }
 
-/// Everything written is in effect.
+/// Checks that everything written takes effect.
 fn assert_covers(written: &Value, effective: &Value, at: &str) {
     match written {
         Value::Object(entries) => {
@@ -286,7 +286,7 @@ fn load_roles(roles: &[&str]) -> Loaded {
 fn roles_of_the_command_line_filter_the_agents() {
     let loaded = load_roles(&[" KISS ", ""]);
     assert_eq!((ids(&loaded.settings), loaded.warnings.len()), (vec!["a2"], 0));
-    // A role that nobody configured is built in, with the first agent's model.
+    // A role that is not configured gets a built-in agent with the first agent's model.
     let loaded = load_roles(&["security", "kiss", "security"]);
     assert_eq!((ids(&loaded.settings), loaded.warnings.len()), (vec!["a2", "agent-security"], 0));
     let built_in = &loaded.settings.agents[1];
@@ -431,7 +431,7 @@ fn what_is_said_of_a_program_is_checked() {
     }
     for (name, entry) in [
         ("claude", json!({"argv": ["/opt/claude"]})),
-        // As it could be before there were programs.
+        // This was possible before there were programs.
         ("claude", json!({"baseUrl": "http://127.0.0.1:1/v1"})),
         ("x", json!({"type": "command", "argv": ["x", "{model}"]})),
     ] {

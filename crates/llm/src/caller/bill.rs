@@ -1,4 +1,4 @@
-//! Charges the requests of one call, each before the next is sent, and decides on retries.
+//! Charges each request of a call before the next one is sent, and decides about retries.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use dialectic_base::money::Price;
 
 use super::{AttemptUsage, Caller};
 
-/// The maximum number of failed requests of a call that a cost limit charges in full: the first, and one retry.
+/// How many failed requests of a call may be charged in full under a cost limit: the first one and one retry.
 const MOST_IN_FULL: u32 = 2;
 
 /// The requests of a call.
@@ -27,11 +27,11 @@ pub(super) struct Bill<'a> {
 struct OpenCharge {
     /// The reservation for the request in flight.
     reserved: Option<Reserved>,
-    /// The start of the request in flight; `None` while it waits for permission.
+    /// When the request in flight started; `None` while it waits for permission.
     begun: Option<Instant>,
-    /// The usage of failed requests if there is no account.
+    /// The usage of failed requests, if there is no account.
     spent: Option<AttemptUsage>,
-    /// The number of failed requests that were charged in full.
+    /// How many failed requests were charged in full.
     in_full: u32,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Bill<'a> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks for permission to send a request. Returns its output limit if the cost limit sets one.
+    /// Asks for permission to send a request. Returns the output limit that the cost limit requires, if any.
     pub(super) async fn reserve(&self) -> Result<Option<u32>, ModelError> {
         self.open().begun = None;
         let reserved = self.caller.reserve(self.request).await?;
@@ -74,7 +74,7 @@ impl<'a> Bill<'a> {
         match &self.caller.account {
             Some(account) if is_billed || reserved.is_some() => {
                 let record = self.caller.record(&self.request.model, *usage, reserved, spent);
-                // What a subscription covers costs nothing, but is not known to have taken nothing.
+                // Covered by a subscription, so the cost is zero although the usage may not be.
                 let is_counted = has_usage || is_billed && spent.cost_usd.is_some();
                 account.enter_failure(error, CallRecord { attempts: u32::from(is_counted), ..record });
                 None
@@ -84,13 +84,13 @@ impl<'a> Bill<'a> {
         }
     }
 
-    /// Whether a failure is charged its whole reservation, because it may be billed and its cost is unknown.
+    /// Whether a failure is charged its whole reservation: it may have been billed, and its cost is unknown.
     fn is_in_full(&self, failed: &FailedAttempt, reserved: Option<Reserved>) -> bool {
         let is_unsaid = || self.caller.spent(self.request, failed.usage).cost_usd.is_none();
         self.is_limited(reserved) && failed.may_be_billed && is_unsaid()
     }
 
-    /// Whether the call's requests reserve money.
+    /// Whether the requests of this call reserve money.
     fn is_limited(&self, reserved: Option<Reserved>) -> bool {
         reserved.is_some_and(|reserved| reserved.max_tokens.is_some()) && !self.caller.price.is_some_and(Price::is_free)
     }
@@ -100,12 +100,12 @@ impl<'a> Bill<'a> {
         self.open().reserved
     }
 
-    /// The usage of failed requests if there is no account.
+    /// The usage of failed requests, if there is no account.
     pub(super) fn spent(&self) -> Option<AttemptUsage> {
         self.open().spent
     }
 
-    /// Resolves when the request in flight exceeds `limit`. Waiting for permission does not count.
+    /// Resolves when the request in flight has taken longer than `limit`. Waiting for permission does not count.
     pub(super) async fn is_late(&self, limit: Duration) {
         loop {
             let begun = self.open().begun;
@@ -140,14 +140,15 @@ impl Further for Bill<'_> {
     }
 }
 
-/// The first delay between attempts, doubled for each further one. A random amount of up to the same length is added,
-/// so that calls refused together do not return together.
+/// The delay before the first retry; it doubles with each further one. A random delay of up to the same length is
+/// added, so that calls that failed together do not return together.
 pub(super) const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// The maximum delay before the random amount, which at most doubles it.
+/// The maximum delay before adding the random part, which at most doubles it.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(15);
-/// The minimum total delay of a call that is rate-limited without `Retry-After`, since such limits count by the minute.
+/// The minimum total delay of a call that is rate-limited without `Retry-After`, since such limits usually count per
+/// minute.
 pub(super) const RATE_WINDOW: Duration = Duration::from_mins(1);
-/// The maximum `Retry-After`; longer ones are not waited for.
+/// The longest `Retry-After` that is waited for.
 pub(super) const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(5);
 
 /// The retries of a call.
@@ -162,8 +163,8 @@ impl Retries {
         Self { most, made: 0, has_repeated: false }
     }
 
-    /// The delay after `error`; `None` if another attempt is useless or not allowed. Some failures are repeated only
-    /// once.
+    /// The delay after `error`; `None` if another attempt would be useless or is not allowed. Some failures are retried
+    /// only once.
     pub(super) fn wait_after(&mut self, error: &ModelError) -> Option<Duration> {
         let is_again = self.has_repeated && error.repeats_once();
         self.has_repeated |= error.repeats_once();
@@ -172,7 +173,7 @@ impl Retries {
         if self.made == self.most || !error.is_transient() || is_again || is_too_long {
             return None;
         }
-        // Only without any `Retry-After`; a value of 0, such as a past date, gets the usual delay.
+        // Only if no `Retry-After` was sent. The usual delay applies for a value of 0, such as a past date.
         let is_unstated = matches!(error, ModelError::RateLimited { retry_after: None, .. });
         let own = if is_unstated { self.share_of_the_window() } else { self.doubled() };
         self.made += 1;
@@ -184,7 +185,7 @@ impl Retries {
         least + least.mul_f64(rand::rng().random_range(0.0..1.0))
     }
 
-    /// Also doubles, such that all retries of a call together cover the window.
+    /// Also doubles, so that all retries of a call together span the window.
     fn share_of_the_window(&self) -> Duration {
         let parts = 2_f64.powi(i32::try_from(self.most).unwrap_or(i32::MAX)) - 1.0;
         let part = 2_f64.powi(i32::try_from(self.made).unwrap_or(i32::MAX)) / parts;

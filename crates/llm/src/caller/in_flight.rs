@@ -1,4 +1,4 @@
-//! Limits the attempts in flight, in total and for providers that refuse more.
+//! Limits the attempts in flight, in total and for providers that accept fewer.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -7,8 +7,8 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
-/// Limits the attempts in flight. All share one limit. A rate limit halves a provider's number; each answer to a later
-/// attempt raises it by one, up to the old number.
+/// Limits the attempts in flight. All share one limit. In addition, a rate limit halves a provider's number; each
+/// answer to a later attempt raises it by one, up to the old number.
 #[derive(Debug)]
 pub struct ConcurrencyLimit {
     all: Semaphore,
@@ -26,16 +26,16 @@ struct Share {
 #[derive(Debug, Clone, Copy)]
 struct Bound {
     most: usize,
-    /// The number in flight when the provider refused.
+    /// The number in flight when the provider imposed its limit.
     before: usize,
     since: Instant,
 }
 
-/// The limits shared by all debates of this process, by name.
+/// Limits shared by all debates of this process, by name.
 static SHARED: LazyLock<ConcurrencyLimit> = LazyLock::new(ConcurrencyLimit::unbounded);
 
-/// Waits for a slot in the debate and, if the calls to `provider` are limited in this process, for one of those. Holds
-/// neither slot while it waits for the other, since other calls could use it.
+/// Waits for a slot in the debate and, if calls to `provider` are limited within this process, for one of those slots.
+/// Never holds one slot while waiting for the other, because other calls could use it.
 pub(super) async fn enter<'a>(
     debate: &'a ConcurrencyLimit,
     provider: &Arc<str>,
@@ -52,12 +52,12 @@ pub(super) async fn enter<'a>(
     }
 }
 
-/// A slot among the attempts in flight; dropping it frees the slot.
+/// Permission for one attempt in flight; dropping it frees the slot.
 pub(super) struct Slot<'a> {
     in_flight: &'a ConcurrencyLimit,
     provider: Arc<str>,
     began: Instant,
-    /// The semaphore is never closed; an attempt without a permit would still be correct.
+    /// The semaphore is never closed. An attempt without a permit would be correct anyway.
     _permit: Option<SemaphorePermit<'a>>,
 }
 
@@ -68,7 +68,7 @@ impl Share {
 }
 
 impl ConcurrencyLimit {
-    /// A limit for all providers together.
+    /// A single limit for all providers.
     pub fn at_most(count: usize) -> Self {
         let all = Semaphore::new(count.min(Semaphore::MAX_PERMITS));
         Self { all, providers: Mutex::default(), room: Notify::new() }
@@ -95,7 +95,7 @@ impl ConcurrencyLimit {
         }
     }
 
-    /// A slot if one is free; `most` limits the provider's slots.
+    /// A slot, if one is free; `most` limits the slots of the provider.
     fn try_enter(&self, provider: &Arc<str>, most: usize) -> Option<Slot<'_>> {
         let permit = self.all.try_acquire().ok()?;
         self.entered(provider, Some(permit), most)
@@ -147,7 +147,7 @@ impl Slot<'_> {
         });
     }
 
-    /// Notes an answer of the provider.
+    /// Notes that the provider answered.
     pub(super) fn answered(&self) {
         self.in_flight.share(&self.provider, |share| {
             if let Some(bound) = share.bound.as_mut().filter(|bound| bound.since <= self.began) {

@@ -1,4 +1,4 @@
-//! Observed answers: batches of words, retries, figures of failed attempts. Time stands still while a task works.
+//! Observed answers: batches of words, retries, usage of failed attempts. The clock stands still while a task runs.
 
 use std::sync::Mutex;
 
@@ -9,7 +9,7 @@ use dialectic_base::money::Price;
 
 use super::*;
 
-/// A model with scripted attempts: waits and words, and an end.
+/// A model with scripted attempts: delays, words and an end.
 struct ScriptedModel(Mutex<Vec<ScriptedAttempt>>);
 
 type ScriptedAttempt = (Vec<(u64, &'static str)>, Result<Reply, FailedAttempt>);
@@ -29,7 +29,7 @@ impl ChatModel for ScriptedModel {
     }
 }
 
-/// The updates with their times in milliseconds.
+/// The updates, with their times in milliseconds.
 struct Watcher(Mutex<Vec<(u128, String)>>, Instant);
 
 impl Watcher {
@@ -91,7 +91,7 @@ async fn words_are_told_once_in_100_ms_and_the_rest_at_the_end() {
     let (result, notes) = call(vec![(words, Ok(reply("a b c d e f")))]).await;
     assert_eq!(result.unwrap().reply.text, "a b c d e f");
     assert_eq!(told(&notes), [(110, "a b"), (210, " c d"), (405, " e f")]);
-    // A flood of words causes no more updates.
+    // Many words at once cause no additional updates.
     let flood = vec![(1, "x "); 1_000];
     let (_, notes) = call(vec![(flood, Ok(reply("x")))]).await;
     assert_eq!(notes.len(), 10);
@@ -128,11 +128,11 @@ async fn a_broken_stream_is_repeated_from_its_beginning_and_what_it_took_is_kept
 
 #[tokio::test(start_paused = true)]
 async fn only_the_first_token_has_to_come_in_time() {
-    // A quarter of an hour, a word a second: slow is not broken.
+    // One word per second for a quarter of an hour: slow is not broken.
     let slow = vec![(1_000, "drop "); 900];
     let (result, _) = call(vec![(slow, Ok(reply("x")))]).await;
     assert_eq!(result.unwrap().record.attempts, 1);
-    // Tokens without text count too.
+    // Tokens without text also count.
     let thoughtful = vec![(100_000, ""), (100_000, ""), (100_000, "so")];
     let (result, notes) = call(vec![(thoughtful, Ok(reply("so")))]).await;
     assert_eq!((result.unwrap().record.attempts, told(&notes)), (1, vec![(300_000, "so")]));

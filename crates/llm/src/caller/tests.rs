@@ -1,4 +1,4 @@
-//! Calls of models that answer, or do not, as they are told. Time is tokio's and stands still while somebody works.
+//! Calls to models that follow a script. Time is tokio's and stands still while a task runs.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -25,7 +25,7 @@ enum Act {
     After(Duration, Reply),
 }
 
-/// A model with a script: an act for each attempt, the last one from then on. Notes when each attempt began.
+/// A model that follows a script: one act per attempt, repeating the last one. Records when each attempt started.
 struct Scripted {
     acts: Mutex<VecDeque<Act>>,
     begun: Mutex<Vec<Instant>>,
@@ -72,13 +72,13 @@ impl Scripted {
         self.begun.lock().unwrap().len()
     }
 
-    /// The waits between the attempts.
+    /// The delays between attempts.
     fn gaps(&self) -> Vec<Duration> {
         self.begun.lock().unwrap().windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
 }
 
-/// Notes what it is told.
+/// Records what the observer receives.
 #[derive(Default)]
 struct Notes(Mutex<Vec<(u32, ModelError, Duration)>>);
 
@@ -159,7 +159,7 @@ fn limited(retry_after: Duration) -> ModelError {
 }
 
 const SECOND: Duration = Duration::from_secs(1);
-/// Tokio's timers end on whole milliseconds.
+/// Tokio's timers have a resolution of a millisecond.
 const GRAIN: Duration = Duration::from_millis(2);
 
 #[tokio::test(start_paused = true)]
@@ -289,7 +289,7 @@ async fn the_time_out_is_that_of_one_attempt() {
 async fn permits_bound_attempts_and_the_queue_is_not_latency() {
     let mut stage = ScriptedCall::new([Act::After(SECOND, text("yes"))]);
     stage.caller.limits.in_flight = Arc::new(ConcurrencyLimit::at_most(2));
-    // Longer in the queue than an attempt may take: the time-out must not run there.
+    // Waits longer in the queue than an attempt may take, because the timeout must not count there.
     stage.caller.timeouts.first_token = SECOND + SECOND / 2;
     let start = Instant::now();
     let answered = join_all((0..8).map(|_| stage.call())).await;

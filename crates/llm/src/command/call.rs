@@ -1,4 +1,4 @@
-//! How a built-in program is called and read, its prompt, and the workspace of a call.
+//! How to call a built-in program and read its output; its prompt, and the workspace of a call.
 
 use std::fmt::Write as _;
 use std::io;
@@ -11,41 +11,41 @@ use crate::{Listener, ModelError, Request, Turn};
 
 use super::transcript::Transcript;
 
-/// Answers a query about a program: its arguments, and a variable for an empty directory, if any.
+/// Queries a program with these arguments; the variable, if any, names an empty directory.
 pub(super) type Ask<'a> = &'a dyn Fn(&[&str], Option<&str>) -> String;
 
-/// How a built-in program is called and read.
+/// How to call a built-in program and read its output.
 #[derive(Debug)]
 pub(super) struct Calls {
     pub(super) arguments: fn(&Request, &Workplace) -> Vec<String>,
-    /// Reads a line of its output.
+    /// Reads one line of its output.
     pub(super) read: fn(&Value, &mut Transcript, &dyn Listener),
-    /// The variables that switch features off for every call.
+    /// Environment variables that switch features off.
     pub(super) environment: &'static [(&'static str, &'static str)],
-    /// The variable with the output limit of a request.
+    /// The environment variable for a request's output limit.
     pub(super) output_limit: Option<&'static str>,
-    /// Whether it reads the schema of the answer from a file.
+    /// Whether it reads the answer's schema from a file.
     pub(super) takes_schemas: bool,
-    /// The login that it reports, given whether it has arguments before ours.
+    /// Determines the login that it reports; the flag tells whether it has arguments before ours.
     pub(super) login: fn(Ask<'_>, bool) -> Login,
     /// The arguments that print its help.
     pub(super) help: &'static [&'static str],
-    /// The arguments that keep tools, servers and the user's settings from a call.
+    /// The arguments that keep tools, servers and the user's settings out of a call.
     pub(super) fence: &'static [&'static str],
-    /// The first switch against tools that has no effect.
+    /// Returns the first switch against tools that has no effect.
     pub(super) stuck: fn(Ask<'_>) -> Option<String>,
 }
 
-/// The login of a program.
+/// How a program is logged in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Login {
-    /// A subscription: its calls are not billed.
+    /// With a subscription, so calls are not billed.
     Subscription,
-    /// An account that pays for each call.
+    /// With an account that pays for each call.
     Account,
-    /// No user is logged in.
+    /// Not at all.
     Nobody,
-    /// The program does not report its login, or its report does not apply to our calls.
+    /// Unknown: it does not report its login, or the report does not apply to our calls.
     Unsaid,
 }
 
@@ -56,15 +56,15 @@ pub(super) struct Workplace {
 }
 
 impl Workplace {
-    /// Creates it with the files that a built-in program reads; the user's own programs read none.
+    /// Creates the workspace with the files that a built-in program reads; the user's own programs read none.
     pub(super) fn new(calls: Option<&Calls>, request: &Request) -> io::Result<Self> {
         let all = tempfile::Builder::new().prefix("dialectic-").tempdir()?;
         let place = Self { all };
         std::fs::create_dir(place.work())?;
-        // Programs search upwards for one, and the temporary directory is shared.
+        // Programs search parent directories for one, and the temporary directory is shared.
         std::fs::write(place.path(".env"), "")?;
         if calls.is_some() {
-            // A blank file would select the program's own text.
+            // With a blank file the program would use its own text.
             let system =
                 if request.system.trim().is_empty() { "You answer what you are asked." } else { &request.system };
             std::fs::write(place.system(), system)?;
@@ -95,10 +95,11 @@ impl Workplace {
     }
 }
 
-/// The beginning of every text. Programs treat a leading `/` as their own command and `!` as a shell command.
+/// The beginning of every prompt. Programs treat a leading `/` as their own command and a leading `!` as a shell
+/// command.
 const OPENING: &str = "Answer what follows.";
 
-/// The text of a request; `with_system` is whether it includes the system text.
+/// The text of a request, including the system text if `with_system` is set.
 pub(super) fn text(request: &Request, with_system: bool) -> String {
     let mut text = format!("{OPENING}\n\n");
     if with_system && !request.system.trim().is_empty() {
@@ -117,9 +118,10 @@ pub(super) fn text(request: &Request, with_system: bool) -> String {
     text
 }
 
-/// Checks that a model's name cannot be read as an option.
+/// Checks that a model's name cannot be mistaken for an option.
 ///
 /// # Errors
+///
 /// It can, or it contains invalid characters.
 pub(super) fn check_model(model: &str) -> Result<(), ModelError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._:/@+[]-".contains(c);

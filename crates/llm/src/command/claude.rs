@@ -23,7 +23,8 @@ pub(super) const CALLS: Calls = Calls {
     stuck: |_| None,
 };
 
-/// Disables features that no command-line argument can disable. The first one prevents `@/file` in a text from being read.
+/// Disables features for which there is no command-line argument. The first variable prevents `@/file` in a text from
+/// being read.
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("CLAUDE_CODE_DISABLE_ATTACHMENTS", "1"),
     ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),
@@ -42,7 +43,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 const FENCE: [&str; 5] =
     ["--tools=", "--strict-mcp-config", "--setting-sources=", "--disable-slash-commands", "--no-chrome"];
 
-/// The key sources in the first line of output that mean the program's own login.
+/// The key sources, reported in the first line of output, that mean the program's own login.
 const LOGINS: [&str; 2] = ["none", "oauth"];
 
 fn login(ask: Ask<'_>, _: bool) -> Login {
@@ -75,7 +76,7 @@ fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener) {
     match line["type"].as_str() {
         Some("system") if line["subtype"] == "init" => {
             heard.served_model = text_at(line, "/model");
-            // With a key, the key's account pays instead of the login's.
+            // With a key, the key's account pays rather than the login.
             heard.is_overage |= line["apiKeySource"].as_str().is_some_and(|source| !LOGINS.contains(&source));
             for list in ["tools", "mcp_servers"] {
                 if let Some(first) = line[list].as_array().and_then(|all| all.first()) {
@@ -119,7 +120,7 @@ fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener) {
     }
 }
 
-/// Notes a tool that a block of a message uses.
+/// Notes the tool that a content block uses.
 fn note_tool(block: &Value, heard: &mut Transcript) {
     let kind = block["type"].as_str().unwrap_or_default();
     if kind.ends_with("tool_use") || kind.ends_with("tool_result") {
@@ -127,7 +128,7 @@ fn note_tool(block: &Value, heard: &mut Transcript) {
     }
 }
 
-/// The last line. `subtype` says `success` even for failures: `is_error` decides.
+/// Reads the last line. `subtype` is `success` even for failures, so `is_error` decides.
 fn result(line: &Value, heard: &mut Transcript) {
     let text = text_at(line, "/result");
     if line["is_error"] == true {

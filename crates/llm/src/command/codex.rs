@@ -24,7 +24,7 @@ pub(super) const CALLS: Calls = Calls {
 
 const FENCE: [&str; 3] = ["--sandbox=read-only", "--ignore-user-config", "--ignore-rules"];
 
-/// The features that give a model tools.
+/// Features that give a model tools.
 const TOOLS: [&str; 14] = [
     "apps",
     "browser_use",
@@ -42,14 +42,14 @@ const TOOLS: [&str; 14] = [
     "view_image",
 ];
 
-/// Other features that a call does not need. `unified_exec` stays on, but without `shell_tool` it gives no tool.
+/// Other features that a call does not need. `unified_exec` stays on; without `shell_tool` it provides no tool.
 const OTHER_FEATURES: [&str; 4] =
     ["shell_snapshot", "unbounded_connection_retries", "unified_exec", "workspace_dependencies"];
 
-/// Kinds of items without tool use.
+/// Kinds of items that involve no tool.
 const PLAIN: [&str; 3] = ["agent_message", "reasoning", "error"];
 
-/// The login does not cover calls paid with a key or by another provider.
+/// The login does not cover calls that are paid with a key or by another provider.
 fn login(ask: Ask<'_>, has_arguments: bool) -> Login {
     if has_arguments {
         return Login::Unsaid;
@@ -66,8 +66,8 @@ fn login(ask: Ask<'_>, has_arguments: bool) -> Login {
     }
 }
 
-/// The switch of the first feature with tools that cannot be switched off. A row of its list is
-/// `name  stage  true|false`; the switch of a feature in the stage `removed` has no effect.
+/// The first switch against tools that has no effect. A row of the program's feature list is `name  stage  true|false`;
+/// switching off a feature in the stage `removed` does nothing.
 fn stuck(ask: Ask<'_>) -> Option<String> {
     let list = |switches: Vec<String>| {
         let arguments: Vec<&str> = switches.iter().map(String::as_str).chain(["features", "list"]).collect();
@@ -130,12 +130,12 @@ fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener) {
                 && line["type"] == "item.completed"
                 && let Some(text) = item["text"].as_str()
             {
-                // Only the last message is its answer.
+                // Only the last message is the answer.
                 heard.say(text, listener);
                 heard.whole = Some(text.to_owned());
             }
         }
-        // Also reported for connections that it retries: the end of the turn decides.
+        // Also reported for connections that are retried, so the end of the turn decides.
         Some("error") => heard.error = text_at(line, "/message"),
         Some("turn.failed") => {
             heard.error = text_at(line, "/error/message").or_else(|| Some("the turn failed".to_owned()));

@@ -1,4 +1,4 @@
-//! The built-in programs, and how a program and its version are found.
+//! The built-in programs, and how to find a program and its version.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,30 +14,30 @@ use dialectic_base::provider::ProgramSettings;
 use super::call::{Calls, Login, Workplace};
 use super::{claude, codex};
 
-/// The time limit for a program to report its version or login.
+/// How long a program may take to report its version or login.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why a program cannot be called.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramFault {
-    /// It is in none of the searched directories of `PATH`.
-    #[error("there is no program `{0}` on PATH")]
+    /// The program is in none of the searched directories of `PATH`.
+    #[error("cannot find the program `{0}` on PATH")]
     Missing(String),
     /// The path is relative.
-    #[error("`{0}` is a relative path: use the program's name or its absolute path")]
+    #[error("`{0}` is a relative path; use the program's name or its absolute path")]
     Relative(String),
-    /// It reports no version.
+    /// The program reports no version.
     #[error("`{program} --version` reports no version: {said}")]
     NoVersion { program: String, said: String },
     /// This version is known to be unsafe.
     #[error("{program} {version} is unsafe: {reason}")]
     Unsafe { program: String, version: String, reason: &'static str },
-    /// It lacks a switch that keeps tools from the model.
+    /// The program lacks a switch that keeps tools from the model.
     #[error("{program} {version} lacks `{switch}`, which keeps tools from the model")]
     NoSwitch { program: String, version: String, switch: String },
 }
 
-/// The directories of `PATH` to search: absolute ones outside the project's directories.
+/// The directories of `PATH` that are searched: absolute ones outside the project's directories.
 pub fn searched(path: &str, project: &[PathBuf]) -> Vec<PathBuf> {
     let real = |directory: &Path| directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let project: Vec<PathBuf> = project.iter().map(|directory| real(directory)).collect();
@@ -47,10 +47,11 @@ pub fn searched(path: &str, project: &[PathBuf]) -> Vec<PathBuf> {
     std::env::split_paths(path).filter(is_outside).collect()
 }
 
-/// The absolute path of a program given by name or absolute path.
+/// The absolute path of a program, given by its name or absolute path.
 ///
 /// # Errors
-/// It does not exist, or its path is relative.
+///
+/// The program does not exist, or the path is relative.
 pub fn find(program: &str, searched: &[PathBuf]) -> Result<PathBuf, ProgramFault> {
     let path = Path::new(program);
     if path.is_absolute() {
@@ -81,19 +82,19 @@ fn is_program(path: &Path) -> bool {
     path.is_file()
 }
 
-/// The identity of a program's file: a replacement differs in at least one field.
+/// Identifies a program's file: a replacement differs in at least one field.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Stamp {
     changed: Option<SystemTime>,
     length: u64,
-    /// The file's identity and the time of its last status change: a package's files have the same modification time in
-    /// every version.
+    /// The file's identity and the time of its last status change. Files from a package have the same modification time
+    /// in every version.
     #[cfg(unix)]
     place: (u64, i64, i64),
 }
 
 impl Stamp {
-    /// The stamp of the file at `path`, after following links.
+    /// The stamp of the file at `path`, following links.
     pub(super) fn of(path: &Path) -> Self {
         #[cfg(unix)]
         use std::os::unix::fs::MetadataExt as _;
@@ -109,14 +110,15 @@ impl Stamp {
 
 type Versions = HashMap<(PathBuf, Vec<String>, Stamp), String>;
 
-/// The versions of checked programs, by path, first arguments and file: an unchanged program is not asked again.
+/// The versions of checked programs, by path, first arguments and file. An unchanged program is not queried again.
 static CHECKED: LazyLock<Mutex<Versions>> = LazyLock::new(Mutex::default);
 
 impl Program {
-    /// The version that the program reports: its first three numbers joined by points.
+    /// The version that the program reports: its first three numbers, separated by dots.
     ///
     /// # Errors
-    /// It reports none.
+    ///
+    /// The program reports no version.
     pub fn version(&self) -> Result<String, ProgramFault> {
         let said = output(self, &["--version"], None);
         let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -133,7 +135,9 @@ impl Program {
     /// version is untested.
     ///
     /// # Errors
-    /// It reports no version, its version is known to be unsafe, or it lacks a switch that keeps tools from the model.
+    ///
+    /// The program reports no version, the version is known to be unsafe, or a switch that keeps tools from the model
+    /// is missing.
     pub fn check(&self) -> Result<Option<String>, ProgramFault> {
         let Some(preset) = self.preset else { return Ok(None) };
         let key = (self.executable.clone(), self.leading.clone(), Stamp::of(&self.executable));
@@ -154,11 +158,11 @@ impl Program {
         };
         Ok((!preset.tested.contains(&version.as_str())).then(|| {
             let (name, tested) = (&self.name, preset.tested.join(", "));
-            format!("{name} {version} is untested (tested: {tested}); its switches against tools are still there")
+            format!("{name} {version} is untested (tested: {tested}), but still has the switches that disable tools")
         }))
     }
 
-    /// The first switch against tools that the program's own help does not list, or that has no effect.
+    /// The first switch against tools that the program's help does not list or that has no effect.
     fn missing_switch(&self, calls: &Calls) -> Option<String> {
         let help = output(self, calls.help, None);
         let listed: Vec<&str> = help.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').collect();
@@ -167,7 +171,7 @@ impl Program {
         missing.or_else(|| (calls.stuck)(&|arguments, home| output(self, arguments, home)))
     }
 
-    /// The login as the program reports it, without calling a model. Ask only checked programs: another one may take the
+    /// The login that the program reports, without calling a model. Query only checked programs: others may take the
     /// arguments for a prompt.
     pub fn login(&self) -> Login {
         let ask = |arguments: &[&str], home: Option<&str>| output(self, arguments, home);
@@ -175,7 +179,7 @@ impl Program {
     }
 }
 
-/// The output of a query about the program itself, within its time limit: standard output, then standard error. The
+/// The output of a query about the program itself: standard output, then standard error. Subject to a time limit. The
 /// variable `home`, if any, names an empty directory.
 fn output(program: &Program, arguments: &[&str], home: Option<&str>) -> String {
     let environment: &[(String, SecretString)] = &program.environment;
@@ -204,7 +208,7 @@ fn output(program: &Program, arguments: &[&str], home: Option<&str>) -> String {
     while child.try_wait().is_ok_and(|status| status.is_none()) && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(10));
     }
-    // Kills its background processes, too.
+    // Also kills its background processes.
     #[cfg(unix)]
     if let Some(id) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
@@ -218,20 +222,20 @@ fn output(program: &Program, arguments: &[&str], home: Option<&str>) -> String {
 /// A program known by name.
 #[derive(Debug)]
 pub struct ProgramPreset {
-    /// The name in configurations, and of the program.
+    /// The name of the program, also in configurations.
     pub name: &'static str,
     pub(super) calls: &'static Calls,
-    /// The versions that passed `tests/vendors/run`; a call of another one is a warning.
+    /// The versions that passed `tests/vendors/run`; any other version causes a warning.
     pub tested: &'static [&'static str],
-    /// The versions that must not be called, each with the reason.
+    /// Versions that must not be called, each with the reason.
     pub unsafe_versions: &'static [(&'static str, &'static str)],
     /// The default model.
     pub default_model: &'static str,
-    /// The provider whose list contains its models.
+    /// The provider whose model list applies.
     pub vendor: &'static str,
     /// The maximum number of billed requests per call, including the program's own retries.
     pub requests: u32,
-    /// The maximum bytes that it adds to our text.
+    /// The maximum bytes that it adds to our prompt.
     pub overhead: usize,
 }
 
@@ -264,7 +268,7 @@ pub fn program_preset(name: &str) -> Option<&'static ProgramPreset> {
     PROGRAMS.iter().find(|preset| preset.name == name)
 }
 
-/// A program that was found, with everything for its calls.
+/// A program that was found, with everything that its calls need.
 #[derive(Debug, Clone)]
 pub struct Program {
     pub name: Arc<str>,
@@ -273,14 +277,14 @@ pub struct Program {
     /// The user's settings for it.
     pub settings: ProgramSettings,
     pub executable: PathBuf,
-    /// The arguments before ours; for the user's own program, all.
+    /// Arguments that come before ours; all arguments of the user's own program.
     pub leading: Vec<String>,
     /// The complete environment.
     pub environment: Vec<(String, SecretString)>,
 }
 
 impl Program {
-    /// How it is called and read, if it is a built-in one.
+    /// How to call and read it, if it is a built-in program.
     pub(super) fn calls(&self) -> Option<&'static Calls> {
         self.preset.map(|preset| preset.calls)
     }
@@ -292,12 +296,12 @@ impl Program {
         }
     }
 
-    /// The variables that switch features off for every call.
+    /// The environment variables that switch features off.
     pub(super) fn switched_off(&self) -> &'static [(&'static str, &'static str)] {
         self.calls().map_or(&[], |calls| calls.environment)
     }
 
-    /// The environment of a call: also switched-off features, and the output limit if a variable has it.
+    /// The environment of a call, including switched-off features and the output limit, if there is a variable for it.
     pub(super) fn environment_of(&self, request: &Request) -> Vec<(String, SecretString)> {
         let variable = self.calls().and_then(|calls| calls.output_limit);
         let limit = variable.zip(request.max_tokens).map(|(name, limit)| (name.to_owned(), limit.to_string().into()));

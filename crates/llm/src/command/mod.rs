@@ -77,7 +77,7 @@ impl CommandModel {
         let program = &self.program;
         let calls = program.calls();
         let place = Workplace::new(calls, request).map_err(|error| ModelError::Unsendable {
-            message: format!("cannot create a directory for the program: {error}"),
+            message: format!("cannot create a working directory for the program: {error}"),
         })?;
         let invocation = Invocation {
             executable: &program.executable,

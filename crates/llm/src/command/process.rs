@@ -1,4 +1,4 @@
-//! Runs a program: its input, its lines as they arrive, and its end.
+//! Runs a program: its input, its output line by line, and its end.
 
 #[cfg(unix)]
 use std::collections::BTreeSet;
@@ -18,12 +18,12 @@ use crate::{FailedAttempt, ModelError};
 
 use super::transcript::Exit;
 
-/// The time for a program to end after its last line, and for output after its end: a background process can keep the
-/// pipe open.
+/// How long a program may run after its last line, and how long to read output after its end, since a background
+/// process can keep the pipe open.
 const AFTERMATH: Duration = Duration::from_secs(5);
-/// The number of bytes kept from the end of standard error, where the reason is.
+/// The bytes kept from the end of standard error, where the reason usually is.
 const COMPLAINT: usize = 4000;
-/// More output than any answer needs, in bytes.
+/// The maximum bytes of output, more than any answer needs.
 const MOST: usize = 64 << 20;
 
 /// A program to start.
@@ -33,11 +33,11 @@ pub(super) struct Invocation<'a> {
     pub(super) environment: Vec<(String, SecretString)>,
     pub(super) directory: &'a Path,
     pub(super) input: String,
-    /// The idle limit after the first text.
+    /// How long it may be idle after the first text.
     pub(super) idle: Duration,
 }
 
-/// The process group of a child. Dropping it kills the group.
+/// The process group of a child, which is killed when this is dropped.
 pub struct ProcessGroup {
     /// The leader of the group.
     pub child: Child,
@@ -46,10 +46,11 @@ pub struct ProcessGroup {
 }
 
 impl ProcessGroup {
-    /// Starts a command in a separate group, so that it can be killed as a whole, and does not receive Ctrl-C.
+    /// Starts a command in its own process group, which can be killed as a whole and does not receive Ctrl-C.
     ///
     /// # Errors
-    /// It cannot be started.
+    ///
+    /// The command cannot be started.
     pub fn start(command: &mut Command) -> io::Result<Self> {
         command.kill_on_drop(true);
         #[cfg(unix)]
@@ -65,7 +66,7 @@ impl ProcessGroup {
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        // The group may have ended already; other systems only kill the child.
+        // The group may have ended already. Other systems only kill the child.
         #[cfg(unix)]
         if let Some(id) = self.id {
             end(id);
@@ -74,7 +75,7 @@ impl Drop for ProcessGroup {
     }
 }
 
-/// The running groups of programs.
+/// The process groups of all running programs.
 #[cfg(unix)]
 static RUNNING: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
@@ -88,7 +89,7 @@ fn end(id: rustix::process::Pid) {
     let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
 }
 
-/// Kills every running program, for a process that ends without dropping anything.
+/// Kills all running programs; for a process that exits without dropping anything.
 pub fn end_all() {
     #[cfg(unix)]
     for id in running().iter().filter_map(|id| rustix::process::Pid::from_raw(*id)) {
@@ -96,21 +97,21 @@ pub fn end_all() {
     }
 }
 
-/// The effect of a line.
+/// How to proceed after a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard {
     /// Continue.
     GoOn,
-    /// Continue; the idle limit applies from now on.
+    /// Continue, and apply the idle limit from now on.
     Text,
-    /// The output is complete: the program may end now.
+    /// The output is complete, so the program may end.
     Complete,
-    /// Kill the program: the rest is not wanted.
+    /// Kill the program; the rest is not needed.
     Enough,
 }
 
-/// Runs a program to its end, or until `hear`, which receives each line, stops it. Its process group is killed when it
-/// ends and when the future is dropped.
+/// Runs a program until it ends, or until `hear`, which receives each line, stops it. The process group is killed when
+/// the program ends or the future is dropped.
 pub(super) async fn run(
     invocation: &Invocation<'_>,
     mut hear: impl FnMut(&str) -> Heard,
@@ -149,10 +150,10 @@ pub(super) async fn run(
             let read = if has_spoken || is_complete {
                 match timeout(invocation.idle, next).await {
                     Ok(read) => read,
-                    // The answer is complete but the program does not end: its output counts.
+                    // The answer is complete, but the program does not end. Its output counts.
                     Err(_) if is_complete => return Err(None),
                     Err(_) => {
-                        let message = format!("it was idle for more than {} s", invocation.idle.as_secs_f64());
+                        let message = format!("it was idle for over {} s", invocation.idle.as_secs_f64());
                         return Err(Some(ModelError::Broken { message }));
                     }
                 }
@@ -172,7 +173,7 @@ pub(super) async fn run(
                 Heard::Text => has_spoken = true,
                 Heard::Complete => is_complete = true,
                 Heard::Enough => {
-                    // At once: a program whose model calls a tool asks again.
+                    // Kills it at once, because a program whose model calls a tool makes further requests.
                     #[cfg(unix)]
                     id.into_iter().for_each(end);
                     return Err(None);
@@ -180,7 +181,8 @@ pub(super) async fn run(
             }
         }
     };
-    // The first early end stops all: a failure, or `None` if the rest of the output is not wanted.
+    // The first one to end early stops the others: with an error, or with `None` if the rest of the output is not
+    // needed.
     let work = async { tokio::try_join!(write, read, complain).map(|((), (), complaint)| complaint) };
     tokio::pin!(work);
     let (status, complaint) = tokio::select! {
@@ -208,7 +210,7 @@ pub(super) async fn run(
     let (code, has_ended) = match status {
         Ok(Ok(status)) => (status.code(), true),
         Ok(Err(error)) => return Err(ModelError::Broken { message: error.to_string() }.into()),
-        // The program closed its output but does not end: the output counts if it is complete.
+        // The program closed its output but does not end. The output counts if it is complete.
         Err(_) => (Some(0), false),
     };
     Ok(Exit { code, is_whole: has_ended && complaint.is_some(), complaint: complaint.unwrap_or_default() })

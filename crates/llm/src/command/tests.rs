@@ -1,4 +1,4 @@
-//! Programs of our own that print what the vendors' programs printed, with their exit codes.
+//! Fake programs that print what the vendors' programs printed, with their exit codes.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::{FinishReason, Listener, Timeouts, Turn};
 mod fence;
 mod replay;
 
-/// What has been heard, piece by piece.
+/// The pieces of text heard so far.
 #[derive(Default)]
 struct Words(Mutex<Vec<String>>);
 
@@ -26,8 +26,8 @@ impl Listener for Words {
     }
 }
 
-/// What a program says of itself, as the vendors' programs of these recordings do; `CLAUDE_HELP` and `FEATURES` may be
-/// other files.
+/// How a program describes itself, like the vendors' programs when these recordings were made. `CLAUDE_HELP` and
+/// `FEATURES` can select other files.
 const ITSELF: &str = r#"
 case "$1" in --version) echo "$VERSION"; exit;; --help) cat "${CLAUDE_HELP:-$RECORDINGS/claude-2.1.332-help.txt}"; exit;; auth|login) exit 1;; esac
 FEATURES="${FEATURES:-$RECORDINGS/codex-0.171.0-features.txt}"
@@ -38,24 +38,24 @@ case "$*" in
 esac
 "#;
 
-/// A directory with a program in it.
+/// A directory that contains a program.
 struct Stage {
     directory: TempDir,
 }
 
 impl Stage {
-    /// `script` is what the program does; it can keep things in `$KEPT`.
+    /// Creates the program from `script`, which can store files in `$KEPT`.
     fn new(script: &str) -> Self {
         let stage = Self { directory: tempfile::tempdir().unwrap() };
         stage.replace(script);
         stage
     }
 
-    /// Puts another program in its place, as an update does.
+    /// Replaces the program, as an update does.
     fn replace(&self, script: &str) {
         let (new, path) = (self.directory.path().join("new"), self.directory.path().join("program"));
-        // Written by another process: a file that this one has open for writing, or any process that another test is just
-        // starting, cannot be run ("Text file busy").
+        // Another process writes it: a file that this process, or one that another test is starting, has open for
+        // writing cannot be executed ("Text file busy").
         let mut writer = std::process::Command::new("/bin/sh")
             .args(["-c", "cat >\"$0\" && chmod 755 \"$0\""])
             .arg(&new)

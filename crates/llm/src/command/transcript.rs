@@ -1,4 +1,4 @@
-//! Collects the output of a program and interprets it.
+//! Collects and interprets the output of a program.
 
 use chrono::{DateTime, Datelike as _, Local, NaiveDate, NaiveTime, TimeDelta, Utc};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use dialectic_base::call::Tokens;
 use dialectic_base::markdown::truncate;
 use dialectic_base::money::Usd;
 
-/// The JSON object between the first and last brace of a text.
+/// The JSON object from the first to the last brace of a text.
 pub(super) fn json_in(text: &str) -> Option<Value> {
     let (start, end) = (text.find('{')?, text.rfind('}')?);
     serde_json::from_str(text.get(start..=end)?).ok()
@@ -23,25 +23,25 @@ pub(super) fn count(value: &Value, key: &str) -> Option<u64> {
     value[key].as_u64()
 }
 
-/// The maximum length of a failure message, in characters.
+/// The maximum characters of a failure message.
 const LONGEST_MESSAGE: usize = 500;
-/// The recorded finish reason if a program omits its usual one.
+/// The finish reason to record if a program gives none although it usually does.
 pub(super) const UNSAID: &str = "not said";
 
-/// The output of a program so far, collected by the parser of its format.
+/// A program's output so far, filled in by the parser for its format.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about a run")]
 pub(super) struct Transcript {
-    /// The answer as it arrived.
+    /// The answer as it streamed in.
     text: String,
     /// The answer as repeated at the end.
     pub(super) whole: Option<String>,
     /// The finish reason; `None` for programs without one.
     pub(super) finish: Option<String>,
-    /// Whether it reported its end.
+    /// Whether it reported the end of the answer.
     pub(super) is_complete: bool,
     pub(super) tokens: Option<Tokens>,
-    /// The input tokens at the beginning of the answer.
+    /// The input tokens reported at the beginning of the answer.
     pub(super) read: Option<Tokens>,
     pub(super) cost: Option<Usd>,
     pub(super) served_model: Option<String>,
@@ -49,15 +49,15 @@ pub(super) struct Transcript {
     pub(super) error: Option<String>,
     /// The reported HTTP status.
     pub(super) status: Option<u16>,
-    /// Whether the rest is not wanted.
+    /// Whether the rest of the output is not needed.
     pub(super) is_over: bool,
-    /// Whether the program reports that the call is paid on top of the subscription, or by key.
+    /// Whether the program reports that the call is billed on top of the subscription or to a key.
     pub(super) is_overage: bool,
-    /// A tool that it used.
+    /// A tool that the model used.
     pub(super) tool: Option<String>,
-    /// Whether its subscription limit is reached.
+    /// Whether the subscription's limit is reached.
     pub(super) is_limited: bool,
-    /// When the limit ends, if reported.
+    /// When that limit ends, if reported.
     pub(super) limited_until: Option<DateTime<Utc>>,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct Transcript {
 pub(super) struct Exit {
     /// The exit code; `None` if killed by a signal.
     pub(super) code: Option<i32>,
-    /// Whether it ended on its own and its output was read completely.
+    /// Whether it ended on its own and all of its output was read.
     pub(super) is_whole: bool,
     /// The end of its standard error.
     pub(super) complaint: String,
@@ -85,7 +85,7 @@ impl Transcript {
         !self.text.is_empty()
     }
 
-    /// The result of the call. A reported failure counts regardless of the exit code.
+    /// The result of the call. A reported failure counts whatever the exit code.
     pub(super) fn conclude(self, exit: &Exit) -> Result<Reply, FailedAttempt> {
         // Zero input tokens mean that the usage is unknown.
         let tokens = self.tokens.filter(|tokens| tokens.total() > 0);
@@ -126,7 +126,7 @@ impl Transcript {
         let message = if self.error.is_some() {
             truncate(&message, LONGEST_MESSAGE).to_owned()
         } else {
-            // The reason is at the end.
+            // The reason is usually at the end.
             message[message.ceil_char_boundary(message.len().saturating_sub(LONGEST_MESSAGE))..].to_owned()
         };
         if self.is_limited && (self.error.is_some() || failed) {
@@ -139,11 +139,11 @@ impl Transcript {
     }
 }
 
-/// Phrases of programs whose subscription limit is reached. Applied only to messages that a program calls failures,
-/// never to answers.
+/// Phrases of programs whose subscription limit is reached. Only applied to messages that a program reports as
+/// failures, never to answers.
 const LIMITS: [&str; 6] =
     ["usage limit", "you've hit your", "session limit reached", "weekly limit", "quota exceeded", "exhausted your"];
-/// Phrases of programs without a login.
+/// Phrases of programs that are not logged in.
 const LOGINS: [&str; 8] = [
     "not logged in",
     "please run /login",
@@ -155,11 +155,11 @@ const LOGINS: [&str; 8] = [
     "401 unauthorized",
 ];
 
-/// The error that corresponds to a program's message and the HTTP status in it.
+/// The error for a program's message and the HTTP status in it.
 fn error_of(message: String, status: Option<u16>) -> ModelError {
     let lower = message.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|words| lower.contains(words));
-    // A server uses the same words for its limit per minute.
+    // Servers use the same words for a limit per minute.
     if has(&LIMITS) && status != Some(429) {
         return ModelError::UsageLimit { until: until(&message, &Local::now()), message };
     }
@@ -175,8 +175,8 @@ fn error_of(message: String, status: Option<u16>) -> ModelError {
     }
 }
 
-/// When a program answers again, from its message: `…|1763900400`, `try again in 3 hours 2 minutes`,
-/// `try again at Nov 24th, 2026 3:10 PM`, `resets 3pm`.
+/// When a program will answer again, according to its message: `…|1763900400`, `try again in 3 hours 2 minutes`, `try
+/// again at Nov 24th, 2026 3:10 PM`, `resets 3pm`.
 fn until<Tz: chrono::TimeZone>(message: &str, now: &DateTime<Tz>) -> Option<DateTime<Utc>> {
     let utc = now.with_timezone(&Utc);
     let message = message.to_lowercase();
@@ -217,7 +217,7 @@ fn until<Tz: chrono::TimeZone>(message: &str, now: &DateTime<Tz>) -> Option<Date
     let time = NaiveTime::parse_from_str(&clock, "%I:%M%p").ok()?;
     let at = |day: NaiveDate| now.timezone().from_local_datetime(&day.and_time(time)).earliest();
     let named = at(day)?.with_timezone(&Utc);
-    // A time of day that has passed means tomorrow.
+    // A time of day in the past means tomorrow.
     let is_past = named < utc && day.num_days_from_ce() == now.date_naive().num_days_from_ce();
     if is_past { Some(at(day.succ_opt()?)?.with_timezone(&Utc)) } else { Some(named) }
 }

@@ -24,7 +24,7 @@ fn the_table_is_readable_plausible_and_small() {
     assert!(TEXT.contains("MIT License") && TEXT.contains("Copyright (c) 2023 Berri AI"));
 }
 
-/// The figures stand here as they were read in the source file itself.
+/// The figures were copied from the source file by hand.
 #[test]
 fn a_sample_of_figures_is_that_of_the_source() {
     type ExpectedFacts = (Option<(f64, Option<f64>, f64)>, Option<u64>, Option<u32>, Option<&'static str>, bool);
@@ -74,7 +74,7 @@ fn what_a_model_lacks_is_known_before_it_is_asked() {
         ("openai", "gpt-4o", vec![]),
         ("openai", "gpt-4.1-mini", vec![]),
         ("openai", "gpt-5.6-luna", vec![Temperature]),
-        // It thinks only when it is asked to, and takes a temperature while it does not.
+        // It only reasons when asked to, and accepts a temperature otherwise.
         ("openai", "gpt-5.2", vec![]),
         ("openai", "gpt-5.2-pro", vec![Temperature, Chat]),
         ("anthropic", "claude-haiku-4-5", vec![]),
@@ -98,7 +98,7 @@ fn prices_are_found_by_model_snapshot_and_vendor() {
         ("openai", "gpt-4o-2024-05-13", 5.0, None, 15.0),
         ("openai", "gpt-4o-mini", 0.15, Some(0.075), 0.6),
         ("openrouter", "openai/gpt-4-turbo", 10.0, None, 30.0),
-        // Not in the router's own list.
+        // Missing from the router's own list.
         ("openrouter", "anthropic/claude-haiku-5.5", 0.1, Some(0.01), 0.5),
         ("anthropic", "claude-haiku-4-5-latest", 1.0, Some(0.1), 5.0),
         ("openrouter", "mistralai/mistral-small-latest", 0.15, Some(0.015), 0.6),
@@ -143,7 +143,7 @@ fn a_long_prompt_has_the_higher_price_for_all_of_it() {
 
 #[test]
 fn the_models_that_are_asked_by_default_are_current_priced_and_roomy() {
-    // The order in which keys are tried: a new provider comes after these.
+    // The order in which keys are tried. New providers go to the end.
     let order: Vec<&str> = default_models().map(|(provider, _)| provider).collect();
     assert!(order.starts_with(&["openai", "anthropic", "google", "mistral", "openrouter"]), "{order:?}");
     for preset in PRESETS {

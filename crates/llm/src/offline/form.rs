@@ -1,4 +1,4 @@
-//! JSON answers and speeches: the task's contents in the shape that it asks for.
+//! JSON answers and speeches: puts the contents of a task into the requested form.
 
 use serde_json::{Value, json};
 
@@ -7,11 +7,11 @@ use super::problem::{Gap, asked_in, gap_of, gaps};
 use super::prompt::{Fenced, ListedPoint, listed};
 use super::task::{COLOPHON, NOT_ASSESSED, PlayedAgent, QUESTIONS, TEXTS, numbered, paragraphs};
 
-/// The score for all debaters if a protocol requires one.
+/// The score of every debater, if a protocol requires scores.
 const EQUAL: u8 = 50;
 
 impl<'a> PlayedAgent<'a> {
-    /// An instance of `schema`: the task's values by the names of properties, neutral values for the rest.
+    /// An instance of `schema`: values from the task by property name, neutral values otherwise.
     pub(super) fn form(&self, schema: &Value) -> Value {
         let known = match self.task {
             "clarify" => {
@@ -43,7 +43,7 @@ impl<'a> PlayedAgent<'a> {
             }
             "rule on the findings" => return self.finding_rulings(),
             "assess" => self.assessment(self.at_hand().text),
-            // Evaluators may have their own prompts; the schema shows the requested scores.
+            // Evaluators may have their own prompts, so the schema shows which scores they want.
             _ if schema.to_string().contains("\"functional_completeness\"") => {
                 json!({ "score": null, "overall_score": null, "reasoning": NOT_ASSESSED })
             }
@@ -53,7 +53,7 @@ impl<'a> PlayedAgent<'a> {
         instance("", schema, &known)
     }
 
-    /// The text to choose and its label: the seed decides, and all voters agree.
+    /// The text to choose and its label. The seed decides, and all voters agree.
     pub(super) fn chosen(&self) -> Option<(&'a str, &'a str)> {
         let rank = |text: &Fenced| mixed(self.seed, text.text);
         let chosen = self.prompt.of_kinds(&TEXTS).max_by_key(rank)?;
@@ -72,7 +72,7 @@ impl<'a> PlayedAgent<'a> {
             "openQuestions": [],
             "rulings": self.points(true).iter().map(|point| ruling(point, solution)).collect::<Value>(),
             "title": "",
-            // If absent, it would be requested again.
+            // If it were absent, it would be requested again.
             "confidence": "none",
         });
         if let Some(values) = assessment.as_object_mut() {
@@ -100,7 +100,7 @@ fn ruling(ListedPoint { number, text }: &ListedPoint, solution: &str) -> Value {
     json!({ "point": number, "where": place, "remains": remains, "reason": reason, "decision": decision })
 }
 
-/// An instance of the schema with this name: the known value, as far as the schema allows it.
+/// An instance of the schema with this name: the known value as far as the schema allows it.
 fn instance(name: &str, schema: &Value, known: &Value) -> Value {
     let allowed = schema.get("enum").and_then(Value::as_array);
     let value = known.get(name).filter(|value| allowed.is_none_or(|allowed| allowed.contains(value)));
@@ -108,13 +108,13 @@ fn instance(name: &str, schema: &Value, known: &Value) -> Value {
         return value.clone();
     }
     let properties = |of: &Value| of.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
-    // The first of several types is the informative one.
+    // If there are several types, the first one is the informative one.
     match schema.get("type").and_then(|kind| kind.get(0).unwrap_or(kind).as_str()).unwrap_or_default() {
         "object" => {
             let values = properties(schema).into_iter().map(|(name, of)| (name.clone(), instance(&name, &of, known)));
             values.collect()
         }
-        // A row for each name in the rows' enum.
+        // A row for each name in the enum of the rows.
         "array" => {
             let rows = properties(&schema["items"]);
             let names = rows.iter().find_map(|(key, of)| Some((key, of.get("enum")?.as_array()?)));
@@ -135,7 +135,7 @@ fn instance(name: &str, schema: &Value, known: &Value) -> Value {
     }
 }
 
-/// The questions of an opening; the others are kept for rebuttals.
+/// How many questions an opening asks; the others are kept for rebuttals.
 const OPENING: usize = 2;
 
 impl PlayedAgent<'_> {
@@ -171,7 +171,7 @@ impl PlayedAgent<'_> {
         self.prompt.of_kinds(&["contribution"]).map(|speech| speech.text)
     }
 
-    /// Takes up the last speech's question, and asks another one.
+    /// Responds to the last speech's question and asks another one.
     fn rebuttal(&self, own: &[&Gap], last: &str) -> String {
         let is_said = |line: &str| self.speeches().any(|speech| speech.contains(line));
         let taken = |gap: &Gap| format!("Nobody answered “{}” That speaks for neither side.", gap.ask);

@@ -1,9 +1,9 @@
-//! The offline provider: a rehearsal of a debate without a model.
+//! The offline provider rehearses a debate without a model.
 //!
-//! It works from requests like any model: it finds the task in the prompt's headings and the form of the answer in the
-//! schema. All that it knows is the problem, in which it looks for what a debate needs (`gaps.md`). It says that it is
-//! a rehearsal, and states no confidence. Its answers depend on the request and a seed; it reads no file, clock or
-//! environment, and calls no tool.
+//! Like a model, it works only from requests: it finds the task in the prompt's headings, and the form of the answer in
+//! the schema. It knows nothing but the problem, which it searches for what a debate needs (`gaps.md`). It says that it
+//! is a rehearsal and states no confidence. Its answers depend on the request and a seed; it reads no files, clock or
+//! environment, and calls no tools.
 
 mod form;
 mod problem;
@@ -32,9 +32,9 @@ pub const MODEL: &str = "rehearsal";
 pub struct OfflineOptions {
     /// Breaks ties in votes and varies the latency.
     pub seed: u64,
-    /// The average time of an answer; each takes 0.5 to 1.5 times that, determined by the request.
+    /// The average duration of an answer. Each takes 0.5 to 1.5 times as long, determined by the request.
     pub latency: Duration,
-    /// Every nth request fails like a server's error 500; `None` for no failures.
+    /// Every nth request fails like status 500 of a server; `None` for no failures.
     pub fail_every: Option<NonZeroU32>,
 }
 
@@ -51,7 +51,7 @@ impl OfflineProvider {
         Self { options, requests: AtomicU64::new(0) }
     }
 
-    /// An answer, or a failure if one is due. The listener receives it over its latency.
+    /// An answer, or a failure if one is due. The listener receives it over its duration.
     async fn answer(&self, request: &Request, listener: &dyn Listener) -> Result<Reply, FailedAttempt> {
         let latency = self.latency(&request.prompt);
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
@@ -66,7 +66,7 @@ impl OfflineProvider {
             None => agent.text(),
         };
         speak(&text, latency, listener).await;
-        // No model read or wrote anything, and nothing is billed.
+        // No model read or wrote anything, so nothing is billed.
         Ok(Reply {
             text,
             served_model: Some(MODEL.to_owned()),
@@ -89,8 +89,8 @@ impl ChatModel for OfflineProvider {
     }
 }
 
-/// A number derived from a text and the seed: FNV-1a, which is stable across releases unlike the standard library's
-/// hashers, and the last steps of `SplitMix64`, so that similar texts give different numbers.
+/// A number derived from a text and the seed: FNV-1a, which unlike the standard library's hashers is stable across
+/// releases, finished by `SplitMix64`, so that similar texts give different numbers.
 fn mixed(seed: u64, text: &str) -> u64 {
     let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = seed ^ text.bytes().fold(0xcbf2_9ce4_8422_2325, fnv);
@@ -99,7 +99,7 @@ fn mixed(seed: u64, text: &str) -> u64 {
     hash ^ (hash >> 31)
 }
 
-/// Sends `text` word by word over that time.
+/// Sends `text` word by word over this duration.
 async fn speak(text: &str, time: Duration, listener: &dyn Listener) {
     if time.is_zero() {
         return;

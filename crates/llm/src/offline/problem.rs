@@ -1,4 +1,4 @@
-//! The problem as fixed rules read it: its requirements, its figures, and what it leaves open.
+//! Analyses a problem by fixed rules: its requirements, its figures, and what it leaves open.
 
 use std::sync::LazyLock;
 
@@ -7,10 +7,10 @@ use dialectic_base::problem::{major_requirements, minor_requirements};
 
 use super::mixed;
 
-/// The characters quoted from a problem, and the number of requirements of a kind and of figures.
+/// The maximum characters to quote from a problem, and the maximum number of requirements of each kind and of figures.
 const QUOTED: usize = 120;
 const LISTED: usize = 12;
-/// The most questions that a role lists.
+/// The maximum number of questions that a role asks.
 const OWN: usize = 4;
 
 /// Words that are not units.
@@ -20,7 +20,7 @@ const FUNCTION_WORDS: &str = " a an and are as at be but by can each every for f
 /// Numbers as words. “One” is rarely a number.
 const NUMBER_WORDS: &str = " two three four five six seven eight nine ten eleven twelve hundred thousand million ";
 
-/// Words before a year.
+/// Words that precede years.
 const BEFORE_YEARS: &str = " after before by during from in of since until ";
 
 /// Something that a debate needs to know.
@@ -45,40 +45,40 @@ static GAPS: LazyLock<Vec<Gap>> = LazyLock::new(|| {
     rows.map(row).collect()
 });
 
-/// All gaps, gravest first.
+/// All gaps, most serious first.
 pub(super) fn gaps() -> impl Iterator<Item = &'static Gap> {
     GAPS.iter()
 }
 
-/// The gaps whose question `text` asks.
+/// The gaps whose questions occur in `text`.
 pub(super) fn asked_in(text: &str) -> impl Iterator<Item = &'static Gap> {
     gaps().filter(move |gap| text.contains(gap.ask))
 }
 
-/// The gap that a listed point is about, and whether the point disputes that it matters.
+/// The gap that a listed point is about, and whether the point denies that it matters.
 pub(super) fn gap_of(point: &str) -> Option<(&'static Gap, bool)> {
     let gap = gaps().find(|gap| point.contains(&format!("] {}: ", gap.title)))?;
     Some((gap, point.contains(&gap.dispute())))
 }
 
 impl Gap {
-    /// Whether critics may dispute it.
+    /// Whether critics may say that it does not matter.
     pub(super) fn is_minor(&self) -> bool {
         self.severity == "minor"
     }
 
-    /// The question as an item of a list.
+    /// The question as a list item.
     pub(super) fn item(&self) -> String {
         format!("**{}**: {} {}", self.title, self.ask, self.why)
     }
 
-    /// A critic's point against a text without the question.
+    /// A critic's point against a text that lacks the question.
     pub(super) fn missing(&self) -> String {
         let Self { title, severity, ask, why, .. } = self;
         format!("[{severity}] {title}: the list leaves it out. {why} Resolved by: asking “{ask}”")
     }
 
-    /// A critic's point against a text with the question.
+    /// A critic's point against a text that has the question.
     pub(super) fn disputed(&self) -> String {
         format!("[minor] {}: {} Resolved by: leaving the question out.", self.title, self.dispute())
     }
@@ -91,7 +91,7 @@ impl Gap {
 /// A number in the problem.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Figure {
-    /// With its unit, as it is written.
+    /// The number with its unit, as written.
     pub(super) text: String,
     pub(super) has_unit: bool,
 }
@@ -103,12 +103,12 @@ pub(super) struct ProblemReading {
     pub(super) major: Vec<String>,
     pub(super) minor: Vec<String>,
     pub(super) figures: Vec<Figure>,
-    /// Its words in lowercase, each preceded by a space.
+    /// Its words in lower case, each preceded by a space.
     words: String,
 }
 
 impl ProblemReading {
-    /// Reads a problem, and `more` that belongs to it.
+    /// Analyses a problem and the additional text `more`.
     pub(super) fn new(problem: &str, more: &str) -> Self {
         let broken = |text: String, end: &str| text.replace(end, &format!("{}\n", end.trim_end()));
         let sentences = [". ", "! ", "? ", "; ", "。", "！", "？"].into_iter().fold(problem.to_owned(), broken);
@@ -123,7 +123,7 @@ impl ProblemReading {
         }
     }
 
-    /// Whether the problem leaves the gap open.
+    /// Whether the problem leaves this gap open.
     pub(super) fn lacks(&self, gap: &Gap) -> bool {
         if gap.words.is_empty() {
             return self.figures.iter().any(|figure| !figure.has_unit);
@@ -131,7 +131,7 @@ impl ProblemReading {
         !gap.words.iter().any(|word| self.words.contains(&format!(" {word}")))
     }
 
-    /// The open gaps that a role lists, its own first.
+    /// The open gaps that a role lists, starting with its own.
     pub(super) fn gaps_of(&self, role: &str) -> Vec<&'static Gap> {
         let open = || gaps().filter(|gap| self.lacks(gap) && gap.roles.contains(&role));
         let is_own = |gap: &&Gap| gap.roles.first() == Some(&role);
@@ -139,7 +139,7 @@ impl ProblemReading {
     }
 }
 
-/// The role with this title, else one derived from the title.
+/// The role with this title, or one derived from the title.
 pub(super) fn role(title: &str) -> &'static str {
     let mut roles: Vec<&str> = gaps().flat_map(|gap| gap.roles.iter().copied()).collect();
     roles.sort_unstable();
@@ -148,7 +148,7 @@ pub(super) fn role(title: &str) -> &'static str {
     roles.iter().find(|role| **role == title).copied().unwrap_or(roles[other])
 }
 
-/// The words of a text in lower case, each after a space; digits and letters are different words.
+/// The words of a text in lower case, each preceded by a space. Digits and letters form separate words.
 fn words_of(text: &str) -> String {
     let mut words = String::from(" ");
     for c in text.to_lowercase().chars() {
@@ -168,7 +168,7 @@ fn words_of(text: &str) -> String {
     format!(" {} ", single_spaced(&words))
 }
 
-/// The first figures of a text, each once.
+/// The first few distinct figures in a text.
 fn figures(text: &str) -> Vec<Figure> {
     let mut found: Vec<Figure> = Vec::new();
     for line in text.lines() {
@@ -183,7 +183,7 @@ fn figures(text: &str) -> Vec<Figure> {
     found
 }
 
-/// The figure that begins at a word of a line.
+/// The figure that starts at a word of a line.
 fn figure_at(line: &[&str], at: usize) -> Option<Figure> {
     let word = bare(line[at]);
     let is_in_words = NUMBER_WORDS.contains(&format!(" {} ", word.to_lowercase()));
@@ -191,7 +191,7 @@ fn figure_at(line: &[&str], at: usize) -> Option<Figure> {
     let begins = word.trim_start_matches(['$', '€', '£', '~', '<', '>', '+', '-']);
     let is_item =
         at == 0 && line[0].strip_suffix(['.', ')']).is_some_and(|mark| mark.bytes().all(|c| c.is_ascii_digit()));
-    // A version, as in `PostgreSQL 9.5`, and no beginning of a sentence.
+    // A version, as in `PostgreSQL 9.5`, unless it is at the start of a sentence.
     let is_named = at > 1 && line[at - 1].starts_with(char::is_uppercase) && !line[at - 2].ends_with(['.', '!', '?']);
     let before = at.checked_sub(1).map(|before| line[before].to_lowercase()).unwrap_or_default();
     let is_year = word.len() == 4 && BEFORE_YEARS.contains(&format!(" {before} "));
@@ -226,19 +226,20 @@ fn figure_at(line: &[&str], at: usize) -> Option<Figure> {
     (!is_nothing).then(|| Figure { text: quotable(&text.join(" ")), has_unit })
 }
 
-/// A word without the marks around it.
+/// A word without surrounding punctuation.
 fn bare(word: &str) -> &str {
     word.trim_matches(|c: char| ".,;:!?()[]{}\"'`*_“”‘’".contains(c))
 }
 
-/// A text on one line, cut at a word, without marks that would end a quotation or make a list, a heading or a link.
+/// A text on one line, cut at a word, without characters that would end a quotation or start a list, a heading or a
+/// link.
 pub(super) fn quotable(text: &str) -> String {
     let plain: String = text.chars().filter(|c| !"*`\"“”„«»<>[]|{}".contains(*c)).collect();
     let line = single_spaced(&plain);
     let line = line.trim_start_matches(['#', '-', '+', '•', ' ']).trim_end_matches(['.', ';', '。', ' ']);
     match truncate(line, QUOTED) {
         cut if cut.len() == line.len() => line.to_owned(),
-        // A language without spaces has no word boundaries.
+        // Languages without spaces have no word boundaries.
         cut => format!("{}…", cut.rsplit_once(' ').map_or(cut, |(words, _)| words)),
     }
 }

@@ -1,10 +1,10 @@
-//! The structure of a prompt: headings outside of fences, and the fenced texts under them.
+//! The structure of a prompt: headings outside fences, and the fenced texts below them.
 //!
-//! Fenced text is not searched for structure, so no agent's text can pose as a part of the prompt.
+//! Fenced text is not searched for structure, so an agent's text cannot pose as part of the prompt.
 
 use std::mem::replace;
 
-/// A fenced text: the nearest heading of level one or two above it, its info string, and the text.
+/// A fenced text: the nearest heading of level one or two above it, its info string, and its content.
 #[derive(Default, Clone, Copy)]
 pub(super) struct Fenced<'a> {
     pub(super) title: &'a str,
@@ -12,7 +12,7 @@ pub(super) struct Fenced<'a> {
     pub(super) text: &'a str,
 }
 
-/// A heading of level one or two and everything up to the next one. Text before the first heading has no title.
+/// A heading of level one or two, with everything up to the next one. Text before the first heading has an empty title.
 #[derive(Default)]
 struct PromptSection<'a> {
     title: &'a str,
@@ -65,20 +65,20 @@ impl<'a> PromptSections<'a> {
         self.texts().filter(move |text| kinds.contains(&text.kind))
     }
 
-    /// The rest of the last heading that begins with `label`, and its section; empty if there is none.
+    /// The rest of the last heading that starts with `label`, and its section; empty if there is none.
     pub(super) fn named(&self, label: &str) -> (&'a str, &'a str) {
         let named = |section: &PromptSection<'a>| Some((section.title.strip_prefix(label)?.trim(), section.whole));
         self.0.iter().rev().find_map(named).unwrap_or_default()
     }
 }
 
-/// A point as a prompt lists it: its number, such as `2.7` or `D3`, and its history.
+/// A point as listed in a prompt: its number, such as `2.7` or `D3`, and its history.
 pub(super) struct ListedPoint {
     pub(super) number: String,
     pub(super) text: String,
 }
 
-/// The points of a list: each begins with its number, `- 2.7 …` or `1. …`, and ends at the next.
+/// The points of a list. Each starts with its number (`- 2.7 …` or `1. …`) and ends at the next.
 pub(super) fn listed(text: &str) -> Vec<ListedPoint> {
     let mut points: Vec<ListedPoint> = Vec::new();
     for line in text.lines() {

@@ -1,7 +1,7 @@
-//! The request's task and its answer: a list of open questions, criticism of it, replies, the check, the final text.
+//! Carries out a request's task: a list of open questions, critiques of it, replies, the check, the final text.
 //!
-//! Every text counts as the set of questions that it contains. A critic asks for one that is missing and
-//! disputes one that is there; an author adds the first and keeps the second.
+//! Every text counts as the set of questions in it. A critic asks for a missing question and disputes an existing one;
+//! an author adds the former and keeps the latter.
 
 use dialectic_base::problem::NO_ANSWER;
 
@@ -16,23 +16,23 @@ const RESPONSE: &str = "Response to critiques";
 const CHECKED: &str = "Response to the check";
 /// Solutions by any author.
 pub(super) const TEXTS: [&str; 5] = ["text", "draft", "solution", "proposal", "candidate"];
-/// The first lines of an answer.
+/// The notice at the top of an answer.
 const NOTICE: &str = "This is a rehearsal: no model was called. It shows how the program reads your problem, and \
                       which questions a debate would have to settle.";
-/// The decisions that a text lists.
+/// The number of decisions that a text lists.
 const DECIDED: usize = 7;
-/// The maximum number of characters quoted from a line of a change.
+/// The maximum characters to quote from a line of a change.
 const QUOTED: usize = 60;
 
-/// The called agent, with everything in its prompt.
+/// The agent to play, with everything in its prompt.
 pub(super) struct PlayedAgent<'a> {
     pub(super) prompt: PromptSections<'a>,
-    /// The task in the prompt's heading, and its description.
+    /// The task according to the prompt's heading, and its description.
     pub(super) task: &'a str,
     brief: &'a str,
     pub(super) problem: ProblemReading,
     pub(super) role: &'static str,
-    /// The seed for ties.
+    /// The seed for breaking ties.
     pub(super) seed: u64,
 }
 
@@ -41,7 +41,7 @@ impl<'a> PlayedAgent<'a> {
         let prompt = PromptSections::of(prompt);
         let (task, brief) = prompt.named("Your task:");
         let problem = prompt.of_kinds(&["problem"]).next().unwrap_or_default().text;
-        // What was asked and answered is no longer open.
+        // Answered questions are no longer open.
         let mut more: Vec<&str> = prompt.of_kinds(&["attachment"]).map(|one| one.text).collect();
         let exchange: Vec<_> = prompt.of_kinds(&["question", "answer"]).collect();
         for pair in exchange.windows(2).filter(|pair| pair[1].kind == "answer" && pair[1].text.trim() != NO_ANSWER) {
@@ -51,7 +51,7 @@ impl<'a> PlayedAgent<'a> {
         Self { role: role(prompt.named("Your role:").0), prompt, task, brief, problem, seed }
     }
 
-    /// A free-text answer. Never empty: that would count as a failure.
+    /// A free-text answer. Never empty, since that would count as a failure.
     pub(super) fn text(&self) -> String {
         let text = match self.task {
             "propose" => self.list(&self.own(), ""),
@@ -82,7 +82,7 @@ impl<'a> PlayedAgent<'a> {
         ["`", "\"", "`## "].iter().any(|mark| self.brief.contains(&format!("{mark}{name}")))
     }
 
-    /// The text that the task names, else the last one.
+    /// The text that the task names, or else the last one.
     pub(super) fn at_hand(&self) -> Fenced<'a> {
         let texts = || self.prompt.of_kinds(&TEXTS).rev();
         let label = self.brief.split("Text ").nth(1).and_then(|rest| rest.split([' ', ',', '.']).next());
@@ -90,7 +90,7 @@ impl<'a> PlayedAgent<'a> {
         named.or_else(|| texts().next()).unwrap_or_default()
     }
 
-    /// The listed points: to rule on, to answer, or to verify.
+    /// The listed points to rule on, answer or verify.
     pub(super) fn points(&self, are_open: bool) -> Vec<ListedPoint> {
         let points = self.prompt.of_kinds(&["points"]).filter(|points| points.title.starts_with("Open ") == are_open);
         points.flat_map(|points| listed(points.text)).collect()
@@ -101,7 +101,7 @@ impl<'a> PlayedAgent<'a> {
         self.problem.gaps_of(self.role)
     }
 
-    /// The gaps in all shown texts and in `accepted`, gravest first; its own if there are none.
+    /// The gaps in all shown texts and in `accepted`, most serious first; the agent's own if there are none.
     fn known(&self, accepted: &[&Gap]) -> Vec<&'static Gap> {
         let texts: Vec<&str> =
             self.prompt.of_kinds(&TEXTS).chain(self.prompt.of_kinds(&["contribution"])).map(|text| text.text).collect();
@@ -129,7 +129,7 @@ impl<'a> PlayedAgent<'a> {
         paragraphs([section(QUESTIONS, asked), section("Requirements Coverage", &self.coverage())])
     }
 
-    /// The requirements as the program reads them.
+    /// The requirements that the rules find.
     fn coverage(&self) -> String {
         let all = |kind: &'static str, lines: &[String]| {
             lines.iter().map(move |line| format!("{kind}: {line}")).collect::<Vec<_>>()
@@ -153,7 +153,7 @@ impl<'a> PlayedAgent<'a> {
         section("Decisions", &bullets(questions.iter().map(decision).take(DECIDED).chain(none)))
     }
 
-    /// The judge's answer with these questions, and its assessment.
+    /// The judge's answer with these questions, followed by its assessment.
     fn answer(&self, questions: &[&Gap], responses: &str) -> String {
         let figure =
             |Figure { text, has_unit }: &Figure| format!("{text}{}", if *has_unit { "" } else { " (of what?)" });
@@ -162,7 +162,7 @@ impl<'a> PlayedAgent<'a> {
         format!("{text}\n\n```json\n{}\n```", self.assessment(&text))
     }
 
-    /// A recheck of earlier points, or one question that a text lacks and one that it could do without.
+    /// Rechecks of earlier points, or one question that a text lacks and one that it does not need.
     fn criticism(&self, text: &str, earlier: &[ListedPoint]) -> String {
         if earlier.is_empty() {
             let own = self.own();
@@ -184,7 +184,7 @@ impl<'a> PlayedAgent<'a> {
         paragraphs([section("Earlier points", &earlier.join("\n")), section("New points", "No objections.")])
     }
 
-    /// One lens's findings in the draft.
+    /// The findings of one lens in the draft.
     fn check(&self) -> String {
         let draft = self.at_hand().text;
         let lens = self.brief.lines().find_map(|line| line.strip_prefix("Lens: ")).unwrap_or_default().trim();
@@ -205,7 +205,7 @@ impl<'a> PlayedAgent<'a> {
         paragraphs([section("Accepted points", &accepted.join("\n")), found])
     }
 
-    /// The first new line of the change, and another one that depends on the role.
+    /// The first new line of the change, and another one chosen by role.
     fn findings(&self) -> String {
         let attached = self.prompt.of_kinds(&["attachment"]).map(|one| one.text);
         let lines: Vec<_> = attached.filter(|text| text.contains("\n@@ ")).flat_map(new_lines).collect();
@@ -233,7 +233,7 @@ impl<'a> PlayedAgent<'a> {
         listed.lines().filter_map(|line| line.strip_prefix("- ")?.split(' ').next())
     }
 
-    /// Its own text, or the draft, with every point adopted or answered in a section with this heading.
+    /// Its own text or the draft, with every point adopted or answered in a section with this heading.
     fn revision(&self, heading: &str) -> String {
         let mut accepted = Vec::new();
         let answer = |ListedPoint { number, text }: &ListedPoint| match gap_of(text) {
@@ -263,7 +263,7 @@ fn section(heading: &str, body: &str) -> String {
     if body.is_empty() { String::new() } else { format!("## {heading}\n\n{body}") }
 }
 
-/// The nonempty `parts`, joined by blank lines.
+/// The nonempty `parts`, separated by blank lines.
 pub(super) fn paragraphs(parts: impl IntoIterator<Item = String>) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
@@ -277,7 +277,7 @@ fn bullets(lines: impl IntoIterator<Item = String>) -> String {
     lines.into_iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// The first new line of each hunk of a diff: its file, its line number, and its beginning.
+/// The first new line of each hunk in a diff: file, line number, and the beginning of the line.
 fn new_lines(diff: &str) -> Vec<(&str, u32, String)> {
     let (mut path, mut at, mut found): (&str, Option<u32>, Vec<_>) = ("", None, Vec::new());
     for line in diff.lines() {

@@ -1,4 +1,4 @@
-//! Requests by hand, in the form that the prompts have.
+//! Handwritten requests in the form of the real prompts.
 
 mod streaming;
 
@@ -34,7 +34,7 @@ fn fill(role: &str, task: &str, material: &str, schema: &Value) -> Value {
     PlayedAgent::new(&prompt(EXPORT, role, task, material), 0).form(schema)
 }
 
-/// The points of a critique as the program lists them, each with what became of it.
+/// The points of a critique in the form of a prompt, each with its fate.
 fn numbered(text: u32, critique: &str, fate: &str) -> String {
     let line = |(number, line): (usize, &str)| {
         let point = line.split_once(". ").map_or(line, |(_, point)| point);
@@ -80,7 +80,7 @@ fn each_role_lists_what_the_problem_does_not_say() {
         );
         assert!(text.contains("\n- Major: Our nightly export"), "{text}");
     }
-    // A role of the user's plays one of them.
+    // A role of the user's acts as one of the built-in ones.
     assert!(ask("Poet", "propose", "").contains("does not state: "));
     let all = "It takes 300 ms a day today. We keep records; on failure the on call team rolls back within a week. Its \
                cost, access, abuse and what may be lost are measured. No personal data.";
@@ -216,7 +216,7 @@ fn the_answer_says_what_it_is_and_the_check_adds_to_it() {
         "{last}"
     );
     assert_eq!(assessed(&last)["approach"], "kept");
-    // An author's amendment has the same answers, and one line on the approach where that is asked for.
+    // An author's amendment has the same answers, and a line about the approach if requested.
     let amended = ask("Architect", "amend\n\n`## Response to the check` `{\"approach\":\"kept\"}`", &material);
     assert!(amended.ends_with("\n\n{\"approach\":\"kept\"}") && answers(&amended, "Response to the check").len() == 4);
 }
@@ -244,7 +244,7 @@ fn nothing_is_claimed_that_no_model_had() {
     let given = &scores["evaluation"]["functional_completeness"];
     assert!(given["score"].is_null() && given["reasoning"].as_str().unwrap().starts_with("Rehearsal: "));
     assert!(scores["overall_summary"]["overall_score"].is_null());
-    // Where a protocol needs a score, all have the same.
+    // If a protocol requires scores, everyone gets the same.
     let named = |key: &str, names: &[&str], other: &str| {
         let row = json!({ "type": "object", "properties": { key: { "enum": names }, other: number } });
         json!({ "type": "array", "items": row })
@@ -394,7 +394,7 @@ proptest! {
                 let form = fill("Simplicity", task, &material, &json!({ "type": "object" }));
                 prop_assert!(form.is_object());
             }
-            // A prompt is any text.
+            // A prompt can be any text.
             prop_assert!(!PlayedAgent::new(&text, 0).text().is_empty());
         }
     }

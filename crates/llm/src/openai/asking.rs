@@ -1,5 +1,5 @@
-//! Asks a question in the way that its model supports: the API, and omitted features. Findings are remembered for the
-//! run, and each is found only once.
+//! Makes requests in the way that the model supports: which API, and which features to omit. Findings are remembered
+//! for the rest of the run.
 
 use std::borrow::Cow;
 
@@ -9,20 +9,20 @@ use super::capabilities::{Api, Capabilities, Streaming};
 use super::capabilities::{Schemas, is_ignored};
 use super::{FailureCause, OpenAiClient, RequestFailure};
 
-/// The maximum number of requests per question: each repetition follows a finding, and there are fewer findings.
+/// The maximum number of requests per question. Each repetition follows a new finding, and there are fewer findings.
 const MOST_TURNS: usize = 10;
 
-/// Whether a refusal is about the API.
+/// Whether the API is the reason for a refusal.
 enum RefusalCause {
     /// The Responses API does not exist.
     Lacking,
-    /// The API may not exist; the other one is worth a try.
+    /// The API may not exist, so the other one is worth trying.
     Doubtful,
     /// The failure has another cause.
     Elsewhere,
 }
 
-/// What may be the cause of an unexplained failure.
+/// The possible cause of an unexplained failure.
 #[derive(Clone, Copy)]
 enum Doubt {
     Schema,
@@ -30,7 +30,7 @@ enum Doubt {
 }
 
 impl OpenAiClient {
-    /// Asks with the model's known API, or finds out the API.
+    /// Asks through the API that the model is known to have, or finds out which one that is.
     pub(super) async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
         let _probe = self.known.await_turn(&request.model).await;
         self.by_either(request, live).await.map_err(|failure| *failure.failed)
@@ -75,14 +75,14 @@ impl OpenAiClient {
             return Err(second);
         }
         if second.names_cause() {
-            // A server that judges the request has the API.
+            // A server that examined the request has the API.
             known.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(Api::Chat)));
         } else if !second.failed.error.is_transient() || matches!(second.cause, FailureCause::Foreign) {
-            // Tried only once: an unsuitable answer by either API may be billed twice.
+            // Tried only once, because an unsuitable answer may be billed by both APIs.
             known.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(Api::Responses)));
         }
-        // Reports the failure that names the cause, otherwise the one that may be billed. The remaining charge is
-        // always the second.
+        // Reports the failure that names its cause, or else the one that may be billed. What is left to charge is
+        // always the second failure.
         let told_first = |first: bool, second: bool| (first != second).then_some(first);
         let is_first = told_first(first.names_cause(), second.names_cause())
             .or_else(|| told_first(first.failed.may_be_billed, second.failed.may_be_billed))
@@ -93,8 +93,8 @@ impl OpenAiClient {
         Err(if is_first { first.charged_as(&second) } else { second })
     }
 
-    /// What `failure` implies about the Responses API, which has not answered for the model yet. A missing API is
-    /// remembered at once.
+    /// What `failure` says about the Responses API, which has not answered for this model yet. Remembers at once that
+    /// an API is missing.
     fn verdict(&self, failure: &RequestFailure, request: &Request, live: Live<'_>) -> RefusalCause {
         let serves = self.known.serves_responses;
         let refusal = match &failure.cause {
@@ -110,7 +110,7 @@ impl OpenAiClient {
         let doubtful = match refusal.status {
             _ if serves || refusal.meaning().is_some() || refusal.is_about_the_request() => false,
             400 | 404 | 405 | 410 | 422 | 501 => true,
-            // A failing server gets a second request before its API is doubted, unless only one repetition is allowed.
+            // A failing server gets a second request before its API is doubted, unless only one retry is allowed.
             500 => live.attempt == 2 || live.further.is_some_and(Further::repeats_once),
             200..=299 => !refusal.in_answer,
             _ => false,
@@ -118,8 +118,8 @@ impl OpenAiClient {
         if doubtful { RefusalCause::Doubtful } else { RefusalCause::Elsewhere }
     }
 
-    /// Asks with `api`, and again without features that the model rejects. While it `is_open` whether the server has
-    /// the API, an unexplained refusal does not remove the schema, unless the server failed.
+    /// Asks through `api`, and again without features that the model rejects. While it `is_open` whether the server has
+    /// the API, an unexplained refusal does not cause the schema to be omitted, unless the server failed.
     async fn by(&self, api: Api, request: &Request, live: Live<'_>, is_open: bool) -> Result<Reply, RequestFailure> {
         let (known, model) = (&self.known, &request.model);
         let mut request = Cow::Borrowed(request);
@@ -148,13 +148,13 @@ impl OpenAiClient {
             let adjustment = refusal.and_then(|refusal| refusal.adjustment(&request, api, capabilities));
             if let Some(adjustment) = adjustment.filter(|_| turns < MOST_TURNS) {
                 known.update(model, adjustment);
-                // A server that complains about parameters has the API, so others need not wait.
+                // A server that complains about parameters has the API, so other calls need not wait.
                 known.settle(api);
                 charge(&failure, live, &mut request).await?;
                 continue;
             }
-            // A failing server gets a second request before its streams are doubted, unless only one repetition is
-            // allowed; the API is doubted first.
+            // A failing server gets a second request before its streams are doubted, unless only one retry is allowed.
+            // The API is doubted first.
             let repeats_once = live.further.is_some_and(Further::repeats_once);
             let may_be_streaming = capabilities.streaming != Streaming::Never
                 && match refusal {
@@ -169,7 +169,7 @@ impl OpenAiClient {
                 && !known.serves_responses
                 && refusal.is_some_and(|it| it.may_be_about_a_schema() && (!is_open || it.status >= 500));
             for doubt in [Doubt::Schema, Doubt::Streaming] {
-                // Another call may have had its schema accepted in the meantime.
+                // Another call may have had its schema accepted meanwhile.
                 let current = known.capabilities(model);
                 let without = match doubt {
                     Doubt::Schema if may_be_the_schema && current.schema_doubts > 0 => {
@@ -200,7 +200,7 @@ impl OpenAiClient {
         }
     }
 
-    /// Remembers that a schema was accepted, or ignored.
+    /// Remembers that a schema was accepted or ignored.
     fn note_schema(&self, api: Api, request: &Request, capabilities: Capabilities, reply: &Reply) {
         let Some(answer) = request.answer.as_deref().filter(|_| capabilities.schemas != Schemas::None) else { return };
         self.known.update(&request.model, |capabilities| capabilities.schema_doubts = 0);
@@ -213,8 +213,8 @@ impl OpenAiClient {
     }
 }
 
-/// Charges a failed request before another request of the same attempt, if it may be billed: the reservation was for
-/// one. The next may have another output limit.
+/// Charges a failed request that may be billed before the same attempt makes another one, since the reservation covers
+/// one request. The next request may have another output limit.
 async fn charge(
     failure: &RequestFailure,
     live: Live<'_>,
@@ -231,13 +231,13 @@ async fn charge(
 }
 
 impl RequestFailure {
-    /// The same failure with the charge of `other`.
+    /// The same failure, charged like `other`.
     fn charged_as(self, other: &Self) -> Self {
         let FailedAttempt { usage, may_be_billed, .. } = *other.failed;
         Self { failed: FailedAttempt { usage, may_be_billed, ..*self.failed }.into(), ..self }
     }
 
-    /// Whether it rejects the request or its sender, so that another way of asking would not help.
+    /// Whether it rejects the request or its sender, so asking in another way would not help.
     fn names_cause(&self) -> bool {
         match &self.cause {
             FailureCause::Refused(refusal) => matches!(refusal.status, 401 | 403) || refusal.is_about_the_request(),
@@ -246,8 +246,8 @@ impl RequestFailure {
         }
     }
 
-    /// Whether the API may have caused the failure, if another one is known to answer: true for everything but a
-    /// time-out.
+    /// Whether the API may have caused the failure, given that another API is known to answer. Only a timeout rules
+    /// that out.
     fn speaks_against_the_api(&self) -> bool {
         match &self.cause {
             FailureCause::Foreign => true,

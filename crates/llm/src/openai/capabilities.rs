@@ -1,4 +1,5 @@
-//! Known capabilities of models, found out in use so that nothing is refused twice, and the schema that each accepts.
+//! What models are known to support, learned in use so that nothing is rejected twice, and the schemas that each
+//! accepts.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -22,22 +23,22 @@ pub(super) enum Api {
     Chat,
 }
 
-/// The output limit's original name in Chat Completions, which compatible servers kept.
+/// The original name of the output limit in Chat Completions, which compatible servers still use.
 pub(super) const MAX_TOKENS: &str = "max_tokens";
-/// OpenAI's newer name for it.
+/// OpenAI's newer name for the output limit.
 pub(super) const MAX_COMPLETION_TOKENS: &str = "max_completion_tokens";
 
-/// The extent to which the Responses API is missing.
+/// Whether the server or just a model lacks the Responses API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
     Server,
     Model,
 }
 
-/// How a model streams its answers.
+/// How a model streams answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Streaming {
-    /// With token counts at the end, which Chat Completions must request.
+    /// With token counts at the end, which must be requested in Chat Completions.
     WithUsage,
     /// Without requesting token counts.
     Bare,
@@ -45,63 +46,63 @@ pub(super) enum Streaming {
     Never,
 }
 
-/// The known capabilities of a model on a server.
+/// What a model on a server is known to support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent findings")]
 pub(super) struct Capabilities {
-    /// The API; unknown until it has answered, or its server proved to have only one.
+    /// The API; unknown until it has answered, or until the server turned out to have only one.
     pub(super) api: Option<Api>,
-    /// The schema features that it accepts, as far as known.
+    /// How much of a schema it accepts, as far as known.
     pub(super) schemas: Schemas,
-    /// How many more unexplained refusals may be attributed to the schema; none after one was accepted.
+    /// How many more unexplained refusals may be blamed on the schema; none once a schema was accepted.
     pub(super) schema_doubts: u8,
-    /// Whether its server obeys schemas only in Chat Completions.
+    /// Whether the server only obeys schemas in Chat Completions.
     pub(super) schemas_by_chat: bool,
-    /// Whether it can be offered tools, as far as known.
+    /// Whether it accepts tools, as far as known.
     pub(super) takes_tools: bool,
     /// Whether it accepts a temperature, as far as known.
     pub(super) takes_temperature: bool,
-    /// Whether it accepts a system message, as far as known: otherwise its text precedes the user's.
+    /// Whether it accepts a system message, as far as known. If not, the system text precedes the user's.
     pub(super) takes_system: bool,
-    /// Whether its messages go back as they came, not just their text and calls, as far as known.
+    /// Whether it accepts its own messages unchanged, as far as known, rather than just their text and calls.
     pub(super) replays: bool,
     /// Whether it is known to reason.
     pub(super) reasons: bool,
-    /// The highest output limit that it accepts, if it stated one.
+    /// The highest output limit that it accepts, if it said so.
     pub(super) most_output: Option<u32>,
-    /// The field name for the output limit in Chat Completions, as far as known.
+    /// The name of the output limit in Chat Completions, as far as known.
     pub(super) limit: &'static str,
-    /// Whether the field name is final: otherwise two refused names would alternate.
+    /// Whether that name is final; otherwise two rejected names would alternate.
     pub(super) limit_is_certain: bool,
-    /// The kind of streaming, as far as known.
+    /// How it streams, as far as known.
     pub(super) streaming: Streaming,
-    /// Whether its answers begin inside reasoning, as far as known: streamed text is then held back until the reasoning
+    /// Whether its answers start with reasoning, as far as known; streamed text is then held back until the reasoning
     /// has ended.
     pub(super) begins_within: bool,
 }
 
-/// How long calls wait for the first one's finding. A server without the Responses API refuses at once; one with it
-/// answers only when the model is done, so the others proceed with the same API.
+/// How long calls wait for the first one to find out the API. A server without the Responses API refuses at once; one
+/// with it answers only when the model is done, so the other calls then proceed with the same API.
 pub(super) const PROBE_TIMEOUT: Duration = Duration::from_millis(250);
-/// The same for a local server, whose refusals arrive immediately.
+/// The same for a local server, which refuses immediately.
 const LOOPBACK_PROBE_TIMEOUT: Duration = Duration::from_millis(20);
 
 /// The known capabilities of a server and its models.
 pub(super) struct KnownCapabilities {
-    /// The initial assumptions about every model.
+    /// What is assumed about every model at first.
     endpoint: Endpoint,
     /// Whether the server is known to have the Responses API.
     pub(super) serves_responses: bool,
     pub(super) probe_timeout: Duration,
-    /// The first finding about the server's API; later ones concern single models.
+    /// The first finding about the server's API. Later findings concern single models.
     api: OnceLock<Api>,
-    /// Held by the call that probes the API; closed once the API is known. If that call ends without a finding, the next
-    /// one probes.
+    /// Held by the call that probes the API, and closed once the API is known. If that call ends without a finding, the
+    /// next one probes.
     probe: Semaphore,
     findings: Mutex<Findings>,
 }
 
-/// What use has shown about models and their server.
+/// What was learned about models and their server.
 #[derive(Default)]
 struct Findings {
     models: HashMap<Arc<str>, Capabilities>,
@@ -109,18 +110,18 @@ struct Findings {
     streams: StreamTrials,
 }
 
-/// Findings about a server that fails when streams are requested.
+/// What was learned about a server that fails when streams are requested.
 struct StreamTrials {
-    /// How many more failures may be attributed to streaming; none after a stream arrived.
+    /// How many more failures may be blamed on streaming; none once a stream arrived.
     left: u8,
     /// How often a complete answer followed a failed stream.
     wholes: u8,
-    /// How the last stream broke, and how often in this way.
+    /// How the last stream broke, and how often streams broke in that way.
     breaks: (String, u8),
 }
 
 impl StreamTrials {
-    /// A single time may be chance.
+    /// How often something must happen to rule out chance.
     const ENOUGH: u8 = 2;
 
     fn is_over(&self) -> bool {
@@ -134,20 +135,20 @@ impl Default for StreamTrials {
     }
 }
 
-/// The API for requests with a schema.
+/// The API to use for requests with a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum SchemaRoute {
-    /// The model's own API, which may ignore schemas.
+    /// The model's own API, which might ignore schemas.
     #[default]
     Presumed,
     /// Use Chat Completions.
     Chat,
-    /// The model's own API, since the other is no better.
+    /// The model's own API, since the other one is no better.
     Settled,
 }
 
 impl Capabilities {
-    /// Whether to request reasoning that can be sent back: the Responses API is told to store none.
+    /// Whether to request reasoning that can be sent back, since the Responses API is told to store nothing.
     pub(super) fn asks_for_reasoning(&self, request: &Request) -> bool {
         self.replays && self.reasons && !request.tools.is_empty()
     }
@@ -169,7 +170,7 @@ impl KnownCapabilities {
         self.findings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The known capabilities of `model`.
+    /// What `model` is known to support.
     pub(super) fn capabilities(&self, model: &str) -> Capabilities {
         let findings = self.findings();
         let mut capabilities = findings.models.get(model).copied().unwrap_or_else(|| self.presumed(model));
@@ -181,18 +182,18 @@ impl KnownCapabilities {
         capabilities
     }
 
-    /// Updates the capabilities of `model`.
+    /// Updates what is known about `model`.
     pub(super) fn update(&self, model: &Arc<str>, change: impl FnOnce(&mut Capabilities)) {
         change(self.findings().models.entry(Arc::clone(model)).or_insert_with(|| self.presumed(model)));
     }
 
-    /// Remembers the API of `model`.
+    /// Remembers that `model` answered through this API.
     pub(super) fn reached(&self, model: &Arc<str>, api: Api) {
         self.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(api)));
         self.settle(api);
     }
 
-    /// Remembers who lacks the Responses API.
+    /// Remembers that the server or the model lacks the Responses API.
     pub(super) fn lacks_responses(&self, model: &Arc<str>, lack: Missing) {
         self.update(model, |capabilities| capabilities.api = Some(Api::Chat));
         self.settle(match lack {
@@ -201,8 +202,8 @@ impl KnownCapabilities {
         });
     }
 
-    /// Lets the first call to a server find out its API; the others wait for it briefly. The call keeps the probe until
-    /// its answer.
+    /// Lets the first call to a server find out the API; the others wait for it briefly. That call keeps the probe
+    /// until it has an answer.
     pub(super) async fn await_turn(&self, model: &str) -> Option<SemaphorePermit<'_>> {
         if self.capabilities(model).api.is_some() {
             return None;
@@ -210,8 +211,8 @@ impl KnownCapabilities {
         timeout(self.probe_timeout, self.probe.acquire()).await.ok()?.ok()
     }
 
-    /// Notes that the Responses API ignored a schema: the next one goes to Chat Completions, unless the configuration
-    /// forbids it.
+    /// Notes that the Responses API ignored a schema. The next schema goes to Chat Completions, unless the
+    /// configuration forbids that.
     pub(super) fn tries_schemas_by_chat(&self) {
         let route = &mut self.findings().schemas;
         if self.endpoint.api == ApiKind::Auto && !self.serves_responses && *route == SchemaRoute::Presumed {
@@ -219,12 +220,12 @@ impl KnownCapabilities {
         }
     }
 
-    /// Notes that Chat Completions handle schemas no better, or do not exist.
+    /// Notes that Chat Completions is missing or handles schemas no better.
     pub(super) fn keeps_schemas_where_they_are(&self) {
         self.findings().schemas = SchemaRoute::Settled;
     }
 
-    /// Whether a failure may be attributed to streaming; each positive answer counts.
+    /// Whether a failure may be blamed on streaming; every call that returns true counts.
     pub(super) fn may_fail_on_streams(&self) -> bool {
         let left = &mut self.findings().streams.left;
         let may = *left > 0;
@@ -237,8 +238,8 @@ impl KnownCapabilities {
         self.findings().streams.wholes += 1;
     }
 
-    /// Notes that a stream broke in this way. After enough alike, streams are no longer requested; returns whether this is
-    /// now the case.
+    /// Notes that a stream broke in this way. If that happens often enough, streams are no longer requested; returns
+    /// whether this is now the case.
     pub(super) fn broke(&self, way: &str) -> bool {
         let StreamTrials { left, breaks, .. } = &mut self.findings().streams;
         if *left > 0 {
@@ -247,7 +248,7 @@ impl KnownCapabilities {
         breaks.1 >= StreamTrials::ENOUGH
     }
 
-    /// Notes that the server streams: later failures have other causes.
+    /// Notes that the server streams, so later failures have other causes.
     pub(super) fn streams(&self) {
         self.findings().streams = StreamTrials { left: 0, ..StreamTrials::default() };
     }
@@ -273,7 +274,7 @@ impl KnownCapabilities {
             },
             schemas: match (*takes_schemas && takes(Feature::Schema), is_openai) {
                 (false, _) => Schemas::None,
-                // Its strict schemas do not allow string lengths.
+                // Strict schemas there do not allow string lengths.
                 (true, true) => Schemas::WithoutLengths,
                 (true, false) => Schemas::Whole,
             },
@@ -302,13 +303,13 @@ pub(super) enum Schemas {
     WithoutLengths,
     /// Without any bounds.
     Unbounded,
-    /// No schema at all.
+    /// No schema.
     None,
 }
 
 /// Bounds of strings.
 const LENGTHS: [&str; 2] = ["minLength", "maxLength"];
-/// Bounds of anything else.
+/// Other bounds.
 const AMOUNTS: [&str; 6] = ["minItems", "maxItems", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
 
 impl Schemas {
@@ -327,8 +328,8 @@ impl Schemas {
         Some(answer)
     }
 
-    /// The next smaller form of `answer`'s schema that contains no keyword for which `refuses` holds. If it refuses
-    /// none of them, the schema itself is dropped.
+    /// The next smaller form of `answer`'s schema without a keyword for which `refuses` holds. Drops the schema if
+    /// there is no such keyword.
     pub(super) fn without_refused(self, answer: &AnswerSchema, refuses: impl Fn(&str) -> bool) -> Self {
         let Some(AnswerSchema { schema: sent, .. }) = self.of(Some(answer)) else { return Self::None };
         let any_of = |keywords: &[&str]| keywords.iter().any(|keyword| uses(&sent, keyword) && refuses(keyword));
@@ -341,7 +342,7 @@ impl Schemas {
         }
     }
 
-    /// Whether the sent form of `answer`'s schema contains bounds.
+    /// Whether the form of `answer`'s schema that was sent contains bounds.
     pub(super) fn bounds(self, answer: &AnswerSchema) -> bool {
         let Some(AnswerSchema { schema: sent, .. }) = self.of(Some(answer)) else { return false };
         LENGTHS.iter().chain(&AMOUNTS).any(|keyword| uses(&sent, keyword))
@@ -357,7 +358,7 @@ fn take_away(schema: &mut Value, keywords: &[&str]) {
                     take_away(part, keywords);
                 }
             } else if let Some(named) = part.as_object_mut().filter(|_| keyword == "properties") {
-                // These are names of properties, not keywords.
+                // Property names are not keywords.
                 for part in named.values_mut() {
                     take_away(part, keywords);
                 }
@@ -374,7 +375,7 @@ fn uses(schema: &Value, keyword: &str) -> bool {
     without != *schema
 }
 
-/// Whether `reply` shows that the schema was ignored: a server that enforces it returns exactly the described object.
+/// Whether `reply` shows that the schema was ignored. A server that enforces it returns exactly the described object.
 pub(super) fn is_ignored(answer: &AnswerSchema, reply: &Reply) -> bool {
     let text = reply.text.trim();
     if text.is_empty() || !reply.tool_calls.is_empty() || reply.finish == FinishReason::Filtered {
@@ -501,7 +502,7 @@ mod tests {
         assert_eq!(next(Schemas::Whole, "maxItems"), Schemas::Unbounded);
         assert_eq!(next(Schemas::WithoutLengths, "minimum"), Schemas::Unbounded);
         assert_eq!(next(Schemas::Whole, "format"), Schemas::None);
-        // A feature that is no longer sent cannot be the one refused.
+        // A feature that is no longer sent cannot be the reason.
         assert_eq!(next(Schemas::WithoutLengths, "maxLength"), Schemas::None);
         assert_eq!(next(Schemas::Unbounded, "maxItems"), Schemas::None);
     }

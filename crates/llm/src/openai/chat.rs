@@ -1,4 +1,4 @@
-//! Chat Completions: requests and answers. Source of the format: platform.openai.com, "API reference", "Chat
+//! Chat Completions: requests and answers. The format is documented at platform.openai.com, "API reference", "Chat
 //! Completions".
 
 use serde::Deserialize;
@@ -18,10 +18,10 @@ use super::sse::{DONE, ServerSentEvent};
 use super::streaming::{Completeness, Deltas, Pieces, TextSink};
 use super::{ApiAnswer, Heard, object, texts};
 
-/// Fields with reasoning beside the content: DeepSeek's, OpenRouter's and vLLM's, gateways'.
+/// Fields for reasoning next to the content, as used by DeepSeek, OpenRouter and vLLM, and gateways.
 pub(super) const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_details", "thinking"];
 
-/// Shared parts come first: providers discount identical beginnings.
+/// Shared parts come first, because providers discount identical prefixes.
 fn messages(request: &Request, capabilities: Capabilities) -> Value {
     let said = |role: &str, text: &str| json!({ "role": role, "content": text });
     let (system, prompt) = texts(request, capabilities);
@@ -35,7 +35,7 @@ fn messages(request: &Request, capabilities: Capabilities) -> Value {
             }
             Turn::Assistant { text, calls, .. } => {
                 let tool_calls = (!calls.is_empty()).then(|| calls.iter().map(called).collect::<Value>());
-                // Some servers refuse empty text next to tool calls.
+                // Some servers reject empty text next to tool calls.
                 let content = (calls.is_empty() || !text.is_empty()).then_some(text);
                 messages.push(object([
                     ("role", json!("assistant")),
@@ -64,7 +64,7 @@ fn tool(tool: &ToolSpec) -> Value {
     })
 }
 
-/// Adds the fields that a request needs to a call that goes back as it came.
+/// Adds the fields that a request needs to a tool call that is otherwise returned unchanged.
 fn complete(raw: &mut Value, call: &ToolCall) {
     if let Some(raw) = raw.as_object_mut() {
         raw.remove("index");
@@ -96,7 +96,7 @@ impl ApiAnswer for Chunks {
             ("response_format", json!(schema)),
             ("tools", json!((!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect::<Value>()))),
             ("stream", json!((capabilities.streaming != Streaming::Never).then_some(true))),
-            // Without this option the API omits the token counts of a stream.
+            // Without this option a stream has no token counts.
             (
                 "stream_options",
                 json!((capabilities.streaming == Streaming::WithUsage).then(|| json!({ "include_usage": true }))),
@@ -113,7 +113,7 @@ impl ApiAnswer for Chunks {
         choice(answer).is_some_and(is_answer)
     }
 
-    /// Also OpenRouter's report of an upstream failure.
+    /// Also recognizes how OpenRouter reports upstream failures.
     fn error(answer: &Value) -> Option<&Value> {
         error_field(answer).or_else(|| error_field(choice(answer)?))
     }
@@ -166,7 +166,7 @@ impl ApiAnswer for Chunks {
     }
 }
 
-/// The first choice: one answer is requested.
+/// The first choice; only one answer is requested.
 fn choice(answer: &Value) -> Option<&Value> {
     answer["choices"].as_array()?.iter().find(|choice| choice.is_object())
 }
@@ -178,30 +178,30 @@ fn take_choice(answer: &mut Value) -> Value {
     first.map(Value::take).unwrap_or_default()
 }
 
-/// The received part of an answer.
+/// The part of an answer received so far.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent findings")]
 pub(super) struct Chunks {
     text: Deltas,
     refusal: String,
     calls: Vec<CallInPieces>,
-    /// The other fields of the message, such as reasoning.
+    /// Other fields of the message, such as reasoning.
     more: Value,
     finish_reason: Option<String>,
     model: Option<String>,
     usage: Option<ReportedUsage>,
-    /// Whether words followed the last figures, which are then incomplete.
+    /// Whether words followed the last usage, which is then incomplete.
     has_grown: bool,
     error: Option<Value>,
     /// The whole message, which some gateways send in one chunk.
     whole: Option<Value>,
     has_choice: bool,
-    /// The last figures came alone, which some servers send in place of an end.
+    /// Whether the last usage came in a chunk of its own, which some servers send instead of an end.
     has_last_figures: bool,
     is_done: bool,
 }
 
-/// A partially received tool call.
+/// A tool call received in part.
 #[derive(Default)]
 struct CallInPieces {
     index: Option<u64>,
@@ -211,7 +211,7 @@ struct CallInPieces {
     more: Value,
 }
 
-/// The common form of a chunk, borrowed: `()` is null or absent. Any other content is read as JSON.
+/// The usual form of a chunk, borrowed; `()` is null or absent. Anything else is parsed as JSON.
 #[derive(Deserialize)]
 struct ChunkWords<'a> {
     #[serde(borrow)]
@@ -240,7 +240,7 @@ struct WordsChoice<'a> {
     _error: (),
 }
 
-/// A field for each name: aliases of one field that occur together are an error.
+/// Has a field for each name, because aliases of one field may not occur together.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WordsDelta<'a> {
@@ -288,13 +288,13 @@ impl Pieces for Chunks {
         // An error after the end does not affect the answer.
         if self.completeness() == Completeness::Open {
             self.error = error_in(event, &chunk);
-            // Earlier figures are incomplete.
+            // Earlier usage is incomplete.
             self.has_grown |= self.error.is_some();
         }
         if let Some(model) = take_text(&mut chunk, "model") {
             self.name_model(model);
         }
-        // The last chunk, with the figures, has none.
+        // The last chunk, with the usage, has no choice.
         let choice = take_choice(&mut chunk);
         let has_choice = choice.is_object();
         self.has_last_figures &= !has_choice;
@@ -330,7 +330,7 @@ impl Pieces for Chunks {
             more
         });
         let mut message = self.more;
-        // RAGFlow's whole text, after its deltas.
+        // RAGFlow repeats the whole text after its deltas.
         let text = self.text.into_text(take_text(&mut message, "final_content"));
         let pieces = json!({ "content": text, "refusal": self.refusal, "tool_calls": calls.collect::<Value>() });
         grow(&mut message, self.whole.filter(|_| !has_pieces).unwrap_or(pieces));
@@ -342,7 +342,7 @@ impl Pieces for Chunks {
 }
 
 impl Chunks {
-    /// Some servers send empty names before the answer.
+    /// Ignores the empty names that some servers send before the answer.
     fn name_model(&mut self, model: String) {
         if !model.is_empty() {
             self.model = Some(model);
@@ -359,8 +359,8 @@ impl Chunks {
         self.whole = Some(take(&mut choice, "message")).filter(Value::is_object).or(self.whole.take());
         let (mut said, mut delta) = (String::new(), take(&mut choice, "delta"));
         let content = take(&mut delta, "content");
-        // Reasoning, in a field or among the parts of the content, and calls are not passed on, but show that the model
-        // is working.
+        // Reasoning, in a field or as part of the content, and tool calls are not passed on, but show that the model is
+        // working.
         let is_there = |key: &&str| {
             let field = &delta[key];
             field.as_str().is_some_and(|text| !text.is_empty())
@@ -372,7 +372,7 @@ impl Chunks {
         }
         read_content(content, &mut said, &mut self.refusal);
         if said.is_empty() {
-            // The legacy completions API; some gateways send both fields.
+            // The legacy completions API. Some gateways send both fields.
             said = take_text(&mut choice, "text").unwrap_or_default();
         }
         self.refusal.push_str(&take_text(&mut delta, "refusal").unwrap_or_default());
@@ -389,8 +389,8 @@ impl Chunks {
         self.text.push(&said, sink);
     }
 
-    /// Notes why the answer ended, if it did. Some servers send `stop` with every chunk (gateways to Gemini), or before
-    /// their filter has read the end (Azure): a later word counts if only it says that the answer is cut.
+    /// Notes why the answer ended, if it did. Some servers send `stop` with every chunk (gateways to Gemini) or before
+    /// their filter has read the end (Azure), so a later reason wins if only that one says that the answer was cut off.
     fn note_end(&mut self, reason: Option<String>) {
         let Some(reason) = reason.filter(|reason| !matches!(reason.as_str(), "" | "null")) else { return };
         let is_cut = |reason: &str| !matches!(finish(Some(reason)).0, FinishReason::Complete | FinishReason::Unknown);
@@ -400,8 +400,8 @@ impl Chunks {
         }
     }
 
-    /// Adds a piece to its call. The id is in the first piece or in each, the index in each or in none; some servers
-    /// reuse an index, but none an id.
+    /// Adds a piece to its tool call. The id is in the first piece or in each, and the index in each or in none. Some
+    /// servers reuse an index, but none reuses an id.
     fn take_call(&mut self, piece: &mut Value) {
         let id = take_text(piece, "id").filter(|id| !id.is_empty());
         let index = piece["index"].as_u64();
@@ -436,8 +436,8 @@ impl Chunks {
 }
 
 impl CallInPieces {
-    /// Whether a piece without an id begins another call. Google's parallel calls have the same index, and each comes
-    /// in one piece.
+    /// Whether a piece without an id starts another call. Google's parallel calls share an index, and each comes in one
+    /// piece.
     fn is_followed_by(&self, name: Option<&str>, more: &Value) -> bool {
         let (Some(name), Some(known)) = (name, object_in(&self.arguments)) else { return false };
         let more = if let Value::String(text) = more { object_in(text) } else { Some(more.clone()) };
@@ -445,8 +445,8 @@ impl CallInPieces {
         is_other || self.name.as_deref() != Some(name)
     }
 
-    /// Adds to the arguments. Some servers send them in pieces and then once more as a whole, and some begin with `{}`,
-    /// which is no part of them.
+    /// Adds to the arguments. Some servers send them in pieces and then again as a whole; others start with a `{}` that
+    /// is not part of them.
     fn push(&mut self, text: &str, has_id: bool) {
         let is_repeated = || {
             let (known, more) = (object_in(&self.arguments), object_in(text));
@@ -459,7 +459,7 @@ impl CallInPieces {
     }
 }
 
-/// The JSON object that `text` is, if it is a complete one. Called for every piece, so few texts are parsed.
+/// The JSON object in `text`, if it is complete. Called for every piece, so it avoids parsing.
 fn object_in(text: &str) -> Option<Value> {
     let text = text.trim();
     let may_be_one = text.starts_with('{') && text.ends_with('}');

@@ -1,4 +1,4 @@
-//! A server: its address, the headers of its requests, and the HTTP connections to all servers.
+//! A server: its address, the headers of its requests, and HTTP connections to all servers.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -17,11 +17,11 @@ use dialectic_base::provider::ApiKind;
 pub struct Endpoint {
     /// The provider's name in configurations.
     pub name: Arc<str>,
-    /// The base of its URLs, `http` or `https`; a trailing slash makes no difference.
+    /// The base of its URLs, `http` or `https`, with or without a trailing slash.
     pub base_url: String,
-    /// The key, sent as a bearer token; outer white space is ignored, and an empty key counts as none.
+    /// The key, sent as a bearer token. Surrounding whitespace is ignored, and an empty key counts as none.
     pub api_key: Option<SecretString>,
-    /// Further headers, name and value.
+    /// Additional headers.
     pub headers: Vec<(String, SecretString)>,
     /// The API to use.
     pub api: ApiKind,
@@ -43,7 +43,7 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// An endpoint that cannot be used. Names the fault, never its value.
+/// An endpoint that cannot be used. Names what is wrong, but never the value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
     /// The base URL is invalid.
@@ -55,22 +55,23 @@ pub enum EndpointError {
     /// A header's name or value is invalid.
     #[error("the header `{header}` of provider `{provider}` cannot be sent")]
     Header { provider: Arc<str>, header: String },
-    /// The certificate cannot be checked as configured.
+    /// The certificates cannot be verified as configured.
     #[error(transparent)]
     Certificates(#[from] CertificateFileError),
 }
 
-/// Headers with public values, which messages may show.
+/// Headers whose values are public and may appear in messages.
 const LABELS: [&str; 2] = ["http-referer", "x-title"];
 
-/// Shorter values are not secret (`1`, `x`, as local servers accept for keys), and removing them would garble messages.
+/// Shorter values are not secret (local servers accept keys such as `1` or `x`), and removing them would garble
+/// messages.
 const SHORTEST_SECRET: usize = 4;
 
-/// The paths of the APIs. Some users append one to the base URL, which then selects that API.
+/// The paths of the APIs. If a user appends one to the base URL, it selects that API.
 const PATHS: [(&str, ApiKind); 2] = [("/chat/completions", ApiKind::Chat), ("/responses", ApiKind::Responses)];
 
 impl Endpoint {
-    /// The endpoint with a base URL that does not name an API's path; that API is used unless another is configured.
+    /// Removes an API's path from the base URL. That API is then used unless another is configured.
     pub(super) fn meant(mut self) -> Self {
         let url = self.base_url.trim().trim_end_matches('/');
         let meant = PATHS.into_iter().find_map(|(path, api)| Some((url.strip_suffix(path)?.to_owned(), api)));
@@ -123,7 +124,7 @@ impl Address {
                 return Err(EndpointError::Header { provider: Arc::clone(provider), header: header.clone() });
             };
             if !LABELS.contains(&name.as_str()) {
-                // `Bearer <key>`: a server that echoes the key omits the scheme.
+                // A server that echoes the key may omit the scheme of `Bearer <key>`.
                 secrets.extend(value.rsplit_once(' ').map(|(_, key)| SecretString::from(key)));
                 secrets.push(SecretString::from(value));
             }
@@ -135,7 +136,7 @@ impl Address {
         Ok(Self { base, query, headers, secrets })
     }
 
-    /// `text` without secrets.
+    /// `text` with secrets removed.
     pub(super) fn redact(&self, text: &str) -> String {
         // Some servers escape slashes in JSON, and keys may contain slashes.
         let text = text.replace("\\/", "/");
@@ -163,7 +164,7 @@ impl Address {
         is_on_this_machine(&self.base)
     }
 
-    /// The URL for `path`, without credentials.
+    /// The URL for `path`, for display without credentials.
     pub(super) fn shown(&self, path: &str) -> String {
         self.redact(&format!("{}{}{path}", self.origin(), self.base.path().trim_end_matches('/')))
     }
@@ -181,7 +182,7 @@ impl Address {
     }
 }
 
-/// `text` without users and passwords in URLs: a gateway may quote the server after it.
+/// `text` without users and passwords in URLs, since a gateway may quote the URL of its upstream server.
 fn without_userinfo(text: &str) -> String {
     let mut parts = text.split("://");
     let mut shown = parts.next().unwrap_or_default().to_owned();
@@ -213,13 +214,13 @@ fn sensitive(value: &str) -> Option<HeaderValue> {
 /// The time limit for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long an idle connection is kept.
+/// How long an idle connection is kept open.
 const KEPT: Duration = Duration::from_secs(90);
 /// Like [`KEPT`], under a cost limit. Many servers close idle connections after some seconds, and a request sent at
 /// that moment is charged as if it had been answered.
 const KEPT_UNDER_LIMIT: Duration = Duration::from_secs(2);
 
-/// The variable that names a certificate file to replace the system's.
+/// The variable for a certificate file that replaces the system's.
 pub const CERTIFICATE_FILE: &str = "SSL_CERT_FILE";
 
 /// The HTTP client could not be created.
@@ -227,9 +228,9 @@ pub const CERTIFICATE_FILE: &str = "SSL_CERT_FILE";
 #[error("the HTTP client cannot be set up")]
 pub struct HttpClientError(#[from] reqwest::Error);
 
-/// The user's certificate file cannot be used. Using the system's instead would fail later with a misleading reason.
+/// The user's certificate file cannot be used. Falling back to the system's would fail later, with a misleading reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the certificate file `{}`, which {CERTIFICATE_FILE} names, {problem}", path.display())]
+#[error("the certificate file `{}` (from {CERTIFICATE_FILE}) {problem}", path.display())]
 pub struct CertificateFileError {
     path: PathBuf,
     problem: String,
@@ -239,7 +240,7 @@ pub struct CertificateFileError {
 #[derive(Clone)]
 pub struct HttpClient {
     direct: Client,
-    /// Uses the system's proxies, if any.
+    /// Uses the system's proxies, if there are any.
     proxied: Option<Client>,
     proxies: Arc<Matcher>,
     certificates: Result<(), CertificateFileError>,
@@ -247,15 +248,16 @@ pub struct HttpClient {
 
 /// Creates the client for all calls of the program.
 ///
-/// It trusts the system's roots, or Mozilla's if the system has none, as in bare containers. It follows no redirects,
-/// which could turn a call into a GET or send a key to another host. Only connecting has a time limit, since the
-/// [`Caller`](crate::Caller) limits attempts.
+/// It trusts the system's roots, or Mozilla's if the system has none, as in minimal containers. It does not follow
+/// redirects, which could turn a call into a GET or send a key to another host. Only connecting has a time limit, since
+/// the [`Caller`](crate::Caller) limits attempts.
 ///
 /// `certificate_file` is the value of the process's variable [`CERTIFICATE_FILE`], which the TLS library reads itself.
 ///
 /// Loading the system's roots takes some milliseconds.
 ///
 /// # Errors
+///
 /// The TLS library or the system's proxy settings prevent it.
 pub fn http_client(certificate_file: Option<&Path>) -> Result<HttpClient, HttpClientError> {
     client_that_keeps(KEPT, certificate_file)
@@ -284,7 +286,8 @@ fn client_that_keeps(kept: Duration, certificate_file: Option<&Path>) -> Result<
 }
 
 impl HttpClient {
-    /// The client for `url`. Local servers are reached without a proxy, since a proxy would search its own machine.
+    /// The client for `url`. Local servers are reached without a proxy, since a proxy would look for them on its own
+    /// machine.
     pub fn client_for(&self, url: &Url) -> &Client {
         match (self.proxy_for(url), &self.proxied) {
             (Some(_), Some(proxied)) => proxied,
@@ -292,10 +295,11 @@ impl HttpClient {
         }
     }
 
-    /// The client for `url`, and its proxy, without user and password.
+    /// The client for `url` and its proxy, without user and password.
     ///
     /// # Errors
-    /// It uses TLS, and the user's certificates cannot be read.
+    ///
+    /// The URL uses TLS, and the user's certificates cannot be read.
     pub(super) fn route(&self, url: &Url) -> Result<(Client, Option<String>), CertificateFileError> {
         if url.scheme() == "https" {
             self.certificates.clone()?;
@@ -322,7 +326,7 @@ pub(super) fn is_on_this_machine(url: &Url) -> bool {
 }
 
 fn build(change: impl Fn(ClientBuilder) -> ClientBuilder) -> Result<Client, HttpClientError> {
-    // An earlier call already installed the same provider.
+    // An earlier call installed the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match change(builder()).build() {
         Ok(client) => Ok(client),
@@ -335,7 +339,7 @@ fn builder() -> ClientBuilder {
         .user_agent(concat!("dialectic/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_TIMEOUT)
         .redirect(redirect::Policy::none())
-        // The client would repeat requests that an HTTP/2 server turned away, without charging them.
+        // The client would repeat requests that an HTTP/2 server rejected, without charging them.
         .retry(retry::never())
 }
 
@@ -519,7 +523,7 @@ mod tests {
         assert!(http.route(&Url::parse("http://h/v1").unwrap()).is_ok());
     }
 
-    /// Turns all requests away, like an HTTP/2 server that has not processed them.
+    /// Rejects all requests, like an HTTP/2 server that has not processed them.
     async fn turn_away(mut connection: TcpStream, seen: UnboundedSender<()>) -> std::io::Result<()> {
         connection.read_exact(&mut [0; 24]).await?;
         // Empty SETTINGS.
@@ -531,12 +535,12 @@ mod tests {
             let mut content = vec![0; u32::from_be_bytes([0, a, b, c]).try_into().unwrap()];
             connection.read_exact(&mut content).await?;
             match kind {
-                // HEADERS, answered by RST_STREAM with REFUSED_STREAM.
+                // HEADERS, answered with RST_STREAM and REFUSED_STREAM.
                 1 => {
                     seen.send(()).unwrap();
                     connection.write_all(&[&[0, 0, 4, 3, 0][..], &stream, &[0, 0, 0, 7]].concat()).await?;
                 }
-                // SETTINGS, acknowledged.
+                // SETTINGS, which are acknowledged.
                 4 if flags & 1 == 0 => connection.write_all(&[0, 0, 0, 4, 1, 0, 0, 0, 0]).await?,
                 _ => {}
             }

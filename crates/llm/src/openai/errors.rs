@@ -1,34 +1,34 @@
-//! What the errors of servers mean: one table of their codes and words, and the rules for what no row knows.
+//! Interprets errors of servers: a table of known codes and words, and rules for everything else.
 
 use crate::ModelError;
 use crate::error::may_bill;
 
 use super::failure::ServerRefusal;
 
-/// The meaning of a known error, regardless of its status.
+/// The meaning of a known error, whatever its status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// The request and its output limit exceed the context window.
+    /// The request plus its output limit exceeds the context window.
     TooLong,
     /// The account has no credit.
     NoCredit,
     /// A content filter refused.
     Filtered,
-    /// The key was refused.
+    /// The key was rejected.
     BadKey,
-    /// The model failed at this answer, and may succeed at the next.
+    /// The model failed to produce this answer, but may succeed next time.
     ModelFailed,
-    /// Too many requests or tokens in a time.
+    /// Too many requests or tokens in some period.
     TooFast,
 }
 
 use Meaning::{BadKey, Filtered, ModelFailed, NoCredit, TooFast, TooLong};
 
-/// The statuses for which a row holds.
+/// The statuses to which a row applies.
 enum On {
-    /// All of them: the words are unmistakable, and proxies wrap errors in any status.
+    /// All statuses: the words are unambiguous, and proxies wrap errors in any status.
     Any,
-    /// All but refusals of keys and rates: a rate limit may count tokens, too.
+    /// All except refusals about keys and rates, since a rate limit may also count tokens.
     Sizes,
     Of(&'static [u16]),
 }
@@ -37,11 +37,11 @@ use On::{Any, Of, Sizes};
 
 const REFUSED: On = Of(&[400, 402, 403, 422, 429]);
 
-/// The known errors, in lower case; the first row that fits counts. `<…>` is a code; of parts joined by `*` each must
+/// Known errors, in lower case; the first matching row counts. `<…>` is a code, and all parts separated by `*` must
 /// occur.
 #[rustfmt::skip]
 const ERRORS: &[(Meaning, On, &[&str])] = &[
-    // Codes and words that leave no doubt.
+    // Unambiguous codes and words.
     (TooLong, Any, &["<context_length_exceeded>"]), // OpenAI
     (TooLong, Any, &["<exceed_context_size_error>"]), // llama.cpp
     (TooLong, Any, &["<model_max_prompt_tokens_exceeded>"]), // GitHub Copilot
@@ -181,7 +181,7 @@ const ERRORS: &[(Meaning, On, &[&str])] = &[
 ];
 
 impl ServerRefusal {
-    /// What the error means, if a row knows it.
+    /// What the error means, if a row matches.
     pub(super) fn meaning(&self) -> Option<Meaning> {
         let holds = |on: &On| match on {
             Any => true,
@@ -191,12 +191,12 @@ impl ServerRefusal {
         ERRORS.iter().find(|(_, on, rows)| holds(on) && self.says_any(rows)).map(|(meaning, ..)| *meaning)
     }
 
-    /// Whether codes and message contain all parts of `words`, which are joined by `*`.
+    /// Whether codes and message contain all parts of `words`, which are separated by `*`.
     pub(super) fn says(&self, words: &str) -> bool {
         words.split('*').all(|part| self.said.contains(part))
     }
 
-    /// Whether it says one of the rows.
+    /// Whether any of the rows matches.
     pub(super) fn says_any(&self, rows: &[&str]) -> bool {
         rows.iter().any(|words| self.says(words))
     }
@@ -210,20 +210,22 @@ impl ServerRefusal {
         match (self.meaning(), status) {
             (Some(TooLong), _) => ModelError::ContextExceeded { message: said },
             (Some(Filtered), _) => ModelError::Filtered { message },
-            // Waiting does not help with an exhausted balance, regardless of the status.
+            // Waiting does not help if the balance is exhausted, whatever the status.
             (Some(NoCredit), _) => ModelError::NoCredit { status, message },
             (Some(BadKey), _) | (None, 401) => ModelError::Unauthorized { status, message },
-            // OpenRouter's 402 with a delay: earlier requests take up the credit. Without a delay, no credit is left.
+            // OpenRouter's 402 with a delay means that earlier requests hold the credit; without a delay, no credit is
+            // left.
             (None, 402) if retry_after.is_none() => ModelError::NoCredit { status, message },
             (Some(TooFast), _) | (None, 402 | 429) => ModelError::RateLimited { status, retry_after, message },
             (None, 502..=504 | 529) if is_http_status => ModelError::Unavailable { status, retry_after, message },
-            // A success status with an unspecified error means a faulty server; 424 is Bedrock's, 499 Google's.
+            // A success status with an unspecified error means that the server is faulty. Bedrock uses 424, Google 499.
             (Some(ModelFailed), _) | (None, 200..=299 | 408 | 409 | 424 | 425 | 499 | 500..) => server_failed(message),
             (None, _) => ModelError::Refused { status, message },
         }
     }
 
-    /// Whether its provider may bill the request although the error has no usage: always after the answer has begun.
+    /// Whether the provider may bill the request although the error states no usage: always once the answer has
+    /// started.
     pub(super) fn may_be_billed(&self) -> bool {
         match self.meaning() {
             Some(NoCredit) => false,

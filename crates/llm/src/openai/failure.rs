@@ -1,4 +1,4 @@
-//! Parses refusals in all known shapes.
+//! Parses refusals in all known forms.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,36 +10,36 @@ use super::endpoint::Address;
 use super::sse::ServerSentEvent;
 use super::transport::HttpAnswer;
 
-/// Longer messages are cut.
+/// The maximum characters of a message.
 const LONGEST_MESSAGE: usize = 600;
-/// The maximum number of characters shown of an unknown body.
+/// The maximum characters shown of an unknown body.
 const LONGEST_EXCERPT: usize = 200;
 
-/// A refusal: an answer with an error status, or a success status with an error inside.
+/// A refusal: an answer with an error status, or with a success status and an error inside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServerRefusal {
-    /// The HTTP status, or the one named by the error inside.
+    /// The HTTP status, or the status that the error inside states.
     pub(super) status: u16,
-    /// The server's requested delay.
+    /// The delay that the server asked for.
     pub(super) retry_after: Option<Duration>,
-    /// The faulty parameter.
+    /// The parameter that was rejected.
     pub(super) param: Option<String>,
-    /// The server's message: one line, without secrets and control characters.
+    /// The server's message on one line, without secrets and control characters.
     pub(super) message: String,
-    /// Codes, each between `<` and `>`, and message, in lower case: what the tables search in.
+    /// All codes, each between `<` and `>`, and the message, in lower case, for searching.
     pub(super) said: String,
-    /// The URL, if nothing was found there.
+    /// The URL, if the server has nothing there.
     pub(super) url: Option<String>,
-    /// Whether it occurred inside a started answer.
+    /// Whether it occurred inside an answer that had started.
     pub(super) in_answer: bool,
-    /// Whether `status` is the HTTP status, not one named by the error inside.
+    /// Whether `status` is the HTTP status rather than one stated inside.
     pub(super) is_http_status: bool,
 }
 
-/// The JSON in the body of a refusal.
+/// The JSON body of a refusal.
 pub(super) fn refusal_body(answer: &HttpAnswer) -> Option<Value> {
     serde_json::from_slice(&answer.body).ok().or_else(|| {
-        // LiteLLM refuses a stream with an event.
+        // LiteLLM refuses streams with an event.
         let lines = std::str::from_utf8(&answer.body).ok()?.lines();
         lines.filter_map(|line| line.strip_prefix("data:")).find_map(|data| serde_json::from_str(data).ok())
     })
@@ -52,7 +52,7 @@ impl ServerRefusal {
         let message = if let Some(message) = said.message.clone().filter(|message| !message.trim().is_empty()) {
             one_line(&message, address)
         } else if let Some(target) = redirect_target(answer) {
-            format!("it redirects to {}, which is refused", address.redact(&target))
+            format!("refusing to follow its redirect to {}", address.redact(&target))
         } else {
             excerpt(&answer.body, address)
         };
@@ -91,8 +91,8 @@ pub(super) fn error_field(object: &Value) -> Option<&Value> {
     object.get("error").filter(|error| error.is_object() || error.is_string()).or(status)
 }
 
-/// The error in a stream's event, if it is one: in a field, as an event of that name, or as an object with a type.
-/// `data` is the event's data as JSON, if it is.
+/// The error in a stream event, if it is one: in a field, as an event with that name, or as an object with a type.
+/// `data` is the event's data, if it is JSON.
 pub(super) fn error_in(event: &ServerSentEvent<'_>, data: &Value) -> Option<Value> {
     if let Some(error) = error_field(data) {
         return says_something(error).then(|| error.clone());
@@ -109,7 +109,7 @@ fn says_something(error: &Value) -> bool {
     }
 }
 
-/// An error's code and type, Google's status and reasons, Anthropic's code in the details, `MiniMax`'s status.
+/// An error's code and type, Google's status and reasons, Anthropic's code in the details, and `MiniMax`'s status.
 fn codes(error: &Value) -> impl Iterator<Item = String> {
     let pointers = ["/code", "/type", "/status", "/details/error_code", "/innererror/code", "/status_code"];
     let codes = pointers.into_iter().filter_map(|pointer| error.pointer(pointer));
@@ -123,17 +123,17 @@ pub(super) struct Fault {
     message: Option<String>,
     codes: Vec<String>,
     param: Option<String>,
-    /// The requested delay, as Google states it.
+    /// The delay that Google's errors ask for.
     retry_after: Option<Duration>,
 }
 
 impl Fault {
-    /// The fault in an error; `None` if it is empty, like `{}` and `""`.
+    /// The relevant parts of an error; `None` if it is empty, like `{}` or `""`.
     pub(super) fn of(error: &Value) -> Option<Self> {
         if let Some(text) = error.as_str() {
             return (!text.trim().is_empty()).then(|| Self { message: Some(text.to_owned()), ..Self::default() });
         }
-        // OpenRouter's copy of the upstream provider's message.
+        // OpenRouter copies the upstream provider's message here.
         let raw = Some(&error["metadata"]["raw"]).filter(|raw| !raw.is_null()).map(prose);
         let message = message_of(error).filter(|message| !message.is_empty());
         let message = match (message, raw) {
@@ -151,8 +151,8 @@ impl Fault {
     }
 }
 
-/// The fault in the body of a refusal: the error is in a field, at the top, or either in a list (Google). Some servers
-/// put only its name into the field and the message next to it.
+/// The error in the body of a refusal: in a field, at the top, or either of these in a list (Google). Some servers put
+/// only its name into the field and the message next to it.
 fn fault_in(body: &Value) -> Option<Fault> {
     if let Some(list) = body.as_array() {
         return list.iter().find_map(fault_in);
@@ -177,7 +177,7 @@ fn fault_in(body: &Value) -> Option<Fault> {
     Some(fault)
 }
 
-/// The message of an object, under FastAPI's or `MiniMax`'s name if it has no other.
+/// The message of an object, in FastAPI's or `MiniMax`'s field if there is no other.
 fn message_of(object: &Value) -> Option<String> {
     ["message", "detail", "status_msg"]
         .into_iter()
@@ -190,7 +190,7 @@ fn prose(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The HTTP status that corresponds to an error's code, if any.
+/// The HTTP status that an error code corresponds to, if any.
 fn status_of_code(code: &str) -> Option<u16> {
     match code {
         "rate_limit_exceeded"
@@ -207,7 +207,7 @@ fn status_of_code(code: &str) -> Option<u16> {
     }
 }
 
-/// A delay in Google's or OpenAI's form: `38s`, `7.66s`, `250ms`, `1h2m3s`; seconds if it is a number.
+/// A delay as Google or OpenAI write it: `38s`, `7.66s`, `250ms`, `1h2m3s`; a plain number means seconds.
 fn duration(text: &str) -> Option<Duration> {
     let (mut seconds, mut rest) = (0.0, text.trim());
     while !rest.is_empty() {
@@ -227,7 +227,7 @@ fn duration(text: &str) -> Option<Duration> {
     (!text.is_empty()).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
 }
 
-/// The delay that the headers request, from `now`.
+/// The delay that the headers ask for, counted from `now`.
 fn wait_in(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let amount = |text: &str, unit: f64| {
@@ -246,7 +246,7 @@ fn wait_in(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
 
 fn redirect_target(answer: &HttpAnswer) -> Option<String> {
     let target = answer.headers.get(LOCATION).filter(|_| answer.status.is_redirection())?.to_str().ok()?;
-    // Omits a query or password.
+    // Drops query and password.
     Some(match Url::parse(target) {
         Ok(url) => format!("{}{}", url.origin().ascii_serialization(), url.path()),
         Err(_) => target.split(['?', '#']).next().unwrap_or_default().to_owned(),
@@ -257,17 +257,17 @@ fn reason(status: StatusCode) -> String {
     status.canonical_reason().unwrap_or("no reason given").to_lowercase()
 }
 
-/// A message on one line of limited length, without secrets.
+/// A message on one line, limited in length, without secrets.
 pub(super) fn one_line(said: &str, address: &Address) -> String {
     tidy(&address.redact(said), LONGEST_MESSAGE)
 }
 
-/// The beginning of an unknown body as readable text without secrets.
+/// The beginning of an unknown body, as readable text without secrets.
 pub(super) fn excerpt(body: &[u8], address: &Address) -> String {
     tidy(&without_tags(&address.redact(&String::from_utf8_lossy(body))), LONGEST_EXCERPT)
 }
 
-/// `text` on one line, without control characters, cut at `longest` characters.
+/// `text` on one line, without control characters, limited to `longest` characters.
 fn tidy(text: &str, longest: usize) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let line = words.collect::<Vec<_>>().join(" ");

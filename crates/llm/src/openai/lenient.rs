@@ -1,4 +1,5 @@
-//! Reads answers leniently: malformed text and JSON are repaired, and an unexpected field does not cost the answer.
+//! Reads answers leniently: repairs malformed text and JSON, and does not discard an answer because of an unexpected
+//! field.
 
 use std::borrow::Cow;
 
@@ -17,17 +18,17 @@ const COST_HEADER: &str = "x-litellm-response-cost";
 /// The unit of xAI's costs.
 const TICKS_PER_DOLLAR: f64 = 1e10;
 
-/// Takes the value of a field; null if it is absent.
+/// Takes the value out of a field; null if it is absent.
 pub(super) fn take(object: &mut Value, key: &str) -> Value {
     object.get_mut(key).map(Value::take).unwrap_or_default()
 }
 
-/// Takes the text of a field; an unexpected type counts as absent.
+/// Takes the text out of a field; another type counts as absent.
 pub(super) fn take_text(object: &mut Value, key: &str) -> Option<String> {
     if let Value::String(text) = take(object, key) { Some(text) } else { None }
 }
 
-/// Takes a word; a value of another type is kept as an unknown word.
+/// Takes a word out of a field; keeps a value of another type as an unknown word.
 pub(super) fn take_word(object: &mut Value, key: &str) -> Option<String> {
     match take(object, key) {
         Value::Null => None,
@@ -41,10 +42,10 @@ pub(super) fn take_word(object: &mut Value, key: &str) -> Option<String> {
 #[serde(transparent)]
 pub(super) struct Borrowed<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
-/// A larger count is a mistake, and sums of them could overflow.
+/// Larger counts are mistakes, and sums of them could overflow.
 const LARGEST_COUNT: f64 = 1_099_511_627_776.0;
 
-/// A figure, given as a number or a text.
+/// A number, possibly written as text.
 fn figure(value: &Value) -> Option<f64> {
     let figure = value.as_f64().or_else(|| value.as_str()?.trim().trim_start_matches('$').parse().ok());
     figure.filter(|figure| (0.0..=LARGEST_COUNT).contains(figure))
@@ -60,7 +61,7 @@ fn count(value: &Value) -> Option<u64> {
     figure(value).map(|count| count as u64)
 }
 
-/// Places of the usage in an answer.
+/// Where answers may have their usage.
 #[rustfmt::skip]
 const USAGE: &[&str] = &[
     "/usage", // OpenAI and most others
@@ -69,7 +70,7 @@ const USAGE: &[&str] = &[
     "/usage_metadata", "/usageMetadata", "/token_usage", // gateways to Google, others
 ];
 
-/// Places of a cost outside the usage.
+/// Where answers may have a cost outside the usage.
 #[rustfmt::skip]
 const COSTS: &[&str] = &[
     "/cost", "/estimated_cost", // OpenCode, gateways
@@ -78,7 +79,7 @@ const COSTS: &[&str] = &[
     "/choices/0/delta/provider_metadata/gateway/cost", // the same in a stream
 ];
 
-/// Places of a cost in the usage.
+/// Where the usage may have a cost.
 #[rustfmt::skip]
 const USAGE_COSTS: &[&str] = &[
     "/cost", // OpenRouter and most others
@@ -88,7 +89,7 @@ const USAGE_COSTS: &[&str] = &[
     "/cost_details/total_cost", // LLM Gateway
 ];
 
-/// Token counts and costs under the names of all known servers.
+/// Token counts and costs under the names that all known servers use.
 ///
 /// Sources: the references of OpenAI (Chat Completions, Responses), Anthropic (Messages, "Prompt caching"), OpenRouter
 /// ("Usage accounting"), DeepSeek ("Context caching"), Moonshot, Google (OpenAI compatibility), LiteLLM ("Prompt
@@ -98,7 +99,7 @@ const USAGE_COSTS: &[&str] = &[
 pub(super) struct ReportedUsage(pub(super) Value);
 
 impl ReportedUsage {
-    /// The stated usage of an answer, including a cost found outside it.
+    /// The usage that an answer states, including a cost outside the usage itself.
     pub(super) fn of(answer: &Value) -> Option<Self> {
         let usage = USAGE.iter().filter_map(|place| answer.pointer(place)).find(|usage| usage.is_object());
         let costs = COSTS.iter().filter_map(|place| answer.pointer(place));
@@ -113,7 +114,7 @@ impl ReportedUsage {
         usage.map(Self)
     }
 
-    /// The largest of the figures for the same quantity, by their pointers.
+    /// The largest value at these pointers, which all have the same meaning.
     fn stated<const N: usize>(&self, pointers: [&str; N]) -> Option<u64> {
         pointers.into_iter().filter_map(|pointer| count(self.0.pointer(pointer)?)).max()
     }
@@ -126,7 +127,7 @@ impl ReportedUsage {
         self.stated(["/total_tokens", "/totalTokenCount", "/totalTokens"])
     }
 
-    /// The counts; `None` unless input and output are both stated or follow from the total, or if both are zero.
+    /// The counts; `None` if both are zero, or if input and output are neither stated nor implied by the total.
     pub(super) fn tokens(&self) -> Option<Tokens> {
         let (tokens, is_whole) = self.counted();
         Some(tokens).filter(|tokens| is_whole && tokens.input_tokens > 0)
@@ -134,7 +135,7 @@ impl ReportedUsage {
 
     /// The counts, and whether they include both input and output.
     ///
-    /// Reasoning counts as output. Most servers include it there; some (Google, xAI) omit it from the completion, but
+    /// Reasoning counts as output. Most servers include it there; some (Google, xAI) omit it from the completion but
     /// not from the total.
     fn counted(&self) -> (Tokens, bool) {
         let stated = self.stated(["/input_tokens", "/prompt_tokens", "/promptTokenCount", "/promptTokens"]);
@@ -143,11 +144,11 @@ impl ReportedUsage {
         let (of_input, output) = (stated.unwrap_or(0), completion.unwrap_or(0));
         let total = self.total();
         let known = of_input.saturating_add(output);
-        // Ignores a total smaller than its parts.
+        // A total smaller than its parts is ignored.
         let outside = total.unwrap_or(0).saturating_sub(known);
         let aside = self.cache_beside(of_input, outside);
         let input = of_input.saturating_add(aside);
-        // DeepSeek's and Moonshot's names come last.
+        // The last names are those of DeepSeek and Moonshot.
         let cached = self.count([
             "/input_tokens_details/cached_tokens",
             "/prompt_tokens_details/cached_tokens",
@@ -157,15 +158,15 @@ impl ReportedUsage {
         ]);
         let cached = cached.max(read);
         let outside = outside.saturating_sub(aside);
-        // More cached tokens than input were counted separately.
+        // If there are more cached tokens than input, they were counted separately.
         let beside = if cached > input { cached.min(outside) } else { 0 };
         let in_details =
             self.count(["/output_tokens_details/reasoning_tokens", "/completion_tokens_details/reasoning_tokens"]);
-        // Perplexity, xAI, Google and others.
+        // Used by Perplexity, xAI, Google and others.
         let on_top = self.count(["/reasoning_tokens", "/thoughtsTokenCount"]);
         let reasoning = in_details.max(on_top);
-        // Reasoning larger than the output cannot be part of it. Without a total, separately stated reasoning may not
-        // be part of the output.
+        // Reasoning that exceeds the output cannot be part of it. Without a total, reasoning that is stated separately
+        // may not be part of the output.
         let is_apart = reasoning > output || on_top > in_details && total.is_none_or(|total| total < known);
         let reasoned = (outside - beside).max(if is_apart { reasoning } else { 0 });
         let input = input.saturating_add(beside);
@@ -181,9 +182,9 @@ impl ReportedUsage {
         (tokens, stated.is_some() && (completion.is_some() || reasoned > 0))
     }
 
-    /// Cache writes, and the part kept for an hour.
+    /// Cache writes, and how many of them are kept for an hour.
     fn written(&self) -> (u64, u64) {
-        // LiteLLM's names, then OpenRouter's: writes that the prompt includes.
+        // The names of LiteLLM and then OpenRouter, for writes that the prompt includes.
         let in_details = self.count([
             "/prompt_tokens_details/cache_creation_tokens",
             "/input_tokens_details/cache_creation_tokens",
@@ -221,19 +222,19 @@ impl ReportedUsage {
         if states_writes && written <= input { read } else { read.saturating_add(written) }
     }
 
-    /// The output as counted against the limit.
+    /// The output that counts towards the limit.
     pub(super) fn completion(&self) -> Option<u64> {
         self.stated(["/output_tokens", "/completion_tokens", "/candidatesTokenCount", "/completionTokens"])
     }
 
-    /// Whether it has an output count or a cost, as at the end of an answer.
+    /// Whether it has an output count or a cost, as usage at the end of an answer does.
     pub(super) fn is_of_an_end(&self) -> bool {
         let has_total = self.total().is_some();
         self.completion().is_some_and(|output| output > 0) || self.cost().is_some() || has_total
     }
 
-    /// Combines the figures of a stream: the maximum of each kind. Servers may send figures along the way, the input
-    /// first and the output last, or an empty set at the end.
+    /// Combines usage from a stream by taking each maximum. Servers may send usage along the way, the input first and
+    /// the output last, or an empty one at the end.
     pub(super) fn later(known: Option<Self>, next: Option<Self>) -> Option<Self> {
         match (known, next) {
             (Some(known), Some(next)) => Some(Self(largest(known.0, next.0))),
@@ -241,9 +242,9 @@ impl ReportedUsage {
         }
     }
 
-    /// The stated cost. With the user's own upstream key (OpenRouter's `is_byok`) it is the router's fee plus the
-    /// provider's bill; the fee alone is not the cost. Some routers do not state whose key was used; they report the
-    /// provider's bill only for the user's key. Perplexity states parts and their sum, which includes its fee for a
+    /// The stated cost. If the user's own upstream key was used (OpenRouter's `is_byok`), it is the router's fee plus
+    /// the provider's bill; the fee alone would be wrong. Routers that do not say whose key was used state the
+    /// provider's bill only for the user's key. Perplexity states parts and their sum, which includes its fee per
     /// request. xAI states ticks (<https://docs.x.ai/developers/cost-tracking>). `DeepInfra` states an estimate.
     fn cost(&self) -> Option<f64> {
         let stated = |place: &str| figure(self.0.pointer(place)?);
@@ -258,7 +259,7 @@ impl ReportedUsage {
     }
 }
 
-/// The larger of two figures for the same quantity, in objects for each key. Other values count as absent.
+/// The larger of two values with the same meaning; in objects, of each key. Other types count as absent.
 fn largest(known: Value, next: Value) -> Value {
     match (known, next) {
         (Value::Object(mut known), Value::Object(next)) => {
@@ -285,10 +286,10 @@ pub(super) fn stated_cost(usage: Option<&ReportedUsage>, headers: &HeaderMap) ->
         .map(Usd::from_dollars)
 }
 
-/// The fields of messages whose texts come in pieces, or parts of their names.
+/// Message fields that arrive in pieces, or parts of their names.
 const GROWING: [&str; 7] = ["reason", "think", "text", "summary", "data", "content", "arguments"];
 
-/// Adds a piece of a message to what came of it: texts grow, other values replace. Parts with the same index are one.
+/// Adds a piece to a message: texts grow, and other values are replaced. Parts with the same index are merged.
 pub(super) fn grow(known: &mut Value, more: Value) {
     match (known, more) {
         (_, Value::Null) => {}
@@ -330,13 +331,12 @@ fn is_thought(part: &Value) -> bool {
     part["type"].as_str().is_some_and(|kind| THOUGHTS.contains(&kind))
 }
 
-/// Whether a part of a message's content is reasoning, as from Mistral.
+/// Whether part of a message's content is reasoning, as from Mistral.
 pub(super) fn has_thoughts(content: &Value) -> bool {
     content.as_array().is_some_and(|parts| parts.iter().any(is_thought))
 }
 
-/// Reads a message's content, a text or a list of parts: appends the answer text to `text` and the refusal text to
-/// `refusal`.
+/// Reads a message's content, a text or a list of parts. Appends the answer to `text` and any refusal to `refusal`.
 pub(super) fn read_content(mut content: Value, text: &mut String, refusal: &mut String) {
     match content {
         Value::String(said) => append(text, said),
@@ -357,12 +357,12 @@ pub(super) fn read_content(mut content: Value, text: &mut String, refusal: &mut 
     }
 }
 
-/// Appends without a copy to an empty text.
+/// Appends to a text; avoids copying if it is empty.
 fn append(text: &mut String, more: String) {
     if text.is_empty() { *text = more } else { text.push_str(&more) }
 }
 
-/// The arguments of a tool call as text, from some servers a JSON value; an empty object if missing.
+/// The arguments of a tool call as text; some servers send JSON values. An empty object if missing.
 pub(super) fn arguments(arguments: Value) -> String {
     match arguments {
         Value::String(text) if !text.trim().is_empty() => text,
@@ -371,7 +371,7 @@ pub(super) fn arguments(arguments: Value) -> String {
     }
 }
 
-/// The first valid id, or else one that is unique within its answer.
+/// The first valid id, or else one that is unique within the answer.
 pub(super) fn call_id(ids: [Option<String>; 2], index: usize) -> String {
     let stated = ids.into_iter().flatten().find(|id| !id.is_empty());
     stated.unwrap_or_else(|| format!("call_{}", index + 1))
@@ -392,10 +392,11 @@ pub(super) fn readable(body: &[u8]) -> Cow<'_, str> {
     Cow::Owned(well_formed(text.trim_start_matches(BYTE_ORDER_MARK)).into_owned())
 }
 
-/// `json` as a value. Tolerates raw control characters in strings, and figures such as `NaN`.
+/// Parses `json`, tolerating raw control characters in strings and numbers such as `NaN`.
 ///
 /// # Errors
-/// It is not JSON even so.
+///
+/// It is not JSON even then.
 pub(super) fn parsed<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
     serde_json::from_str(json).or_else(|error| match tolerable(json) {
         Some(json) => serde_json::from_str(&json),
@@ -403,7 +404,7 @@ pub(super) fn parsed<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
     })
 }
 
-/// `json` with its raw control characters escaped and its `NaN` and `Infinity` replaced by `null`, if it has any.
+/// `json` with raw control characters escaped and `NaN` and `Infinity` replaced by `null`, if it has any of these.
 pub(super) fn tolerable(json: &str) -> Option<String> {
     let (mut mended, mut is_changed) = (String::with_capacity(json.len()), false);
     let (mut in_string, mut is_escaped) = (false, false);
@@ -434,10 +435,10 @@ fn well_formed(json: &str) -> Cow<'_, str> {
     Mender::default().mend(json)
 }
 
-/// Repairs the pieces of one text. A server may cut a text between the halves of a surrogate pair.
+/// Repairs the pieces of one text, since a server may split it between the halves of a surrogate pair.
 #[derive(Default)]
 pub(super) struct Mender {
-    /// The escaped first half at the end of the last piece.
+    /// The escaped first half at the end of the previous piece.
     first_half: Option<String>,
 }
 
@@ -449,7 +450,7 @@ enum Half {
 }
 
 impl Mender {
-    /// `json` without escapes of lone surrogates, including one at the end of the last piece.
+    /// `json` without escapes of lone surrogates, taking the end of the previous piece into account.
     pub(super) fn mend<'a>(&mut self, json: &'a str) -> Cow<'a, str> {
         let has = |escape: &[u8]| memmem::find(json.as_bytes(), escape).is_some();
         if !has(b"\\ud") && !has(b"\\uD") {
@@ -460,7 +461,7 @@ impl Mender {
         let (mut taken, mut at) = (0, 0);
         while let Some(backslash) = json[at..].find('\\').map(|found| at + found) {
             let Some(half) = surrogate_at(json, backslash) else {
-                // The second character of an escape starts no other one, even if it is a backslash.
+                // An escaped backslash does not start another escape.
                 at = json.ceil_char_boundary((backslash + 2).min(json.len()));
                 continue;
             };

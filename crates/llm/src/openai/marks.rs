@@ -1,11 +1,11 @@
-//! What models write around their answers, or in place of one, and servers pass through.
+//! Marks that models write around or instead of answers, and that servers pass on.
 //!
 //! Sources: chat templates of the models; the tool parsers of vLLM, `SGLang` and llama.cpp.
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-/// Marks of the end of a turn.
+/// Marks for the end of a turn.
 #[rustfmt::skip]
 const ENDS_OF_TURN: &[&str] = &[
     "<|im_end|>", "<|endoftext|>", // Qwen, Yi, Phi
@@ -27,8 +27,8 @@ const ENDS_OF_TURN: &[&str] = &[
 /// The marks around GLM's final answers.
 const BOX: [&str; 2] = ["<|begin_of_box|>", "<|end_of_box|>"];
 
-/// The beginnings of tool calls, in lower case with `|` for every bar, each with its end. An empty end is that of the
-/// JSON in the same line, else that of the text.
+/// How tool calls start, in lower case with `|` for every bar, and how each ends. An empty end means the end of the
+/// JSON on the same line, or else of the text.
 #[rustfmt::skip]
 const TOOL_CALLS: &[(&str, &str)] = &[
     ("<tool_call>", "</tool_call>"), ("<tool_call ", "</tool_call>"), // Hermes, Qwen, GLM
@@ -63,7 +63,7 @@ const TOOL_CALLS: &[(&str, &str)] = &[
     ("```tool_call", "```"), ("```tool_code", "```"), // prompts of clients, Google
 ];
 
-/// Whether `text` is nothing but calls of tools that its server did not recognize.
+/// Whether `text` consists only of tool calls that the server did not recognize.
 pub(super) fn is_tool_call(text: &str) -> bool {
     let text = text.to_lowercase().replace(['｜', '‖'], "|");
     let mut rest = text.trim();
@@ -75,12 +75,12 @@ pub(super) fn is_tool_call(text: &str) -> bool {
             return true;
         }
     }
-    // Llama and Mistral write a call without marks.
+    // Llama and Mistral write calls without marks.
     let plain = rest.strip_prefix("```json").and_then(|rest| rest.strip_suffix("```")).unwrap_or(rest);
     serde_json::from_str(plain).is_ok_and(|json| is_call(&json))
 }
 
-/// The end of the JSON that begins in the first line of `text`.
+/// Where the JSON ends that starts on the first line of `text`.
 fn json_end(text: &str) -> Option<usize> {
     let start = text.lines().next()?.find(['{', '['])?;
     let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<IgnoredAny>();
@@ -88,7 +88,7 @@ fn json_end(text: &str) -> Option<usize> {
     Some(start + values.byte_offset())
 }
 
-/// Whether JSON is a tool call or a list of them. An object with more fields is an answer.
+/// Whether JSON is a tool call or a list of them. An object with further fields is an answer.
 fn is_call(json: &Value) -> bool {
     if let Some(list) = json.as_array() {
         return !list.is_empty() && list.iter().all(is_call);
@@ -99,7 +99,7 @@ fn is_call(json: &Value) -> bool {
     call["name"].is_string() && arguments.is_some_and(Value::is_object) && fields <= 3
 }
 
-/// `text` without marks of the end of a turn at its end.
+/// `text` without trailing marks for the end of a turn.
 pub(super) fn without_end_of_turn(mut text: &str) -> &str {
     while let Some(rest) = ENDS_OF_TURN.iter().find_map(|end| text.trim_end().strip_suffix(end)) {
         text = rest;

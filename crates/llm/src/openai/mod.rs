@@ -1,10 +1,10 @@
-//! Servers with OpenAI's API: the Responses API first, Chat Completions if the server lacks it.
+//! Servers with OpenAI's API: the Responses API first, and Chat Completions if the server lacks it.
 //!
-//! One attempt, no retry: the [`Caller`](super::Caller) does that. Answers are streamed unless the configuration says
-//! otherwise. Features that a model rejects are remembered for the run.
+//! Makes single attempts without retries, which are up to the [`Caller`](super::Caller). Answers are streamed unless
+//! the configuration says otherwise. Features that a model rejects are remembered for the rest of the run.
 //!
 //! Wording that differs between servers is in tables, each row with its source: finish reasons (`request`), errors
-//! (`errors`), refused features (`refusals`), and marks around a text (`marks`).
+//! (`errors`), rejected features (`refusals`), and marks around a text (`marks`).
 
 mod asking;
 mod capabilities;
@@ -53,9 +53,10 @@ pub struct OpenAiClient {
 }
 
 impl OpenAiClient {
-    /// A client for `endpoint` over the connections of `http`.
+    /// A client for `endpoint` that uses the connections of `http`.
     ///
     /// # Errors
+    ///
     /// The endpoint's URL, key or headers are invalid, or the user's certificates cannot be read.
     pub fn new(endpoint: Endpoint, http: &HttpClient) -> Result<Self, ClientError> {
         let endpoint = endpoint.meant();
@@ -88,12 +89,12 @@ impl OpenAiClient {
             StreamOutcome::Whole(answer) => self.read::<P>(request, &answer),
             StreamOutcome::Pieces(pieces, ended) => {
                 let (whole, head) = (pieces.into_whole(), streamed.head());
-                // Figures from before an interruption are incomplete.
+                // Usage reported before an interruption is incomplete.
                 let is_whole = ended.map_err(RequestFailure::broken_stream)?;
                 let reply = self.accept::<P>(request, whole, &head)?;
                 self.known.streams();
                 if is_whole && reply.tokens.is_none() {
-                    // The cost of a debate is more important than streaming.
+                    // Knowing the cost is more important than streaming.
                     self.known.update(&request.model, |capabilities| capabilities.streaming = Streaming::Never);
                 }
                 Ok(reply)
@@ -118,7 +119,7 @@ impl OpenAiClient {
         self.accept::<P>(request, whole.into(), answer)
     }
 
-    /// The reply in an answer, if there is one.
+    /// The reply in an answer, if it contains one.
     fn accept<A: ApiAnswer>(
         &self,
         request: &Request,
@@ -167,7 +168,7 @@ impl OpenAiClient {
         if !reply.text.is_empty() {
             self.known.update(&request.model, |capabilities| capabilities.begins_within = told.began_within);
         }
-        // Text and calls take output tokens: without any, half of the figures are missing.
+        // Text and calls require output tokens; if there are none, half of the usage is missing.
         let is_said = !reply.text.is_empty() || !reply.tool_calls.is_empty();
         reply.tokens = usage.tokens.filter(|tokens| !is_said || tokens.output_tokens > 0);
         if reply.finish == FinishReason::Filtered && reply.text.is_empty() && !refusal.is_empty() {
@@ -182,7 +183,7 @@ impl OpenAiClient {
 const PATH: &str = "/models";
 /// The time limit for a reachability check.
 const REACH_TIMEOUT: Duration = Duration::from_secs(10);
-/// The keys for the context window, the plainest first; llama.cpp's is last.
+/// The keys for the context window, most explicit first; llama.cpp's comes last.
 const WINDOWS: [&str; 6] =
     ["/context_length", "/context_window", "/max_model_len", "/max_context_length", "/max_input_tokens", "/meta/n_ctx"];
 
@@ -196,10 +197,11 @@ pub struct Offered {
 }
 
 impl OpenAiClient {
-    /// The server's models by name. Takes at most `limit`, and costs nothing.
+    /// Lists the server's models by name within `limit`, at no cost.
     ///
     /// # Errors
-    /// It cannot be reached in time, refuses, or does not return a list.
+    ///
+    /// The server cannot be reached in time, refuses, or does not return a list.
     pub async fn offered(&self, limit: Duration) -> Result<Vec<Offered>, ModelError> {
         let asked = timeout(limit, self.transport.get(PATH)).await;
         let answer = asked.map_err(|_| ModelError::TimedOut { after: limit })??;
@@ -218,11 +220,12 @@ impl OpenAiClient {
         Ok(offered)
     }
 
-    /// Asks for the list of models, which costs nothing. Any answer shows that the server exists, even one without such
-    /// a list, unless it reports a missing upstream.
+    /// Requests the list of models, which costs nothing. Any answer shows that the server exists, even without a list,
+    /// unless it reports a missing upstream.
     ///
     /// # Errors
-    /// It cannot be reached.
+    ///
+    /// The server cannot be reached.
     async fn is_there(&self) -> Result<(), ModelError> {
         let asked = timeout(REACH_TIMEOUT, self.transport.get(PATH)).await;
         let answer = asked.map_err(|_| ModelError::TimedOut { after: REACH_TIMEOUT })??;
@@ -232,7 +235,7 @@ impl OpenAiClient {
     }
 }
 
-/// Google lists `models/gemini-…`, and accepts the name without the prefix.
+/// Google lists `models/gemini-…` but accepts the name without the prefix.
 fn read(entry: &Value) -> Option<Offered> {
     let name = entry.get("id").or_else(|| entry.get("name"))?.as_str()?.trim();
     let name = name.strip_prefix("models/").unwrap_or(name);
@@ -240,8 +243,8 @@ fn read(entry: &Value) -> Option<Offered> {
     (!name.is_empty()).then(|| Offered { name: name.to_owned(), context_window })
 }
 
-/// Whether the output has exactly as many tokens as the limit allows. Some servers do not report a cut answer, and a
-/// natural stop at exactly the limit is rare.
+/// Whether the output has exactly as many tokens as the limit. Some servers do not report that an answer was cut off,
+/// and a natural stop at exactly the limit is rare.
 fn is_limit(completion: Option<u64>, request: &Request) -> bool {
     completion.is_some() && completion == request.max_tokens.map(u64::from)
 }
@@ -252,7 +255,7 @@ fn usage_of(body: &Value, answer: &HttpAnswer) -> StatedUsage {
     StatedUsage { tokens, cost: stated_cost(usage.as_ref(), &answer.headers) }
 }
 
-/// The system text and the user's; the latter begins with the former for a model without system messages.
+/// The system text and the user's. For a model without system messages, the latter starts with the former.
 fn texts(request: &Request, capabilities: Capabilities) -> (Option<&str>, Cow<'_, str>) {
     let Request { system, prompt, .. } = request;
     if capabilities.takes_system {
@@ -267,7 +270,7 @@ fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     fields.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Reads the answers of either API as JSON. All fields are optional, and an unexpected type counts as absent.
+/// Reads the answers of an API as JSON. All fields are optional, and an unexpected type counts as absent.
 trait ApiAnswer {
     /// The path of the API.
     const PATH: &'static str;
@@ -278,10 +281,10 @@ trait ApiAnswer {
     /// Whether it contains no field of the API.
     fn is_foreign(answer: &Value) -> bool;
 
-    /// Whether this is an answer of the API, not other JSON.
+    /// Whether this is an answer of this API rather than some other JSON.
     fn is_one(answer: &Value) -> bool;
 
-    /// The failure that the server reports without an error.
+    /// A failure that the server reports without an error.
     fn bad_end(_: &Value) -> Option<String> {
         None
     }
@@ -293,7 +296,7 @@ trait ApiAnswer {
 
     fn into_reply(answer: Value) -> Heard;
 
-    /// Whether a reply's message says more than text and calls.
+    /// Whether a reply's message contains more than text and calls.
     fn has_more(message: &Value) -> bool;
 }
 
@@ -310,11 +313,11 @@ struct RequestFailure {
     cause: FailureCause,
 }
 
-/// Which part of a server's answer is a failure.
+/// Which part of a server's answer is wrong.
 enum FailureCause {
     /// The server refused.
     Refused(Box<ServerRefusal>),
-    /// A success status with content that is not of this API.
+    /// A success status with content that is not from this API.
     Foreign,
     /// A stream that broke before its end.
     BrokenStream,

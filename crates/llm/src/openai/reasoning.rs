@@ -1,17 +1,17 @@
-//! Separates the reasoning that open models write into their answers from the answer itself.
+//! Separates the answer from the reasoning that open models write in front of it.
 //!
-//! Reasoning is only recognized at the beginning of an answer: further down, a tag is part of the answer's subject.
-//! Sources of the spellings: chat templates of the models; the reasoning parsers of vLLM, `SGLang` and llama.cpp.
+//! Reasoning is only recognized at the beginning: a tag further down is part of the answer. Sources of the spellings:
+//! chat templates of the models; the reasoning parsers of vLLM, `SGLang` and llama.cpp.
 
 use memchr::{memchr2_iter, memmem};
 use serde::de::IgnoredAny;
 
 use super::marks::without_end_of_turn;
 
-/// Some servers begin texts with it.
+/// Some servers send it at the start of a text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Name parts of models whose prompt ends with the opening tag of their reasoning.
+/// Name parts of models whose prompt already contains the opening tag of their reasoning.
 const BEGIN_WITHIN: [&str; 4] = ["deepseek-r1", "qwq", "-thinking", "minimax-m2"];
 
 /// Whether a model's name implies that its answers begin inside reasoning.
@@ -23,11 +23,11 @@ pub(super) fn begins_within(model: &str) -> bool {
 /// A text without its reasoning.
 pub(super) struct VisibleText {
     pub(super) answer: String,
-    /// The reasoning had only an end: the model begins inside it.
+    /// Whether the reasoning only had an end, because the model starts inside it.
     pub(super) began_within: bool,
 }
 
-/// Removes the leading reasoning from `text`.
+/// Removes reasoning from the start of `text`.
 pub(super) fn told_apart(text: String) -> VisibleText {
     let begun = beginning(&text);
     let mut rest = begun;
@@ -46,7 +46,7 @@ pub(super) fn told_apart(text: String) -> VisibleText {
             let after = told_apart(beginning(&text[end..]).to_owned()).answer;
             VisibleText { answer: unwrapped(&after).to_owned(), began_within: true }
         }
-        // A stray tag at the end: the whole text is the answer.
+        // A stray tag at the end; the whole text is the answer.
         Some(_) => VisibleText { answer: without_ending(&text).to_owned(), began_within: false },
         None if text.starts_with(BYTE_ORDER_MARK) => {
             VisibleText { answer: text.trim_start_matches(BYTE_ORDER_MARK).to_owned(), began_within: false }
@@ -55,7 +55,7 @@ pub(super) fn told_apart(text: String) -> VisibleText {
     }
 }
 
-/// `text` without anything that may precede its first word.
+/// `text` from its first word on.
 fn beginning(text: &str) -> &str {
     text.trim_start_matches(|c: char| c.is_whitespace() || c == BYTE_ORDER_MARK)
 }
@@ -65,15 +65,15 @@ fn unwrapped(answer: &str) -> &str {
     let answer = without_end_of_turn(answer);
     for (open, close) in WRAPPERS {
         if let Some(inside) = strip_start(answer, open) {
-            // A cut answer lacks the closing wrapper.
+            // An answer that was cut off lacks the closing wrapper.
             return strip_end(inside.trim_end(), close).unwrap_or(inside).trim();
         }
     }
     answer
 }
 
-/// The start of the answer after reasoning that has only an end, because the model's prompt ends with the opening tag.
-/// Ignores tags quoted as code or within a sentence. Searches from `from`.
+/// Where the answer starts after reasoning that only has an end, because the model's prompt contains the opening tag.
+/// Ignores tags that are quoted as code or within a sentence. Searches from `from`.
 fn lone_ending(text: &str, from: usize) -> Option<usize> {
     let mut at = from;
     while let Some((start, end)) = next_ending(text, at) {
@@ -106,7 +106,7 @@ fn is_in_fence(text: &str) -> bool {
     fences.count() % 2 == 1
 }
 
-/// Passes on the words of a streamed answer, without its leading reasoning.
+/// Passes on the words of a streamed answer, without the reasoning in front.
 pub(in crate::openai) struct Spoken {
     state: ReasoningState,
     /// Text that may be either.
@@ -114,17 +114,17 @@ pub(in crate::openai) struct Spoken {
 }
 
 enum ReasoningState {
-    /// Nothing was passed on yet; `reasoned` is whether reasoning was removed.
+    /// Nothing was passed on yet; `reasoned` tells whether reasoning was removed.
     Beginning { reasoned: bool },
-    /// Inside reasoning; `searched` is how much was searched for its end.
+    /// Inside reasoning; `searched` is how far it was searched for its end.
     Reasoning { block: ReasoningTag, searched: usize },
     /// Inside the answer.
     Answering,
 }
 
 impl Spoken {
-    /// Creates the state for a new answer. With `begins_within`, its model begins inside reasoning, and everything is
-    /// held until that ends.
+    /// The state for a new answer. With `begins_within`, its model starts inside reasoning, so everything is held until
+    /// that ends.
     pub(in crate::openai) fn new(begins_within: bool) -> Self {
         let state = if begins_within {
             ReasoningState::Reasoning { block: ReasoningTag::Unopened, searched: 0 }
@@ -134,7 +134,7 @@ impl Spoken {
         Self { state, held: String::new() }
     }
 
-    /// Adds `piece`, and calls `say` with the words that certainly belong to the answer.
+    /// Adds `piece`, and calls `say` with words that certainly belong to the answer.
     pub(in crate::openai) fn take(&mut self, piece: &str, say: &mut dyn FnMut(&str)) {
         if matches!(self.state, ReasoningState::Answering) {
             say(piece);
@@ -144,7 +144,7 @@ impl Spoken {
         while self.advance(say) {}
     }
 
-    /// The server separates reasoning itself: all text is the answer.
+    /// Notes that the server separates reasoning itself, so all text is the answer.
     pub(in crate::openai) fn is_told_apart(&mut self, say: &mut dyn FnMut(&str)) {
         if matches!(self.state, ReasoningState::Reasoning { block: ReasoningTag::Unopened, .. }) {
             self.state = ReasoningState::Beginning { reasoned: false };
@@ -152,7 +152,7 @@ impl Spoken {
         }
     }
 
-    /// Ends the answer: passes on held text that is not reasoning.
+    /// Ends the answer and passes on held text that is not reasoning.
     pub(in crate::openai) fn finish(&mut self, say: &mut dyn FnMut(&str)) {
         let held = std::mem::take(&mut self.held);
         let rest = match &self.state {
@@ -166,7 +166,7 @@ impl Spoken {
         }
     }
 
-    /// Makes one step; returns whether another may follow.
+    /// Takes one step; returns whether another may follow.
     fn advance(&mut self, say: &mut dyn FnMut(&str)) -> bool {
         match self.state {
             ReasoningState::Answering => false,
@@ -175,7 +175,7 @@ impl Spoken {
                 match opening(start) {
                     Opening::Perhaps => false,
                     Opening::Block { block, len } => {
-                        // Text that may be the answer is kept.
+                        // Keeps text that may be the answer.
                         let gone = if block.is_certain() { len } else { 0 };
                         self.held = start[gone..].to_owned();
                         self.state = ReasoningState::Reasoning { block, searched: len - gone };
@@ -190,7 +190,7 @@ impl Spoken {
                 }
             }
             ReasoningState::Reasoning { block, searched } => {
-                // An end tag may begin in the searched part.
+                // An end tag may start in the part already searched.
                 let from = self.held.floor_char_boundary(searched.saturating_sub(LONGEST_END));
                 let end = match block {
                     ReasoningTag::Unopened => lone_ending(&self.held, from)
@@ -214,7 +214,7 @@ impl Spoken {
     }
 }
 
-/// Names of tags, in lower case.
+/// Tag names, in lower case.
 const NAMES: [&str; 12] = [
     "think",
     "thinking",
@@ -230,20 +230,20 @@ const NAMES: [&str; 12] = [
     "longcat_think",
 ];
 
-/// The brackets of a tag: before the name, before the name of an end tag, after the name. `◁` is Kimi's.
+/// The brackets of a tag: before the name, before the name of an end tag, after the name. Kimi uses `◁`.
 const BRACKETS: [[&str; 3]; 2] = [["<", "</", ">"], ["◁", "◁/", "▷"]];
 
 /// An opening mark that proves reasoning, even without an end mark.
 const CERTAIN: bool = true;
-/// One that proves it only with an end mark: answers may begin the same way.
+/// An opening mark that proves reasoning only with an end mark, since answers may start the same way.
 const WITH_END: bool = false;
 
-/// Opening marks that are not tags, each with its ends; an empty end applies at once, for marks between reasoning and
+/// Opening marks that are not tags, each with its ends. An empty end applies at once, for marks between reasoning and
 /// answer.
 const MARKS: [(&str, &[&str], bool); 18] = [
     // Mistral.
     ("[THINK]", &["[/THINK]"], CERTAIN),
-    // gpt-oss ("harmony"), whose channels follow one another; the last one is the answer.
+    // gpt-oss ("harmony"), with consecutive channels, the last of which is the answer.
     ("<|channel|>analysis", &["<|end|>", "<|channel|>final<|message|>"], CERTAIN),
     ("<|channel|>commentary", &["<|end|>", "<|channel|>final<|message|>"], CERTAIN),
     ("<|channel|>final", &["<|message|>"], CERTAIN),
@@ -255,7 +255,7 @@ const MARKS: [(&str, &[&str], bool); 18] = [
     ("analysisI ", &["assistantfinal"], WITH_END),
     ("analysisLet", &["assistantfinal"], WITH_END),
     ("analysisNeed", &["assistantfinal"], WITH_END),
-    // Gemma 4, Kimi K3, Cohere's Command A, Apertus, OpenThinker and its kin.
+    // Gemma 4, Kimi K3, Cohere's Command A, Apertus, OpenThinker and related models.
     ("<|channel>thought", &["<channel|>"], CERTAIN),
     ("<|open|>think<|sep|>", &["<|close|>think<|sep|>"], CERTAIN),
     ("<|START_THINKING|>", &["<|END_THINKING|>"], CERTAIN),
@@ -280,7 +280,7 @@ const WRAPPERS: [(&str, &str); 7] = [
 /// The maximum length of an end mark in bytes.
 const LONGEST_END: usize = 32;
 
-/// The beginning of a text.
+/// How a text starts.
 #[derive(Debug, PartialEq, Eq)]
 enum Opening {
     /// Reasoning, after a mark of `len` bytes.
@@ -298,7 +298,7 @@ enum ReasoningTag {
     Tagged { bracket: usize, name: &'static str },
     /// Between marks.
     Marked(usize),
-    /// Ended without a beginning.
+    /// Ended, but never started.
     Unopened,
 }
 
@@ -318,7 +318,7 @@ impl ReasoningTag {
         }
     }
 
-    /// Whether it is reasoning even without its end.
+    /// Whether it is reasoning even without an end.
     fn is_certain(self) -> bool {
         match self {
             Self::Tagged { .. } => true,
@@ -345,7 +345,7 @@ fn opening(text: &str) -> Opening {
     if perhaps || text.is_empty() { Opening::Perhaps } else { Opening::None }
 }
 
-/// The length of all parts, if `text` begins with them as far as it goes.
+/// The length of all parts, if `text` starts with them as far as it goes.
 fn begins(text: &str, parts: [&str; 3]) -> Option<usize> {
     let text = text.as_bytes();
     let mut at = 0;
@@ -361,7 +361,7 @@ fn begins(text: &str, parts: [&str; 3]) -> Option<usize> {
 
 /// The next end tag of reasoning from `at` on.
 fn next_ending(text: &str, at: usize) -> Option<(usize, usize)> {
-    // The kinds that may lack a beginning.
+    // The kinds whose opening mark may be missing.
     let tags = BRACKETS.iter().flat_map(|[_, open, close]| {
         ["think", "thinking", "seed:think", "mm:think", "longcat_think"].map(|name| (*open, name, *close))
     });
@@ -370,13 +370,13 @@ fn next_ending(text: &str, at: usize) -> Option<(usize, usize)> {
     tags.chain(mark).min()
 }
 
-/// Whether the end tag between `start` and `end` has a beginning before it.
+/// Whether an opening tag precedes the end tag between `start` and `end`.
 fn is_opened_before(text: &str, start: usize, end: usize) -> bool {
     let opening = text[start..end].replacen('/', "", 1);
     find(&text[..start], 0, &opening).is_some()
 }
 
-/// `text` without end tags at its end.
+/// `text` without trailing end tags.
 fn without_ending(text: &str) -> &str {
     let mut rest = text.trim_end();
     while let Some((start, end)) = next_ending(rest, rest.floor_char_boundary(rest.len().saturating_sub(LONGEST_END))) {
@@ -412,11 +412,11 @@ fn find_tag(text: &str, from: usize, open: &str, name: &str, close: &str) -> Opt
     None
 }
 
-/// The offset of `mark` in `text` from `from` on, ignoring case.
+/// Where `mark` occurs in `text` at or after `from`, ignoring case.
 fn find(text: &str, from: usize, mark: &str) -> Option<usize> {
     let Some(first) = mark.bytes().next() else { return Some(from) };
     let rest = text.get(from..)?.as_bytes();
-    // No mark begins with a continuation byte.
+    // No mark starts with a continuation byte.
     let starts = memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), rest).map(|at| from + at);
     let is_there = |start: &usize| {
         let len = begins(&text[*start..], [mark, "", ""]);

@@ -1,5 +1,5 @@
-//! What a model refuses that the next request can do without, and how it is known: servers share no codes for this, so
-//! the words decide if status, code and parameter do not.
+//! Recognizes what a model rejects and the next request can omit. Servers share no codes for this, so words decide if
+//! status, code and parameter do not.
 
 use crate::{Request, Turn};
 
@@ -8,7 +8,7 @@ use super::capabilities::{Api, Capabilities, MAX_COMPLETION_TOKENS, MAX_TOKENS, 
 use super::errors::Meaning;
 use super::failure::ServerRefusal;
 
-/// Words for a parameter or value that is not accepted at all; one that is merely out of range is the user's to correct.
+/// Words for a parameter or value that is not supported at all. If it is only out of range, the user must correct it.
 #[rustfmt::skip]
 const UNSUPPORTED: &[&str] = &[
     "unsupported", "not support", "n't support", "unknown", "unrecognized", "unexpected", // OpenAI and most others
@@ -17,7 +17,7 @@ const UNSUPPORTED: &[&str] = &[
     "not enabled", // Google
 ];
 
-/// Words for the only temperature that a model accepts, with `temperature`.
+/// Words, besides `temperature`, that state the only temperature a model accepts.
 #[rustfmt::skip]
 const ONE_TEMPERATURE: &[&str] = &[
     "only the default", // OpenAI
@@ -29,7 +29,7 @@ const ONE_TEMPERATURE: &[&str] = &[
     "not applicable", "remove", "must be unset", // gateways
 ];
 
-/// Refusals of system messages: all parts occur.
+/// Refusals of system messages; all parts must occur.
 #[rustfmt::skip]
 const NO_SYSTEM: &[&str] = &[
     "developer instruction*not enabled", // Google, for Gemma
@@ -46,7 +46,7 @@ const NO_SYSTEM: &[&str] = &[
     "only supports user and assistant", "first message must be*user", "system*must be omitted", // gateways
 ];
 
-/// Refusals of tools: all parts occur.
+/// Refusals of tools; all parts must occur.
 #[rustfmt::skip]
 const NO_TOOLS: &[&str] = &[
     "not support tool", "tool*not support", "support tool use", // Ollama, Groq, OpenRouter
@@ -66,7 +66,7 @@ const LIMITS: &[&str] = &[
     "maximum tokens", // Bedrock
 ];
 
-/// Refusals of a message of the model's that came back with more than text and calls.
+/// Refusals of the model's own message when it is returned with more than text and calls.
 #[rustfmt::skip]
 const NO_REPLAY: &[&str] = &[
     "reasoning_content*input", // DeepSeek's reasoner
@@ -78,7 +78,7 @@ const NO_REPLAY: &[&str] = &[
     "unknown field*messages", "unexpected field*messages", "unrecognized*messages", // gateways
 ];
 
-/// Names of the requested form of the answer.
+/// Names for the requested form of the answer.
 #[rustfmt::skip]
 const FORMATS: &[&str] = &[
     "response_format", "response format", "text.format", "'format'", "`format`", "\"format\"", // the field
@@ -104,7 +104,7 @@ const NO_ROUTE: &[&str] = &[
     "unknown route", "no route", "unknown path", "unknown url", "invalid url", // OpenAI, Kong
     "request url", // Groq
 ];
-/// Messages about a missing model, with `model`.
+/// Words, besides `model`, about a missing model.
 #[rustfmt::skip]
 const NO_MODEL: &[&str] = &[
     "not found", "not exist", "no such", "unknown model", "invalid model", "not have access", // most
@@ -113,12 +113,12 @@ const NO_MODEL: &[&str] = &[
     "deprecated", // OpenAI, Anthropic
 ];
 
-/// What a refusal tells us about a model.
+/// What a refusal teaches us about a model.
 pub(super) type Adjustment = Box<dyn FnOnce(&mut Capabilities) + Send>;
 
 impl ServerRefusal {
-    /// The adjustment that the refusal implies, if it concerns a feature to omit, rename or lower. Adjustments are never
-    /// undone.
+    /// The adjustment that the refusal implies, if it concerns a feature that can be omitted, renamed or lowered.
+    /// Adjustments are never undone.
     pub(super) fn adjustment(&self, request: &Request, api: Api, known: Capabilities) -> Option<Adjustment> {
         if !self.speaks_of_parameters() {
             return None;
@@ -164,7 +164,7 @@ impl ServerRefusal {
         self.refuses_parameter("temperature") || self.names(&["temperature"]) && self.says_any(ONE_TEMPERATURE)
     }
 
-    /// The highest output limit that it states, if it finds `asked` too high. Google excludes it.
+    /// The highest output limit, if the refusal states one because `asked` is too high. Google's bound is exclusive.
     fn highest_limit(&self, asked: u32) -> Option<u32> {
         if !self.names(LIMITS) || self.meaning().is_some() {
             return None;
@@ -178,7 +178,7 @@ impl ServerRefusal {
         (highest > 1).then(|| highest - u32::from(excludes))
     }
 
-    /// The other name of the output limit, if the model wants that.
+    /// The other name for the output limit, if the model wants that.
     fn other_limit(&self, limit: &str) -> Option<&'static str> {
         if limit == MAX_TOKENS {
             (self.is_about_parameters() && self.says(MAX_COMPLETION_TOKENS)).then_some(MAX_COMPLETION_TOKENS)
@@ -187,10 +187,10 @@ impl ServerRefusal {
         }
     }
 
-    /// The lesser way of streaming that the model accepts, possibly only for this account.
+    /// A simpler way of streaming that the model accepts, possibly only for this account.
     fn streaming(&self, api: Api, streaming: Streaming) -> Option<Streaming> {
         let mut words = self.said.split(|c: char| !c.is_alphanumeric() && c != '_');
-        // Excludes "upstream", "stream_options" and the like.
+        // Excludes "upstream", "stream_options" and similar words.
         let names_it = self.param.as_deref() == Some("stream") || words.any(|it| matches!(it, "stream" | "streaming"));
         let refuses_options = self.names(&["stream_options", "include_usage"]);
         if !self.is_about_parameters() {
@@ -202,7 +202,7 @@ impl ServerRefusal {
         }
     }
 
-    /// Whether the Responses API is missing, from the server or the model. Excludes other faults of the request.
+    /// Whether the server or the model lacks the Responses API. Excludes other faults of the request.
     pub(super) fn lacks_responses(&self) -> Option<Missing> {
         let without_route = self.says_any(NO_ROUTE) || self.says_any(RESPONSES_API) && self.says_any(NOT_THERE);
         let names_no_parameter = self.param.as_deref().is_none_or(|param| param == "model") && !self.says("parameter");
@@ -210,7 +210,7 @@ impl ServerRefusal {
             405 | 501 => return Some(Missing::Server),
             404 if self.says("<model_not_found>") => false,
             404 => without_route || !self.names_missing_model(),
-            // A success status: LM Studio's for unknown paths.
+            // LM Studio answers unknown paths with a success status.
             400 | 200..=299 => without_route && names_no_parameter,
             _ => false,
         };
@@ -227,7 +227,7 @@ impl ServerRefusal {
         self.says_any(RESPONSES_API) && self.says_any(NOT_THERE) && self.says("model")
     }
 
-    /// Whether its reason is known and not the API: the other one would refuse, too.
+    /// Whether it has a known reason other than the API, so the other API would refuse as well.
     pub(super) fn is_about_the_request(&self) -> bool {
         self.meaning().is_some_and(|meaning| meaning != Meaning::ModelFailed)
             || self.says_any(&["<model_not_found>", "<invalid_prompt>", "no endpoints found"])
@@ -236,24 +236,24 @@ impl ServerRefusal {
             || self.refuses_format()
     }
 
-    /// Whether streaming may be the unstated cause: some proxies fail on every stream.
+    /// Whether streaming may be the unstated reason: some proxies fail on every stream.
     pub(super) fn may_be_about_streaming(&self) -> bool {
         self.status == 500 && !self.in_answer && !self.is_about_the_request()
     }
 
-    /// Whether a schema may be the unstated cause: servers that cannot turn it into a grammar fail with any status.
+    /// Whether a schema may be the unstated reason: servers that cannot turn it into a grammar fail with any status.
     pub(super) fn may_be_about_a_schema(&self) -> bool {
         matches!(self.status, 400 | 415 | 422 | 500 | 501 | 502) && !self.in_answer && !self.is_about_the_request()
     }
 
-    /// Whether it refuses a keyword of a schema.
+    /// Whether it rejects a keyword of a schema.
     fn refuses_keyword(&self, keyword: &str) -> bool {
         let keyword = keyword.to_lowercase();
         let of_a_schema = self.says_any(&["schema", "response_format", "propert", "keyword"]);
         of_a_schema && self.said.split(|c: char| !c.is_alphanumeric()).any(|word| word == keyword)
     }
 
-    /// Whether it accepts schemas, but not one of this size.
+    /// Whether it accepts schemas, but not of this size.
     fn finds_schema_too_much(&self) -> bool {
         self.says_any(&["invalid schema", "too many states", "too complex"])
     }
@@ -266,8 +266,7 @@ impl ServerRefusal {
         self.names(&[parameter]) && self.says_any(UNSUPPORTED)
     }
 
-    /// Whether a message with this status may name a parameter: some servers and many proxies return 500 for all
-    /// failures.
+    /// Whether a message with this status may name a parameter: some servers and many proxies use 500 for all failures.
     fn speaks_of_parameters(&self) -> bool {
         !matches!(self.status, 401 | 403 | 408 | 409 | 425 | 429 | 503)
     }

@@ -1,4 +1,5 @@
-//! The Responses API: requests and answers. Source of the format: platform.openai.com, "API reference", "Responses".
+//! The Responses API: requests and answers. The format is documented at platform.openai.com, "API reference",
+//! "Responses".
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use super::sse::{DONE, ServerSentEvent};
 use super::streaming::{Completeness, Deltas, Pieces, TextSink};
 use super::{ApiAnswer, Heard, object, texts};
 
-/// Shared parts come first: providers discount identical beginnings.
+/// Shared parts come first, because providers discount identical prefixes.
 fn input(request: &Request, prompt: &str, replays: bool) -> Value {
     if request.turns.is_empty() {
         return prompt.into();
@@ -40,8 +41,8 @@ fn input(request: &Request, prompt: &str, replays: bool) -> Value {
     items.into()
 }
 
-/// A message with an explicit type: OpenAI does not need it, but other servers do (llama.cpp: "Cannot determine type of
-/// 'item'").
+/// A message with an explicit type, which OpenAI does not need, but other servers do (llama.cpp: "Cannot determine type
+/// of 'item'").
 fn message(role: &str, text: &str) -> Value {
     json!({ "type": "message", "role": role, "content": text })
 }
@@ -58,7 +59,7 @@ fn tool(tool: &ToolSpec) -> Value {
     })
 }
 
-/// Whether an output item is a call. Some servers omit the type of an item; only a call has a name.
+/// Whether an output item is a call. Some servers omit the type, but only a call has a name.
 fn is_call(item: &Value) -> bool {
     item["name"].is_string() && matches!(item["type"].as_str(), Some("function_call") | None)
 }
@@ -91,7 +92,7 @@ impl ApiAnswer for Events {
     }
 
     fn is_foreign(answer: &Value) -> bool {
-        // Other JSON has a status, too: `ok`, 200.
+        // Other JSON may have a status too: `ok`, 200.
         let is_known = answer["status"].as_str().is_some_and(|status| STATUSES.contains(&status));
         !has_output(answer) && !is_known
     }
@@ -122,7 +123,7 @@ impl ApiAnswer for Events {
                 }
                 tool_calls.push(call);
             } else if matches!(item["type"].as_str(), Some("message") | None) {
-                // Others are reasoning, server-side searches, and future types.
+                // Other items are reasoning, server-side searches, and future types.
                 read_content(item["content"].clone(), &mut text, &mut refusal);
             } else if item["type"] == "reasoning" {
                 let mut parts = ["content", "summary"].into_iter().filter_map(|part| item[part].as_array()).flatten();
@@ -138,7 +139,7 @@ impl ApiAnswer for Events {
         let (mut finish, mut finish_word) = finish(reason.as_deref().or(status.as_deref()));
         if matches!(finish, FinishReason::Complete | FinishReason::Unknown) {
             if is_incomplete {
-                // The answer was cut for some reason.
+                // The answer was cut off for some reason.
                 (finish, finish_word) = (FinishReason::Interrupted, finish_word.or(reason));
             } else if !refusal.is_empty() && text.is_empty() {
                 finish = FinishReason::Filtered;
@@ -164,23 +165,23 @@ fn has_output(answer: &Value) -> bool {
     answer["output"].is_array() || answer["output_text"].is_string()
 }
 
-/// Events with an answer that has not ended.
+/// Events whose answer has not ended.
 const BEGUN: [&str; 3] = ["response.created", "response.queued", "response.in_progress"];
 
-/// The received part of an answer.
+/// The part of an answer received so far.
 #[derive(Default)]
 pub(super) struct Events {
     text: Deltas,
     refusal: String,
-    /// The items by their position in the output.
+    /// The items by position in the output.
     items: BTreeMap<u64, PendingItem>,
-    /// The answer in the last event that contained it: empty at first, complete at the end.
+    /// The answer in the last event that had one: empty at first, complete at the end.
     shown: Option<Value>,
     error: Option<Value>,
     is_done: bool,
 }
 
-/// A partially received item.
+/// An item received in part.
 #[derive(Default)]
 struct PendingItem {
     item: Option<Value>,
@@ -188,7 +189,7 @@ struct PendingItem {
     arguments: String,
 }
 
-/// The common form of an event's data, borrowed: `()` is null or absent. Any other content is read as JSON.
+/// The usual form of an event's data, borrowed; `()` is null or absent. Anything else is parsed as JSON.
 #[derive(Deserialize)]
 struct EventWords<'a> {
     #[serde(borrow, rename = "type")]
@@ -249,7 +250,7 @@ impl Pieces for Events {
             "response.output_item.added" | "response.output_item.done" => {
                 self.items.entry(place).or_default().item = Some(take(&mut piece, "item")).filter(Value::is_object);
             }
-            // `response.done` comes from gateways.
+            // Gateways send `response.done`.
             "response.completed"
             | "response.incomplete"
             | "response.failed"
@@ -267,13 +268,13 @@ impl Pieces for Events {
             }
             // Includes future events.
             _ => {
-                // Reasoning, summaries, server-side tools: not passed on, but a sign of life.
+                // Reasoning, summaries and server-side tools are not passed on, but are signs of life.
                 if kind.rsplit('.').next() == Some("delta") {
                     sink.work();
                 }
                 let mut shown = response;
                 if let Some(answer) = shown.as_mut().filter(|_| BEGUN.contains(&kind.as_str())) {
-                    // An intermediate status does not reveal how the answer ended.
+                    // An intermediate status does not tell how the answer ended.
                     answer["status"] = Value::Null;
                 }
                 self.shown = shown.or(self.shown.take());
@@ -289,11 +290,11 @@ impl Pieces for Events {
         self.text.settle(sink);
     }
 
-    /// The answer of the last event, with the output of the others as far as it lacks that.
+    /// The answer in the last event, completed with the output of earlier events.
     fn into_whole(self) -> Value {
         let mut answer = self.shown.unwrap_or_else(|| json!({}));
         if let Some(error) = self.error {
-            // Earlier figures are incomplete.
+            // Earlier usage is incomplete.
             answer["usage"] = Value::Null;
             answer["error"] = error;
         }
@@ -320,7 +321,7 @@ impl Pieces for Events {
 }
 
 impl PendingItem {
-    /// The item; a call has no arguments at first.
+    /// The item as JSON; a call has no arguments at first.
     fn into_item(self) -> Option<Value> {
         let mut item = self.item?;
         if is_call(&item) && (item["arguments"].is_null() || item["arguments"] == "") {

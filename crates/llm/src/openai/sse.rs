@@ -1,5 +1,5 @@
-//! Parses server-sent events from arbitrary chunks. Source of the format: WHATWG, HTML Living Standard, "Server-sent
-//! events", "Interpreting an event stream".
+//! Parses server-sent events from arbitrary chunks. The format is specified in the WHATWG HTML Living Standard,
+//! "Server-sent events", "Interpreting an event stream".
 
 use std::borrow::Cow;
 
@@ -14,28 +14,28 @@ pub(super) const DONE: &str = "[DONE]";
 /// An event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ServerSentEvent<'a> {
-    /// The name, possibly empty.
+    /// The event's name, possibly empty.
     pub(super) name: &'a str,
-    /// The data, never empty; lines are joined by `\n`.
+    /// The data, never empty, with lines separated by `\n`.
     pub(super) data: &'a str,
 }
 
-/// Turns bytes into events. Skips comments, ids, reconnection times, and events without data. Answers have an event per
-/// word, so parsing one allocates nothing.
+/// Turns bytes into events. Skips comments, ids, reconnection times, and events without data. Parsing allocates
+/// nothing, since answers have an event per word.
 #[derive(Default)]
 pub(super) struct EventParser {
-    /// The received bytes; those before `at` were read, those before `searched` contain no line end.
+    /// The bytes received. Those before `at` were parsed, and those before `searched` contain no line break.
     bytes: Vec<u8>,
     at: usize,
     searched: usize,
-    /// The last byte was a CR, so a following LF belongs to it.
+    /// Whether the last byte was a CR; a following LF belongs to it.
     after_cr: bool,
-    /// The first line was read; a byte order mark may precede it.
+    /// Whether the first line was read; it may start with a byte order mark.
     begun: bool,
     /// The name of the current event.
     name: String,
     data: String,
-    /// The current event was returned.
+    /// Whether the current event was returned.
     is_over: bool,
 }
 
@@ -72,8 +72,8 @@ impl EventParser {
         }
     }
 
-    /// The unfinished events at the end of the stream: the standard drops them, but some servers omit the last empty
-    /// line. Call this when there is no next event.
+    /// The unfinished event at the end of the stream. The standard drops it, but some servers omit the last empty line.
+    /// Call this once there is no next event.
     pub(super) fn finish(&mut self) -> Option<ServerSentEvent<'_>> {
         self.forget_event();
         let (start, end) = (self.at, self.bytes.len());
@@ -85,7 +85,7 @@ impl EventParser {
 
     /// Reads a line; returns whether it ends an event.
     fn take_line(&mut self, start: usize, end: usize) -> bool {
-        // Whole lines never contain partial characters.
+        // Complete lines contain only complete characters.
         let line = &self.bytes[start..end];
         // Nearly every line is UTF-8, and checking is faster than converting.
         let line = str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
@@ -93,7 +93,7 @@ impl EventParser {
         self.begun = true;
         let goes_on = self.data.starts_with('{') && !self.data.trim_end().ends_with('}');
         if line.is_empty() && goes_on {
-            // Perhaps a raw empty line within a string of JSON.
+            // Possibly a raw empty line within a JSON string.
             self.data.push('\n');
             return false;
         }
@@ -107,7 +107,7 @@ impl EventParser {
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
-            // Some servers separate events by a single line end.
+            // Some servers separate events by a single line break.
             "event" | "data" if is_whole(&self.data) || goes_on && self.data.ends_with("\n\n") => {
                 (self.at, self.searched, self.after_cr) = (start, start, false);
                 return true;
@@ -118,7 +118,7 @@ impl EventParser {
                 self.data.push('\n');
             }
             "id" | "retry" | "" => {}
-            // A raw line end within a string of JSON.
+            // A raw line break within a JSON string.
             _ if goes_on => {
                 self.data.push_str(line);
                 self.data.push('\n');
@@ -128,7 +128,7 @@ impl EventParser {
         false
     }
 
-    /// Whether there is data besides a line end.
+    /// Whether there is data other than a line break.
     fn has_data(&self) -> bool {
         self.data.len() > 1
     }
@@ -146,13 +146,13 @@ impl EventParser {
     }
 }
 
-/// Whether data is a whole JSON object, or the mark of a stream's end.
+/// Whether data is a complete JSON object or the mark for the end of a stream.
 fn is_whole(data: &str) -> bool {
     let data = data.trim_end();
     data == DONE || data.starts_with('{') && data.ends_with('}') && parsed::<IgnoredAny>(data).is_ok()
 }
 
-/// Whether `body` begins like an event stream, with any content type.
+/// Whether `body` starts like an event stream, whatever its content type.
 pub(super) fn looks_like_events(body: &[u8]) -> bool {
     let body = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body).trim_ascii_start();
     ["data:", "event:", ":", "id:", "retry:"].iter().any(|field| body.starts_with(field.as_bytes()))
@@ -164,7 +164,6 @@ mod tests {
 
     use super::*;
 
-    /// Name and data.
     type Owned = (String, String);
 
     fn event(name: &str, data: &str) -> Owned {
@@ -184,7 +183,7 @@ mod tests {
         (events, parser.finish().map(|ServerSentEvent { name, data }| event(name, data)))
     }
 
-    /// All of them.
+    /// Reads all events from chunks of this size.
     fn in_chunks(text: &str, size: usize) -> Vec<Owned> {
         let (mut events, last) = read(text.as_bytes(), size);
         events.extend(last);

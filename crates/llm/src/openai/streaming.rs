@@ -1,4 +1,4 @@
-//! Turns a stream of events into an answer, and detects its completion, early end or silence.
+//! Assembles an answer from a stream of events, and detects that it is complete, ended early or is idle.
 
 use std::time::Duration;
 
@@ -15,21 +15,21 @@ use super::reasoning::Spoken;
 use super::sse::{DONE, EventParser, ServerSentEvent, looks_like_events};
 use super::transport::{HttpAnswer, Streamed, broken, is_event_stream};
 
-/// How long to wait for the figures after the answer.
+/// How long to wait for the usage after the answer.
 const USAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A streamed answer.
 pub(super) trait Pieces: ApiAnswer + Default {
-    /// Reads an event that only contains words, as nearly all do, and passes them to `sink`; returns whether it was
+    /// Reads an event that contains only words, as nearly all do, and passes them to `sink`; returns whether it was
     /// one. Runs for every word of a debate.
     fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool;
-    /// Reads any event, and passes its words to `sink`.
+    /// Reads any event and passes its words to `sink`.
     fn take(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>);
     /// The progress of the answer.
     fn completeness(&self) -> Completeness;
-    /// Decides what was open until the end of the stream, and passes its words to `sink`.
+    /// Decides what was undecided until the end of the stream, and passes its words to `sink`.
     fn settle(&mut self, sink: &mut TextSink<'_>);
-    /// The received answer, as the API returns it without streaming.
+    /// The answer, in the form that the API has without streaming.
     fn into_whole(self) -> Value;
 }
 
@@ -46,7 +46,7 @@ impl<'a> TextSink<'a> {
         Self { listener, spoken, has_begun: false }
     }
 
-    /// Receives `text`, which may be leading reasoning.
+    /// Receives `text`, which may start with reasoning.
     pub(super) fn say(&mut self, text: &str) {
         if text.is_empty() {
             return;
@@ -68,7 +68,7 @@ impl<'a> TextSink<'a> {
         self.listener.on_token("");
     }
 
-    /// Receives reasoning that the server has separated.
+    /// Receives reasoning that the server separated.
     pub(super) fn reason(&mut self) {
         let listener = self.listener;
         self.spoken.is_told_apart(&mut |words| listener.on_token(words));
@@ -84,25 +84,24 @@ impl<'a> TextSink<'a> {
 /// The progress of a streamed answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Completeness {
-    /// More must follow: an end here would be early.
+    /// More must follow; if the stream ends here, it ended early.
     Open,
-    /// The text is complete, but figures may follow.
+    /// The text is complete, but usage may follow.
     Complete,
     /// Nothing follows.
     Closed,
 }
 
-/// The server's response to a request for a stream.
+/// What a server returns when a stream is requested.
 pub(super) enum StreamOutcome<P> {
-    /// Events, and whether the connection lasted; if it broke after the answer, figures may be missing.
+    /// Events, and whether the connection lasted. If it broke after the answer, the usage may be missing.
     Pieces(P, Result<bool, ModelError>),
     /// A complete answer, despite its content type.
     Whole(HttpAnswer),
 }
 
-/// Reads an answer to its end; events may have another content type. The caller limits the time until the first token;
-/// after that any data counts as a sign of life, even comments, since some servers send nothing else while a model
-/// thinks.
+/// Reads an answer to its end; events may have another content type. The caller limits the time until the first token.
+/// After that any data is a sign of life, even comments, since some servers send nothing else while a model thinks.
 pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, spoken: Spoken) -> StreamOutcome<P> {
     let (mut parser, mut pieces) = (EventParser::default(), P::default());
     let (mut sink, mut mender) = (TextSink::new(live.listener, spoken), Mender::default());
@@ -129,7 +128,7 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, s
                     Err(error) => return StreamOutcome::Pieces(pieces, Err(error)),
                 };
                 let body = readable(&answer.body);
-                // Some gateways send the events without the name of the field.
+                // Some gateways send events without the field name.
                 match glued(&body).filter(|events| start.status.is_success() && events.len() > 1) {
                     Some(events) => {
                         let events = events.iter().flat_map(|event| ["data: ", event, "\n\n"]);
@@ -153,7 +152,7 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, s
         }
         idle = match pieces.completeness() {
             Completeness::Open => sink.has_begun.then_some(live.timeouts.idle),
-            // Comments would keep a connection open forever: only events count.
+            // Comments would keep a connection open forever, so only events count.
             Completeness::Complete | Completeness::Closed => {
                 let left = live.timeouts.idle.min(USAGE_TIMEOUT).saturating_sub(heard.elapsed());
                 if left.is_zero() {
@@ -177,7 +176,7 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, s
     StreamOutcome::Pieces(pieces, ended)
 }
 
-/// Passes an event to the answer, which skips data that is not JSON. Broken JSON is a broken piece.
+/// Passes an event to the answer, skipping data that is not JSON. Broken JSON counts as a broken piece.
 fn take(
     pieces: &mut impl Pieces,
     event: ServerSentEvent<'_>,
@@ -202,7 +201,7 @@ fn take(
     Ok(())
 }
 
-/// The events in `data`, which some servers send in one, with or without the name of the field between them.
+/// Splits `data` in which some servers combine several events, with or without the field name between them.
 fn glued(data: &str) -> Option<Vec<&str>> {
     let (mut events, mut rest) = (Vec::new(), data.trim());
     loop {
@@ -220,24 +219,25 @@ fn glued(data: &str) -> Option<Vec<&str>> {
     Some(events)
 }
 
-/// A text in deltas. Some servers repeat in each all that came before; some send the whole text once more at the end.
+/// Joins the deltas of a text. Some servers repeat all earlier text in each delta; others repeat the whole text at the
+/// end.
 #[derive(Default)]
 pub(super) struct Deltas {
     text: String,
     /// The number of deltas in the text.
     count: usize,
-    /// The last delta, if it and those held with it may repeat the text.
+    /// The last delta, in case it and the other held ones repeat the text.
     whole: String,
-    /// The held deltas in sequence, which is what they add if they repeat nothing.
+    /// The held deltas joined, which is the text to add if they repeat nothing.
     held: String,
-    /// How often a held delta continued the one before.
+    /// How often a held delta extended the one before it.
     links: usize,
     is_cumulative: bool,
 }
 
-/// So many characters do not repeat by chance, in three deltas or at the end.
+/// This many characters do not repeat by chance, in three deltas or at the end.
 const TELLING: usize = 8;
-/// So many characters do not repeat by chance in two deltas.
+/// This many characters do not repeat by chance in two deltas.
 const TELLING_TWICE: usize = 80;
 
 impl Deltas {
@@ -270,7 +270,7 @@ impl Deltas {
         }
     }
 
-    /// Decides whether the held deltas repeat the text, if there are any.
+    /// Decides whether the held deltas repeat the text.
     pub(super) fn settle(&mut self, sink: &mut TextSink<'_>) {
         let length = self.text.len();
         if self.whole.is_empty() {
@@ -290,7 +290,7 @@ impl Deltas {
         }
     }
 
-    /// The text; `stated` is the whole one, if the server says it once more elsewhere.
+    /// The text. `stated` is the whole text, if the server repeats it elsewhere.
     pub(super) fn into_text(self, stated: Option<String>) -> String {
         stated.filter(|stated| !stated.is_empty() && self.text.starts_with(&**stated)).unwrap_or(self.text)
     }

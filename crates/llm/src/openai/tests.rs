@@ -1,4 +1,5 @@
-//! The client against the mock server of the integration tests: its requests, and how it reads answers and refusals.
+//! The client against the mock server of the integration tests: its requests, and how it interprets answers and
+//! refusals.
 
 mod connections;
 mod dialects;
@@ -34,7 +35,7 @@ const KEY: &str = "sk-test-0123456789/+=";
 const RESPONSES: &str = "/v1/responses";
 const CHAT: &str = "/v1/chat/completions";
 
-/// A schema of one figure.
+/// A schema with a single number.
 fn score() -> Arc<AnswerSchema> {
     let schema = json!({"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]});
     Arc::new(AnswerSchema { name: "score", schema })
@@ -52,19 +53,19 @@ fn endpoint(base_url: &str, api: ApiKind) -> Endpoint {
     }
 }
 
-/// A client for `server` that wants whole answers, with a connection pool of its own: pools do not outlive a test's
-/// runtime.
+/// A client for `server` that requests whole answers. It has its own connection pool, since pools do not outlive a
+/// test's runtime.
 fn client(server: &Server, api: ApiKind) -> OpenAiClient {
     OpenAiClient::new(endpoint(&server.base_url(), api), &http_client(None).unwrap()).unwrap()
 }
 
-/// The same, with streams.
+/// The same client with streams.
 fn streaming(server: &Server, api: ApiKind) -> OpenAiClient {
     let endpoint = Endpoint { streams: true, ..endpoint(&server.base_url(), api) };
     OpenAiClient::new(endpoint, &http_client(None).unwrap()).unwrap()
 }
 
-/// The outcome of a request, without the streamed words.
+/// The result of a request, ignoring the streamed words.
 async fn complete(client: &OpenAiClient, request: &Request) -> Result<Reply, ModelError> {
     follow(client, request, IDLE).await.0.map_err(|failed| failed.error)
 }
@@ -87,7 +88,7 @@ fn request_for(model: &str) -> Request {
     }
 }
 
-/// An answer of the Responses API as its reference shows it.
+/// An answer of the Responses API, as documented.
 fn responses_answer() -> Value {
     json!({
         "id": "resp_1", "object": "response", "created_at": 1_735_689_600, "status": "completed",
@@ -106,7 +107,7 @@ fn responses_answer() -> Value {
     })
 }
 
-/// An answer of Chat Completions as its reference shows it.
+/// An answer of Chat Completions, as documented.
 fn chat_answer() -> Value {
     json!({
         "id": "chatcmpl-1", "object": "chat.completion", "created": 1_735_689_600, "model": "m-1-2025",
@@ -122,7 +123,7 @@ fn chat_answer() -> Value {
     })
 }
 
-/// The reply in either of them.
+/// The reply that both contain.
 fn because() -> Reply {
     Reply {
         text: "Because.".to_owned(),
@@ -145,12 +146,12 @@ fn answer_events(pieces: impl IntoIterator<Item = impl Into<Bytes>>, delivery: D
     HttpAnswer::pieces("text/event-stream; charset=utf-8", pieces, delivery)
 }
 
-/// The regular answer on either path.
+/// The regular answer for a path.
 fn regular(path: &str) -> HttpAnswer {
     answer_json(200, &if path == RESPONSES { responses_answer() } else { chat_answer() })
 }
 
-/// How the client reads an answer.
+/// How the client interprets an answer.
 async fn read(api: ApiKind, answer: HttpAnswer) -> Result<Reply, ModelError> {
     let server = Server::with(move |_| answer.clone());
     let result = complete(&client(&server, api), &request()).await;
@@ -158,12 +159,12 @@ async fn read(api: ApiKind, answer: HttpAnswer) -> Result<Reply, ModelError> {
     result
 }
 
-/// The outcome of one attempt.
+/// The result of a single attempt.
 async fn ask(client: &OpenAiClient) -> Result<Reply, ModelError> {
     complete(client, &request()).await
 }
 
-/// Keeps the streamed words.
+/// Records the streamed words.
 #[derive(Default)]
 struct HeardTexts(std::sync::Mutex<Vec<String>>);
 
@@ -173,10 +174,10 @@ impl Listener for HeardTexts {
     }
 }
 
-/// Only streams that are meant to break are silent for so long.
+/// Only streams that are supposed to break are idle this long.
 const IDLE: Duration = Duration::from_secs(20);
 
-/// The outcome of a request, and the streamed words.
+/// The result of a request, and the streamed words.
 async fn follow(
     client: &OpenAiClient,
     request: &Request,
@@ -185,7 +186,7 @@ async fn follow(
     let heard = HeardTexts::default();
     let timeouts = Timeouts { first_token: IDLE, idle };
     let result = client.ask(request, Live { listener: &heard, timeouts, attempt: 1, further: None }).await;
-    // The returned message has tests of its own.
+    // The returned message has its own tests.
     let result = result.map(|reply| Reply { message: None, ..reply });
     (result, heard.0.into_inner().unwrap())
 }
@@ -195,7 +196,7 @@ fn events(values: &[Value]) -> Vec<String> {
     values.iter().map(|value| format!("data: {value}\n\n")).collect()
 }
 
-/// The answer of [`responses_answer`] as its reference streams it.
+/// [`responses_answer`] as a stream, as documented.
 fn responses_events() -> Vec<Value> {
     let mut begun = responses_answer();
     (begun["status"], begun["output"], begun["usage"]) = (json!("in_progress"), json!([]), Value::Null);
@@ -214,7 +215,7 @@ fn responses_events() -> Vec<Value> {
     ]
 }
 
-/// The answer of [`chat_answer`] as its reference streams it, but for the mark of its end.
+/// [`chat_answer`] as a stream, as documented, without the mark at its end.
 fn chat_events() -> Vec<Value> {
     let chunk = |choices: Value, usage: Value| json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m-1-2025", "choices": choices, "usage": usage});
     let choice =
@@ -228,7 +229,7 @@ fn chat_events() -> Vec<Value> {
     ]
 }
 
-/// The regular stream on either path.
+/// The regular stream for a path.
 fn regular_stream(path: &str) -> Vec<String> {
     if path == RESPONSES {
         return events(&responses_events());

@@ -40,13 +40,13 @@ pub struct RelatedPair {
     pub relation: Relation,
 }
 
-/// The judge's relations between the decisions of a round. Pairs that are not listed are unrelated.
+/// The judge's relations between the decisions of a round. Unlisted pairs are unrelated.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Relations {
     pub decisions: Vec<String>,
     pub pairs: Vec<RelatedPair>,
-    /// The major requirement of a decision, if it concerns one.
+    /// The major requirement that each decision concerns, if any.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requirements: BTreeMap<String, String>,
 }
@@ -62,27 +62,27 @@ pub struct Matter {
     pub opposed: bool,
 }
 
-/// How far the texts of a round agree and have settled.
+/// How far the texts of a round agree and how much they still change.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Convergence {
     /// The percentage of matters on which all agree; absent if unknown.
     pub agreement: Option<f64>,
-    /// Why it is unknown.
+    /// Why the agreement is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
-    /// The agreement at which texts have converged.
+    /// The agreement at which the debate counts as converged.
     #[serde(serialize_with = "super::wire::serialize_number")]
     pub threshold: f64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matters: Vec<Matter>,
-    /// The major requirement with opposite decisions, which makes the agreement 0.
+    /// The major requirement with opposite decisions, which sets the agreement to 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opposed_on: Option<String>,
-    /// The similarity of each agent's text to its previous one, 0 to 100; agents without a previous text are missing.
+    /// How similar each agent's text is to its previous one, 0 to 100; agents without a previous text are omitted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub stability: BTreeMap<AgentId, f64>,
-    /// The mean similarity of all pairs of texts, 0 to 100; absent if unknown. It decides nothing.
+    /// The mean similarity of all pairs of texts, 0 to 100; absent if unknown. Informational only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub similarity: Option<f64>,
 }
@@ -108,15 +108,15 @@ pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Challenge {
-    /// Claims that all texts share and none supports.
+    /// Claims that every text makes and no text supports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<String>,
-    /// Critics' points without an answer.
+    /// Critics' points that no author answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<NeglectedPoint>,
 }
 
-/// A critic's point without an answer.
+/// A critic's point that no author answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NeglectedPoint {
@@ -132,19 +132,19 @@ impl Challenge {
     }
 }
 
-/// An extension of the debate because the winning text misses a major requirement.
+/// Additional rounds, granted because the winning text misses a major requirement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Extension {
-    /// The round after which it was decided.
+    /// The last round before the extension.
     pub round: u32,
     pub winner: AgentId,
     /// The missed major requirements.
     pub missing: Vec<String>,
-    /// The verdict that caused it.
+    /// The verdict that led to the extension.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<super::Verdict>,
-    /// The vote before it.
+    /// The vote that preceded the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voting: Option<super::Voting>,
 }
@@ -179,7 +179,7 @@ pub struct Observation {
     pub kinds: BTreeSet<Argument>,
 }
 
-/// The lower-case words of a decision without punctuation, for comparing wordings.
+/// A decision's words in lower case without punctuation, for comparison.
 fn normalized(decision: &str) -> String {
     words(decision).collect::<Vec<_>>().join(" ")
 }
@@ -189,11 +189,11 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     words.filter(|word| !word.is_empty()).map(|word| word.to_lowercase().replace('’', "'"))
 }
 
-/// Negating words, and words that only accompany them.
+/// Negations, and the auxiliary verbs that go with them.
 const NEGATIONS: [&str; 8] = ["not", "no", "never", "don't", "without", "avoid", "cannot", "neither"];
 const COMPANIONS: [&str; 4] = ["do", "does", "any", "we"];
 
-/// Whether two decisions differ only in a negation, which needs no judge.
+/// Whether two decisions differ only by a negation; the judge need not compare those.
 fn is_negation(one: &str, other: &str) -> bool {
     let taken_apart = |text: &str| {
         let (negations, rest): (Vec<String>, Vec<String>) =
@@ -208,9 +208,9 @@ fn is_negation(one: &str, other: &str) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decisions {
     pub authors: Vec<AgentId>,
-    /// The decisions, each wording once, in an order that hides the authors.
+    /// Each distinct wording once, in an order that hides the authors.
     pub wordings: Vec<Wording>,
-    /// An author whose text states no decision, if any.
+    /// The first author whose text lists no decisions.
     pub silent: Option<AgentId>,
 }
 
@@ -240,13 +240,14 @@ impl Decisions {
         Self { authors, wordings: wordings.into_values().collect(), silent }
     }
 
-    /// Whether the judge must relate them: not if all authors decide the same, nor if agreement stays unknown anyway.
+    /// Whether the judge must relate the decisions. Not needed if all authors decide the same, or if the agreement
+    /// would stay unknown anyway.
     pub fn are_open(&self) -> bool {
         let is_everybodys = |wording: &Wording| wording.agents.len() == self.authors.len();
         self.unknown().is_none() && !self.wordings.iter().all(is_everybodys)
     }
 
-    /// Why agreement stays unknown in any case.
+    /// Why the agreement cannot be computed.
     fn unknown(&self) -> Option<String> {
         if self.authors.len() < 2 {
             return Some("there are fewer than two texts to compare".to_owned());
@@ -254,7 +255,7 @@ impl Decisions {
         self.silent.as_ref().map(|silent| format!("the text of {silent} lists no decisions"))
     }
 
-    /// The agreement, using the judge's relations if any. The other figures are empty.
+    /// The agreement, using the judge's relations if given. Leaves the other figures empty.
     pub fn agreement(&self, relations: Option<&Relations>) -> Convergence {
         let unknown = self.unknown().or_else(|| {
             (self.are_open() && relations.is_none()).then(|| "nobody said which decisions are the same".to_owned())
@@ -294,7 +295,7 @@ impl Decisions {
         Convergence { agreement, matters, opposed_on, ..Convergence::default() }
     }
 
-    /// The indices of related pairs. A pair called both the same and opposite counts as opposite.
+    /// The indices of related pairs. A pair listed as both the same and opposite counts as opposite.
     fn related(&self, relations: Option<&Relations>) -> Vec<(usize, usize, Relation)> {
         let place = |decision: &str| self.wordings.iter().position(|wording| wording.decision == decision);
         let named = relations.into_iter().flat_map(|relations| &relations.pairs).filter_map(|pair| {
@@ -324,7 +325,6 @@ impl Debate {
     }
 }
 
-/// The weights of a text's words.
 type Weights = BTreeMap<String, f64>;
 
 /// Texts to compare. Rare words have higher weights.
@@ -352,7 +352,7 @@ impl Lexicon {
         }
         #[expect(clippy::cast_precision_loss, reason = "bounded by the number of agents")]
         let texts = counted.len() as f64;
-        // Smoothed by a virtual text with every word: weights are positive and bounded.
+        // Smoothed as if one more text contained every word, which keeps weights positive and bounded.
         let rarity = |word: &str| ((1.0 + texts) / (1.0 + having.get(word).copied().unwrap_or_default())).ln() + 1.0;
         let weigh = |counts: &Weights| {
             counts.iter().map(|(word, count)| (word.clone(), (1.0 + count.ln()) * rarity(word))).collect()
@@ -413,7 +413,7 @@ mod tests {
             ("b", &["PostgreSQL is the store", "Use a queue"]),
             ("c", &["Store: Postgres"]),
         ]);
-        // The third is connected to the first through the second.
+        // The third is related to the first through the second.
         let same = relations(
             &[
                 ("Keep the data in Postgres", "PostgreSQL is the store", Relation::Same),
@@ -476,14 +476,14 @@ mod tests {
         assert!(alike(0, 1) > 40.0, "{}", alike(0, 1));
         assert!(alike(0, 2).abs() < 1e-9);
         assert_eq!(lexicon.similarity(0, 3), None);
-        // The reason why it decides nothing.
+        // Similarity of words says little, which is why nothing depends on it.
         assert!(alike(0, 4) > 70.0, "{}", alike(0, 4));
         assert!((alike(0, 4) - alike(4, 0)).abs() < 1e-9);
     }
 
     #[test]
     fn a_weight_is_what_it_says() {
-        // One of two words in common.
+        // They share one of two words.
         let lexicon = Lexicon::of(["red apple", "red pear"]);
         let (common, own) = (1.0_f64, (3.0_f64 / 2.0).ln() + 1.0);
         let expected = common * common / (common * common + own * own) * 100.0;

@@ -10,14 +10,14 @@ use dialectic_base::markdown::single_spaced;
 
 use super::{Attachment, DebateId};
 
-/// The end of the name of an attachment that is the change of a file.
+/// The suffix of attachments that contain the diff of a file.
 pub const DIFF_ENDING: &str = ".diff";
 
 /// A change, as shown to its readers.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeSet {
-    /// The compared revisions, as text: `main and the working tree`.
+    /// The compared revisions in words: `main and the working tree`.
     pub of: String,
     /// The base commit; absent for a diff from a pipe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,11 +33,11 @@ pub struct ChangeSet {
     pub since: Option<EarlierReview>,
 }
 
-/// An earlier review, with the findings that it left.
+/// An earlier review and its remaining findings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EarlierReview {
     pub id: DebateId,
-    /// In the order of their numbers: `E1` and on.
+    /// Numbered `E1`, `E2`, … in this order.
     pub findings: Vec<EarlierFinding>,
 }
 
@@ -45,7 +45,7 @@ pub struct EarlierReview {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EarlierFinding {
     pub id: String,
-    /// Whether the code at its place is the same now.
+    /// Whether the code at its place is unchanged.
     pub untouched: bool,
     #[serde(flatten)]
     pub finding: RaisedPoint,
@@ -55,14 +55,14 @@ pub struct EarlierFinding {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangedFile {
-    /// The path below the root, after the change.
+    /// The path relative to the repository root, after the change.
     pub path: String,
-    /// The lines of the changed file that the diff shows, hunk by hunk.
+    /// The line ranges that the diff shows, one per hunk.
     pub hunks: Vec<Lines>,
     /// The number of lines after the change, if the file was also read in full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<u32>,
-    /// The parts of the review that show it, if there are several: each is a round.
+    /// The parts of the review that include it, if the review has several; each part is a round.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<u32>,
 }
@@ -74,14 +74,14 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// A range of lines in a file, counted from 1, including the last one.
+/// An inclusive range of lines, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Lines {
     pub first: u32,
     pub last: u32,
 }
 
-/// The position of a place relative to a change.
+/// Where a place lies relative to a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placed {
     /// In the diff, which shows these lines in one hunk.
@@ -90,7 +90,7 @@ pub enum Placed {
     InFile(Lines),
     /// In a changed file, at lines that do not exist.
     File,
-    /// In no changed file.
+    /// Not in a changed file.
     Elsewhere,
 }
 
@@ -100,7 +100,7 @@ impl Lines {
         (one > 0 && other > 0).then(|| Self { first: one.min(other), last: one.max(other) })
     }
 
-    /// The lines in both ranges.
+    /// The intersection of both ranges.
     pub fn shared(self, other: Self) -> Option<Self> {
         let (first, last) = (self.first.max(other.first), self.last.min(other.last));
         (first <= last).then_some(Self { first, last })
@@ -119,7 +119,7 @@ impl std::fmt::Display for Lines {
 }
 
 impl ChangedFile {
-    /// `part 2`, or of a file that exceeds a part `parts 2 to 4`.
+    /// `part 2`, or `parts 2 to 4` for a file that does not fit into one part.
     pub fn part(&self) -> Option<String> {
         Some(match self.parts.as_slice() {
             [] => return None,
@@ -134,7 +134,7 @@ impl ChangeSet {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// The number of parts in which it is reviewed.
+    /// The number of parts in which the change is reviewed.
     pub fn parts(&self) -> u32 {
         self.files.iter().flat_map(|file| &file.parts).copied().max().unwrap_or(1)
     }
@@ -144,7 +144,7 @@ impl ChangeSet {
         let Some(file) = self.file(path) else { return Placed::Elsewhere };
         let Some(lines) = lines else { return Placed::File };
         let shown = file.hunks.iter().filter_map(|hunk| hunk.shared(lines));
-        // The first of equals.
+        // The first one wins ties.
         if let Some(shown) = shown.reduce(|best, next| if next.count() > best.count() { next } else { best }) {
             return Placed::InDiff(shown);
         }
@@ -152,14 +152,13 @@ impl ChangeSet {
     }
 }
 
-/// The code at a place, line by line without indentation and empty lines, as far as the attachments of a change show it.
+/// The code at a place, line by line, without indentation and empty lines; only lines that the attachments show.
 pub fn code_at(attachments: &[Attachment], place: &Place) -> Vec<String> {
     let Some(lines) = place.lines else { return Vec::new() };
     shown_lines(attachments, &place.path).range(lines.first..=lines.last).map(|(_, line)| line.clone()).collect()
 }
 
-/// The lines at which the attachments of a change show this code of a place's file: of several, those nearest to the
-/// place.
+/// Finds where the attachments show this code in the place's file; with several matches, the one nearest to the place.
 pub fn lines_of_code(attachments: &[Attachment], place: &Place, code: &[String]) -> Option<Lines> {
     let lines: Vec<(u32, String)> = shown_lines(attachments, &place.path).into_iter().collect();
     let is_it = |window: &&[(u32, String)]| window.iter().map(|(_, line)| line).eq(code);
@@ -180,7 +179,7 @@ fn shown_lines(attachments: &[Attachment], path: &str) -> BTreeMap<u32, String> 
             let numbered = one.text.lines().filter_map(|line| line.split_once(" | "));
             numbered.for_each(|(number, line)| number.trim().parse().into_iter().for_each(|number| add(number, line)));
         } else if one.name.strip_suffix(DIFF_ENDING) == Some(path) {
-            // The next line, and the columns of marks: a merge has several.
+            // The number of the next line, and how many columns of marks precede its text: a merge has several.
             let mut next: Option<(u32, usize)> = None;
             for line in one.text.lines() {
                 let edge = line.bytes().take_while(|byte| *byte == b'@').count();
@@ -200,8 +199,8 @@ fn shown_lines(attachments: &[Attachment], path: &str) -> BTreeMap<u32, String> 
     lines
 }
 
-/// A finding's id in several reviews of the same work: a hash of the path and of the code at its place, so that it
-/// survives changes above it. A model's words are part of it only if the change does not show the place.
+/// Identifies a finding across reviews of the same work: a hash of the path and the code at its place, so changes above
+/// it do not matter. The finding's own words are used only if the change does not show the place.
 pub fn fingerprint(attachments: &[Attachment], finding: &RaisedPoint) -> String {
     let path = finding.place.as_ref().map_or("", |place| &place.path);
     let code = finding.place.as_ref().map(|place| code_at(attachments, place)).unwrap_or_default();

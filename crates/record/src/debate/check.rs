@@ -1,4 +1,4 @@
-//! The check of the answer: its drafts, the lenses of the check, and unchecked parts.
+//! The check of the answer: drafts, lenses, and what was left unchecked.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ dialectic_base::named! {
         Requirements = "requirements",
         /// Whether it can be carried out.
         Execute = "execute",
-        /// Whether its statements about technologies and figures are true.
+        /// Whether its claims about technologies and its figures are true.
         Facts = "facts",
     }
 }
@@ -35,19 +35,19 @@ impl Lens {
         }
     }
 
-    /// The lens's position among all lenses, from 1.
+    /// The number of the lens, from 1.
     pub fn number(self) -> u8 {
         self as u8 + 1
     }
 
-    /// The pass of its call for a draft, from 1.
+    /// The pass of this lens's call for a draft, from 1.
     pub fn pass(self, draft: u8) -> u8 {
         let before = draft.saturating_sub(1).saturating_mul(Self::COUNT);
         before.saturating_add(self.number())
     }
 }
 
-/// A draft of the answer with its checks.
+/// A draft of the answer with its check results.
 #[derive(Debug, Clone)]
 pub struct Draft<'a> {
     /// The number among the debate's drafts, from 1.
@@ -60,7 +60,7 @@ pub struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    /// The result of a lens; `None` if that failed or could not be read.
+    /// The result of a lens; `None` if its call failed or its answer was unreadable.
     pub fn read_through(&self, lens: Lens) -> Option<&Contribution> {
         let is_read = |one: &Contribution| one.reading.as_ref().is_some_and(|reading| reading.points.is_some());
         self.checks.iter().map(|one| &***one).find(|one| one.metadata.lens == Some(lens) && is_read(one))
@@ -68,13 +68,13 @@ impl Draft<'_> {
 }
 
 impl Debate {
-    /// The lenses through which a draft is read.
+    /// The lenses that check each draft.
     pub fn lenses(&self) -> &'static [Lens] {
         let wanted = self.settings.as_ref().map_or(0, |settings| settings.debate.check as usize);
         Lens::ALL.get(..wanted).unwrap_or(&Lens::ALL)
     }
 
-    /// Whether an entry of the check is a draft: the first text, or one with another approach.
+    /// Whether an entry of the check is a draft: the first text, or one that takes another approach.
     fn is_draft(&self, place: usize, one: &Contribution) -> bool {
         self.yield_of(one) != Some(ResultKind::Check) && (place == 0 || one.metadata.rethought)
     }
@@ -98,13 +98,13 @@ impl Debate {
         (self.yield_of(last) != Some(ResultKind::Check) && !self.is_draft(place, last)).then_some(last)
     }
 
-    /// The lenses that were assigned to the newest draft and gave no result.
+    /// The lenses that should have checked the newest draft but gave no result.
     pub fn unread_lenses(&self) -> Vec<Lens> {
         let Some(draft) = self.newest_draft().filter(|_| !self.is_unchecked()) else { return Vec::new() };
         self.lenses().iter().copied().filter(|lens| draft.read_through(*lens).is_none()).collect()
     }
 
-    /// Whether the newest draft should be checked and no checker was called.
+    /// Whether the newest draft should be checked but no checker was called.
     pub fn is_unchecked(&self) -> bool {
         let Some(draft) = self.newest_draft() else { return false };
         let passes = Lens::ALL.map(|lens| lens.pass(draft.number));
@@ -113,13 +113,13 @@ impl Debate {
         draft.checks.is_empty() && !has_failed
     }
 
-    /// Sentences about unchecked and unfixed parts of the answer.
+    /// Sentences that say what was not checked or not fixed.
     pub fn unverified(&self) -> Vec<String> {
         let Some(draft) = self.newest_draft() else { return Vec::new() };
         let mut unverified = Vec::new();
         if self.is_unchecked() {
             let which = if draft.number > 1 { "this draft, which takes another approach" } else { "this answer" };
-            unverified.push(format!("Nobody but its author has checked {which}."));
+            unverified.push(format!("Only its author has checked {which}."));
         }
         let unread = self.unread_lenses().into_iter().map(|lens| lens.subject().to_owned()).collect::<Vec<_>>();
         if !unread.is_empty() {
@@ -138,7 +138,7 @@ impl Debate {
             }
         };
         if self.final_text().is_some() {
-            // Accepted points of the debate among them, which the check did not find.
+            // Includes points accepted in the debate whose change the check did not find.
             let is_changed = |one: &Point| {
                 let is_of_end = is_of_draft(one) || one.draft.is_none() && one.was_answered_last();
                 is_of_end && matches!(one.response(), Some(Response::Accepted | Response::Partly))
@@ -154,7 +154,7 @@ impl Debate {
         unverified
     }
 
-    /// Whether the newest draft needs a correction.
+    /// Whether the check found faults in the newest draft that must be fixed.
     pub fn is_draft_faulted(&self) -> bool {
         let Some(draft) = self.newest_draft() else { return false };
         let is_grave = |point: &RaisedPoint| point.severity <= Severity::Major;
@@ -164,8 +164,8 @@ impl Debate {
         })
     }
 
-    /// The results of the check, each with the pass of its call: for a text, its count within its stage; for a lens,
-    /// 3·(draft - 1) plus the lens's number.
+    /// All entries of the check with the passes of their calls: a text counts within its stage, a lens has 3·(draft -
+    /// 1) plus its number.
     pub fn checked(&self) -> impl Iterator<Item = (&Arc<Contribution>, u8)> {
         let mut draft = 0;
         self.checks.iter().enumerate().map(move |(place, one)| {

@@ -18,10 +18,10 @@ pub struct AgentClarifications {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clarification {
-    /// Unique within debates of this program.
+    /// Unique across the debates of this program.
     pub id: String,
     pub question: String,
-    /// The answer: `NA` if the user gave none, empty while it is open.
+    /// The answer: `NA` if the user declined, empty while unanswered.
     #[serde(default)]
     pub answer: String,
     /// The program that answered for the user, if any.
@@ -33,37 +33,37 @@ pub struct Clarification {
 }
 
 impl Clarification {
-    /// The pass, if it asks about earlier answers.
+    /// The pass, if the question follows up on earlier answers.
     pub fn follow_up_pass(&self) -> Option<u8> {
         self.pass.filter(|pass| *pass > 1)
     }
 }
 
-/// A substitute for the user.
+/// Who answered in the user's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answerer {
-    /// A program controlled by a model.
+    /// A program that is controlled by a model.
     Agent,
 }
 
-/// A question as the user sees it: once, even if several agents ask it.
+/// A question as the user sees it: asked once, even if several agents ask it.
 #[derive(Debug, Clone)]
 pub struct Question<'a> {
-    /// The number among all questions of the debate, from 1. It never changes, because later questions follow.
+    /// The number within the debate, from 1. It is stable, because later questions are appended.
     pub number: usize,
     /// The most detailed wording.
     pub text: &'a str,
-    /// The answer; empty while it is open.
+    /// The answer; empty while unanswered.
     pub answer: &'a str,
     /// The pass in which it was asked, from 1; unknown in older records.
     pub pass: Option<u8>,
-    /// The agents that ask it, each with its own item for the answer.
+    /// The agents that ask it, each with its own entry for the answer.
     pub items: Vec<(&'a AgentClarifications, &'a Clarification)>,
 }
 
 impl Debate {
-    /// All questions to the user, pass by pass; similar questions of several agents in the same pass are merged.
+    /// All questions to the user in order of passes. Similar questions in the same pass are merged.
     pub fn questions(&self) -> Vec<Question<'_>> {
         let mut questions: Vec<Question<'_>> = Vec::new();
         let groups = self.clarifications.iter().flatten();
@@ -101,15 +101,15 @@ const STOP_WORDS: &str = " what which how is are was were do does did the a an o
                           our us it this that there be should must may can will would has have had with any please \
                           roughly about exactly currently many much ";
 
-/// Whether two questions ask the same: with the same words, or one with only a few additional ones. If each has a word
-/// that the other lacks, such as `reads` and `writes`, they may differ.
+/// Whether two questions ask the same thing: their words are equal, or one only adds a few. If each has a word that the
+/// other lacks (`reads`, `writes`), they may differ.
 fn are_alike(one: &str, other: &str) -> bool {
     let (one, other) = (content_words(one), content_words(other));
     let (fewer, more) = if one.len() <= other.len() { (&one, &other) } else { (&other, &one) };
     fewer == more || (fewer.len() >= 3 && fewer.is_subset(more) && 4 * fewer.len() >= 3 * more.len())
 }
 
-/// The stems of a question's significant words; of all words if it has no significant ones.
+/// The stems of a question's significant words, or of all words if none is significant.
 fn content_words(question: &str) -> BTreeSet<String> {
     let stemmer = Stemmer::create(Algorithm::English);
     let words = question.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -183,7 +183,7 @@ mod tests {
         debate.clarifications.as_mut().unwrap().push(judges);
         assert_eq!(shown(&debate)[..2], first);
         assert_eq!(shown(&debate)[2].0, 3);
-        // A different answer makes it a question of its own.
+        // With another answer it becomes a separate question.
         debate.clarifications.as_mut().unwrap()[1].items[0].answer = "MySQL".to_owned();
         assert_eq!(debate.questions().len(), 4);
     }

@@ -23,30 +23,29 @@ pub struct Contribution {
     /// The author of the criticised proposal (critiques only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_agent_id: Option<AgentId>,
-    /// The objections read from it when it was recorded; absent if there are none.
+    /// What the parser read from the text when it was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<Box<ParsedAnswer>>,
 }
 
 impl Contribution {
-    /// The number of its points beyond the limit.
+    /// The number of points that exceeded the limit and were ignored.
     pub fn unread_points(&self) -> usize {
         self.reading.as_ref().map_or(0, |reading| reading.unread)
     }
 
-    /// Whether its points are unreadable: none were parsed, and it does not claim to have none.
+    /// Whether its points are unreadable: none could be parsed, although it does not say that there are none.
     pub fn is_unread(&self) -> bool {
         self.reading.as_ref().is_none_or(|reading| reading.points.is_none())
     }
 }
 
-/// Facts about how a contribution was made. All fields are optional, since files of the older program lack most of
-/// them.
+/// How a contribution was made. All fields are optional, since files of the older program lack most of them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about one text, each under its own key")]
 #[serde(rename_all = "camelCase", default)]
 pub struct Metadata {
-    /// The input and output tokens of all its calls.
+    /// Input and output tokens of all calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_used: Option<u64>,
     /// Milliseconds from the first attempt to the answer.
@@ -55,7 +54,7 @@ pub struct Metadata {
     /// The model as configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The model that the server reports.
+    /// The model that the server reported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub served_model: Option<String>,
     /// Input tokens, cached ones included.
@@ -66,41 +65,41 @@ pub struct Metadata {
     pub cached_input_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
-    /// Attempts over all its calls.
+    /// The number of attempts over all calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
-    /// Set on a proposal that repeats its author's last text: it cost nothing.
+    /// Set if this proposal repeats its author's last text, without a call.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub carried_over: bool,
     /// The voter's confidence, 0 to 100 (ballots only).
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "super::wire::serialize_optional_number")]
     pub confidence: Option<f64>,
-    /// Set when the text was cut: at the output limit, unless it was [`filtered`](Self::filtered) or
-    /// [`interrupted`](Self::interrupted).
+    /// Set if the text was cut off: at the output limit, unless [`filtered`](Self::filtered) or
+    /// [`interrupted`](Self::interrupted) is set.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-    /// Set when a content filter cut the text.
+    /// Set if a content filter cut the text off.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub filtered: bool,
-    /// Set when the server broke the text off for its own reasons.
+    /// Set if the server cut the text off for another reason.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lens: Option<Lens>,
-    /// Set if the author abandoned the draft's approach; the text is then another draft.
+    /// Set if the author abandoned the draft's approach; this text is then a new draft.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rethought: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_results: Vec<ToolResult>,
-    /// The number of further calls with tool results.
+    /// The number of additional calls that returned tool results to the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_iterations: Option<u32>,
 }
 
 impl Metadata {
-    /// How the text was cut, if it was.
+    /// How the text was cut off, if it was.
     pub fn cut(&self) -> Option<Cut> {
         Cut::marked(self.truncated, self.filtered, self.interrupted)
     }
@@ -111,7 +110,7 @@ impl Metadata {
         Self { tokens_used: Some(0), latency_ms: Some(0), model, carried_over: true, ..Self::default() }
     }
 
-    /// The metadata of a contribution made by `calls`, in their order; without tool details.
+    /// The metadata of a contribution made by `calls`, in order, without tool details.
     pub fn of_calls<'a>(calls: impl IntoIterator<Item = &'a CallRecord>) -> Self {
         let mut metadata = Self::default();
         for call in calls {
@@ -134,9 +133,9 @@ impl Metadata {
 }
 
 impl Contribution {
-    /// A copy of this text as a contribution of `stage` in the next round, without a call. `model` is its author's.
+    /// Copies this text into `stage` of the next round without a call. `model` is its author's model.
     pub fn carried_over(&self, stage: StageId, model: &str) -> Self {
-        // Its answers belong to the earlier round; their position belongs to the text.
+        // The answers belong to the earlier round, but their position in the text stays valid.
         let answers_at = self.reading.as_ref().and_then(|reading| reading.answers_at.clone());
         let reading = answers_at.map(|at| Box::new(ParsedAnswer { answers_at: Some(at), ..ParsedAnswer::default() }));
         Self { stage, metadata: Metadata::carried_over(model), reading, ..self.clone() }
@@ -144,19 +143,19 @@ impl Contribution {
 }
 
 impl Debate {
-    /// Whether a contribution is the agent's own solution or about it.
+    /// Whether a contribution is the agent's own solution or a text about it.
     pub fn is_own_text(&self, one: &Contribution, agent: &AgentId) -> bool {
         let (yields, is_target) = (self.yield_of(one), one.target_agent_id.as_ref() == Some(agent));
         (yields == Some(ResultKind::Proposal) && one.agent_id == *agent)
             || (yields == Some(ResultKind::Critique) && is_target)
     }
 
-    /// The length in characters of an agent's own solutions and their critiques before `round`.
+    /// The total characters of an agent's own solutions and their critiques before `round`.
     pub fn own_text_length(&self, agent: &AgentId, round: u32) -> usize {
         self.own_text_lengths(agent, round).sum()
     }
 
-    /// Whether that length is at least `least`; stops counting there.
+    /// Whether that total reaches `least`; stops counting there.
     pub fn own_texts_reach(&self, least: usize, agent: &AgentId, round: u32) -> bool {
         let mut total = 0;
         least == 0
@@ -173,20 +172,20 @@ impl Debate {
             .map(|one| one.content.chars().count())
     }
 
-    /// The rounds before the one on which the answer rests, newest first.
+    /// The rounds before the one that the answer rests on, newest first.
     pub fn earlier_rounds(&self) -> impl DoubleEndedIterator<Item = &Round> {
         let last = self.final_round().map_or(0, |round| round.round_number);
         self.rounds.iter().rev().filter(move |round| round.round_number < last)
     }
 
-    /// The length of the texts in them, in characters.
+    /// The total characters of those rounds.
     pub fn earlier_text_length(&self) -> usize {
         let texts = self.earlier_rounds().flat_map(|round| &round.contributions);
         let written = texts.filter(|one| self.is_text(one) && !one.metadata.carried_over);
         written.map(|one| one.content.chars().count()).sum()
     }
 
-    /// Marks proposals that repeat their author's last text; records older than format 2 lack the mark.
+    /// Marks proposals that repeat their author's last text; records before format 2 lack the mark.
     pub fn mark_carried_over(&mut self) {
         let mut carried = Vec::new();
         for (index, round) in self.rounds.iter().enumerate().skip(1) {

@@ -1,4 +1,4 @@
-//! The built-in settings: the lowest layer, and the assumption for a record without settings.
+//! The built-in settings: the lowest layer of the configuration, also assumed for records without settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use dialectic_base::provider::{DEFAULT_MODEL, DEFAULT_PROVIDER, OFFLINE, OFFLINE
 
 use super::Debate;
 
-/// The default settings without any key that would select another provider.
+/// The default settings, with no environment keys that would select another provider.
 pub fn default_settings() -> Settings {
     Settings {
         agents: agents(),
@@ -27,7 +27,7 @@ pub fn agents() -> Vec<AgentSettings> {
     ["architect", "performance", "kiss"].map(agent_of).into()
 }
 
-/// The built-in agent with a role.
+/// The built-in agent for a role.
 pub fn agent_of(role: &str) -> AgentSettings {
     let name = match role {
         "architect" => "System Architect",
@@ -47,7 +47,7 @@ pub fn judge() -> AgentSettings {
     agent("judge-main", "Technical Judge", "generalist", 0.3)
 }
 
-/// Defaults for an agent in the file; its id and name are never used.
+/// Default values for an agent in the file. Its id and name are never used.
 pub fn unnamed_agent() -> AgentSettings {
     agent("", "", "architect", 0.5)
 }
@@ -79,29 +79,29 @@ pub fn go_offline(agent: &mut AgentSettings) {
     OFFLINE_MODEL.clone_into(&mut agent.model);
 }
 
-/// The assumed settings of a debate that did not save any: the defaults, without named agents.
+/// The settings assumed for a debate that saved none: the defaults, without agents.
 static ASSUMED: LazyLock<Settings> =
     LazyLock::new(|| Settings { agents: Vec::new(), judge: unnamed_agent(), ..default_settings() });
 
 impl Debate {
-    /// The recorded settings, or else the assumed ones, which are never saved or shown as recorded.
+    /// The recorded settings, or the assumed ones, which are never saved or shown as recorded.
     pub fn known_settings(&self) -> &Settings {
         self.settings.as_ref().unwrap_or(&ASSUMED)
     }
 
-    /// The kind of its limit, as named in reasons.
+    /// Names the limit of this debate in messages.
     pub fn limit_in_words(&self) -> &'static str {
         let settings = self.settings.as_ref();
         let (cost, calls) = (settings.and_then(Settings::max_cost), settings.and_then(Settings::max_calls));
         match (cost, calls) {
             (Some(_), Some(_)) => "the limit of cost and calls",
             (None, Some(_)) => "the limit of calls",
-            // Limits from outside the record are not saved.
+            // A limit from outside the record is not saved.
             (Some(_) | None, None) => "the cost limit",
         }
     }
 
-    /// The agents in the record's settings, if it has any.
+    /// The agents in the recorded settings.
     pub fn agents(&self) -> &[AgentSettings] {
         self.settings.as_ref().map_or(&[], |settings| &settings.agents)
     }

@@ -88,13 +88,13 @@ pub enum Event {
         /// The missed major requirements.
         missing: Vec<String>,
     },
-    /// A call returned tool calls or unreadable JSON instead of a result. Saved so that it is never paid for twice.
+    /// A call returned tool calls or unreadable JSON instead of a result. Saved to avoid paying for it twice.
     Replied { key: CallKey, reply: StoredReply, call: CallRecord },
     /// An agent was asked for questions.
     QuestionsAsked {
         /// The call; its pass counts the repetitions.
         key: CallKey,
-        /// The new questions without answers; none if everything is clear.
+        /// The new, unanswered questions; empty if everything is clear.
         questions: AgentClarifications,
         /// The last call.
         call: CallRecord,
@@ -112,7 +112,7 @@ pub enum Event {
     },
     /// The user ended the questions: open ones count as unanswered, and agents ask no more.
     QuestionsEnded {
-        /// Who acted for the user, if anyone.
+        /// Who acted in the user's place, if anyone.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<Answerer>,
     },
@@ -120,10 +120,10 @@ pub enum Event {
     Summarized { key: CallKey, summary: Summary, call: CallRecord },
     /// An agent contributed.
     Contributed {
-        /// The call, even if it was not needed.
+        /// The call; present even if no request was needed.
         key: CallKey,
         contribution: Arc<Contribution>,
-        /// The last call; absent if none was needed.
+        /// The last request; absent if none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
@@ -131,11 +131,11 @@ pub enum Event {
     CallFailed {
         /// The call and the reason.
         failure: Failure,
-        /// The usage, if it was billed.
+        /// The usage, if it was or may have been billed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
-    /// Calls that failed on an unreachable server are repeated.
+    /// Calls that failed because their server was unreachable will be repeated.
     #[serde(rename = "calls-reopened")]
     Reopened { keys: Vec<CallKey> },
     /// A round exceeded its time limit.
@@ -143,27 +143,27 @@ pub enum Event {
     /// The judge scored a round.
     Evaluated {
         key: CallKey,
-        /// The score.
+        /// The evaluation.
         evaluation: Evaluation,
-        /// The call; absent if it failed, which is then recorded.
+        /// The call; absent if it failed, which another event records.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
     /// The votes were counted.
     Voted { voting: Voting },
-    /// A member of the audience voted outside of a round.
+    /// A member of the audience voted.
     Polled { key: CallKey, vote: String, reason: String, call: CallRecord },
     /// The judge scored the debaters.
     Judged {
-        /// The call; its pass is the order of the debaters.
+        /// The call; its pass determines the order of the debaters.
         key: CallKey,
         /// The scores and the winner.
         judgement: Judgement,
         call: CallRecord,
     },
-    /// The judgements were combined.
+    /// The judgements were combined into a verdict.
     Decided { verdict: Verdict },
-    /// A draft of the answer was written, which is checked next.
+    /// A draft of the answer was written and will be checked.
     Drafted {
         /// The call; absent if none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -177,7 +177,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
-    /// The cost limit has no room for the check of the draft.
+    /// The cost limit left no room to check the draft.
     CheckForgone,
     /// The solution was written.
     Synthesized {
@@ -193,22 +193,22 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
-    /// An attempt is about to be sent, and reserves its maximum cost and a request under a limit. The event with a
-    /// [`CallRecord`] that names this number settles it; otherwise it counts as spent.
+    /// An attempt is about to be sent; this reserves its maximum cost and one request of a limit. The event whose
+    /// [`CallRecord`] has this number settles it; until then it counts as spent.
     CostReserved {
         key: CallKey,
         /// The maximum cost.
         usd: Usd,
-        /// The maximum relative to the list price: more than 1 if the provider may charge more.
+        /// How far the maximum may exceed the list price: more than 1 if the provider may charge more.
         factor: f64,
-        /// The bytes on which the maximum is based: the request, and a program's additions.
+        /// The bytes on which the maximum is based: the request and anything that a program adds.
         bytes: u64,
-        /// The output limit in tokens; absent if no cost limit sets one.
+        /// The output limit in tokens; absent if no cost limit requires one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_tokens: Option<u32>,
     },
-    /// An attempt failed, and was or may have been billed; under a cost limit every failure is recorded. The call may
-    /// be retried.
+    /// An attempt failed and may have been billed. Under a cost limit every failure is recorded. The call may be
+    /// retried.
     AttemptFailed {
         key: CallKey,
         error: String,
@@ -220,7 +220,7 @@ pub enum Event {
         /// The output limit, in tokens.
         max_tokens: u32,
     },
-    /// The known cost has reached the warning threshold.
+    /// The cost reached the warning threshold.
     CostWarned {
         /// The cost.
         usd: Usd,
@@ -244,7 +244,7 @@ pub enum Event {
     Failed { error: String },
     /// The debate ended with an answer.
     Completed {
-        /// The outcome by the rules of the build that wrote it.
+        /// The outcome, derived by the version that wrote it.
         outcome: Outcome,
     },
     /// The user asks a question about the finished debate.
@@ -259,7 +259,7 @@ pub enum Event {
         /// The last request.
         call: CallRecord,
     },
-    /// The user rated the debate. A later rating replaces an earlier one.
+    /// The user rated the debate. A later rating replaces it.
     Rated {
         /// 1: good; -1: bad.
         rating: i8,
@@ -292,18 +292,18 @@ pub struct Created {
     pub change: Option<Arc<ChangeSet>>,
     /// The effective configuration.
     pub settings: Settings,
-    /// The stages of its protocol, in display order.
+    /// The stages of the protocol in display order.
     pub stages: Arc<[StageInfo]>,
     /// The source of each prompt.
     pub prompt_sources: PromptSources,
     /// The seed of every shuffle.
     pub seed: u32,
-    /// The original debate of a fork.
+    /// The debate from which this one was forked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkedFrom>,
 }
 
-/// The call of a borrowed event, shared or mutable as the event.
+/// Borrows the call of an event, shared or mutable like the event.
 macro_rules! call_of {
     ($event:expr) => {
         match $event {
@@ -328,27 +328,27 @@ macro_rules! call_of {
 }
 
 impl Event {
-    /// The end of a debate that was stopped before it had a text to close with.
+    /// The outcome of a debate that was stopped before it had any text.
     pub fn stopped_without_proposal() -> Self {
         Self::Failed { error: "it was stopped before anybody had made a proposal".to_owned() }
     }
 
-    /// The call whose result this event is, if any.
+    /// The call that this event records, if any.
     pub fn call(&self) -> Option<&CallRecord> {
         call_of!(self)
     }
 
-    /// A mutable [`call`](Self::call).
+    /// Like [`call`](Self::call), but mutable.
     pub(super) fn call_mut(&mut self) -> Option<&mut CallRecord> {
         call_of!(self)
     }
 
-    /// Whether it describes a user's action on an existing debate, not its course.
+    /// Whether it records what a user did with an existing debate, rather than the debate itself.
     pub fn is_about_the_record(&self) -> bool {
         matches!(self, Self::FollowUpAsked { .. } | Self::FollowUpAnswered { .. } | Self::Rated { .. })
     }
 
-    /// The call that this event ends, and its status.
+    /// The call that this event settles, and its status.
     pub fn settles(&self) -> Option<(&CallKey, CallStatus)> {
         match self {
             Self::QuestionsAsked { key, questions, .. } if questions.items.is_empty() => Some((key, CallStatus::Empty)),
@@ -406,7 +406,7 @@ impl Event {
     }
 }
 
-/// A reply that is not yet a result.
+/// A reply that is not the final result of its call.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredReply {
@@ -414,13 +414,13 @@ pub struct StoredReply {
     /// The requested tool calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// The raw message, if it contains more than text and calls.
+    /// The raw message, if it has more than text and tool calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<serde_json::Value>,
     /// The tools' results in the same order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_results: Vec<dialectic_base::call::ToolResult>,
-    /// Why it could not be read.
+    /// Why the reply could not be parsed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parse_error: Option<String>,
 }

@@ -68,7 +68,7 @@ pub fn call(cost_usd: Option<Usd>) -> CallRecord {
     }
 }
 
-/// A contribution with that text, made by a call.
+/// A contribution with this text, made by a call.
 pub fn said(stage: StageId, agent: &str, target: Option<&str>, text: &str) -> Signal {
     contribution(stage, agent, target, text, Some(call(Some(Usd::from_dollars(0.01)))))
 }
@@ -94,7 +94,7 @@ pub fn contributed_unpriced(stage: StageId, agent: &str) -> Signal {
     contribution(stage, agent, None, "text", Some(call(None)))
 }
 
-/// A text of an earlier round, taken over without a call.
+/// A text carried over from an earlier round without a call.
 pub fn carried_over(stage: StageId, agent: &str) -> Signal {
     contribution(stage, agent, None, "text", None)
 }
@@ -168,7 +168,7 @@ pub fn warning(message: &str) -> Signal {
     Signal::Warning { message: message.to_owned(), failed: None }
 }
 
-/// A saved debate of two agents and a judge: one complete round, and one with a failure.
+/// A saved debate of two agents and a judge, with one complete round and one with a failure.
 pub fn debate() -> Debate {
     let summarization = json!({"enabled": true, "threshold": 5000, "maxLength": 2500, "method": "length-based"});
     let agent = |id: &str, name: &str, role: &str, model: &str| {
@@ -228,19 +228,19 @@ pub fn debate() -> Debate {
                 "outputTokens": 3001, "costUsd": null},
         },
     });
-    // Read as files are: other ways would be compiled into every build.
+    // Parsed from bytes like a file, since other readers would be instantiated in every build.
     let mut debate: Debate = serde_json::from_slice(debate.to_string().as_bytes()).unwrap();
     debate.stages = DIALECTIC.infos();
     debate.outcome = Some(Outcome::derive(&debate));
     debate
 }
 
-/// A saved debate of these agents over two rounds, whose points have every possible outcome.
+/// A saved debate of these agents over two rounds, with a point of every possible outcome.
 pub fn argued() -> Debate {
     serde_json::from_slice(include_bytes!("argued.json")).unwrap()
 }
 
-/// The creation of a debate of these agents and the judge.
+/// The event that creates a debate of these agents and the judge.
 pub fn created(stages: Arc<[StageInfo]>) -> Event {
     let Debate { id, problem, settings, prompt_sources, .. } = debate();
     Event::Created(Box::new(Created {
@@ -258,12 +258,12 @@ pub fn created(stages: Arc<[StageInfo]>) -> Event {
     }))
 }
 
-/// The end of a debate with everything in it.
+/// The end of a debate, with every field set.
 pub fn completed() -> Event {
     Event::Completed { outcome: Outcome { kind: OutcomeKind::Full, reasons: Vec::new() } }
 }
 
-/// The stages of a test protocol with unique words.
+/// The stages of a test protocol whose words occur nowhere else.
 pub mod pitching {
     use super::*;
 
@@ -350,7 +350,7 @@ pub mod pitching {
         }
     }
 
-    /// A debate from its first round to its end.
+    /// A debate from start to end.
     pub fn scene() -> Vec<Signal> {
         let [architect, performance, kiss] = ["agent-architect", "agent-performance", "agent-kiss"];
         let second = key(RULING, "judge", None).pass(2);

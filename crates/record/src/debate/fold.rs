@@ -1,4 +1,4 @@
-//! The function that turns events into state.
+//! Folds events into the state of a debate.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use super::{
     Event, Extension, Failure, FollowUp, Judgement, ModelUsage, Poll, Recorded, ResultKind, Round, Status, UnknownEnd,
 };
 
-/// Why a sequence of events is not a debate's record.
+/// Why a sequence of events is not a valid record.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 pub enum FoldError {
     #[error("the journal is empty")]
     Empty,
-    /// Only the first event, and no other, must create the debate.
-    #[error("event {seq}: only the first event may be `created`, and it must be")]
+    /// `created` must be the first event and occur only once.
+    #[error("event {seq}: `created` must be the first event and occur only once")]
     Creation { seq: u64 },
     /// An event is missing or out of order.
     #[error("found event {found} where event {expected} was expected")]
@@ -29,14 +29,15 @@ pub enum FoldError {
         number: usize,
     },
     /// An event names a round that never began.
-    #[error("event {seq} belongs to round {round}, which was never begun")]
+    #[error("event {seq} belongs to round {round}, which never began")]
     UnknownRound { seq: u64, round: u32 },
 }
 
 /// The state after all `events`.
 ///
 /// # Errors
-/// They are not a complete record of a debate.
+///
+/// The events are not a complete record of a debate.
 pub fn fold<'a>(events: impl IntoIterator<Item = &'a Recorded>) -> Result<Debate, FoldError> {
     let mut debate: Option<Debate> = None;
     for (recorded, expected) in events.into_iter().zip(1..) {
@@ -94,9 +95,10 @@ impl Debate {
         })
     }
 
-    /// Applies the next event. The result does not depend on the order in which the calls of a stage finished.
+    /// Applies the next event. The order in which the calls of a stage finished does not affect the result.
     ///
     /// # Errors
+    ///
     /// The event cannot follow; the state is then unchanged.
     #[expect(clippy::too_many_lines, reason = "an arm for each event")]
     pub fn apply(&mut self, recorded: &Recorded) -> Result<(), FoldError> {
@@ -108,7 +110,7 @@ impl Debate {
             Event::StageEntered { stage } => {
                 self.current_stage = Some(*stage);
                 self.status = Status::Running;
-                // Prompts outside the rounds read the whole ledger, each several times.
+                // Prompts outside the rounds read the whole ledger several times.
                 if self.stage(*stage).is_some_and(|stage| !stage.in_round) {
                     self.past = std::mem::take(&mut self.past).until(self, u32::MAX);
                 }
@@ -138,7 +140,7 @@ impl Debate {
             Event::QuestionsAsked { key, questions, call } => {
                 self.insert_questions(key.pass, questions);
                 if self.questions_ended {
-                    // The call was in flight when the user ended the questions.
+                    // The user ended the questions while the call was in flight.
                     self.end_questions(None);
                 }
                 self.count(call);
@@ -200,7 +202,7 @@ impl Debate {
                 self.final_solution = Some(solution.as_ref().clone());
                 self.count(call.as_ref());
             }
-            // The state contains only known spending.
+            // The state only tracks actual spending.
             Event::CostReserved { .. } => {}
             Event::OutputLimited { max_tokens } => {
                 self.output_limit = Some(self.output_limit.map_or(*max_tokens, |before| before.min(*max_tokens)));
@@ -254,14 +256,14 @@ impl Debate {
             let place = self.cuts.partition_point(|have| self.key_rank(&have.key) <= new);
             self.cuts.insert(place, cut);
         }
-        // The last change determines the debate's duration.
+        // A finished debate keeps its end time.
         if !is_over {
             self.updated_at = Some(recorded.at);
         }
         Ok(())
     }
 
-    /// Adds an entry to a round, and the usage of its call.
+    /// Adds an entry to a round and counts the usage of its call.
     fn note(
         &mut self,
         round: u32,
@@ -274,7 +276,7 @@ impl Debate {
         Ok(())
     }
 
-    /// Discards a judgement and continues the debate.
+    /// Discards the verdict and continues the debate.
     fn extend(&mut self, round: u32, winner: &AgentId, missing: &[String]) {
         let (verdict, voting) = (self.verdict.take(), self.voting.take());
         let (winner, missing) = (winner.clone(), missing.to_vec());
@@ -289,20 +291,20 @@ impl Debate {
         self.error = None;
     }
 
-    /// Resets these failed calls, which are to be repeated.
+    /// Forgets these failed calls so that they can be repeated.
     fn reopen(&mut self, keys: &[CallKey]) {
         for key in keys {
             self.settled.remove(key);
             self.failures.retain(|failure| failure.key != *key);
             let is_score = self.stage(key.stage).is_some_and(|stage| stage.yields == Some(ResultKind::Score));
-            // The missing score was a consequence of the failure.
+            // The score was missing because of the failure.
             if let Some(round) = self.rounds.iter_mut().find(|round| is_score && round.round_number == key.round) {
                 round.evaluation = None;
             }
         }
     }
 
-    /// The state in which these failed calls are to be repeated.
+    /// The state in which these failed calls can be repeated.
     pub fn reopening(&self, keys: &[CallKey]) -> Self {
         let mut debate = self.clone();
         debate.reopen(keys);
@@ -341,7 +343,7 @@ impl Debate {
         self.judgements.insert(place, judgement.clone());
     }
 
-    /// The cut answer in `event`, if any; contributions and solutions record this themselves.
+    /// The answer in `event` that was cut off, if any. Contributions and solutions record this themselves.
     pub fn cut_in(&self, event: &Event) -> Option<CutAnswer> {
         let (key, _) = event.settles()?;
         let summary_cut = match event {
@@ -372,7 +374,7 @@ impl Debate {
         round.ok_or(FoldError::UnknownRound { seq, round: number })
     }
 
-    /// The index of an agent in the configuration; unknown ones, in damaged records, come last.
+    /// An agent's index in the configuration. Unknown agents, found in damaged records, come last.
     fn agent_rank(&self, id: &AgentId) -> usize {
         self.agents().iter().position(|agent| agent.id == *id).unwrap_or(usize::MAX)
     }
@@ -391,7 +393,7 @@ impl Debate {
         Ok(())
     }
 
-    /// Inserts a check of a draft in the order of the lenses.
+    /// Inserts a check result in the order of the lenses.
     fn insert_check(&mut self, contribution: &Arc<Contribution>) {
         let is_check = |one: &Contribution| self.yield_of(one) == Some(ResultKind::Check);
         let place = (0..=self.checks.len()).rev().find(|place| {
@@ -408,7 +410,7 @@ impl Debate {
         let (round, reached) = (self.current_round, self.stage_rank(reached));
         let stages = Arc::clone(&self.stages);
         let in_round = stages.get(reached).is_some_and(|stage| stage.in_round);
-        // Kinds of call belong to the stage that follows them.
+        // Kinds of call belong to the next stage that is a transition target.
         let kinds = stages.iter().take(reached).rev().take_while(|kind| !kind.is_transition_target).count();
         let reached = reached - kinds;
         let again = |key: &CallKey| {
@@ -426,7 +428,7 @@ impl Debate {
         self.settings.as_ref().is_some_and(|settings| settings.judge.id == *id)
     }
 
-    /// The order of calls in lists: their order in the protocol.
+    /// The rank of a call in the order of the protocol.
     pub fn key_rank(&self, key: &CallKey) -> impl Ord + use<> {
         let target = key.target_agent_id.as_ref().map(|target| self.agent_rank(target));
         (key.round, self.stage_rank(key.stage), key.pass, self.agent_rank(&key.agent_id), target)

@@ -9,7 +9,7 @@ use dialectic_base::money::{Amount, BudgetLimit, Usd};
 
 use super::CallKey;
 
-/// The calls of a debate in the order of rounds and stages, with the usage of each.
+/// The calls of a debate, ordered by round and stage, with the usage of each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
     pub calls: Vec<PlannedCall>,
@@ -23,7 +23,7 @@ impl Forecast {
         Span { low: self.certain().count() as u64, high: self.calls.iter().map(PlannedCall::requests).sum() }
     }
 
-    /// The likely cost of the certain calls. `None` if a price is unknown.
+    /// The likely cost of the calls that are certain. `None` if a price is unknown.
     pub fn likely(&self) -> Option<Usd> {
         self.certain().map(PlannedCall::likely).sum()
     }
@@ -47,21 +47,21 @@ impl Forecast {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purchase {
     pub limit: BudgetLimit,
-    /// The minimum limit for one complete round and the closing, at the provider's highest permitted prices.
+    /// The smallest limit that covers one round and the closing, at the highest prices that the provider may charge.
     pub one_round: Amount,
-    /// The minimum limit for all rounds at list prices, including dispensable calls.
+    /// The smallest limit that covers all rounds and optional calls at list prices.
     pub all_rounds: Amount,
     /// The likely cost of one round and the closing.
     pub likely_round: Usd,
     /// The likely cost of all rounds.
     pub likely_all: Usd,
-    /// The number of rounds that it covers at list prices.
+    /// The number of rounds that the limit covers at list prices.
     pub bought: u32,
-    /// The dispensable parts that the limit does not cover, as text.
+    /// The optional parts that the limit does not cover, in words.
     pub left_out: Vec<String>,
     /// The configured number of rounds.
     pub rounds: u32,
-    /// The output limit in tokens that this requires, if any.
+    /// The output limit in tokens that this assumes, if any.
     pub answer_limit: Option<u32>,
 }
 
@@ -72,7 +72,7 @@ pub struct PlannedCall {
     /// The model, as its provider names it.
     pub model: String,
     pub provider: String,
-    /// Whether every debate makes it, regardless of the answers and their length.
+    /// Whether every debate makes this call, whatever the answers are.
     #[serde(rename = "certain")]
     pub is_certain: bool,
     /// Input tokens.
@@ -81,7 +81,7 @@ pub struct PlannedCall {
     /// Output tokens.
     #[serde(rename = "outputTokens")]
     pub output: Span<u64>,
-    /// The most that tools may add.
+    /// The most that tools can add.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<ToolUse>,
     /// The cost, including tools; absent if no price is known.
@@ -89,12 +89,12 @@ pub struct PlannedCall {
     pub cost: Option<Span<Usd>>,
 }
 
-/// The further requests of a call whose model uses tools.
+/// The additional requests of a call whose model uses tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolUse {
     pub most_requests: u32,
-    /// The tokens of all results, which each of them may contain.
+    /// The total tokens of the tool results, all of which each request may contain.
     pub result_tokens: u64,
 }
 
@@ -104,13 +104,13 @@ impl PlannedCall {
         1 + self.tools.map_or(0, |tools| tools.most_requests.into())
     }
 
-    /// The maximum number of input and output tokens, including tools.
+    /// The maximum input and output tokens, including tools.
     pub fn most_tokens(&self) -> (u64, u64) {
         let results = self.tools.map_or(0, |tools| u64::from(tools.most_requests) * tools.result_tokens);
         (self.input.high.saturating_mul(self.requests()) + results, self.output.high.saturating_mul(self.requests()))
     }
 
-    /// The likely cost: the geometric mean of its minimum and maximum. `None` if no price is known.
+    /// The likely cost: the geometric mean of the minimum and the maximum. `None` if no price is known.
     pub fn likely(&self) -> Option<Usd> {
         self.cost.map(|cost| Usd::from_dollars((cost.low.dollars() * cost.high.dollars()).sqrt()))
     }

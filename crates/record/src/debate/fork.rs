@@ -1,4 +1,4 @@
-//! Forks: the part of a debate that they keep.
+//! Forks of debates: what they keep.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use super::{
     fold, stage,
 };
 
-/// The point of a fork: before the calls of a stage. Written `2.critique`; `start` precedes everything.
+/// Where to fork: before the calls of a stage. Written `2.critique`, or `start` for the very beginning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ForkPoint {
@@ -33,58 +33,58 @@ pub enum ForkError {
     /// The text is not a [`ForkPoint`].
     #[error("expected `<round>.<stage>`, such as `2.critique`, or `start`")]
     NotAPoint,
-    /// The record cannot be folded.
+    /// The record is invalid.
     #[error(transparent)]
     Record(#[from] FoldError),
-    /// The debate's protocol has no such stage, or it makes no calls.
-    #[error("its protocol makes no calls in a stage `{stage}`; stages with calls: {}", .known.join(", "))]
+    /// The debate's protocol has no such stage, or the stage makes no calls.
+    #[error("the protocol has no calls in a stage `{stage}`; stages with calls: {}", .known.join(", "))]
     UnknownStage {
         stage: StageId,
-        /// The possible fork points.
+        /// The possible stages.
         known: Vec<String>,
     },
-    /// The name is not a stage but a kind of call within one.
+    /// The name denotes a kind of call within a stage.
     #[error("{stage} is a kind of call within the stage {}; a debate can only be forked before a whole stage: `{at}`", at.written_stage())]
     KindOfCall {
         stage: StageId,
         /// The stage that makes these calls.
         at: ForkPoint,
     },
-    /// The stage belongs to a round, and the point names none.
-    #[error("{0} belongs to a round, and the first is 1")]
+    /// The stage belongs to a round, but the point names none.
+    #[error("{0} belongs to a round; rounds are numbered from 1")]
     RoundZero(StageId),
     /// The debate ended before the point.
     #[error("the debate never reached {point}; its last point is {last}")]
     NotReached {
         point: ForkPoint,
-        /// The last point that it reached.
+        /// The last point that the debate reached.
         last: ForkPoint,
     },
-    /// The stage is outside the rounds, and the debate reached it after another number of them.
+    /// The stage is outside the rounds, and the debate reached it after a different number of rounds.
     #[error("the debate never reached {point}, but it reached {at}")]
     OtherRound {
         point: ForkPoint,
         /// The correct spelling.
         at: ForkPoint,
     },
-    /// The settings name another protocol.
+    /// The settings select another protocol.
     #[error(
-        "the debate followed another protocol, from which only proposals can be kept; fork at `start`, or right after the proposals of the first round"
+        "the debate used another protocol, so only its proposals can be kept; fork at `start`, or right after the proposals of the first round"
     )]
     OtherProtocol,
-    /// The rounds of a review are the parts of its change.
-    #[error("a review has a round for each part of its change: debate.rounds is {0}")]
+    /// Each round of a review is a part of its change.
+    #[error("a review has one round for each part of its change; set debate.rounds to {0}")]
     OtherParts(u32),
-    /// The changed settings have fewer rounds than are kept.
-    #[error("the fork keeps {}, more than the {rounds} of the changed settings", counted((*taken_over).into(), "round"))]
+    /// The changed settings have fewer rounds than the fork keeps.
+    #[error("the fork keeps {}, but the changed settings allow only {rounds}", counted((*taken_over).into(), "round"))]
     TooManyRounds {
         /// The number of kept rounds.
         taken_over: u32,
         /// The configured number.
         rounds: u32,
     },
-    /// The changed settings move an agent to another side.
-    #[error("the texts kept from {0} were written for another `position` than in the changed settings")]
+    /// The changed settings put an agent on another side.
+    #[error("the texts kept from {0} were written for a different `position` than the changed settings have")]
     OtherSide(AgentId),
     /// The changed settings lack an agent whose texts the fork keeps.
     #[error("the fork keeps texts by {}, which the changed settings lack", listed(.0))]
@@ -95,16 +95,17 @@ impl ForkPoint {
     /// The start of the debate.
     pub const START: Self = Self { round: 0, stage: None };
 
-    /// The point before the calls of `stage`, after everything in `round`.
+    /// The point before the calls of `stage` in `round`.
     pub fn before(round: u32, stage: StageId) -> Self {
         Self { round, stage: Some(stage) }
     }
 
-    /// The point that a user names in a debate: `start`, or a stage by its id or any of its words, after its round and a
-    /// dot. Without a round, the last one that has it.
+    /// Parses a point as users write it: `start`, or a stage by its id or any of its words, preceded by its round and a
+    /// dot. Without a round, the last round with that stage is used.
     ///
     /// # Errors
-    /// The record cannot be folded.
+    ///
+    /// The text names no point of this debate, or the record is invalid.
     pub fn named(text: &str, events: &[Recorded]) -> Result<Self, ForkError> {
         let text = text.trim().to_lowercase();
         if let Ok(Self::START) = text.parse() {
@@ -125,7 +126,7 @@ impl ForkPoint {
         Ok(Self::before(round.map_or_else(last, |(round, _)| round), stage))
     }
 
-    /// The first stage of the fork; `None` at the start.
+    /// The first stage that the fork repeats; `None` at the start.
     pub fn stage(&self) -> Option<StageId> {
         self.stage
     }
@@ -134,7 +135,7 @@ impl ForkPoint {
         self.stage.map_or("start", |stage| stage.as_str())
     }
 
-    /// Whether nothing is kept.
+    /// Whether the fork keeps nothing.
     pub fn is_start(&self) -> bool {
         self.stage.is_none()
     }
@@ -179,7 +180,7 @@ impl From<ForkPoint> for String {
 /// A position in a debate: the round and the rank of the stage.
 type RecordPosition = (u32, usize);
 
-/// The stages of a record, ranked.
+/// The stages of a record by rank.
 struct Ranks<'a>(&'a [StageInfo]);
 
 impl Ranks<'_> {
@@ -187,14 +188,14 @@ impl Ranks<'_> {
         self.0.iter().position(|stage| stage.id == id).unwrap_or(self.0.len())
     }
 
-    /// The first rank that a fork before `stage` repeats: its own, or the first of the ranks before it that cannot be a
-    /// transition's target.
+    /// The first rank that a fork before `stage` repeats: its own, or that of the kinds of call that directly precede
+    /// it.
     fn begin(&self, stage: usize) -> usize {
         let ahead = self.0.iter().take(stage).rev().take_while(|kind| !kind.is_transition_target).count();
         stage - ahead
     }
 
-    /// The first stage with such results.
+    /// The first stage with this kind of result.
     fn yielding(&self, yields: ResultKind) -> Option<usize> {
         self.0.iter().position(|stage| stage.yields == Some(yields))
     }
@@ -221,8 +222,8 @@ impl Ranks<'_> {
         self.0.iter().position(|stage| stage.is_transition_target && is_answer(stage)).unwrap_or(last)
     }
 
-    /// The position at which a stage was entered in `round`. Stages outside the rounds that recur between them follow
-    /// the whole round.
+    /// The position at which a stage was entered in `round`. Stages outside the rounds that recur between rounds come
+    /// after the whole round.
     fn entered(&self, round: u32, stage: StageId) -> RecordPosition {
         let rank = self.of(stage);
         let in_round = self.0.get(rank).is_some_and(|stage| stage.in_round);
@@ -255,9 +256,10 @@ impl Ranks<'_> {
 }
 
 /// The events after the creation that a fork of `parent` at `point` keeps, with their calls marked as paid by the
-/// parent, and the next stage. The fork repeats everything later.
+/// parent, followed by the entry into the next stage.
 ///
 /// # Errors
+///
 /// The debate never reached that point.
 pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkError> {
     let debate = fold(parent)?;
@@ -298,7 +300,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             Event::CallFailed { failure, .. } => {
                 is_before((failure.key.round, ranks.of(failure.key.stage))) && debate.failures.contains(failure)
             }
-            // Belongs to another draft, which is made again.
+            // It belongs to a later draft, which will be written again.
             Event::Contributed { key, .. } if is_check(key) && usize::from(key.pass) > Lens::ALL.len() => false,
             Event::QuestionsAsked { key, .. }
             | Event::Contributed { key, .. }
@@ -314,11 +316,11 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
                 ranks.yielding(ResultKind::Agreement).is_some_and(|rank| is_before((*round, rank)))
             }
             Event::Drafted { key, .. } => is_before(key.as_ref().map_or((current, entered), |key| (key.round, ranks.of(key.stage)))),
-            // Derived facts belong to the current stage.
+            // Derived facts belong to the stage that is repeated.
             Event::Voted { .. } | Event::Decided { .. } | Event::Extended { .. } | Event::CheckForgone => {
                 is_before((current, entered))
             }
-            // The answer is made again; the other events are the parent's bills.
+            // The answer will be written again; the others concern only the parent's costs.
             Event::Synthesized { .. }
             | Event::CostReserved { .. }
             | Event::AttemptFailed { .. }
@@ -328,7 +330,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::Created(_)
             | Event::Imported { .. }
             | Event::Replied { .. }
-            // Repeated calls are kept as they were then.
+            // The fork keeps repeated calls with their final results.
             | Event::Reopened { .. }
             | Event::Suspended { .. }
             | Event::Paused
@@ -344,7 +346,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             let mut event = recorded.event.clone();
             if let Some(call) = event.call_mut() {
                 call.copied = true;
-                // The reservation belongs to the parent's limit.
+                // The reservation counts against the parent's limit.
                 call.reservation = None;
             }
             kept.push(event);
@@ -354,8 +356,8 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
     Ok(kept)
 }
 
-/// The `events` that a fork with another protocol keeps: the user's answers, and the first round's proposals if its own
-/// rounds begin with proposals. `None` without any. `stages` are the new protocol's.
+/// The `events` that a fork with another protocol keeps: the user's answers, and the proposals of the first round if
+/// the new rounds begin with proposals. `None` if there are no such proposals. `stages` are those of the new protocol.
 pub fn proposals_for(events: &[Event], stages: &[StageInfo]) -> Option<Vec<Event>> {
     let is_proposal = |stage: &&StageInfo| stage.in_round && stage.yields == Some(ResultKind::Proposal);
     let proposal = stages.iter().find(is_proposal)?.id;
@@ -370,16 +372,17 @@ pub fn proposals_for(events: &[Event], stages: &[StageInfo]) -> Option<Vec<Event
         return None;
     }
     let begin = [Event::RoundBegun { round: 1, stage: proposal }];
-    // Missing proposals are requested.
+    // Missing proposals will be requested.
     let enter = [Event::StageEntered { stage: proposal }];
     Some(answers.into_iter().chain(begin).chain(texts).chain(enter).collect())
 }
 
-/// Checks that the changed settings fit the kept events: all their authors take part, on the same sides, and there are
+/// Checks that the changed settings fit the kept events: all authors still take part, on the same sides, and there are
 /// enough rounds. `before` are the original settings.
 ///
 /// # Errors
-/// The contradiction.
+///
+/// The settings contradict the kept events.
 pub fn check_taken_over(events: &[Event], before: &Settings, settings: &Settings) -> Result<(), ForkError> {
     check_authors(events, settings)?;
     let rounds = events.iter().filter_map(|event| match event {
@@ -414,7 +417,7 @@ fn check_authors(events: &[Event], settings: &Settings) -> Result<(), ForkError>
     if agents.is_empty() { Ok(()) } else { Err(ForkError::UnknownAgents(agents)) }
 }
 
-/// The positions that a debate reached and where it can be forked.
+/// The positions at which the debate can be forked, in the order in which it reached them.
 fn reached(events: &[Recorded], ranks: &Ranks<'_>) -> Vec<RecordPosition> {
     let mut round = 0;
     let mut places = Vec::new();
@@ -422,7 +425,7 @@ fn reached(events: &[Recorded], ranks: &Ranks<'_>) -> Vec<RecordPosition> {
     for recorded in events {
         match &recorded.event {
             Event::RoundBegun { round: begun, .. } => {
-                // After a round either another one or the end follows.
+                // A round is followed by another round or by the end.
                 if round > 0 {
                     places.push((round, closing));
                 }
@@ -452,7 +455,7 @@ mod tests {
     use crate::debate::fixture::{created, pitching};
     use crate::debate::{Signal, StopReason, Timestamp};
 
-    /// A debate of a test protocol.
+    /// A debate under a test protocol.
     fn parent() -> Vec<Recorded> {
         let scene = pitching::scene().into_iter().filter_map(|signal| match signal {
             Signal::Recorded(recorded) => Some(recorded.event.clone()),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{AgentId, AgentSettings, Debate, ResultKind};
 
-/// The data collected before the first proposal.
+/// Data that is collected before the first proposal.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Gathered {
@@ -23,7 +23,7 @@ pub struct Gathered {
 }
 
 impl Gathered {
-    /// The bytes of its material.
+    /// The total bytes of the material.
     pub fn bytes(&self) -> usize {
         self.material.iter().map(|one| one.text.len()).sum()
     }
@@ -38,12 +38,12 @@ impl Debate {
     }
 }
 
-/// A text shown with the problem.
+/// A text that prompts show with the problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Material {
     pub source: MaterialSource,
-    /// The name within the source: a file, a command, a debate.
+    /// The name within the source: a file, a command or a debate.
     pub name: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
@@ -87,11 +87,10 @@ pub struct AgentStanding {
     /// The rating; absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<f64>,
-    /// The mean distance of its ballots' confidence from whether their candidate won: 0 is best, 1 worst; absent if it
-    /// has never voted.
+    /// How far its confidence in ballots was off on average: 0 is best, 1 worst; absent if it never voted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<f64>,
-    /// The number of debates that count.
+    /// The number of debates that were counted.
     pub debates: u32,
 }
 
@@ -105,7 +104,7 @@ impl Standings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Selection {
-    /// The requested number; absent if all take part.
+    /// The requested team size; absent if all take part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u32>,
     /// The number of earlier debates.
@@ -120,7 +119,7 @@ pub struct Selection {
 pub struct TeamCandidate {
     pub agent_id: AgentId,
     pub chosen: bool,
-    /// The sum of the two parts.
+    /// The sum of the following two values.
     pub score: f64,
     /// The part from its rating.
     pub by_rating: f64,
@@ -132,12 +131,12 @@ pub struct TeamCandidate {
     /// The calibration; absent if unknown, which counts as 0.5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<f64>,
-    /// The number of debates that both figures rest on.
+    /// The number of debates on which both figures are based.
     pub debates: u32,
     /// The model's family, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<String>,
-    /// Whether its score sufficed but its family already had half of the team.
+    /// Set if its score was high enough, but its model family already had half of the team.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub passed_over: bool,
 }
@@ -149,7 +148,7 @@ impl Selection {
 }
 
 impl Debate {
-    /// The participants in the order of the configuration: the chosen agents, or all without a choice.
+    /// The participants in configuration order: the chosen team, or all agents.
     pub fn team(&self) -> Vec<&AgentSettings> {
         let takes_part =
             |agent: &&AgentSettings| self.selection.as_ref().is_none_or(|selection| selection.includes(&agent.id));
@@ -161,13 +160,13 @@ impl Debate {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {
-    /// The user's name for it: a path as given, or `standard input`.
+    /// The name that the user gave: a path, or `standard input`.
     pub name: String,
     /// The SHA-256 of its bytes, in hexadecimal.
     pub sha256: String,
-    /// The content, saved because the file may change.
+    /// The content, kept because the file may change.
     pub text: Arc<str>,
-    /// The part of a change that it belongs to, if it is not in all prompts.
+    /// The part of the change it belongs to; absent if all prompts show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<u32>,
 }

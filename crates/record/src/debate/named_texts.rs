@@ -1,4 +1,5 @@
-//! Texts for people: names for the numbers by which models speak of each other's texts, and what a confidence means.
+//! Texts for people: replaces numbered labels with names, and explains the judge's confidence. Also assigns the
+//! numbers.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,12 +14,12 @@ use super::{
     Solution, Statement,
 };
 
-/// The words before a number in prompts: a text of a debate, a reader of a review.
+/// The words that precede a number in prompts: a debate's text, or a review's reader.
 const LABELS: [&str; 2] = ["Text", "Reader"];
 
 impl Debate {
-    /// A copy for people, in which `Text 2` is followed by its author's name, and the judge's confidence says what it is
-    /// the chance of. Models see numbers instead of names. Never saved.
+    /// A copy for people: the author's name follows `Text 2`, and the judge's confidence says what it means. Models see
+    /// only numbers. Never saved.
     pub fn with_named_texts(&self) -> Self {
         let Some(settings) = self.settings.as_ref().filter(|_| self.format_version.is_some()) else {
             // Prompts of the older program had no such labels.
@@ -42,13 +43,13 @@ impl Debate {
 }
 
 impl PanelInfo {
-    /// A text for people, in the same way.
+    /// The same for a single text.
     pub fn with_named_texts<'t>(&self, text: &'t str) -> Cow<'t, str> {
         Names(self.agents.iter().map(|agent| agent.name.as_str()).collect()).named(text)
     }
 }
 
-/// Replaces the score in a description, whose form is that of the older program.
+/// Explains the score in a description, which keeps the older program's format.
 fn explain_confidence(solution: &mut Solution) {
     let found = solution.description.rsplit_once(ASSESSMENT).and_then(|(before, after)| {
         let (score, after) = after.strip_prefix("**Confidence Score**: ")?.split_once("/100")?;
@@ -71,7 +72,7 @@ impl<'a> Names<'a> {
         Self(order.map(name).collect())
     }
 
-    /// The text with names; borrowed if it has no label.
+    /// The text with names; borrowed if it has no labels.
     fn named<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut named = String::new();
         let mut from = 0;
@@ -86,7 +87,7 @@ impl<'a> Names<'a> {
         if from == 0 { Cow::Borrowed(text) } else { (named + &text[from..]).into() }
     }
 
-    /// The end of each label without a name, and the name of its author.
+    /// The end of each label that lacks a name, and its author's name.
     fn labels<'s>(&'s self, text: &str) -> Vec<(usize, &'s str)> {
         let places = LABELS.iter().flat_map(|label| text.match_indices(label).map(|(at, _)| (at, at + label.len())));
         let mut places: Vec<(usize, usize)> = places.collect();
@@ -97,7 +98,7 @@ impl<'a> Names<'a> {
             let (number, rest) = digits.split_at(length);
             let name = *self.0.get(number.parse::<usize>().ok()?.checked_sub(1)?)?;
             let is_word = !text[..at].ends_with(char::is_alphanumeric) && !rest.starts_with(char::is_alphanumeric);
-            // `Text 2.1` is a section, and a label may already have the name.
+            // `Text 2.1` is a section; a label may also have its name already.
             let is_section = rest.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
             let is_free = is_word && !is_section && !rest.starts_with(" (") && !name.is_empty();
             is_free.then(|| (text.len() - rest.len(), name))
@@ -117,7 +118,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// A place in a text after names were inserted.
+    /// Where a position in the text is after names were inserted.
     fn moved(&self, text: &str, place: usize) -> usize {
         let before = self.labels(text).into_iter().filter(|(end, _)| *end <= place);
         place + before.map(|(_, name)| name.len() + " ()".len()).sum::<usize>()
@@ -143,7 +144,7 @@ impl<'a> Names<'a> {
         reading.answers.iter_mut().for_each(|one| self.in_statement(one));
         reading.opinions.iter_mut().for_each(|one| self.in_statement(one));
         for one in &mut reading.given_up {
-            // A leading label that `remark` leaves out has to stay as it is.
+            // A leading label that `remark` omits must stay unchanged.
             let label = one.reason.len() - one.remark().len();
             let named = self.named(&one.reason[label..]).into_owned();
             one.reason.replace_range(label.., &named);
@@ -185,20 +186,20 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The salt of the text numbers.
+/// The salt for the order of text numbers.
 const NUMBERS: u32 = 1 << 16;
 
 /// `items` in an order that depends only on `seed` and `salt`, which distinguishes the shuffles of a debate.
 pub fn shuffled<T>(items: impl IntoIterator<Item = T>, seed: u32, salt: u32) -> Vec<T> {
     let mut items: Vec<T> = items.into_iter().collect();
-    // ChaCha12 gives the same numbers in every version, unlike the standard generator.
+    // ChaCha12 is stable across versions, unlike the standard generator.
     let mut rng = ChaCha12Rng::seed_from_u64(u64::from(seed) << 32 | u64::from(salt));
     items.shuffle(&mut rng);
     items
 }
 
 impl Debate {
-    /// The agents in the order of their text numbers: one permutation for the whole debate that hides the configured
+    /// The agents in the order of their text numbers: one shuffle for the whole debate, which hides the configured
     /// order. Records without settings use the order of first contributions.
     pub fn in_order_of_numbers(&self) -> Vec<&AgentId> {
         let Some(settings) = &self.settings else {
@@ -217,19 +218,19 @@ impl Debate {
         }
     }
 
-    /// The number of an agent's text in prompts, from 1, by the debate's permutation.
+    /// The number of an agent's text in prompts, from 1.
     pub fn text_number(&self, author: &AgentId) -> Option<u32> {
         self.text_numbers()(author)
     }
 
-    /// [`Self::text_number`] of many authors, whose order is determined once.
+    /// [`Self::text_number`] for many authors; determines the order only once.
     pub fn text_numbers(&self) -> impl Fn(&AgentId) -> Option<u32> {
         let order = self.in_order_of_numbers();
         move |author| u32::try_from(order.iter().position(|known| *known == author)? + 1).ok()
     }
 
-    /// The critics of `target`'s text, in the order of the panel: all other agents, or the configured number of agents
-    /// that follow `target` in the panel.
+    /// The critics of `target`'s text: all other agents, or the configured number of agents that follow `target` in the
+    /// panel.
     pub fn critics_of(&self, target: &AgentId) -> Vec<&AgentSettings> {
         let team = self.team();
         let Some(place) = team.iter().position(|agent| agent.id == *target) else { return Vec::new() };

@@ -1,5 +1,5 @@
-//! The outcome of a debate. Derived from the record when the debate ends and stored in its last event, so that new
-//! rules do not change existing debates.
+//! The outcome of a debate. Derived when the debate ends and stored in its last event, so new rules do not change
+//! existing debates.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,12 +16,12 @@ use super::{CallKey, Contribution, Debate, Failure, ResultKind, Shortened, Stage
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     pub kind: OutcomeKind,
-    /// The reasons for a lesser outcome, in a fixed order.
+    /// Why the debate is not fully complete, in a fixed order.
     pub reasons: Vec<String>,
 }
 
 dialectic_base::named! {
-    /// The verdict of an [`Outcome`].
+    /// The kind of an [`Outcome`].
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
     pub enum OutcomeKind {
         /// Everything was completed.
@@ -76,13 +76,13 @@ impl Outcome {
             reasons.push(format!("the judge {order}said nothing on {}", list(&judgement.lacking)));
         }
         if debate.check_forgone {
-            reasons.push(format!("the answer was not checked: {} had no room for that", debate.limit_in_words()));
+            reasons.push(format!("the answer was not checked: {} left no room for it", debate.limit_in_words()));
         }
         let unread = debate.unread_lenses().into_iter();
         reasons.extend(unread.map(|lens| format!("the answer was not checked for {}", lens.subject())));
         for one in &debate.checks {
             let Some(cut) = one.metadata.cut().filter(|_| one.metadata.lens.is_some()) else { continue };
-            reasons.push(format!("{}'s {} was cut {}", one.agent_id, debate.words(one.stage).noun, cut.how()));
+            reasons.push(format!("{}'s {} was cut off {}", one.agent_id, debate.words(one.stage).noun, cut.how()));
         }
         if let Some(solution) = &debate.final_solution {
             if let Some(Shortened { from, to }) = solution.shortened {
@@ -92,7 +92,7 @@ impl Outcome {
                 ));
             }
             if let Some(cut) = solution.cut {
-                reasons.push(format!("the solution was cut {}", cut.how()));
+                reasons.push(format!("the solution was cut off {}", cut.how()));
             }
             if let Some(error) = &solution.parse_error {
                 reasons.push(format!("the judge's assessment is missing ({error})"));
@@ -114,7 +114,7 @@ impl Outcome {
     }
 }
 
-/// Critiques and checks with unreadable or too many points, except checks that were entirely unreadable.
+/// Critiques and checks with unreadable or too many points. Checks without any readable part are reported elsewhere.
 fn unread_critiques(debate: &Debate) -> Vec<String> {
     let mut reasons = Vec::new();
     let is_critique = |one: &Contribution| debate.yield_of(one) == Some(ResultKind::Critique);
@@ -171,14 +171,14 @@ fn unread_findings(debate: &Debate) -> Vec<String> {
     reasons
 }
 
-/// The reason for a text with too many points.
+/// Reports a text with too many points.
 fn too_many(one: &Contribution, which: &str) -> Option<String> {
     let unread = one.unread_points();
     let were = if unread == 1 { "was" } else { "were" };
     (unread > 0).then(|| format!("{} of {which} {were} not read", counted(unread as u64, "point")))
 }
 
-/// The text on which the answer rests because its replacement failed, and the name of that replacement.
+/// The text that the answer rests on because its replacement failed, and the name of the replacement.
 fn unreplaced(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
     let last = debate.final_round()?;
     let yields = |stage: StageId| debate.stage(stage).and_then(|stage| stage.yields);
@@ -188,46 +188,46 @@ fn unreplaced(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
     Some((&**text, debate.words(failed.stage).noun))
 }
 
-/// The characters shown of a requirement.
+/// The maximum characters shown of a requirement.
 const REQUIREMENT: usize = 80;
-/// The number of requirements and points that are named.
+/// The maximum number of requirements and points to list.
 const NAMED: usize = 3;
 
-/// What an answer does not achieve.
+/// What an answer leaves unmet or open.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AnswerState {
-    /// The major requirements that it does not meet.
+    /// The major requirements that the answer does not meet.
     pub unmet: Vec<String>,
-    /// The major requirements that hold except in a named case.
+    /// The major requirements that the answer meets except in a named case.
     pub partly: Vec<String>,
-    /// The numbers of the open points of severity major or higher; in a review, of the findings. Absent if no critique
-    /// was read for points.
+    /// The numbers of open points (findings in a review) with severity major or higher. Absent if no critique could be
+    /// read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_major: Option<Vec<String>>,
-    /// The number of blocking findings of a review.
+    /// The number of blocking findings in a review.
     #[serde(skip)]
     blocking: usize,
-    /// What was examined, which decides how an answer without faults is described.
+    /// What the answer was compared with; decides how a clean answer is described.
     #[serde(skip)]
     basis: AnswerBasis,
 }
 
-/// What an answer was held against.
+/// What an answer was compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AnswerBasis {
-    /// A judge assessed it against the requirements.
+    /// The judge assessed it against the requirements.
     Requirements,
-    /// It was not assessed: its protocol has no assessment, or the assessment is missing.
+    /// It has no assessment, because its protocol has none or it is missing.
     Points,
-    /// It is the review of a change.
+    /// It reviews a change.
     Change,
     /// No model was called.
     Rehearsal,
 }
 
 impl AnswerState {
-    /// Whether every major requirement is met and nothing major is open, as far as is known.
+    /// Whether every major requirement is met and nothing major is open, as far as known.
     pub fn is_clean(&self) -> bool {
         self.unmet.is_empty() && self.partly.is_empty() && self.open().is_empty()
     }
@@ -236,7 +236,7 @@ impl AnswerState {
         self.open_major.as_deref().unwrap_or_default()
     }
 
-    /// The faults in a few words: `1 unmet, 2 open`; without any, `clean`, or `rehearsal` if no model was called.
+    /// A short summary: `1 unmet, 2 open`, `clean`, or `rehearsal` if no model was called.
     pub fn in_brief(&self) -> String {
         let counts = [(self.unmet.len(), "unmet"), (self.partly.len(), "in part"), (self.open().len(), "open")];
         let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
@@ -278,7 +278,7 @@ impl fmt::Display for AnswerState {
     }
 }
 
-/// The first of several texts, and the number of the others.
+/// The first few texts, and how many more there are.
 fn named(all: &[String], shown: impl Fn(&str) -> String) -> String {
     let separator = if all.iter().any(|one| one.contains(',')) { " / " } else { ", " };
     let first = all.iter().take(NAMED).map(|one| shown(one)).collect::<Vec<_>>().join(separator);
@@ -302,14 +302,13 @@ fn shortened(text: &str) -> String {
 }
 
 impl Debate {
-    /// What its answer does not achieve; `None` without an answer, or if nothing is known to be open because no findings
-    /// or critiques could be read.
+    /// What its answer leaves unmet or open; `None` without an answer, or if no findings or critiques could be read.
     pub fn answer_state(&self) -> Option<AnswerState> {
         self.final_solution.as_ref()?;
         self.answer_state_in(&Ledger::shown(self))
     }
 
-    /// The same, by the points of this ledger.
+    /// The same, based on the points of this ledger.
     pub(super) fn answer_state_in(&self, ledger: &Ledger) -> Option<AnswerState> {
         let solution = self.final_solution.as_ref()?;
         let is_major = |severity: Severity| severity <= Severity::Major;
@@ -341,13 +340,13 @@ impl Debate {
         (state.open_major.is_some() || !state.is_clean()).then_some(state)
     }
 
-    /// Whether its critiques, if it has any, were read for points when they were recorded.
+    /// Whether its critiques, if any, were parsed when they were recorded.
     fn has_points_on_record(&self) -> bool {
         let critiques = || self.contributions().filter(|(_, one)| self.yield_of(one) == Some(ResultKind::Critique));
         critiques().next().is_none() || critiques().any(|(_, one)| one.reading.is_some())
     }
 
-    /// The open points of the answer, the most severe first; not those about a text that lost a vote.
+    /// The open points of the answer, most severe first, without those about a text that lost a vote.
     pub fn open_points<'l>(&self, ledger: &'l Ledger) -> Vec<&'l Point> {
         let mut points = ledger.in_order();
         points.retain(|one| one.status() == PointStatus::Open && self.is_about_answer(one));
@@ -360,8 +359,8 @@ impl Debate {
         point.draft.is_some() || point.ruling().is_some() || base.is_none_or(|base| *base == point.target_id)
     }
 
-    /// Whether the run is complete, in words: `complete`, `incomplete: 2 critiques missing`, `stopped by the user`,
-    /// `failed`. Before the end, its status.
+    /// The state of the run in words: `complete`, `incomplete: 2 critiques missing`, `stopped by the user` or `failed`.
+    /// Before the end, its status.
     pub fn run_in_words(&self) -> String {
         match self.outcome.as_ref().map(|outcome| outcome.kind) {
             _ if self.status == Status::Failed => "failed".to_owned(),
@@ -378,7 +377,7 @@ impl Debate {
         }
     }
 
-    /// The gaps in an incomplete run: `2 critiques missing, 1 other problem`.
+    /// What an incomplete run lacks: `2 critiques missing, 1 other problem`.
     fn missing_in_words(&self) -> String {
         let reasons = self.outcome.as_ref().map_or(&[][..], |outcome| &outcome.reasons);
         let mut stages: Vec<(StageId, u64)> = Vec::new();
@@ -407,7 +406,7 @@ impl Debate {
         }
     }
 
-    /// Whether its run is complete and its answer has no known fault; false if either is unknown.
+    /// Whether the run is complete and the answer has no known fault; false if either is unknown.
     pub fn is_clean(&self) -> bool {
         self.is_full() == Some(true) && self.answer_state().is_some_and(|answer| answer.is_clean())
     }

@@ -1,4 +1,4 @@
-//! The progress of a running debate, reduced from its signals. All views share it; it needs no terminal and no clock.
+//! The progress of a running debate, reduced from its signals and shared by all views. Needs no terminal or clock.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::{
     StageInfo, StageWords, stage,
 };
 
-/// The number of bytes kept from the end of a partial answer; more than a line shows.
+/// The bytes kept from the end of a partial answer, more than a line can show.
 const KEPT: usize = 600;
 
 #[derive(Debug, Clone)]
@@ -19,27 +19,27 @@ pub struct Progress {
     round: u32,
     stage: Option<StageId>,
     stages: BTreeMap<StagePosition, (StageId, StageProgress)>,
-    /// The started stages in `stages`, in their order.
+    /// The keys of `stages` in the order in which they started.
     begun_stages: Vec<(u32, StageId)>,
     calls: BTreeMap<CallKey, CallInFlight>,
     polls: Vec<Poll>,
     /// The calls that failed permanently, including ballots.
     failed: Vec<CallKey>,
     spent: ModelUsage,
-    /// Whether it makes calls: not while it waits for the user, and not after its end.
+    /// False while it waits for the user and after its end.
     is_running: bool,
     /// The number of calls that wait for an unreachable server.
     waiting: usize,
 }
 
-/// The position of a stage: its round, the rank of the stage that makes its calls, and the order of its start.
+/// A round, the rank of the stage that makes the calls, and the order in which it started.
 type StagePosition = (u32, usize, usize);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StageProgress {
-    /// The expected results.
+    /// The number of expected results.
     pub total: usize,
-    /// The finished results.
+    /// The number of finished results.
     pub done: usize,
     pub failed: usize,
     /// Whether it has ended.
@@ -54,7 +54,7 @@ pub struct CallInFlight {
     pub words: WordsSoFar,
 }
 
-/// The part of an answer that has arrived.
+/// The text of an answer so far.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WordsSoFar {
     count: u64,
@@ -62,7 +62,7 @@ pub struct WordsSoFar {
 }
 
 impl WordsSoFar {
-    /// The number of words; a word may arrive in pieces.
+    /// The number of words. A word may arrive in pieces.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -104,12 +104,12 @@ pub struct Retry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Busy<'a> {
     pub agent_id: &'a AgentId,
-    /// The calls by round, stage and target; never empty.
+    /// Its calls by round, stage and target; never empty.
     pub calls: Vec<(&'a CallKey, &'a CallInFlight)>,
 }
 
 impl Progress {
-    /// The progress of a debate that begins or resumes at `now`.
+    /// The progress of a debate that starts or resumes at `now`.
     pub fn new(panel: PanelInfo, now: Instant) -> Self {
         Self {
             spent: panel.spent,
@@ -185,14 +185,14 @@ impl Progress {
             Event::StageEntered { stage } => {
                 self.stage = Some(*stage);
                 self.is_running = true;
-                // A debate that is told to close does not wait for the server any more.
+                // A debate that was told to close no longer waits for servers.
                 self.waiting = 0;
             }
             Event::RoundBegun { round, .. } => {
                 self.round = *round;
-                // A protocol may exceed the configured rounds.
+                // A protocol may run more rounds than configured.
                 self.panel.rounds = self.panel.rounds.max(*round);
-                // A stage of an earlier round that never ended was abandoned with it.
+                // A stage of an earlier round that never ended was abandoned.
                 self.stages.retain(|(of, ..), _| of >= round);
             }
             Event::Polled { key, vote, reason, .. } => Poll::cast(&mut self.polls, key, vote, reason),
@@ -245,19 +245,19 @@ impl Progress {
         self.is_running
     }
 
-    /// The started stages of the current round in protocol order, concurrent ones in the order of their start.
+    /// The started stages of the current round in protocol order; concurrent ones in the order of their start.
     pub fn stages(&self) -> impl Iterator<Item = (StageId, StageProgress)> {
         let present = self.stages.iter().filter(|((round, ..), _)| *round == self.round);
         present.map(|(_, (stage, progress))| (*stage, *progress))
     }
 
-    /// The comparison of polls, once the last one has been held in `stage`.
+    /// The comparison of polls, if `stage` held the last one.
     pub fn polls_compared_in(&self, stage: StageId) -> Option<Polls<'_>> {
         let polls = Polls::among(&self.polls, &self.failed, |stage| self.panel.stage_rank(stage))?;
         (polls.is_compared() && polls.held.last()?.stage == stage).then_some(polls)
     }
 
-    /// The last entered stage; `None` before the first.
+    /// The last stage that was entered; `None` before the first.
     pub fn stage(&self) -> Option<StageId> {
         self.stage
     }
@@ -288,18 +288,18 @@ impl Progress {
     }
 }
 
-/// The participants and initial figures of a displayed debate.
+/// The participants of a displayed debate, and figures from before its first signal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PanelInfo {
-    /// The debaters in display order: that of their numbers.
+    /// The debaters in display order, which is that of their numbers.
     pub agents: Vec<AgentSettings>,
     /// The judge, shown last.
     pub judge: AgentSettings,
-    /// The maximum number of rounds, unless the protocol continues.
+    /// The maximum number of rounds; the protocol may add some.
     pub rounds: u32,
     /// The stages of the protocol in display order.
     pub stages: Arc<[StageInfo]>,
-    /// The spending before the first signal, such as by an earlier run.
+    /// What was spent before the first signal, such as by an earlier run.
     pub spent: ModelUsage,
     /// The audience's votes so far.
     pub polls: Vec<Poll>,
@@ -345,7 +345,7 @@ impl PanelInfo {
         self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
     }
 
-    /// The index of the stage that makes its calls: itself, or for a kind of call the next real stage.
+    /// The index of the stage that makes its calls: its own, or for a kind of call that of the next real stage.
     pub fn place_rank(&self, id: StageId) -> usize {
         stage::place_rank(&self.stages, id)
     }
@@ -461,7 +461,7 @@ mod tests {
         assert_eq!(progress.spent(), used(1, 0, Some(Usd::from_dollars(0.01))));
     }
 
-    /// The usage of this many calls of the fixture, some of them without token counts.
+    /// The usage of that many calls of the fixture; `silent_calls` lack token counts.
     fn used(requests: u64, silent_calls: u64, cost_usd: Option<Usd>) -> ModelUsage {
         let told = requests - silent_calls;
         let (input_tokens, output_tokens) = (1_000 * told, 434 * told);

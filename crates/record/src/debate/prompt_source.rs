@@ -1,4 +1,4 @@
-//! The sources of a debate's prompts.
+//! Where a debate's prompts come from.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ pub struct PromptSources {
     pub judge: JudgePromptSource,
 }
 
-/// The source of an agent's system prompt.
+/// Where an agent's system prompt comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentPromptSource {
@@ -36,7 +36,7 @@ pub struct AgentPromptSource {
 #[serde(rename_all = "camelCase")]
 pub struct JudgePromptSource {
     pub id: AgentId,
-    /// The source of its system prompt.
+    /// Where its system prompt comes from.
     pub source: PromptOrigin,
     /// The absolute path of that file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,7 +52,7 @@ pub struct JudgePromptSource {
 }
 
 impl PromptSources {
-    /// A sentence for each agent or judge whose prompts changed since `self` was saved.
+    /// One sentence for each agent or judge whose prompts changed since `self` was saved.
     pub fn changes(&self, now: &Self) -> Vec<String> {
         let mut changes = Vec::new();
         if let (Some(before), Some(now)) = (&self.version, &now.version)
@@ -78,7 +78,7 @@ impl PromptSources {
         changes
     }
 
-    /// The sources of the agents and the judge in one form.
+    /// The sources of all agents and the judge.
     fn everybody(&self) -> impl Iterator<Item = JudgePromptSource> {
         let agents = self.agents.iter().cloned().map(|agent| JudgePromptSource {
             id: agent.agent_id,

@@ -37,8 +37,8 @@ pub struct Settings {
     /// Limits by model name, over the built-in table.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<String, ModelLimits>,
-    /// Built-in providers whose calls go to another host, where known facts about their models do not apply. Not saved:
-    /// derived from the environment for each run.
+    /// Built-in providers whose calls go to another host, where what is known about their models does not apply.
+    /// Derived from the environment for each run; not saved.
     #[serde(skip)]
     pub elsewhere: BTreeSet<String>,
     /// The absolute path of the configuration file's directory, to which prompt paths are relative.
@@ -57,12 +57,12 @@ impl Settings {
         self.agents.iter().chain([&self.judge])
     }
 
-    /// Whether an agent or the judge is a model that costs something.
+    /// Whether any agent or the judge uses a model that costs something.
     pub fn calls_models(&self) -> bool {
         self.everybody().any(|agent| calls_models(&agent.provider))
     }
 
-    /// Whether the host answers for an agent or the judge.
+    /// Whether the host answers for any agent or the judge.
     pub fn asks_host(&self) -> bool {
         self.everybody().any(|agent| agent.provider == HOST)
     }
@@ -232,7 +232,7 @@ pub struct DebateSettings {
 }
 
 impl DebateSettings {
-    /// The maximum of `rounds`. A forecast for that many is still instant; debates settle long before.
+    /// The maximum of `rounds`. A forecast for this many is still instant, and debates settle much earlier.
     pub const MOST_ROUNDS: u32 = 100;
     /// The default of [`check`](Self::check): all lenses.
     pub const DEFAULT_CHECK: u32 = Lens::COUNT as u32;
@@ -240,7 +240,7 @@ impl DebateSettings {
     pub const DEFAULT_IDLE_TIMEOUT: u64 = 60_000;
     /// The default of [`history_limit`](Self::history_limit), also for states without one.
     pub const DEFAULT_HISTORY_LIMIT: usize = 20_000;
-    /// The maximum total characters of all attachments, which every call contains: about 25,000 tokens.
+    /// The maximum total characters of all attachments, which every call includes: about 25,000 tokens.
     pub const ATTACHMENT_LIMIT: usize = 100_000;
 }
 
@@ -433,8 +433,8 @@ pub struct ProviderSettings {
     /// Additional headers. `${NAME}` in a value is replaced from the environment; credentials must be given that way.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// The program that replaces a server. Neither saved nor read from a record: only the user decides what runs on
-    /// this machine.
+    /// The program that replaces a server. Never saved or read from a record: only the user decides what runs on this
+    /// machine.
     #[serde(skip)]
     pub program: Option<Arc<ProgramSettings>>,
 }
@@ -443,7 +443,7 @@ fn has_no_server(providers: &BTreeMap<String, ProviderSettings>) -> bool {
     providers.values().all(|provider| provider.program.is_some())
 }
 
-/// The providers saved in a record; a program only by its name.
+/// Providers as saved in a record: programs only by name.
 fn servers<S: Serializer>(providers: &BTreeMap<String, ProviderSettings>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(providers.iter().filter(|(_, provider)| provider.program.is_none()))
 }
@@ -551,7 +551,7 @@ dialectic_base::named! {
 }
 
 impl VotingRule {
-    /// Whether `votes` of `cast` ballots suffice.
+    /// Whether `votes` of `cast` ballots are enough.
     pub fn is_met(self, votes: u32, cast: u32) -> bool {
         match self {
             Self::Majority => 2 * votes > cast,

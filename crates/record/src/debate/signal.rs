@@ -12,7 +12,7 @@ use dialectic_base::money::Usd;
 
 use super::{CallKey, Event, Ledger, Move, Recorded, StageId, StageInfo, Tally};
 
-/// A signal of a running debate: an event that is already in the journal, or a transient message. The live block, the
+/// A signal of a running debate: an event that is already in the journal, or a transient message. The live view, the
 /// plain lines and the NDJSON stream all consume these.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "signal", rename_all = "kebab-case", rename_all_fields = "camelCase")]
@@ -39,13 +39,13 @@ pub enum Signal {
         /// The number of failures.
         failed: usize,
     },
-    /// The last stage of a round has ended.
+    /// The last stage of a round ended.
     RoundEnded {
         round: u32,
-        /// The state of the debate's points; absent if it had none.
+        /// The state of the debate's points; absent if there are none.
         #[serde(skip_serializing_if = "Option::is_none")]
         points: Option<Tally>,
-        /// Each author's reactions to the points against its text.
+        /// How each author reacted to the points against its text.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         moves: Vec<Move>,
     },
@@ -57,10 +57,10 @@ pub enum Signal {
         #[serde(skip)]
         asked: Option<CallDescription>,
     },
-    /// More text of an answer arrived. Sent only to human watchers, at most every 100 ms per call.
+    /// More text of an answer arrived. Sent only to views for people, at most every 100 ms per call.
     Words {
         key: CallKey,
-        /// The continuation of the text. After a [`CallRetrying`](Self::CallRetrying) the answer restarts.
+        /// The next piece of text. After a [`CallRetrying`](Self::CallRetrying) the answer starts over.
         text: String,
     },
     CallRetrying {
@@ -74,14 +74,14 @@ pub enum Signal {
     },
     CallEnded {
         key: CallKey,
-        /// The duration in milliseconds.
+        /// How long it took, in milliseconds.
         latency_ms: u64,
         /// The tokens; absent if it failed or the server reports none.
         tokens: Option<Tokens>,
         /// The cost; absent if unknown.
         cost_usd: Option<Usd>,
         error: Option<String>,
-        /// Whether it is repeated when its unreachable server is back.
+        /// Whether the call will be repeated once its server is reachable again.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         waits_for_server: bool,
     },
@@ -89,16 +89,16 @@ pub enum Signal {
     ServerGone {
         calls: usize,
         error: String,
-        /// Whether a subscription's limit is reached, rather than the server unreachable.
+        /// Whether a subscription's limit was reached, rather than the server being unreachable.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_limit: bool,
     },
-    /// The server is back, and the debate continues.
+    /// The server is reachable again, and the debate continues.
     ServerBack,
     /// A warning for the user.
     Warning {
         message: String,
-        /// The failed call that it announces, which is recorded next: a view need not show both.
+        /// The failed call that this warning announces. The failure is recorded next, so a view need not show both.
         #[serde(skip)]
         failed: Option<CallKey>,
     },
@@ -110,7 +110,7 @@ impl Signal {
             Self::Warning { message, .. } => Some(message.into()),
             Self::Recorded(recorded) => {
                 let Event::CostWarned { usd, limit } = recorded.event else { return None };
-                Some(format!("this debate has cost {usd}, which reaches the warning limit of {limit}").into())
+                Some(format!("this debate has cost {usd} so far and reached the warning threshold of {limit}").into())
             }
             Self::ServerGone { calls, error, is_limit } => {
                 let what = if *is_limit { "out of usage" } else { "server unreachable" };
@@ -127,18 +127,18 @@ impl Signal {
         }
     }
 
-    /// The end of a round, with the ledger at that time.
+    /// The end of a round, with the ledger at that point.
     pub fn round_ended(round: u32, ledger: &Ledger) -> Self {
         Self::RoundEnded { round, points: ledger.tally(round), moves: ledger.moves_in(round).cloned().collect() }
     }
 }
 
-/// Detects the ends of rounds in a debate's events.
+/// Detects the end of each round from a debate's events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RoundInProgress(Option<u32>);
 
 impl RoundInProgress {
-    /// The round after these events.
+    /// The state after these events.
     pub fn of(events: &[Recorded], stages: &[StageInfo]) -> Self {
         let mut round = Self::default();
         for recorded in events {

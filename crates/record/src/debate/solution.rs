@@ -14,12 +14,13 @@ use super::{AgentId, Debate, FindingRuling, Ruling};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Solution {
-    /// The judge's title of the debate: plain text on one line. Use [`Debate::title`](super::Debate::title) to show it.
+    /// The judge's title for the debate, as one line of plain text. Display [`Debate::title`](super::Debate::title)
+    /// instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The whole answer in Markdown, including the judge's assessment.
     pub description: String,
-    /// Never written by this program; preserved from older files.
+    /// Never written by this program, but kept from older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub implementation: Option<String>,
     #[serde(default)]
@@ -29,7 +30,7 @@ pub struct Solution {
     /// The judge's confidence, 0 to 100; absent if unreadable.
     #[serde(default, serialize_with = "super::wire::serialize_optional_number")]
     pub confidence: Option<f64>,
-    /// The stated confidence if [`confidence`](Self::confidence) was limited.
+    /// The stated confidence, if [`confidence`](Self::confidence) was limited.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -39,10 +40,10 @@ pub struct Solution {
     /// The judge's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub synthesized_by: Option<AgentId>,
-    /// Major requirements that the solution does not fulfil.
+    /// Major requirements that the solution does not meet.
     #[serde(default)]
     pub unfulfilled_major_requirements: Vec<String>,
-    /// Major requirements that the solution fulfils except in a named case.
+    /// Major requirements that the solution meets except in a named case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partly_fulfilled: Vec<PartlyFulfilled>,
     #[serde(default)]
@@ -56,16 +57,16 @@ pub struct Solution {
     /// The author of the text that it repeats or amends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<AgentId>,
-    /// The missing part of the judge's answer: its assessment, or everything.
+    /// Why the judge's assessment, or its whole answer, could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parse_error: Option<String>,
-    /// How the text was cut, if it was.
+    /// How the text was cut off, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
-    /// Sentences about parts that were not checked or not fixed.
+    /// Sentences that say what was not checked or not fixed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unverified: Vec<String>,
-    /// The length of the debate's texts shown to the judge, if they did not all fit.
+    /// How far the debate's texts were shortened for the judge, if they did not fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortened: Option<Shortened>,
 }
@@ -91,7 +92,7 @@ impl Solution {
         limited_confidence(self.stated_confidence, !self.unfulfilled_major_requirements.is_empty())
     }
 
-    /// Adds sentences about unchecked parts, also at the end of the description.
+    /// Adds sentences about unchecked parts, and appends them to the description.
     pub fn with_unverified(mut self, unverified: Vec<String>) -> Self {
         if !unverified.is_empty() {
             let lines: Vec<String> = unverified.iter().map(|line| format!("- {line}\n")).collect();
@@ -103,7 +104,7 @@ impl Solution {
     }
 }
 
-/// Why a stated confidence is limited; `None` if it is not.
+/// Why a stated confidence was limited; `None` if it was not.
 pub fn limited_confidence(stated: Option<f64>, is_unfulfilled: bool) -> Option<String> {
     let why = if is_unfulfilled {
         "a major requirement is not fulfilled"
@@ -113,30 +114,30 @@ pub fn limited_confidence(stated: Option<f64>, is_unfulfilled: bool) -> Option<S
     Some(format!("the judge said {}; limited because {why}", score(stated?)))
 }
 
-/// A major requirement that holds except in one case.
+/// A major requirement that the solution meets except in one case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartlyFulfilled {
     /// The requirement, in the user's words.
     pub requirement: String,
     /// When the requirement holds.
     pub holds: String,
-    /// The exception.
+    /// When it does not hold.
     pub fails: String,
 }
 
-/// The length of shortened texts in characters.
+/// How far texts were shortened, in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shortened {
     pub from: usize,
-    /// The maximum after shortening.
+    /// The limit after shortening.
     pub to: usize,
 }
 
-/// The maximum words of a judge's title.
+/// The maximum words in a judge's title.
 const WORDS: usize = 8;
-/// The minimum number of words kept, if there are that many.
+/// The minimum number of words to keep, if there are that many.
 const LEAST: usize = 3;
-/// The maximum characters of a title.
+/// The maximum characters in a title.
 const CHARACTERS: usize = 80;
 
 /// Words that cannot end a phrase.
@@ -147,8 +148,8 @@ const INTRODUCTIONS: [&str; 46] = [
 ];
 
 impl Debate {
-    /// The judge's title, otherwise the first sentence of the problem, cut at a word. One line of plain text; the
-    /// caller must escape it. Empty if the problem contains no text.
+    /// The judge's title, or else the first sentence of the problem, cut at a word. One line of plain text that the
+    /// caller must escape. Empty if the problem has no text.
     pub fn title(&self) -> Cow<'_, str> {
         self.given_title().map_or_else(|| title_of_problem(&self.problem).unwrap_or_default().into(), Cow::Borrowed)
     }
@@ -159,7 +160,7 @@ impl Debate {
     }
 }
 
-/// A judge's title as plain text: one line of at most eight words, without Markdown, quotes and a full stop. `None` if
+/// A judge's title as plain text: one line of at most eight words, without Markdown, quotes or a full stop. `None` if
 /// nothing is left.
 pub fn clean_title(text: &str) -> Option<String> {
     let line = plain(text);
@@ -171,21 +172,21 @@ pub fn clean_title(text: &str) -> Option<String> {
     }
 }
 
-/// The words up to the end of their last phrase. `next` is the word after them.
+/// The words up to the end of their last complete phrase. `next` is the word that follows.
 fn phrase(words: &[&str], next: &str) -> String {
     let ends = |word: &&str| word.ends_with([',', ';', ':']) || ["–", "—", "-"].contains(word);
     if let Some(end) = words.iter().rposition(ends).filter(|end| *end + 1 >= LEAST) {
         return words[..=end].join(" ").trim_end_matches([',', ';', ':', '–', '—', '-', ' ']).to_owned();
     }
     let kept = without_introduction(words);
-    // Where a phrase continues after the cut, it is left out, unless little else remains.
+    // Drops a phrase that continues after the cut, unless too few words would remain.
     let is_whole = kept.len() < words.len() || introduces(next);
     let begin = kept.iter().rposition(|word| introduces(word)).filter(|_| !is_whole);
     let before = begin.map(|begin| without_introduction(&kept[..begin])).filter(|before| before.len() >= LEAST);
     before.unwrap_or(kept).join(" ")
 }
 
-/// The words without those at their end that only introduce the next phrase.
+/// Drops trailing words that only introduce another phrase.
 fn without_introduction<'w, 't>(words: &'w [&'t str]) -> &'w [&'t str] {
     let end = words.iter().rposition(|word| !introduces(word)).map_or(words.len(), |last| last + 1);
     &words[..end]
@@ -203,7 +204,7 @@ fn title_of_problem(problem: &str) -> Option<String> {
     cut(sentence(&line))
 }
 
-/// The first sentence of a line. A dot within a number or after an abbreviation does not end it.
+/// The first sentence of a line. Dots in numbers and after abbreviations do not end it.
 fn sentence(line: &str) -> &str {
     let ends = line.char_indices().filter(|(_, c)| ".!?。！？".contains(*c));
     let mut ends = ends.map(|(at, c)| (at, at + c.len_utf8(), c)).filter(|(at, after, c)| {
@@ -214,14 +215,14 @@ fn sentence(line: &str) -> &str {
     ends.next().map_or(line, |(at, after, c)| if c == '.' || c == '。' { &line[..at] } else { &line[..after] })
 }
 
-/// One line of visible text without Markdown.
+/// `text` as one line, without Markdown and invisible characters.
 fn plain(text: &str) -> String {
     let visible = sanitize::one_line(text);
     let without_marks = visible.replace("**", "").replace("__", "").replace('`', "");
     single_spaced(&without_marks).trim_start_matches('#').trim().to_owned()
 }
 
-/// `text` cut to the maximum length, at a word if possible.
+/// `text`, cut to the maximum length at a word if possible.
 fn cut(text: &str) -> Option<String> {
     let text = text.trim();
     if text.chars().count() <= CHARACTERS {

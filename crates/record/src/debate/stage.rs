@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// The id of a stage in records and messages: `critique`. Only a protocol's file defines ids; other code takes them
-/// from the protocol or a record.
+/// The id of a stage in records and messages, such as `critique`. Only a protocol's file defines ids; other code takes
+/// them from the protocol or a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct StageId(&'static str);
 
@@ -29,7 +29,7 @@ impl<'de> Deserialize<'de> for StageId {
 }
 
 impl From<String> for StageId {
-    /// Ids from records that no protocol knows are kept for the life of the program; there are few.
+    /// Ids from records that no protocol knows are leaked; there are few.
     fn from(id: String) -> Self {
         static FOREIGN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
         let mut foreign = FOREIGN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -48,7 +48,7 @@ impl fmt::Display for StageId {
     }
 }
 
-/// A record's description of a stage, sufficient to show a debate without its protocol.
+/// A record's description of a stage, sufficient to display a debate without its protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about a stage, each under its own key")]
 #[serde(rename_all = "camelCase")]
@@ -59,22 +59,22 @@ pub struct StageInfo {
     /// Whether it belongs to a round.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_round: bool,
-    /// Whether its calls are sequential, so that its texts keep their order.
+    /// Whether its calls run one after another, so its texts keep their order.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_turn: bool,
-    /// Whether the protocol's table names it, unlike a kind of call within another stage.
+    /// Whether the protocol's table has it; false for a kind of call within another stage.
     #[serde(rename = "isPlace", default, skip_serializing_if = "std::ops::Not::not")]
     pub is_transition_target: bool,
     /// The kind of its results; absent if it makes no calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub yields: Option<ResultKind>,
-    /// Whether a failure here may fail the debate; resuming then retries it.
+    /// Whether the debate may fail because of this stage; resuming then retries it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_essential: bool,
 }
 
 impl StageInfo {
-    /// A stage outside of rounds without calls, with its [`StageWords`].
+    /// A stage outside the rounds without calls, with its [`StageWords`].
     pub const fn new(id: StageId, words: [&'static str; 6]) -> Self {
         Self {
             id,
@@ -99,7 +99,7 @@ impl StageInfo {
         self
     }
 
-    /// Makes its calls sequential.
+    /// Makes its calls run one after another.
     pub const fn in_turn(mut self) -> Self {
         self.in_turn = true;
         self
@@ -123,13 +123,13 @@ impl StageInfo {
     }
 }
 
-/// The result of a stage's calls: a closed list known to records, reports and views.
+/// The kind of result that a stage's calls have: a closed list that records, reports and views know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResultKind {
-    /// Initial texts, without a call.
+    /// The initial texts; needs no call.
     Material,
-    /// A choice of participants, without a call.
+    /// A choice of participants; needs no call.
     Team,
     /// Questions to the user.
     Questions,
@@ -141,11 +141,11 @@ pub enum ResultKind {
     Critique,
     /// An independent text.
     Speech,
-    /// A choice among texts or words.
+    /// A vote for a text or a word.
     Ballot,
-    /// A score of a round, 0 to 100.
+    /// A score for a round, 0 to 100.
     Score,
-    /// The agreement of a round's texts, from the relations of their decisions.
+    /// The agreement of a round's texts, computed from how their decisions are related.
     Agreement,
     Challenge,
     /// The kinds of argument in texts.
@@ -162,29 +162,29 @@ pub enum ResultKind {
     Solution,
 }
 
-/// The words for a stage and its activity.
+/// The words for a stage and what happens in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageWords {
     /// One result: `critique`.
     pub noun: Cow<'static, str>,
     /// Several: `critiques`.
     pub plural: Cow<'static, str>,
-    /// The activity: `critiquing`.
+    /// What is going on: `critiquing`.
     pub progressive: Cow<'static, str>,
     /// The third person: `critiques`.
     pub present: Cow<'static, str>,
     /// The past tense: `critiqued`.
     pub past: Cow<'static, str>,
-    /// The task, as a verb: `critique`.
+    /// The infinitive: `critique`.
     pub infinitive: Cow<'static, str>,
 }
 
-/// The stage that makes these calls: itself, or the next real one.
+/// The stage that makes these calls: itself, or the next real stage.
 pub(super) fn place_of(stages: &[StageInfo], id: StageId) -> Option<&StageInfo> {
     stages.iter().skip_while(|stage| stage.id != id).find(|stage| stage.is_transition_target)
 }
 
-/// The index of that stage's place in the list; past the end if it has none.
+/// The index of that stage; past the end if there is none.
 pub(super) fn place_rank(stages: &[StageInfo], id: StageId) -> usize {
     let place = place_of(stages, id).map_or(id, |place| place.id);
     stages.iter().position(|stage| stage.id == place).unwrap_or(stages.len())
@@ -202,7 +202,7 @@ impl StageWords {
         [noun, plural, progressive, present, past, infinitive].map(|word| &**word)
     }
 
-    /// In this order: noun, plural, progressive, present, past, infinitive.
+    /// The forms in this order: noun, plural, progressive, present, past, infinitive.
     pub const fn new(forms: [&'static str; 6]) -> Self {
         let [noun, plural, progressive, present, past, infinitive] = forms;
         Self {

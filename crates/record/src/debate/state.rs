@@ -1,4 +1,4 @@
-//! The saved state of a debate, with the questions asked after it.
+//! The saved state of a debate, including follow-up questions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,11 +20,11 @@ use super::{
     Solution, StageId, StageInfo, StageWords, TerminationKind, Timestamp, Verdict, Voting, stage,
 };
 
-/// A whole debate, as in `<id>.json`. Cheap to clone except for its summaries: contributions are shared.
+/// A whole debate, as in `<id>.json`. Cheap to clone except for its summaries, because contributions are shared.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Debate {
-    /// The format; absent in files of the older program.
+    /// The format version; absent in files of the older program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format_version: Option<u32>,
     pub id: DebateId,
@@ -36,7 +36,7 @@ pub struct Debate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Arc<ChangeSet>>,
     pub status: Status,
-    /// The current or last finished round; 0 before the first.
+    /// The current round, or the last one after the end; 0 before the first.
     #[serde(default)]
     pub current_round: u32,
     pub rounds: Vec<Round>,
@@ -54,14 +54,14 @@ pub struct Debate {
     /// Whether the user ended the questions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub questions_ended: bool,
-    /// The newest draft of the answer with its assessment, if there is a check.
+    /// The newest draft of the answer with its assessment, if drafts are checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<Solution>,
-    /// Whether the cost limit had no room for the check of the newest draft.
+    /// Whether the cost limit left no room to check the newest draft.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub check_forgone: bool,
-    /// The check of the answer: each draft's text followed by its lenses' results in order, and finally the text that
-    /// replaced a draft, with its answers. Each is a contribution of its stage.
+    /// The check of the answer: the text of each draft, followed by the results of its lenses in order; at the end, the
+    /// text that replaced the last draft, with its answers. Each is a contribution to its stage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Arc<Contribution>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,7 +76,7 @@ pub struct Debate {
     /// The stage that waits for the user.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "suspendedAtNode")]
     pub suspended_at_stage: Option<StageId>,
-    /// The time since which it waits.
+    /// Since when it has been waiting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended_at: Option<Timestamp>,
     /// The user's rating. 1: good; -1: bad.
@@ -92,11 +92,11 @@ pub struct Debate {
     /// The user's follow-up questions, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub follow_ups: Vec<FollowUp>,
-    /// The stages of its protocol in display order; for states of the TypeScript program, the stages of the named
+    /// The stages of its protocol in display order. For states of the TypeScript program they are those of the named
     /// protocol.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub stages: Arc<[StageInfo]>,
-    /// The status of each call. Folded from the journal and not saved, since other fields imply it.
+    /// The status of each call. Derived from the journal; not saved, because other fields imply it.
     #[serde(skip)]
     pub settled: HashMap<CallKey, CallStatus>,
     /// Cache of the points of finished rounds; derived, so never saved.
@@ -104,43 +104,43 @@ pub struct Debate {
     pub past: Past,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub polls: Vec<Poll>,
-    /// Each of the judge's judgements.
+    /// All judgements by the judge.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub judgements: Vec<Judgement>,
     /// The combined judgements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
-    /// The extensions because the winning text missed a requirement.
+    /// Extensions granted because the winning text missed a requirement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extensions: Vec<Extension>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Settings>,
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "currentNode")]
     pub current_stage: Option<StageId>,
-    /// The seed of every shuffle in this debate.
+    /// The seed of all shuffles in this debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u32>,
-    /// The original debate of a fork.
+    /// The debate from which this one was forked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkedFrom>,
     /// Calls that failed permanently, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
-    /// Cut answers that were used, sorted; contributions and solutions record this themselves.
+    /// Answers that were cut off but used, sorted. Contributions and solutions record this themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cuts: Vec<CutAnswer>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_ends: Vec<UnknownEnd>,
-    /// Calls, tokens and cost, by model.
+    /// Calls, tokens and cost by model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub usage: BTreeMap<String, ModelUsage>,
-    /// The lowest output limit in tokens that was set to keep the debate within its cost limit.
+    /// The lowest output limit, in tokens, that the cost limit required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_limit: Option<u32>,
-    /// The cost warning, once given.
+    /// The cost warning, if one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_warning: Option<CostWarning>,
-    /// Why it closed early.
+    /// Why the debate closed early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<StopReason>,
     /// Why the status is `failed`.
@@ -160,13 +160,13 @@ dialectic_base::named! {
         /// Created but not started.
         #[default]
         Pending = "pending",
-        /// In progress, or killed while in progress.
+        /// In progress, or killed before it ended.
         Running = "running",
         /// Interrupted, or waiting for the user.
         Paused = "paused",
         /// Finished with an answer.
         Completed = "completed",
-        /// Ended without one.
+        /// Ended without an answer.
         Failed = "failed",
     }
 }
@@ -176,21 +176,21 @@ dialectic_base::named! {
 pub struct Round {
     /// Numbered from 1.
     pub round_number: u32,
-    /// Proposals, critiques and refinements; agents in configuration order, critiques by critic, then target.
+    /// All texts of the round; agents in configuration order, critiques by critic and then target.
     pub contributions: Vec<Arc<Contribution>>,
-    /// The agents' summaries of earlier rounds, made at its start.
+    /// The agents' summaries of earlier rounds, made at the start of this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summaries: Option<BTreeMap<AgentId, Summary>>,
     /// The judge's score of the round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluation: Option<Evaluation>,
-    /// The judge's relations between the decisions of its texts.
+    /// How the judge related the decisions of its texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relations: Option<Relations>,
-    /// The agreement of its texts.
+    /// How far its texts agree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub convergence: Option<Convergence>,
-    /// The objections to their agreement.
+    /// The judge's objections to their agreement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub challenge: Option<Challenge>,
     /// The kinds of argument in its texts.
@@ -206,7 +206,7 @@ pub struct Round {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// The agent that made it for itself.
+    /// The agent whose history it summarizes.
     pub agent_id: AgentId,
     pub agent_role: Arc<str>,
     pub summary: Arc<str>,
@@ -240,7 +240,7 @@ pub struct SummaryMetadata {
     pub temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// How it was cut, if it was.
+    /// How the summary was cut off, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
 }
@@ -250,7 +250,7 @@ pub struct SummaryMetadata {
 pub struct CutAnswer {
     #[serde(flatten)]
     pub key: CallKey,
-    /// How it was cut.
+    /// How the answer was cut off.
     pub cut: Cut,
 }
 
@@ -261,7 +261,7 @@ impl fmt::Display for CutAnswer {
     }
 }
 
-/// An answer with an unknown finish reason: it may be complete.
+/// An answer with an unknown finish reason, which may nevertheless be complete.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UnknownEnd {
@@ -300,7 +300,7 @@ pub struct Evaluation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CostWarning {
-    /// The cost at that time.
+    /// The cost when it was given.
     pub usd: Usd,
     pub limit: Usd,
     /// Whether the user acknowledged it.
@@ -324,7 +324,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The kind of failure for an unreadable answer.
+    /// The kind of failure when an answer could not be read.
     pub const UNREADABLE: &'static str = "unreadable";
 }
 
@@ -339,19 +339,20 @@ pub struct ModelUsage {
     pub output_tokens: u64,
     /// The cost; null if the cost of any call is unknown.
     pub cost_usd: Option<Usd>,
-    /// The list price of calls that a subscription covered, not included in `costUsd`.
+    /// The list price of calls covered by a subscription; not included in `costUsd`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notional_usd: Option<Usd>,
-    /// Whether the host answered some of the calls: their token counts are estimates, and their cost is not included.
+    /// Whether the host answered some of the calls. Their token counts are estimates, and `costUsd` does not include
+    /// them.
     #[serde(default, skip_serializing_if = "dialectic_base::call::is_default")]
     pub hosted: bool,
-    /// Calls and possibly billed attempts with unknown tokens, which the sums omit. Absent if zero.
+    /// Calls and possibly billed attempts without token counts, which the sums leave out. Omitted if zero.
     #[serde(default, skip_serializing_if = "dialectic_base::call::is_default")]
     pub silent_calls: u64,
 }
 
 impl ModelUsage {
-    /// The usage without a call.
+    /// The usage without any call.
     pub const NONE: Self = Self {
         requests: 0,
         input_tokens: 0,
@@ -377,12 +378,12 @@ impl ModelUsage {
         self.notional_usd = [self.notional_usd, call.notional_usd].into_iter().flatten().reduce(Usd::add);
     }
 
-    /// The input and output tokens.
+    /// Input plus output tokens.
     pub fn tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
 
-    /// The cost, as formatted, with what it does not include.
+    /// The given cost in words, with a note on what it excludes.
     pub fn cost_in_words(&self, cost: String) -> String {
         match self.cost_usd {
             Some(Usd::ZERO) if self.hosted => "answered by the host".to_owned(),
@@ -391,7 +392,7 @@ impl ModelUsage {
         }
     }
 
-    /// The input and output tokens, with what they lack.
+    /// The input and output tokens in words, with a note on what they exclude.
     pub fn tokens_in_words(&self) -> String {
         let about = if self.hosted { "about " } else { "" };
         format!("{about}{}", sum_of_tokens(self.tokens(), self.silent_calls))
@@ -408,12 +409,12 @@ pub enum StopReason {
 }
 
 impl Round {
-    /// A round without contributions.
+    /// A new round without contributions.
     pub fn begun(round_number: u32) -> Self {
         Self { round_number, ..Self::default() }
     }
 
-    /// An agent's contribution to a stage, with the given target.
+    /// An agent's contribution to a stage about this target.
     pub fn find(&self, stage: StageId, agent: &AgentId, target: Option<&AgentId>) -> Option<&Arc<Contribution>> {
         let fits = |one: &&Arc<Contribution>| {
             one.stage == stage && one.agent_id == *agent && one.target_agent_id.as_ref() == target
@@ -445,7 +446,7 @@ impl<'a> DebateFile<'a> {
 }
 
 impl Debate {
-    /// Whether two states are equal, except for `settled`, which is not saved.
+    /// Whether two states are equal, ignoring `settled`, which is not saved.
     pub fn is_same_state(&self, other: &Self) -> bool {
         let settled = other.settled.clone();
         Self { settled, ..self.clone() } == *other
@@ -482,7 +483,7 @@ impl Debate {
         self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
     }
 
-    /// The kind of a contribution by its stage; `None` if the record does not know the stage.
+    /// The kind of result a contribution is; `None` if the record does not know its stage.
     pub fn yield_of(&self, contribution: &Contribution) -> Option<ResultKind> {
         self.stage(contribution.stage)?.yields
     }
@@ -497,7 +498,7 @@ impl Debate {
         self.settled(key) == Some(CallStatus::Failed)
     }
 
-    /// The text of a call.
+    /// The text that a call contributed.
     pub fn contribution(&self, key: &CallKey) -> Option<&Arc<Contribution>> {
         let is_meant = |one: &&Arc<Contribution>| {
             one.stage == key.stage
@@ -508,12 +509,12 @@ impl Debate {
         in_round.or_else(|| self.checked().find(|(one, pass)| *pass == key.pass && is_meant(one)).map(|(one, _)| one))
     }
 
-    /// All texts of the rounds, each with its round's number.
+    /// All texts of the rounds, with the numbers of their rounds.
     pub fn contributions(&self) -> impl Iterator<Item = (u32, &Arc<Contribution>)> {
         self.rounds.iter().flat_map(|round| round.contributions.iter().map(|one| (round.round_number, one)))
     }
 
-    /// Each agent's position at the end of a round: its last solution, in stored order.
+    /// Each agent's position at the end of a round: its last solution. Keeps the stored order.
     pub fn positions<'a>(&self, round: &'a Round) -> Vec<&'a Arc<Contribution>> {
         let mut positions: Vec<&Arc<Contribution>> = Vec::new();
         for one in round.contributions.iter().filter(|one| self.yield_of(one) == Some(ResultKind::Proposal)) {
@@ -529,8 +530,8 @@ impl Debate {
         self.rounds.iter().find(|round| round.round_number == number)
     }
 
-    /// The round that an answer rests on: the last one that contains a proposal, a speech or findings. A debate that is
-    /// closed early may have begun another one.
+    /// The round that the answer rests on: the last one with a proposal, a speech or findings. A debate that closes
+    /// early may have started another.
     pub fn final_round(&self) -> Option<&Round> {
         let rests_on = [ResultKind::Proposal, ResultKind::Speech, ResultKind::Findings];
         let is_text = |one: &Arc<Contribution>| self.yield_of(one).is_some_and(|yields| rests_on.contains(&yields));
@@ -544,24 +545,24 @@ impl Debate {
         items.filter(|(_, item)| item.answer.is_empty())
     }
 
-    /// Whether the debate completed everything. `None` if that is unknown: it has not ended, or the older program saved
-    /// its state without an outcome.
+    /// Whether the debate completed everything. `None` if unknown: it has not ended, or the older program saved its
+    /// state without an outcome.
     pub fn is_full(&self) -> Option<bool> {
         self.outcome.as_ref().map(|outcome| outcome.kind == OutcomeKind::Full)
     }
 
-    /// The cost of all calls; `None` if any is unknown.
+    /// The cost of all calls; `None` if any cost is unknown.
     pub fn total_cost(&self) -> Option<Usd> {
         self.usage.values().map(|usage| usage.cost_usd).sum()
     }
 
-    /// The milliseconds from its start to its end or its last event; questions and ratings after the end do not count.
+    /// The milliseconds from the start to the end or the last event, not counting later questions and ratings.
     pub fn took_ms(&self) -> Option<u64> {
         let (from, to) = self.created_at.zip(self.updated_at)?;
         Some(to.millis_since(from))
     }
 
-    /// The input and output tokens of all calls.
+    /// Input plus output tokens of all calls.
     pub fn total_tokens(&self) -> u64 {
         self.total_usage().tokens()
     }
@@ -569,7 +570,7 @@ impl Debate {
     pub fn total_usage(&self) -> ModelUsage {
         let mut all = ModelUsage { cost_usd: self.total_cost(), ..ModelUsage::default() };
         for usage in self.usage.values() {
-            // A file may contain anything.
+            // Saturates, because a file may contain any number.
             let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
             add(&mut all.requests, usage.requests);
             add(&mut all.input_tokens, usage.input_tokens);
@@ -587,10 +588,10 @@ impl Debate {
 #[serde(rename_all = "camelCase")]
 pub struct FollowUp {
     pub question: Arc<str>,
-    /// The answer in Markdown; absent until given.
+    /// The answer in Markdown; absent until it was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Arc<str>>,
-    /// The time of the question.
+    /// When the question was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
     /// The judge that answered.

@@ -1,7 +1,7 @@
-//! A past debate as it appeared: its events, and reconstructed signals of the run.
+//! Replays a past debate: its events, with reconstructed signals of the run.
 //!
-//! A call's start follows from its end and its duration, and the stages follow from the results. Calls in flight at a
-//! crash, retries and warnings left no trace.
+//! The start of a call follows from its end and duration, and the stages follow from the results. Retries, warnings and
+//! calls that a crash interrupted left no trace.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,11 +21,11 @@ pub struct Moment {
     pub signal: Signal,
 }
 
-/// The maximum length of a pause between two runs or for the user, in milliseconds.
+/// The maximum pause between two runs or while waiting for the user, in milliseconds.
 const LONGEST_REST: u64 = 1_000;
 
-/// All signals of a debate in order and at their times. Idle periods are cut to a second. Events after its end are
-/// omitted.
+/// All signals of a debate in order, with their times. Idle periods are shortened to a second, and events after the end
+/// are omitted.
 pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
     let ended = events.iter().position(|recorded| matches!(recorded.event, Event::Completed { .. }));
     let events = ended.and_then(|index| events.get(..=index)).unwrap_or(events);
@@ -35,9 +35,9 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         _ => &[],
     };
     let rank = |id: StageId| stages.iter().position(|stage| stage.id == id).unwrap_or(stages.len());
-    // By time, event, and order there.
+    // Sorted by time, event, and rank.
     let mut placed: Vec<((u64, usize, Rank), Signal)> = Vec::new();
-    // The stages distinguish a council's review from a text that answers points.
+    // The stages tell whether a review belongs to a council or answers points.
     let begun = events.first().and_then(|first| Debate::create(first).ok());
     let mut ledger = begun.as_ref().map_or_else(Fold::without_numbers, Fold::of);
     let mut in_progress = RoundInProgress::default();
@@ -52,7 +52,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         placed.push(((at, index, Rank::Event), Signal::Recorded(Arc::new(recorded.clone()))));
     }
     let works = works(events, &clock);
-    // By run, round, rank, id and visit: unknown stages share a rank.
+    // Keyed by run, round, rank, id and visit, because unknown stages share a rank.
     let mut by_stage: BTreeMap<(usize, u32, usize, StageId, usize), Vec<&Work>> = BTreeMap::new();
     let mut wanted: BTreeMap<(u32, StageId, usize), BTreeSet<&CallKey>> = BTreeMap::new();
     let mut visits: BTreeMap<(u32, StageId), Visit> = BTreeMap::new();
@@ -76,7 +76,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         *there.entry((round, stage, visit)).or_default() += done;
         let expected = wanted.get(&(round, stage, visit)).map_or(0, BTreeSet::len);
         let (Some(first), Some(last)) = (works.iter().min_by_key(|work| work.begun), works.last()) else { continue };
-        // A kind of call begins with its first call, somewhere within its stage.
+        // A kind of call starts with its first call, within its stage.
         let is_transition_target = stages.get(rank).is_some_and(|stage| stage.is_transition_target);
         let entry = if is_transition_target { entered(events, &clock, run, first, stage) } else { None };
         let start = match entry {
@@ -85,7 +85,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         };
         let total = expected.saturating_sub(before);
         placed.push((start, Signal::StageStarted { stage, round, total }));
-        // An interrupted stage has no end.
+        // A stage that was interrupted has no end.
         if clock.goes_on(events, last.index) {
             let (done, failed) = (before + done, expected.saturating_sub(before + done));
             let end = (clock.at(last.index).time, last.index, Rank::StageEnded);
@@ -107,17 +107,16 @@ enum Rank {
     StageEnded,
 }
 
-/// When an event is shown.
+/// When an event is displayed.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tick {
-    /// Its display time, in milliseconds.
+    /// The display time, in milliseconds.
     time: u64,
-    /// The start of its active period: its causes began no earlier.
+    /// The start of the active period, before which its causes cannot have started.
     since: u64,
     run: usize,
 }
 
-/// The tick of each event.
 struct Clock(Vec<Tick>);
 
 impl Clock {
@@ -155,13 +154,13 @@ impl Clock {
         self.0.get(index).copied().unwrap_or_default()
     }
 
-    /// The start of an activity, computed from its duration and its end at this event.
+    /// The start of an activity that ended at this event and took this long.
     fn before(&self, index: usize, took: u64) -> u64 {
         let Tick { time, since, .. } = self.at(index);
         time.saturating_sub(took).max(since)
     }
 
-    /// Whether the run reached another stage or its end after that event.
+    /// Whether the run reached another stage, or its end, after that event.
     fn goes_on(&self, events: &[Recorded], index: usize) -> bool {
         let behind = events
             .iter()
@@ -183,7 +182,7 @@ struct Work {
     run: usize,
     /// The index of its event.
     index: usize,
-    /// The start of its first call.
+    /// When its first call started.
     begun: u64,
     model: String,
     call: Option<CallRecord>,
@@ -205,10 +204,10 @@ impl Work {
     }
 }
 
-/// The ended calls in order.
+/// All finished calls in order.
 fn works(events: &[Recorded], clock: &Clock) -> Vec<Work> {
     let mut works = Vec::new();
-    // Calls whose first reply was not yet a result.
+    // Start times of calls whose first reply was not yet a result.
     let mut begun: BTreeMap<(usize, CallKey), u64> = BTreeMap::new();
     for (index, recorded) in events.iter().enumerate() {
         let run = clock.at(index).run;
@@ -220,7 +219,7 @@ fn works(events: &[Recorded], clock: &Clock) -> Vec<Work> {
         let call = recorded.event.call();
         let carried_over = call.is_none() && settled != CallStatus::Failed;
         let first = begun.remove(&(run, key.clone()));
-        // Results copied from another debate took their time there.
+        // The other debate made this result, so it took no time here.
         let copied = call.is_some_and(|call| call.copied);
         let took = call.filter(|call| !call.copied).map_or(0, |call| call.latency_ms);
         let start = first.unwrap_or_else(|| clock.before(index, took));
@@ -241,7 +240,8 @@ fn works(events: &[Recorded], clock: &Clock) -> Vec<Work> {
     works
 }
 
-/// The debate's current visit to a stage of a round; a protocol may return to it, as to questions after the answers.
+/// The debate's current visit to a stage of a round. A protocol may return to a stage, such as to ask questions after
+/// the answers.
 struct Visit {
     number: usize,
     /// The highest pass of its calls.
@@ -251,8 +251,8 @@ struct Visit {
 }
 
 impl Visit {
-    /// Adds the stage's next call; begins a new visit if the debate left the stage and asked again. `place` makes the
-    /// calls of the stage.
+    /// Adds the stage's next call; starts a new visit if the debate had left the stage and returned. `place` is the
+    /// stage that makes the calls.
     fn go_on(&mut self, events: &[Recorded], work: &Work, place: Option<StageId>) {
         let since = events.get(self.last..work.index).unwrap_or_default();
         let is_elsewhere =
@@ -262,10 +262,10 @@ impl Visit {
     }
 }
 
-/// When the same run entered the stage of this work.
+/// When the same run entered this stage.
 fn entered(events: &[Recorded], clock: &Clock, run: usize, first: &Work, place: StageId) -> Option<usize> {
     let before = events.iter().enumerate().take(first.index).rev();
-    // A stage has the same rank in every round.
+    // A stage has the same rank in all rounds.
     let is_in_reach = |(index, recorded): &(usize, &Recorded)| {
         clock.at(*index).run == run && !matches!(recorded.event, Event::RoundBegun { .. })
     };

@@ -9,9 +9,9 @@ use super::{AgentId, CallKey, Debate, Position, StageId, VotingRule};
 /// One judgement of the debaters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// The number; the order of the debaters changes with it.
+    /// The number of the pass; the order of the debaters depends on it.
     pub pass: u8,
-    /// The winner; absent for none.
+    /// The winner; absent if there is none.
     pub winner: Option<AgentId>,
     /// The score of each debater, 0 to 100.
     pub scores: BTreeMap<AgentId, f64>,
@@ -50,7 +50,7 @@ pub struct Advice {
 /// The combined judgements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The winner; absent for none.
+    /// The winner; absent if there is none.
     pub winner: Option<AgentId>,
     /// The mean score of each debater, 0 to 100.
     pub scores: BTreeMap<AgentId, f64>,
@@ -69,7 +69,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Whether the highest means are equal.
+    /// Whether several debaters share the highest mean.
     pub fn is_tie(&self) -> bool {
         let most = self.scores.values().copied().fold(f64::NEG_INFINITY, f64::max);
         let leading = self.scores.values().filter(|score| most - **score < 1e-9).count();
@@ -77,13 +77,13 @@ impl Verdict {
     }
 }
 
-/// The winner of a debate and the deciding result.
+/// The winner of a debate, and how it was decided.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Winner<'a> {
     pub agent_id: &'a AgentId,
-    /// The vote, if it decided rather than the judge's scores.
+    /// The vote, if a vote decided rather than the judge's scores.
     pub vote: Option<&'a Voting>,
-    /// Whether the judge's scores have the same winner in reversed order; absent if not tried, or if a vote decided.
+    /// Whether reversing the order gave the same winner; absent if not tried, or if a vote decided.
     pub is_stable: Option<bool>,
 }
 
@@ -99,17 +99,17 @@ impl Debate {
         })
     }
 
-    /// The verdict on which the answer rests, even if an extension found no room.
+    /// The verdict that the answer rests on, even if an extension could not run.
     pub fn last_verdict(&self) -> Option<&Verdict> {
         self.verdict.as_ref().or_else(|| self.final_extension()?.verdict.as_ref())
     }
 
-    /// The vote on which the answer rests, in the same way.
+    /// The vote that the answer rests on, likewise.
     pub fn last_voting(&self) -> Option<&Voting> {
         self.voting.as_ref().or_else(|| self.final_extension()?.voting.as_ref())
     }
 
-    /// The final extension, if the debate has an answer but no further round.
+    /// The last extension, if it was followed by an answer but no further round.
     fn final_extension(&self) -> Option<&super::Extension> {
         let last = self.extensions.last().filter(|_| self.final_solution.is_some())?;
         Some(last).filter(|last| last.round == self.current_round)
@@ -150,16 +150,16 @@ impl Poll {
     }
 }
 
-/// The polls of a debate for comparison.
+/// A comparison of a debate's polls.
 #[derive(Debug, Clone)]
 pub struct Polls<'v> {
     /// The polls in the order of their stages.
     pub held: Vec<&'v Poll>,
-    /// Every agent that voted or failed to vote in any poll.
+    /// Every agent that voted, or failed to vote, in any poll.
     pub voters: BTreeSet<&'v AgentId>,
-    /// Voters without a vote in every poll, whose changes are unknown.
+    /// Voters that missed a poll, so it is unknown whether they changed their minds.
     pub uncounted: Vec<&'v AgentId>,
-    /// The choices: the sides of the debate, then all others.
+    /// The choices: first the sides of the debate, then all others.
     pub choices: Vec<PollChoice<'v>>,
 }
 
@@ -172,7 +172,7 @@ pub struct PollChoice<'v> {
 }
 
 impl PollChoice<'_> {
-    /// The increase from the first to the last poll.
+    /// The increase in votes from the first to the last poll.
     pub fn gain(&self) -> i64 {
         let count = |votes: Option<&usize>| votes.and_then(|votes| i64::try_from(*votes).ok()).unwrap_or(0);
         count(self.votes.last()) - count(self.votes.first())
@@ -188,14 +188,14 @@ impl PollChoice<'_> {
 }
 
 impl<'v> Polls<'v> {
-    /// The polls of a debate; `None` if there was no audience.
+    /// The polls of a debate; `None` if it has no audience.
     pub fn of(debate: &'v Debate) -> Option<Self> {
         let failed = debate.failures.iter().map(|failure| &failure.key);
         Self::among(&debate.polls, failed, |stage| debate.stage_rank(stage))
     }
 
-    /// Compares polls; `rank` is a stage's index. `failed` calls in these stages count as missing votes. Returns `None`
-    /// if there are no polls.
+    /// Compares polls. `rank` returns a stage's index, and `failed` calls in these stages count as missing votes.
+    /// Returns `None` without polls.
     pub fn among(
         polls: &'v [Poll],
         failed: impl IntoIterator<Item = &'v CallKey>,
@@ -225,13 +225,13 @@ impl<'v> Polls<'v> {
         (!polls.is_empty()).then_some(Self { held: polls, voters, uncounted, choices })
     }
 
-    /// Whether there is more than one poll.
+    /// Whether there are several polls.
     pub fn is_compared(&self) -> bool {
         self.held.len() > 1
     }
 
-    /// The side that gained most; without votes for sides, the choice that gained most. `None` for a tie, or if missing
-    /// votes could change it: one uncounted voter who switched sides shifts the difference by two.
+    /// The side that gained the most; if nobody voted for a side, the choice that did. `None` for a tie, or if missing
+    /// votes could change the result: one uncounted voter who switches sides shifts the difference by two.
     pub fn gained_most(&self) -> Option<&str> {
         let mut sides: Vec<_> = self.choices.iter().filter(|choice| choice.is_side).collect();
         sides.sort_by_key(|choice| std::cmp::Reverse(choice.gain()));
@@ -241,16 +241,16 @@ impl<'v> Polls<'v> {
     }
 }
 
-/// The result of a vote. The ballots are contributions of the last round.
+/// The result of a vote. The ballots themselves are contributions to the last round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Voting {
-    /// Votes by the author of the text; lists every candidate.
+    /// The votes for each candidate, by the text's author.
     pub tally: BTreeMap<AgentId, u32>,
-    /// The candidates with the most votes, if there are several.
+    /// The candidates that share the most votes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tied: Vec<AgentId>,
-    /// The author of the winning text; absent if the vote decided nothing.
+    /// The author of the winning text; absent if the vote was inconclusive.
     pub winner: Option<AgentId>,
     /// The rule and how it was applied.
     pub count: VoteCount,
@@ -260,19 +260,19 @@ pub struct Voting {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VoteCount {
-    /// The required share of the votes.
+    /// The share of votes that a winner needs.
     pub rule: VotingRule,
     pub voters: u32,
-    /// The ballots cast; failed ones are not counted.
+    /// The number of ballots cast; failed ballots do not count.
     pub cast: u32,
-    /// The required number of ballots.
+    /// The number of ballots needed for a valid vote.
     pub quorum: u32,
-    /// Ballots for the voter's own text.
+    /// The number of voters that chose their own text.
     pub self_votes: u32,
     /// Why there is no winner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<Undecided>,
-    /// The reasons of voters for other texts.
+    /// The reasons of voters who chose another text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dissent: Vec<Dissent>,
 }
@@ -281,16 +281,16 @@ pub struct VoteCount {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Undecided {
-    /// Too few votes.
+    /// Too few ballots.
     NoQuorum,
-    /// Several share the most votes.
+    /// Several candidates share the most votes.
     Tie,
-    /// The leader's votes do not satisfy the rule.
+    /// The leader has too few votes under the rule.
     ShortOfRule,
 }
 
 impl Undecided {
-    /// The words.
+    /// The name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::NoQuorum => "no quorum",
@@ -329,7 +329,7 @@ mod tests {
         let votes = |votes: &[(&str, &str)]| {
             votes.iter().map(|(voter, vote)| (AgentId::new(voter), (*vote).to_owned())).collect()
         };
-        // The first recorded poll belongs to the later stage.
+        // The poll recorded first belongs to the later stage.
         let polls = [(SHOW_OF_HANDS, after), (APPLAUSE, before)]
             .map(|(stage, cast)| Poll { votes: votes(cast), ..Poll::of(stage) });
         let polls = polls.into_iter().filter(|poll| !poll.votes.is_empty()).collect();
@@ -374,7 +374,7 @@ mod tests {
         assert!(Polls::of(&fixture::debate()).is_none());
     }
 
-    /// The winner, how it won, and whether that is stable, for a state with these keys.
+    /// The winner, whether a vote decided, and whether it is stable, for a state with these keys.
     fn won(state: &Value) -> Option<(String, bool, Option<bool>)> {
         let mut whole = json!({"id": "d", "problem": "p", "status": "completed", "rounds": [], "currentRound": 2});
         whole.as_object_mut().unwrap().extend(state.as_object().unwrap().clone());

@@ -1,4 +1,4 @@
-//! Ids, the end of a call, times and scores as the files have them.
+//! Ids, call statuses, times and scores as files contain them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::StageId;
 
-/// The id of a debate: `deb-YYYYMMDD-HHMMSS-xxxx` from this program, any text in other files.
+/// The id of a debate: `deb-YYYYMMDD-HHMMSS-xxxx` for this program, arbitrary text in other files.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DebateId(String);
@@ -56,7 +56,7 @@ impl From<&str> for AgentId {
     }
 }
 
-/// Identifies a call within a debate. Tool iterations and second requests share the key of their call.
+/// Identifies a call within a debate. Tool iterations and repeated requests share their call's key.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallKey {
@@ -68,7 +68,7 @@ pub struct CallKey {
     /// The author of the criticised text (critiques only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_agent_id: Option<AgentId>,
-    /// Numbered from 1: an intentional repetition, such as a score in the opposite order.
+    /// Numbered from 1. Counts intentional repetitions, such as scoring in the opposite order.
     #[serde(default = "first_pass", skip_serializing_if = "is_first_pass")]
     pub pass: u8,
 }
@@ -104,18 +104,18 @@ impl CallKey {
 pub enum CallStatus {
     /// It has a result.
     Done,
-    /// It had an empty result: an agent without questions.
+    /// It succeeded with an empty result, such as an agent without questions.
     Empty,
     /// It failed permanently.
     Failed,
 }
 
-/// A point in time: ISO 8601, UTC, milliseconds (`2025-01-01T01:02:03.000Z`).
+/// A UTC timestamp with milliseconds, in ISO 8601 (`2025-01-01T01:02:03.000Z`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(DateTime<Utc>);
 
 impl Timestamp {
-    /// Now, truncated to milliseconds.
+    /// The current time, truncated to milliseconds.
     pub fn now() -> Self {
         Utc::now().into()
     }
@@ -155,7 +155,7 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-/// A score: `82`, not `82.0`, as in existing files.
+/// Serializes a score as `82`, not `82.0`, as in existing files.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 pub(super) fn serialize_number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     #[expect(clippy::cast_possible_truncation, reason = "scores are 0 to 100; others are written as they are")]
@@ -167,7 +167,7 @@ pub(super) fn serialize_number<S: Serializer>(number: &f64, serializer: S) -> Re
     }
 }
 
-/// [`serialize_number`] for an optional number.
+/// Like [`serialize_number`], for optional numbers.
 #[expect(clippy::ref_option, reason = "serde passes a reference")]
 pub(super) fn serialize_optional_number<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     match number {

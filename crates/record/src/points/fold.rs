@@ -1,4 +1,4 @@
-//! Folds the readings of texts into the state of each point.
+//! Folds parsed texts into the state of each point.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,9 +14,9 @@ use super::{
     Response, Statement,
 };
 
-/// Identifies a text by its lines, without its answers to critics.
+/// Identifies a text by its lines, ignoring its answers to critics.
 fn identity(text: &Contribution) -> u64 {
-    // Fixed keys, so that the ledgers of one record are equal.
+    // Uses fixed keys, so that ledgers of the same record are equal.
     let mut hasher = DefaultHasher::new();
     lines(&text.without_answers()).for_each(|line| line.hash(&mut hasher));
     hasher.finish()
@@ -25,12 +25,12 @@ fn identity(text: &Contribution) -> u64 {
 /// A ledger being folded.
 pub(crate) struct Fold<'a> {
     pub(super) folded: Folded,
-    /// The record, for numbers and replacements of critics; absent if only counts matter.
+    /// The record, for numbers and for identifying critics; absent if only counts matter.
     debate: Option<&'a Debate>,
     pub(super) numbers: Vec<&'a AgentId>,
 }
 
-/// The points against each author's texts, independent of other authors. Cheap to clone.
+/// The points against each author's texts. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Folded {
     authors: BTreeMap<AgentId, Arc<Criticised>>,
@@ -103,9 +103,9 @@ impl<'a> Fold<'a> {
         Ledger { objections, ..Ledger::default() }
     }
 
-    /// Adds the next contribution of the rounds.
+    /// Adds the next contribution to a round.
     pub(crate) fn take(&mut self, round: u32, one: &Contribution) {
-        // A carried-over text was read and answered in its own round.
+        // A carried-over text was already read in its own round.
         if let Some(reading) = one.reading.as_ref().filter(|_| !one.metadata.carried_over) {
             if let Some(target) = &one.target_agent_id {
                 self.criticise(round, one, target, reading, reading.points.iter().flatten());
@@ -128,7 +128,7 @@ impl<'a> Fold<'a> {
                 criticised.text = text;
                 for (_, known) in &mut criticised.points {
                     let is_earlier = known.text != text;
-                    // Writing copies a shared point.
+                    // Writing would copy a shared point.
                     if known.is_of_earlier_text != is_earlier {
                         known.is_of_earlier_text = is_earlier;
                     }
@@ -157,7 +157,7 @@ impl<'a> Fold<'a> {
                 self.check(one, draft, text);
                 raised = self.raise_by_check(debate, one, draft, raised);
             } else {
-                // Another draft, or the final text: both answer the previous check.
+                // Both a new draft and the final text answer the preceding check.
                 self.reply(RemarkTime::Final, &one.agent_id, &reading.answers);
                 (draft, text) = (draft + 1, Some(identity(one)));
             }
@@ -167,7 +167,7 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Adds a checker's findings about accepted points.
+    /// Adds what a checker found about accepted points.
     fn check(&mut self, one: &Contribution, draft: u32, text: Option<u64>) {
         for found in one.reading.iter().flat_map(|reading| &reading.verifications) {
             let Some(objection) = self.folded.point(&found.point) else { continue };
@@ -206,7 +206,7 @@ impl<'a> Fold<'a> {
         let (at, debate) = (RemarkTime::Round(round), self.debate);
         let criticised = self.folded.author(target);
         let text = criticised.text;
-        // Critics of one round speak simultaneously: only a later round rechecks answers.
+        // Critics in the same round do not see each other, so only a later round can recheck an answer.
         let is_passed_over = |known: &Point| {
             let is_own = debate.is_none() || known.critic_id == one.agent_id;
             known.round < round && !known.was_not_reraised && is_own
@@ -300,7 +300,7 @@ fn raised_by(at: RemarkTime, one: &Contribution) -> Remark {
     Remark { at, by: Some(one.agent_id.clone()), kind: RemarkKind::Raised, section: None, reason: None }
 }
 
-/// The authors whose texts a critique criticises.
+/// The authors of the criticised texts.
 fn targets(reading: &ParsedAnswer) -> Vec<&AgentId> {
     let mut targets: Vec<&AgentId> = Vec::new();
     for target in reading.points.iter().flatten().filter_map(|point| point.target.as_ref()) {
@@ -311,8 +311,8 @@ fn targets(reading: &ParsedAnswer) -> Vec<&AgentId> {
     targets
 }
 
-/// Caches the ledger of finished rounds, so that prompts need not fold the whole debate. Derived, so comparisons of
-/// debates ignore it.
+/// Caches the ledger of finished rounds, so that prompts need not fold the whole debate. Comparisons of debates ignore
+/// it, because it is derived.
 #[derive(Debug, Clone, Default)]
 pub struct Past(Option<Arc<FoldedLedger>>);
 
@@ -325,15 +325,15 @@ impl PartialEq for Past {
 #[derive(Debug, Clone)]
 struct FoldedLedger {
     folded: Folded,
-    /// The folded contributions. Holding them detects replacements in a record that is changed later.
+    /// The contributions already folded. Comparing them detects changes in the record.
     of: Arc<[(u32, Arc<Contribution>)]>,
-    /// The order of the texts and the stages, on which it depends, too.
+    /// The order of the texts' numbers, which also affects the result.
     numbers: Arc<[AgentId]>,
     stages: Arc<[StageInfo]>,
 }
 
 impl Past {
-    /// A fold of the cached rounds before `round`, and the remaining contributions.
+    /// The cached fold of rounds before `round`, and the contributions that it lacks.
     pub(super) fn begin(
         self,
         debate: &Debate,
@@ -348,7 +348,7 @@ impl Past {
         (fold, debate.contributions().skip(taken))
     }
 
-    /// The cache extended to all rounds before `round`.
+    /// Extends the cache to all rounds before `round`.
     pub(crate) fn until(self, debate: &Debate, round: u32) -> Self {
         let (mut fold, new) = self.begin(debate, round);
         for (number, one) in new.take_while(|(number, _)| *number < round) {
@@ -362,7 +362,7 @@ impl Past {
 }
 
 impl FoldedLedger {
-    /// Whether the cached fold is part of the rounds before `round`.
+    /// Whether the cached fold is still valid for the rounds before `round`.
     fn holds(&self, debate: &Debate, numbers: &[&AgentId], round: u32) -> bool {
         let is_same = |(number, one): &(u32, Arc<Contribution>), other: Option<(u32, &Arc<Contribution>)>| {
             *number < round && other.is_some_and(|(round, other)| round == *number && Arc::ptr_eq(one, other))

@@ -1,4 +1,4 @@
-//! All points of a debate, and which of them its calls show.
+//! All points of a debate, and which of them each call shows.
 
 use std::fmt::{self, Write as _};
 
@@ -9,7 +9,7 @@ use dialectic_base::figures::counted;
 
 use super::{Change, Point, PointId, PointStatus, RecheckStanding, RejectedApproach, RemarkTime, Response};
 
-/// An agent's changes in a round, and the points that caused them.
+/// How an agent changed its text in a round, and the points that caused the change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Move {
@@ -18,7 +18,7 @@ pub struct Move {
     pub accepted: Vec<PointId>,
     pub partly: Vec<PointId>,
     pub rejected: Vec<PointId>,
-    /// The open points without an answer.
+    /// The open points that the agent did not answer.
     pub unanswered: Vec<PointId>,
     /// The size of the change to its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -26,7 +26,7 @@ pub struct Move {
 }
 
 impl Move {
-    /// Whether it answers a point or leaves it unanswered.
+    /// Whether it mentions a point, answered or not.
     pub(super) fn names(&self, point: &PointId) -> bool {
         [&self.accepted, &self.partly, &self.rejected, &self.unanswered].iter().any(|points| points.contains(point))
     }
@@ -37,9 +37,9 @@ impl Move {
 pub struct Ledger {
     /// The points in the order in which they were raised.
     pub objections: Vec<Point>,
-    /// The authors' reactions.
+    /// How the authors reacted.
     pub moves: Vec<Move>,
-    /// Whether it was derived from the texts for display, because the record is older than readings.
+    /// Whether it was derived from the texts for display, because the record predates parsed texts.
     pub is_derived: bool,
 }
 
@@ -54,7 +54,7 @@ impl Ledger {
         fold.ledger()
     }
 
-    /// The points that a prompt about the text of `target` may use: raised against it before `round`, or in the texts
+    /// The points that a prompt about `target`'s text may use: those raised against it before `round` or in the texts
     /// of `inputs`.
     pub fn seen_by(debate: &Debate, target: &AgentId, round: u32, inputs: &[CallKey]) -> Self {
         let concerns = |one: &Contribution| {
@@ -77,7 +77,7 @@ impl Ledger {
         fold.against(target)
     }
 
-    /// The ledger of the rounds up to `round`.
+    /// The ledger after round `round`.
     pub fn at_end_of(debate: &Debate, round: u32) -> Self {
         let (mut fold, new) = debate.past.clone().begin(debate, round.saturating_add(1));
         for (number, one) in new.filter(|(number, _)| *number <= round) {
@@ -96,13 +96,13 @@ impl Ledger {
         self.objections.iter().filter(move |one| one.target_id == *target)
     }
 
-    /// Reviewers' remarks that reject whole approaches, each with its author.
+    /// The approaches that reviewers rejected entirely, with the reviewers.
     pub fn given_up(debate: &Debate) -> Vec<(&AgentId, &RejectedApproach)> {
         let readings = debate.contributions().filter_map(|(_, one)| Some((&one.agent_id, one.reading.as_ref()?)));
         readings.flat_map(|(by, reading)| reading.given_up.iter().map(move |one| (by, one))).collect()
     }
 
-    /// The open points grouped by text, most severe first, then the points of the check.
+    /// The open points grouped by text, most severe first, followed by those of the check.
     pub fn to_rule(&self, debate: &Debate) -> Vec<&Point> {
         let mut open: Vec<_> = self.objections.iter().filter(|one| one.is_undecided()).collect();
         let number = debate.text_numbers();
@@ -118,8 +118,7 @@ impl Ledger {
         grave
     }
 
-    /// The ledger to display: the recorded one, or for records of the older program one derived from the texts, which is
-    /// never saved.
+    /// The ledger to display. For records of the older program it is derived from the texts and never saved.
     pub fn shown(debate: &Debate) -> Self {
         let has_readings = debate.rounds.iter().flat_map(|round| &round.contributions).any(|one| one.reading.is_some());
         if has_readings {
@@ -135,21 +134,21 @@ impl Ledger {
         self.objections.is_empty()
     }
 
-    /// The points in display order: by status, open ones first, and by severity.
+    /// The points in display order: by status with open points first, then by severity.
     pub fn in_order(&self) -> Vec<&Point> {
         let mut shown: Vec<&Point> = self.objections.iter().collect();
         shown.sort_by_cached_key(|one| (one.status(), one.point.severity));
         shown
     }
 
-    /// The unsettled points of `critic` against the text of `target`, which it rechecks.
+    /// The unsettled points of `critic` against `target`'s text, which the critic rechecks.
     pub fn to_recheck(&self, critic: &AgentId, target: &AgentId) -> Vec<&Point> {
         let own = self.against(target).filter(|one| one.critic_id == *critic);
         own.filter(|one| one.draft.is_none() && !one.is_settled()).collect()
     }
 
-    /// The accepted but unconfirmed points for the check, ordered by number: points against the text on which the draft
-    /// is built, or against all texts.
+    /// The accepted but unconfirmed points that the check examines, ordered by number. If the draft builds on one text,
+    /// only points against that text.
     pub fn to_verify(&self, debate: &Debate) -> Vec<&Point> {
         let base = debate.draft.as_ref().and_then(|draft| draft.base.as_ref());
         let is_of_base = |one: &&Point| base.is_none_or(|base| one.target_id == *base);
@@ -159,13 +158,13 @@ impl Ledger {
         };
         let accepted = self.objections.iter().filter(|one| one.draft.is_none()).filter(is_of_base).filter(is_accepted);
         let mut accepted: Vec<_> = accepted.collect();
-        // Points against one text are already ordered.
+        // Points against a single text are already ordered.
         let number = debate.text_numbers();
         accepted.sort_by_key(|one| number(&one.target_id));
         accepted
     }
 
-    /// The points accepted in the last round whose changes were not verified.
+    /// The points accepted in the last round whose changes were never verified.
     pub fn claimed_last(&self, debate: &Debate) -> Vec<&Point> {
         let last = debate.final_round().map_or(0, |round| round.round_number);
         let is_accepted =
@@ -176,22 +175,22 @@ impl Ledger {
         claimed
     }
 
-    /// The open points against an author's text, which it must answer.
+    /// The open points against an author's text, all of which it must answer.
     pub fn to_answer(&self, author: &AgentId) -> Vec<&Point> {
         self.against(author).filter(|one| one.draft.is_none() && one.is_undecided()).collect()
     }
 }
 
 impl Debate {
-    /// Whether authors can answer critics with a later text.
+    /// Whether authors can answer critics in a later text.
     pub(crate) fn has_answers(&self) -> bool {
         let yields = |wanted| move |stage: &StageInfo| stage.yields == Some(wanted);
         let criticised = self.stages.iter().skip_while(|stage| !yields(ResultKind::Critique)(stage));
         criticised.into_iter().any(yields(ResultKind::Proposal))
     }
 
-    /// Whether the points of a round are settled: each final text has a readable critique, and no open point of
-    /// severity major or higher.
+    /// Whether the points of a round are settled: every final text has a readable critique, and no point of severity
+    /// major or higher is open.
     pub fn is_resolved(&self, round: u32) -> bool {
         let Some(of) = self.round(round) else { return false };
         let positions = self.positions(of);
@@ -210,36 +209,36 @@ impl Debate {
     }
 }
 
-/// Counts of points: of some points ([`Tally::of`]), or of those of a debate at the end of a round ([`Ledger::tally`]).
+/// Counts of points: of given points ([`Tally::of`]), or of a debate at the end of a round ([`Ledger::tally`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Tally {
-    /// The points by status, in the order of [`PointStatus::ALL`].
+    /// The number of points by status, in the order of [`PointStatus::ALL`].
     #[serde(skip)]
     pub by_status: [usize; 4],
-    /// The open points by severity: blocking, major, minor.
+    /// The number of open points by severity: blocking, major, minor.
     #[serde(skip)]
     pub open: [usize; 3],
     pub accepted: usize,
-    /// Points accepted in part.
+    /// The number of partly accepted points.
     pub partly: usize,
     pub rejected: usize,
-    /// The points that the author ignored.
+    /// The number of points that the author ignored.
     pub unanswered: usize,
-    /// The points without a later text in this round.
+    /// The number of points whose author wrote no later text in this round.
     pub waiting: usize,
-    /// The points that the protocol does not answer.
+    /// The number of points that the protocol gives authors no chance to answer.
     #[serde(skip_serializing_if = "dialectic_base::call::is_default")]
     pub final_words: usize,
-    /// Earlier points that a critic withdrew.
+    /// The number of earlier points that a critic withdrew.
     pub withdrawn: usize,
-    /// Earlier points that a critic maintained.
+    /// The number of earlier points that a critic maintained.
     pub maintained: usize,
-    /// Earlier points that their critic found met.
+    /// The number of earlier points that a critic verified as fixed.
     pub verified: usize,
 }
 
 impl Ledger {
-    /// The points at the end of a round, and what was said of them in it; `None` if nothing was.
+    /// The points at the end of a round with what was said about them in it; `None` if nothing was.
     pub fn tally(&self, round: u32) -> Option<Tally> {
         let mut tally = Tally::default();
         let moves: Vec<&Move> = self.moves_in(round).collect();
@@ -302,17 +301,17 @@ impl Tally {
         self.by_status[status as usize]
     }
 
-    /// `5 open, 1 claimed, 2 fixed`, without zeros.
+    /// `5 open, 1 claimed, 2 fixed`, omitting zeros.
     pub fn statuses(&self) -> String {
         listed(PointStatus::ALL.iter().map(|status| (self.count(*status), status.name())))
     }
 
-    /// `1 blocking, 2 minor`: the open points by severity.
+    /// The open points by severity: `1 blocking, 2 minor`.
     pub fn open_by_severity(&self) -> String {
         listed(Severity::ALL.iter().map(|severity| (self.open[*severity as usize], severity.name())))
     }
 
-    /// All counts as sentences, without zeros.
+    /// All counts in sentences, omitting zeros.
     pub fn sentences(&self) -> String {
         let is = |count: usize| if count == 1 { "is" } else { "are" };
         let mut text = format!("The critics raised {}.", counted(self.all() as u64, "point"));

@@ -1,7 +1,8 @@
-//! Points: the objections of critics and checkers, and the findings of a review.
+//! Points: objections by critics and checkers, and findings of a review.
 //!
-//! [`AnswerFormat`] says how the text of a call is parsed, `parser` parses it, and the [`ParsedAnswer`] is recorded with the text. A
-//! point's state is the fold of the remarks about it in those readings and in the judge's rulings, in a [`Ledger`].
+//! [`AnswerFormat`] says how to parse the text of a call, `parser` parses it, and the [`ParsedAnswer`] is recorded with
+//! the text. A [`Ledger`] folds the remarks about each point, from parsed texts and from the judge's rulings, into the
+//! point's state.
 
 mod findings;
 mod fold;

@@ -1,4 +1,4 @@
-//! A point: an objection to a text, or a finding about a change, and what was said of it.
+//! A point: an objection to a text or a finding about a change, with everything said about it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::debate::AgentId;
 
 use super::{Found, Place, RecheckStanding, Remark, RemarkKind, RemarkTime, Response, Statement};
 
-/// The characters shown of a point's subject.
+/// The maximum characters shown of a point's subject.
 const PLACE: usize = 60;
 /// Shown for an empty value.
 const NOTHING: &str = "-";
@@ -23,7 +23,7 @@ dialectic_base::named! {
     /// The severity of a point, the gravest first.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum Severity {
-        /// A major requirement fails.
+        /// A major requirement is not met.
         Blocking = "blocking",
         /// A major requirement is at risk, or a minor one fails. Also the default for texts without a severity.
         Major = "major",
@@ -32,9 +32,9 @@ dialectic_base::named! {
     }
 }
 
-/// The permanent id of a point: `r1/agent-kiss/agent-architect/2` is the second point of `agent-kiss` against
-/// `agent-architect` in round 1, `check1/facts/agent-kiss/2` its second point against the first draft. Findings are
-/// known by their numbers.
+/// The permanent id of a point. `r1/agent-kiss/agent-architect/2` is the second point of `agent-kiss` against
+/// `agent-architect` in round 1, and `check1/facts/agent-kiss/2` its second point against the first draft. Findings use
+/// their numbers instead.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PointId(Arc<str>);
@@ -60,7 +60,7 @@ impl PointId {
     }
 }
 
-/// Escapes separators in an agent's name, such as `a/b`, which could produce another point's id.
+/// Escapes separators in an agent's name: `a/b` could otherwise produce another point's id.
 fn escaped(name: &str) -> String {
     name.replace('%', "%25").replace('/', "%2F")
 }
@@ -71,22 +71,22 @@ impl fmt::Display for PointId {
     }
 }
 
-/// One objection of a critique, or one finding of a review. Cheap to clone: readings and ledgers share its texts.
+/// An objection from a critique, or a finding from a review. Cheap to clone, because the texts are shared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RaisedPoint {
     pub severity: Severity,
-    /// The requirement or part that it concerns, if stated.
+    /// The requirement or part that it concerns, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// The place in a change, if the finding names one.
+    /// Where in the change the fault is, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     /// The objection in Markdown, without its number and severity.
     pub text: Arc<str>,
-    /// The remedy, if stated.
+    /// The remedy, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Arc<str>>,
-    /// How to observe the fault, if stated.
+    /// How to observe the fault, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Arc<str>>,
     /// The author of the criticised text, if the critique covers several.
@@ -98,7 +98,7 @@ pub struct RaisedPoint {
 }
 
 impl RaisedPoint {
-    /// A point without further parts.
+    /// A point without optional parts.
     pub fn new(severity: Severity, text: impl Into<Arc<str>>) -> Self {
         let (text, place, target, fingerprint) = (text.into(), None, None, None);
         Self { severity, about: None, place, text, resolution: None, evidence: None, target, fingerprint }
@@ -128,21 +128,21 @@ impl RaisedPoint {
 pub struct Ruling {
     pub point: PointId,
     pub decision: Decision,
-    /// The section of the solution that meets it.
+    /// The section of the solution that addresses the point.
     #[serde(default, rename = "where", skip_serializing_if = "String::is_empty")]
     pub section: String,
-    /// The remaining work.
+    /// What remains to be done.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remains: String,
     #[serde(default)]
     pub reason: String,
-    /// Set if the judge gave no ruling, which counts as not met.
+    /// Set if the judge did not rule on the point, which counts as not met.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
 }
 
 impl Ruling {
-    /// The record of a missing ruling.
+    /// Records that the judge did not rule on a point.
     pub fn missing(point: PointId) -> Self {
         Self {
             point,
@@ -172,21 +172,20 @@ impl Ruling {
 }
 
 dialectic_base::named! {
-    /// The decision of a [`Ruling`].
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
     pub enum Decision {
         /// The solution meets the point.
         Met = "met",
-        /// The text meets part of the point.
+        /// The solution meets part of the point.
         Partly = "partly",
-        /// The text does not meet the point.
+        /// The solution does not meet the point.
         NotMet = "notMet",
         /// The point is wrong.
         Dismissed = "dismissed",
     }
 }
 
-/// A point with its history. Cheap to clone: ledgers share unchanged points.
+/// A point with its history. Cheap to clone, because ledgers share unchanged points.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Point(Arc<PointHistory>);
 
@@ -210,7 +209,7 @@ pub struct PointHistory {
     /// The permanent number for debaters and readers: `2.7` is the seventh point against text 2, `D3` the third of the
     /// check.
     pub(super) number: String,
-    /// The round in which it was raised; for the check, the last round.
+    /// The round in which it was raised; the last round for points of the check.
     pub round: u32,
     pub critic_id: AgentId,
     /// The author of the criticised text.
@@ -220,34 +219,34 @@ pub struct PointHistory {
     /// The lens of the check.
     pub lens: Option<String>,
     pub point: RaisedPoint,
-    /// What was said of it in order, beginning with the critic who raised it. Its state follows from this.
+    /// Everything said about it, in order, starting with the critic who raised it. Determines its state.
     pub remarks: Vec<Remark>,
-    /// Whether its critic criticised the text again without mentioning it.
+    /// Whether its critic criticised the text again without mentioning this point.
     pub(super) was_not_reraised: bool,
     /// The text that its critic saw last.
     pub(super) text: Option<u64>,
-    /// Whether its critic saw another text last than its author's current one.
+    /// Whether the author has changed the text since its critic last saw it.
     pub is_of_earlier_text: bool,
-    /// Whether its protocol allows no answers or rechecks, as with a council's reviews.
+    /// Whether the protocol allows no answers or rechecks, as for a council's reviews.
     pub is_unanswerable: bool,
 }
 
 dialectic_base::named! {
-    /// What a reader needs to know of a point, in one word. Open points come first.
+    /// The state of a point in one word. Open points come first.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum PointStatus {
         /// It needs a change or a decision.
         Open = "open",
-        /// Only the author says that the text was changed.
+        /// The author claims to have changed the text, which nobody has confirmed.
         Claimed = "claimed",
-        /// Someone other than its author found the change, or the judge ruled it met.
+        /// Someone other than its author found the change, or the judge ruled that the point is met.
         Fixed = "fixed",
         /// Its author or the judge rejected it, or its critic withdrew it.
         Rejected = "rejected",
     }
 }
 
-/// The state of a point: the fold of its remarks.
+/// The state of a point, folded from its remarks.
 #[derive(Debug, Clone, Copy, Default)]
 struct PointState<'a> {
     /// The author's last answer.
@@ -259,9 +258,9 @@ struct PointState<'a> {
     ruling: Option<&'a Ruling>,
     /// Whether it needs a change or a decision.
     open: bool,
-    /// When its critic last spoke of it.
+    /// When its critic last mentioned it.
     critic_spoke: Option<RemarkTime>,
-    /// Whether the last answer came after the check.
+    /// Whether the author answered after the check.
     was_answered_last: bool,
 }
 
@@ -277,14 +276,14 @@ impl<'a> PointState<'a> {
             RemarkKind::Answered(response) => {
                 self.answer = Some((*response, remark));
                 self.was_answered_last = remark.at == RemarkTime::Final;
-                // A point that its critic withdrew or verified stays settled.
+                // A point stays settled once its critic withdrew or verified it.
                 let is_over = self.recheck.is_some_and(|(standing, _)| standing.is_over());
                 if !is_over || self.was_answered_last {
                     self.open = *response != Response::Accepted || remark.is_bare_acceptance();
                 }
             }
             RemarkKind::Rechecked(standing) => {
-                // Maintaining a point outweighs withdrawing it in the same round.
+                // If critics both maintain and withdraw a point in the same round, maintaining wins.
                 let is_first = self.critic_spoke != Some(remark.at);
                 if is_first || *standing == RecheckStanding::Maintained {
                     self.critic_spoke = Some(remark.at);
@@ -296,7 +295,7 @@ impl<'a> PointState<'a> {
                 self.was_answered_last = false;
                 match found {
                     Found::NotFound => self.open = true,
-                    // A partly accepted point is only partly met.
+                    // A point that was accepted in part is only met in part.
                     Found::Verified | Found::Moot => {
                         let is_accepted = self.answer.is_some_and(|(response, _)| response == Response::Accepted);
                         self.open &= !is_accepted;
@@ -355,7 +354,7 @@ impl Point {
             };
         }
         let response = answer.map(|(response, _)| response);
-        // A rejection that was contradicted, or that has no reason, decides nothing.
+        // A rejection does not count if it was contradicted or has no reason.
         let is_rejected =
             response == Some(Response::Rejected) && answer.is_some_and(|(_, answer)| answer.reason().is_some());
         let is_contradicted = recheck.is_some_and(|(standing, _)| standing == RecheckStanding::Maintained);
@@ -379,7 +378,7 @@ impl Point {
         self.number.clone()
     }
 
-    /// Whether the judge must still rule on it: no stated change, withdrawal, check or ruling closed it.
+    /// Whether the judge still has to rule on it: no claimed change, withdrawal, check or ruling has closed it.
     pub fn is_undecided(&self) -> bool {
         self.state().open
     }
@@ -404,29 +403,29 @@ impl Point {
         self.state().check.map(|(found, _)| found)
     }
 
-    /// The judge's ruling, if required.
+    /// The judge's ruling, if there is one.
     pub fn ruling(&self) -> Option<&Ruling> {
         self.state().ruling
     }
 
-    /// Whether the last answer came after the check.
+    /// Whether the author answered after the check.
     pub fn was_answered_last(&self) -> bool {
         self.state().was_answered_last
     }
 
-    /// The round of the last recheck.
+    /// When it was last rechecked.
     pub(super) fn rechecked_in(&self) -> Option<RemarkTime> {
         self.state().recheck.map(|(_, remark)| remark.at)
     }
 
-    /// Whether critics have nothing more to add: it was withdrawn or verified, or accepted with a change that its
-    /// critic did not contest later.
+    /// Whether critics have nothing to add: it was withdrawn or verified, or accepted with a change that its critic did
+    /// not contest afterwards.
     pub fn is_settled(&self) -> bool {
         let PointState { recheck, open, .. } = self.state();
         !open && (self.was_not_reraised || recheck.is_some_and(|(standing, _)| standing.is_over()))
     }
 
-    /// Whether its author accepted it and the change was neither confirmed nor denied.
+    /// Whether its author accepted it and nobody has confirmed or denied the change.
     pub fn is_claimed(&self) -> bool {
         let PointState { answer, recheck, check, open, was_answered_last, .. } = self.state();
         let is_over = recheck.is_some_and(|(standing, _)| standing.is_over());
@@ -434,7 +433,7 @@ impl Point {
         is_accepted && !open && !is_over && (check.is_none() || was_answered_last)
     }
 
-    /// Whether a critic maintained it, or a checker did not find the claimed change.
+    /// Whether a critic maintained it or a checker could not find the claimed change.
     pub fn is_maintained(&self) -> bool {
         let PointState { recheck, check, .. } = self.state();
         match check {
@@ -448,7 +447,7 @@ impl Point {
         self.ruling().is_some_and(|ruling| ruling.decision == Decision::NotMet)
     }
 
-    /// `D3 (Failover)`: its number with the changed section, otherwise its subject.
+    /// Its number with the changed section, or else with its subject: `D3 (Failover)`.
     pub fn with_place(&self) -> String {
         let section = self.answer().and_then(Remark::section);
         let place = section.or(self.point.about.as_deref()).map(one_line);
@@ -458,7 +457,7 @@ impl Point {
         format!("{} ({}{more})", self.number, shown.trim_end())
     }
 
-    /// The author's answer as text.
+    /// The author's answer in words.
     pub fn answer_in_words(&self) -> &'static str {
         match self.state().answer {
             None if self.is_unanswerable => NOTHING,
@@ -477,7 +476,7 @@ impl Point {
 }
 
 impl RecheckStanding {
-    /// Whether the point needs no further recheck.
+    /// Whether the critic need not recheck the point again.
     pub(super) fn is_over(self) -> bool {
         match self {
             Self::Withdrawn | Self::Verified => true,
@@ -486,7 +485,7 @@ impl RecheckStanding {
     }
 }
 
-/// As in the state file's `ledger`.
+/// Serializes the point as in the state file's `ledger`.
 impl Serialize for Point {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]

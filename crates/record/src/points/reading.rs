@@ -1,4 +1,4 @@
-//! How to parse an answer, which points it can refer to, and what was read.
+//! How to parse an answer, which points it can refer to, and the result.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,23 +18,23 @@ use super::{
     read_findings, read_given_up, read_opinions, read_review,
 };
 
-/// The objections read from a contribution when it was recorded.
+/// What was parsed from a contribution when it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ParsedAnswer {
-    /// The points of a critique. Empty if it states that it has none; absent if none could be read.
+    /// The points of a critique. Empty if it says that there are none; absent if none could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<Vec<RaisedPoint>>,
-    /// Points of a critique beyond the limit.
+    /// The number of points beyond the limit.
     #[serde(skip_serializing_if = "is_default")]
     pub unread: usize,
-    /// Texts without a readable section in a review of several texts.
+    /// The number of texts for which a review of several has no readable section.
     #[serde(skip_serializing_if = "is_default")]
     pub unread_texts: usize,
     /// Approaches that a review rejects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub given_up: Vec<RejectedApproach>,
-    /// Remarks on earlier points.
+    /// Rechecks of earlier points.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rechecks: Vec<Statement<RecheckStanding>>,
     /// Findings of a checker about accepted points.
@@ -43,13 +43,13 @@ pub struct ParsedAnswer {
     /// Answers of a proposal to earlier points.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<Statement<Response>>,
-    /// The position of the answers in the text, in bytes.
+    /// The byte range of the answers in the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers_at: Option<Range<usize>>,
-    /// The size of the change since the author's last proposal.
+    /// How much the text changed since the author's last proposal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
-    /// The findings of a reader of a change. Empty if it reported none; absent if none could be parsed.
+    /// A reader's findings about a change. Empty if it reported none; absent if none could be parsed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub findings: Option<Vec<RaisedPoint>>,
     /// A reader's opinions on other readers' findings.
@@ -61,18 +61,18 @@ pub struct ParsedAnswer {
 }
 
 impl ParsedAnswer {
-    /// `text`, the source of this reading, without its answers.
+    /// `text`, from which this was parsed, without its answers to critics.
     pub fn without_answers<'a>(&self, text: &'a str) -> Cow<'a, str> {
         without(text, self.answers_at.as_ref())
     }
 
-    /// Whether anything was read.
+    /// Whether anything could be parsed.
     pub fn says_something(&self) -> bool {
         *self != Self::default()
     }
 }
 
-/// A reviewer's statement that a text's approach cannot be repaired.
+/// A reviewer's statement that the approach of a text cannot be fixed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RejectedApproach {
     /// The author of the approach, if the review names the text.
@@ -83,7 +83,7 @@ pub struct RejectedApproach {
 }
 
 impl RejectedApproach {
-    /// The reason, without a leading label of the text if the target already names its author.
+    /// The reason, without the leading label of a text if `target` already names its author.
     pub fn remark(&self) -> &str {
         let is_mark = |c: char| c.is_whitespace() || "*_`[]".contains(c);
         let label = || {
@@ -99,7 +99,7 @@ impl RejectedApproach {
     }
 }
 
-/// The changed lines of a text, without its answers to critics.
+/// How many lines of a text changed, ignoring its answers to critics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// New lines.
@@ -108,34 +108,34 @@ pub struct Change {
     pub removed: usize,
 }
 
-/// How to read a text, and its possible references.
+/// How to parse a text, and which points or texts it can refer to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnswerFormat {
-    /// A critique: points, and rechecks of the critic's earlier ones, which were shown.
+    /// A critique: new points, and rechecks of these points, which the critic raised earlier.
     Critique(Vec<Point>),
-    /// A review of several texts: points against each.
+    /// A review of several texts, with points against each.
     Review {
-        /// The shown texts by their numbers.
+        /// The shown texts with their numbers.
         texts: Vec<(u32, AgentId)>,
         /// The reviewer's own text and its number.
         own: Option<(u32, AgentId)>,
     },
-    /// A check of a draft: points, and findings about accepted ones, which were shown.
+    /// A check of a draft: new points, and findings about these accepted points.
     Check(Vec<Point>),
-    /// A proposal: answers to points.
+    /// A proposal with answers to points.
     Answers {
         /// Whether its prompt asks for answers, because it shows critiques or points.
         asked: bool,
         /// The shown points.
         points: Vec<Point>,
-        /// Its author's last text without the answers in it.
+        /// Its author's previous text, without answers.
         before: String,
     },
-    /// Problems found in a change with files at these paths, which these attachments show.
+    /// Findings about a change of files with these paths; the attachments show the change.
     Findings(Vec<String>, Arc<[Attachment]>),
     /// Opinions on other readers' findings with these numbers.
     Opinion(Vec<String>),
-    /// The text after a check, with answers to the shown points under a separate heading.
+    /// The text after a check, which answers these points under a separate heading.
     Final(Vec<Point>),
 }
 
@@ -144,7 +144,7 @@ fn numbers(points: &[Point]) -> Vec<&str> {
 }
 
 impl AnswerFormat {
-    /// How to read the answer to this call. `inputs` are the calls in its prompt.
+    /// How to parse the answer to this call. `inputs` are the calls whose texts its prompt shows.
     pub fn of(debate: &Debate, key: &CallKey, inputs: &[CallKey]) -> Option<Self> {
         let yields = debate.stage(key.stage)?.yields?;
         match (&key.target_agent_id, yields) {
@@ -209,7 +209,7 @@ impl AnswerFormat {
         Self::Answers { asked: is_criticised || !points.is_empty(), points, before }
     }
 
-    /// Parses the text, as a pure function.
+    /// Parses the text.
     pub fn read(&self, text: &str) -> ParsedAnswer {
         match self {
             Self::Critique(earlier) => {
@@ -222,10 +222,10 @@ impl AnswerFormat {
                 ParsedAnswer { points, unread, verifications: about(said, accepted), ..ParsedAnswer::default() }
             }
             Self::Answers { asked, points, before } => {
-                // Without a critique there is nothing to answer, whatever the heading.
+                // Without a critique there is nothing to answer, even under this heading.
                 let read = asked.then(|| read_answers(text, ANSWERS_HEADING, &numbers(points))).unwrap_or_default();
                 let now = without(text, read.section.as_ref());
-                // Without points to answer, a change has no cause to record.
+                // A change is only recorded if there were points to answer.
                 let change = (!before.is_empty() && !points.is_empty()).then(|| Change::between(before, &now));
                 let decisions = read_decisions(&now);
                 ParsedAnswer { change, decisions, ..answered(read, points) }
@@ -246,7 +246,7 @@ impl AnswerFormat {
         }
     }
 
-    /// Whether the text should contain points.
+    /// Whether the text is supposed to contain points.
     pub fn asks_for_points(&self) -> bool {
         match self {
             Self::Critique(_) | Self::Check(_) | Self::Review { .. } | Self::Findings(..) | Self::Opinion(_) => true,
@@ -254,7 +254,7 @@ impl AnswerFormat {
         }
     }
 
-    /// Whether a reading lacks the requested points; the engine then repeats the call.
+    /// Whether the points that were requested are missing; the engine then repeats the call.
     pub fn lacks_points(&self, reading: &ParsedAnswer) -> bool {
         match self {
             Self::Critique(_) | Self::Check(_) => reading.points.is_none(),
@@ -265,7 +265,7 @@ impl AnswerFormat {
         }
     }
 
-    /// The texts for which a review has no readable section, if it has one for others.
+    /// The texts for which a review has no readable section, provided that it has a section for others.
     pub fn unread_texts(&self, text: &str) -> Vec<u32> {
         let order = self.texts();
         let read = read_review(text, &order);
@@ -274,8 +274,8 @@ impl AnswerFormat {
         if unread.len() < order.len() { unread } else { Vec::new() }
     }
 
-    /// The first text of a critic with the points of the `second`, which repeated the request, and how both read;
-    /// `None` if the second has none.
+    /// Joins a critic's first text with the points of the `second`, which answers a repeated request, and parses the
+    /// result. `None` if the second has no points.
     pub fn joined(&self, first: &str, second: &str) -> Option<(String, ParsedAnswer)> {
         let unread = self.unread_texts(first);
         if !unread.is_empty() {
@@ -285,7 +285,7 @@ impl AnswerFormat {
         if self.lacks_points(&more) && (more.points.is_none() || more.unread_texts > reading.unread_texts) {
             return None;
         }
-        // The second text has the same points again, and so replaces the first unless that says something else.
+        // The second text repeats the points, so it replaces the first, unless only the first has rechecks.
         let is_needed = !reading.rechecks.is_empty() && more.rechecks.is_empty()
             || !reading.verifications.is_empty() && more.verifications.is_empty()
             || !reading.given_up.is_empty() && more.given_up.is_empty();
@@ -296,12 +296,12 @@ impl AnswerFormat {
         Some((text, ParsedAnswer { given_up, rechecks, verifications, ..more }))
     }
 
-    /// The first text with the `second` one's sections for the `unread` texts.
+    /// Joins the first text with the sections for the `unread` texts from the `second`.
     fn with_sections(&self, first: &str, second: &str, unread: &[u32]) -> Option<(String, ParsedAnswer)> {
         let order = self.texts();
         let section = |number: &u32| {
             let titled = review_section(second, *number, &order).and_then(|place| second.get(place));
-            // The only section that was asked for may come without its title.
+            // If only one section was requested, its title may be missing.
             let is_untitled = unread.len() == 1 && order.iter().all(|of| review_section(second, *of, &order).is_none());
             let section = titled.or_else(|| is_untitled.then_some(second))?;
             Some((*number, format!("## Text {number}\n\n{}", section.trim())))
@@ -336,7 +336,7 @@ impl AnswerFormat {
     }
 }
 
-/// The points against each text, and the rejected approaches. An unreadable section gives no points.
+/// The points against each text, and the rejected approaches. An unreadable section yields no points.
 fn review(text: &str, texts: &[(u32, AgentId)], own: Option<&(u32, AgentId)>) -> ParsedAnswer {
     let order: Vec<u32> = texts.iter().map(|(number, _)| *number).collect();
     let read = read_review(text, &order);
@@ -362,7 +362,7 @@ fn answered(read: ReadAnswers, points: &[Point]) -> ParsedAnswer {
     ParsedAnswer { answers: about(answers, points), answers_at: read.section, ..ParsedAnswer::default() }
 }
 
-/// Statements by the ids of the points instead of their places in a prompt.
+/// Replaces indices into a prompt's points with their ids.
 fn about<V>(said: impl IntoIterator<Item = Statement<V, usize>>, points: &[Point]) -> Vec<Statement<V>> {
     let about = |one: Statement<V, usize>| {
         let id = points.get(one.point)?.id.clone();
@@ -372,7 +372,7 @@ fn about<V>(said: impl IntoIterator<Item = Statement<V, usize>>, points: &[Point
 }
 
 impl Change {
-    /// Counts lines without aligning them: moving a line is not a change, and long texts take little time.
+    /// Counts lines without aligning them: moved lines do not count, and long texts take little time.
     fn between(before: &str, now: &str) -> Self {
         let mut left: HashMap<&str, usize> = HashMap::new();
         for line in lines(before) {
@@ -408,7 +408,7 @@ impl Contribution {
 }
 
 impl Debate {
-    /// The record with readings added if its version had none. For display only, never saved.
+    /// The record, with parsed texts added if its version had none. For display only, never saved.
     pub fn with_derived_points(&self) -> Self {
         let mut debate = self.clone();
         for at in 0..debate.rounds.len() {
@@ -431,8 +431,8 @@ impl Debate {
         debate
     }
 
-    /// The calls that a text builds on, judging by the record's order: its author's previous text, and later remarks
-    /// about it.
+    /// The calls that a text builds on, judging by the order in the record: its author's previous text, and later
+    /// remarks about it.
     fn texts_before(&self, at: usize, place: usize) -> Vec<CallKey> {
         let author = &self.rounds[at].contributions[place].agent_id;
         let earlier =

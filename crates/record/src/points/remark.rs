@@ -1,4 +1,4 @@
-//! What critics, authors, checkers and the judge say of a point.
+//! What critics, authors, checkers and the judge say about a point.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,15 +10,15 @@ use crate::debate::AgentId;
 
 use super::{PointId, Ruling};
 
-/// What a text says of an earlier point. `P` identifies the point: by its id, or while parsing by its place among the
-/// numbers that the text may use.
+/// What a text says about an earlier point. `P` identifies the point by its id, or during parsing by its index among
+/// the possible numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Statement<V, P = PointId> {
     #[serde(alias = "finding")]
     pub point: P,
     #[serde(alias = "answer", alias = "standing", alias = "found", alias = "stance")]
     pub verdict: V,
-    /// The section of the text that meets it: empty if the text names none, absent if it was not asked.
+    /// The section that addresses the point: empty if the text names none, absent if it was not asked for one.
     #[serde(default, rename = "where")]
     pub section: Option<String>,
     /// The reason or the change, verbatim.
@@ -27,14 +27,14 @@ pub struct Statement<V, P = PointId> {
 }
 
 impl<V, P> Statement<V, P> {
-    /// The same statement about `point`.
+    /// The same statement with another identification of the point.
     pub fn about<Q>(self, point: Q) -> Statement<V, Q> {
         let Self { verdict, section, reason, .. } = self;
         Statement { point, verdict, section, reason }
     }
 }
 
-/// The keys of a statement in files, which depend on its kind.
+/// The JSON keys of a statement, which depend on its kind.
 pub trait StatementKeys {
     const POINT: &'static str = "point";
     const VERDICT: &'static str;
@@ -73,7 +73,7 @@ impl StatementKeys for Response {
 }
 
 dialectic_base::named! {
-    /// A critic's judgement of an earlier point.
+    /// A critic's verdict on an earlier point.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum RecheckStanding {
         /// The point still holds.
@@ -89,7 +89,7 @@ impl StatementKeys for RecheckStanding {
     const VERDICT: &'static str = "standing";
 }
 
-/// The checker's finding about an accepted point.
+/// A checker's finding about an accepted point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Found {
@@ -133,14 +133,14 @@ impl StatementKeys for Stance {
     const VERDICT: &'static str = "stance";
 }
 
-/// An event in a point's history.
+/// An event in the history of a point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
     pub at: RemarkTime,
     /// The author; absent for the judge's ruling.
     pub by: Option<AgentId>,
     pub kind: RemarkKind,
-    /// As in a [`Statement`].
+    /// See [`Statement::section`].
     pub section: Option<String>,
     pub reason: Option<Arc<str>>,
 }
@@ -162,7 +162,7 @@ pub enum RemarkKind {
     Raised,
     Answered(Response),
     Rechecked(RecheckStanding),
-    /// It was marked as verified although the text is unchanged.
+    /// It was marked as verified although the text had not changed.
     Unchanged,
     /// A checker looked for the accepted change.
     Checked(Found),
@@ -181,18 +181,18 @@ impl Remark {
         Self { at, by: Some(by.clone()), kind, section: section.clone(), reason: reason.clone() }
     }
 
-    /// Whether it accepts a point without naming the change.
+    /// Whether it accepts a point without saying what changed.
     pub fn is_bare_acceptance(&self) -> bool {
         self.kind == RemarkKind::Answered(Response::Accepted)
             && self.section.as_ref().map_or(self.reason.is_none(), |section| section.trim().is_empty())
     }
 
-    /// The section, if it names one.
+    /// The section, if given.
     pub fn section(&self) -> Option<&str> {
         self.section.as_deref().map(str::trim).filter(|section| !section.is_empty())
     }
 
-    /// The reason as written, if it gives one.
+    /// The reason as written, if given.
     pub fn reason(&self) -> Option<&str> {
         self.reason.as_deref().filter(|reason| !reason.trim().is_empty())
     }

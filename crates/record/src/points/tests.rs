@@ -1,4 +1,4 @@
-//! What becomes of points, from what contributions were read to say.
+//! How points change state, given parsed contributions.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::debate::{AgentId, CallKey, Debate, Severity, StageId};
 
 use super::*;
 
-/// A debate of rounds of contributions: who, about whom (or nobody), and what was read.
+/// A debate from lists of contributions by round: author, target if any, and parsed content.
 fn debate(rounds: &[&[(&str, Option<&str>, Value)]]) -> Debate {
     let contribution = |(agent, target, reading): &(&str, Option<&str>, Value)| {
         let mut one = json!({"agentId": agent, "agentRole": "kiss", "type": "said", "content": "", "reading": reading});
@@ -49,7 +49,7 @@ fn rechecks(given: &[(&str, &str)]) -> Value {
     json!({"points": [], "rechecks": rechecks.collect::<Vec<_>>()})
 }
 
-/// The points with answer, critic and whether they are open.
+/// Each point with its answer, its critic, and whether it is open.
 fn lives(ledger: &Ledger) -> Vec<String> {
     let life = |one: &Point| {
         let critic = one.recheck().map_or("-", RecheckStanding::name);
@@ -111,7 +111,7 @@ fn critics_of_the_next_round_whoever_they_are_withdraw_or_maintain() {
         ),
     ];
     let second: &[_] = &[
-        // One who maintains outweighs one who withdraws, in whichever order they speak.
+        // Maintaining outweighs withdrawing, whatever the order.
         ("a", Some("b"), rechecks(&[("r1/a/b/1", "maintained"), ("r1/a/b/2", "withdrawn"), ("r1/a/b/3", "withdrawn")])),
         ("c", Some("b"), rechecks(&[("r1/a/b/1", "withdrawn"), ("r1/a/b/2", "maintained")])),
     ];
@@ -125,7 +125,7 @@ fn critics_of_the_next_round_whoever_they_are_withdraw_or_maintain() {
         ]
     );
     assert_eq!(ledger.tally(2).unwrap().to_string(), "3 points · 2 open · 1 rejected");
-    // What is withdrawn stays closed, whatever its author says of it then.
+    // A withdrawn point stays closed, whatever its author says about it.
     let third: &[_] = &[("b", None, answers(&[("r1/a/b/1", "accepted", Some("now")), ("r1/a/b/3", "rejected", None)]))];
     let ledger = Ledger::of(&debate(&[first, second, third]));
     assert_eq!(
@@ -149,14 +149,14 @@ fn an_accepted_point_is_looked_at_once_more_and_then_settled() {
         &[("a", Some("b"), points(&[]))],
     ];
     let settled = |upto| Ledger::of(&debate(&rounds[..upto])).objections[0].is_settled();
-    // That another critic says nothing of it settles nothing.
+    // A point is not settled by another critic's silence.
     assert_eq!([settled(1), settled(2), settled(3)], [false, false, true]);
-    // What is open is never settled by silence.
+    // Silence never settles an open point.
     let silent: [&[(&str, Option<&str>, Value)]; 2] =
         [&[("a", Some("b"), points(&["major"]))], &[("c", Some("b"), points(&["minor"]))]];
     let ledger = Ledger::of(&debate(&silent));
     assert!(!ledger.objections[0].is_settled() && ledger.objections[0].is_undecided());
-    // Nobody but `a` and `c` spoke, who have the numbers 1 and 2; `b` has none.
+    // Only `a` and `c` spoke, so they have numbers 1 and 2, and `b` has none.
     assert_eq!(ledger.objections.iter().map(Point::number).collect::<Vec<_>>(), ["0.1", "0.2"]);
 }
 
@@ -179,7 +179,7 @@ fn a_prompt_sees_finished_rounds_and_its_inputs_and_nothing_else() {
     assert_eq!(seen(1, &[]), Vec::<String>::new());
     assert_eq!(seen(2, &[]), ["1.1 r1/a/b/1", "1.2 r1/c/b/1"]);
     assert_eq!(seen(2, &[input]), ["1.1 r1/a/b/1", "1.2 r1/c/b/1", "1.3 r2/c/b/1"]);
-    // The order of answers does not matter: labels follow the record.
+    // The order of the answers does not matter, since labels follow the record.
     assert_eq!(seen(3, &[])[2..], ["1.3 r2/a/b/1", "1.4 r2/c/b/1"]);
 }
 
@@ -203,7 +203,7 @@ fn rulings_are_kept_with_their_points_and_the_file_says_all_of_it() {
     assert_eq!(Ledger::of(&read), ledger, "what the file adds is not read");
 }
 
-/// A critique of round 1, the text after it, a critique of round 2, and what that says of the point.
+/// A critique in round 1, the revised text, and a critique in round 2 with this verdict on the point.
 fn rechecked(answer: Value, second_text: &str, standing: &str) -> Ledger {
     let recheck = json!({"points": [], "rechecks": [{"point": "r1/a/b/1", "standing": standing, "where": "Storage"}]});
     let mut debate = debate(&[
@@ -268,7 +268,7 @@ fn a_point_is_open_claimed_fixed_or_rejected() {
     assert_eq!(status(&[&[raised(), answered("rejected", None)]], None), PointStatus::Open, "no reason is given");
     assert_eq!(status(&[&[raised(), rejected()], &[again("maintained"), rejected()]], None), PointStatus::Open);
     assert_eq!(status(&[&[raised(), rejected()], &[again("withdrawn")]], None), PointStatus::Rejected);
-    // The judge has the last word.
+    // The judge's ruling is final.
     for (decision, expected) in [
         ("met", PointStatus::Fixed),
         ("partly", PointStatus::Open),
@@ -387,7 +387,7 @@ fn an_approach_to_give_up_is_labelled_once() {
         ("été: it waits.", "été: it waits."),
     ] {
         assert_eq!(given_up(Some("agent-kiss"), reason).remark(), remark);
-        // Nothing else would say whose it is.
+        // Without a target, nothing else would say whose approach it is.
         assert_eq!(given_up(None, reason).remark(), reason);
     }
 }
@@ -405,7 +405,7 @@ fn a_review_and_the_sections_that_were_asked_for_again_are_one() {
     };
     assert_eq!(reads.unread_texts(&first), [2]);
     let whole = format!("{}\n\n{}\n\n{}", section(1, "Store"), section(2, "Clock"), section(3, "Queue"));
-    // With and without a title, and with all the others once more.
+    // With a title, without one, and with all other sections repeated.
     for second in [section(2, "Clock"), point("Clock"), whole.clone()] {
         let (text, reading) = reads.joined(&first, &second).unwrap();
         assert_eq!((text.as_str(), reading.unread_texts), (whole.as_str(), 0), "{second}");
@@ -416,7 +416,7 @@ fn a_review_and_the_sections_that_were_asked_for_again_are_one() {
     assert_eq!(reads.unread_texts(&short), [2, 3]);
     let (text, reading) = reads.joined(&short, &section(3, "Queue")).unwrap();
     assert_eq!((text, reading.unread_texts), (format!("{short}\n\n{}", section(3, "Queue")), 1));
-    // What nobody can read is said again, and then stands alone.
+    // A section that is still unreadable is repeated in full and stands alone.
     assert_eq!(reads.unread_texts("It worries me."), [0; 0]);
     assert_eq!(reads.joined("It worries me.", &whole).unwrap().0, whole);
     assert!(reads.joined("It worries me.", "I told you so.").is_none());

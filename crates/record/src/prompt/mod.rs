@@ -1,13 +1,13 @@
 //! Prompts: the files of `prompts/`, compiled in, and their rendering.
 //!
-//! [`compose`] builds a request's prompt from a beginning shared by all calls of a debate, an optional [`HISTORY`], and
-//! the rendered [`Prompt`] of the step. Shared parts come first, byte for byte, since providers discount repeated
-//! beginnings.
+//! [`compose`] builds a request's prompt from a beginning that all calls of a debate share, an optional [`HISTORY`],
+//! and the rendered [`Prompt`] of the step. Shared parts come first, byte for byte, because providers discount repeated
+//! prefixes.
 //!
-//! Rendering is one pass: values are never treated as templates, and foreign text is in fences that it cannot leave.
-//! Nothing here knows providers, reads answers, or contains prompt text.
+//! Rendering takes a single pass: values are never treated as templates, and foreign text is put into fences that it
+//! cannot close. This module does not know providers, parse answers, or contain prompt text.
 
-/// A prompt in `prompts`, and the section of the role that it uses.
+/// Refers to a prompt file in `prompts`, with the section of the role that it uses.
 macro_rules! prompt {
     ($file:literal, $focus:ident) => {
         $crate::prompt::Prompt {
@@ -47,12 +47,12 @@ pub use step::{
     pairwise_system,
 };
 
-/// A request's prompt: the shared beginning, the history if any, and the call's body, separated by blank lines.
+/// A request's prompt: the shared beginning, the history if any, and the body, separated by blank lines.
 pub fn compose(beginning: &str, history: Option<&str>, body: &str) -> Arc<str> {
     [Some(beginning), history, Some(body)].into_iter().flatten().collect::<Vec<_>>().join("\n\n").into()
 }
 
-/// Texts that templates import and system texts include; they are not templates themselves.
+/// Texts that templates import or system texts include; they are not templates themselves.
 const PARTS: [(&str, &str); 6] = [
     ("parts.md", include_str!("../../prompts/parts.md")),
     ("system/evidence.md", include_str!("../../prompts/system/evidence.md")),
@@ -62,7 +62,7 @@ const PARTS: [(&str, &str); 6] = [
     ("system/form.md", include_str!("../../prompts/system/form.md")),
 ];
 
-/// A template that could not be rendered: a defect of this program, since templates and values are compiled in.
+/// A template could not be rendered. This is a bug, since templates are compiled in.
 #[derive(Debug, Error)]
 #[error("prompt template {template} could not be rendered")]
 pub struct PromptError {
@@ -71,7 +71,7 @@ pub struct PromptError {
     pub source: minijinja::Error,
 }
 
-/// The environment: strict about undefined variables, without escaping, with templates compiled at first use.
+/// The template environment: fails on undefined variables, does not escape, and compiles templates on first use.
 pub(super) fn environment() -> &'static Environment<'static> {
     static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
         let mut environment = Environment::new();
@@ -110,24 +110,26 @@ pub enum PromptFileError {
         source: io::Error,
     },
     /// It is not UTF-8 text.
-    #[error("prompt file {} is not UTF-8, it looks like {}", path.display(), fault.seems)]
+    #[error("prompt file {} is not UTF-8; it looks like {}", path.display(), fault.seems)]
     NotUtf8 { path: PathBuf, fault: NotUtf8 },
     /// It contains only white space.
     #[error("prompt file {} is blank", .0.display())]
     Blank(PathBuf),
 }
 
-/// The text of a prompt file, without a byte order mark and outer white space.
+/// The text of a prompt file, without byte order mark and surrounding whitespace.
 ///
 /// # Errors
-/// The file is missing, not a file, unreadable, not UTF-8 or blank; each names `path`.
+///
+/// The file is missing, not a file, unreadable, not UTF-8, or blank; each error names `path`.
 pub fn read_prompt(path: &Path) -> Result<String, PromptFileError> {
     Ok(read_whole_prompt(path)?.trim().to_owned())
 }
 
-/// The text of a prompt file unchanged, without a byte order mark.
+/// The unchanged text of a prompt file, without byte order mark.
 ///
 /// # Errors
+///
 /// As for [`read_prompt`].
 pub fn read_whole_prompt(path: &Path) -> Result<String, PromptFileError> {
     let path = || path.to_owned();
@@ -135,7 +137,7 @@ pub fn read_whole_prompt(path: &Path) -> Result<String, PromptFileError> {
         io::ErrorKind::NotFound => PromptFileError::Missing(path()),
         _ => PromptFileError::Unreadable { path: path(), source },
     };
-    // Opening a pipe would wait for a writer, so check first.
+    // Opening a FIFO would block until it has a writer, so check first.
     if !fs::metadata(path()).map_err(failed)?.is_file() {
         return Err(PromptFileError::NotAFile(path()));
     }
@@ -144,18 +146,18 @@ pub fn read_whole_prompt(path: &Path) -> Result<String, PromptFileError> {
     if text.trim().is_empty() { Err(PromptFileError::Blank(path())) } else { Ok(text.into()) }
 }
 
-/// The number of bytes kept of the hash: enough to distinguish versions, short enough to read aloud.
+/// The bytes kept of the hash: enough to tell versions apart, short enough to read aloud.
 const KEPT_BYTES: usize = 6;
 
 /// The version of a protocol's prompts: the first 12 hexadecimal digits of a SHA-256 over the names and texts of
-/// `prompts`, the shared built-in prompts and the system text.
+/// `prompts`, of the shared prompts, and of the system text.
 pub fn version(prompts: &[&Prompt]) -> String {
     let templates = TEMPLATES.iter().chain(prompts).map(|prompt| (prompt.file, prompt.text));
     digest(templates.chain(BUILT_IN).chain(PARTS).chain([SYSTEM, USER, ("judge", JUDGE)]))
 }
 
 impl Role {
-    /// The SHA-256 of all its texts in hexadecimal.
+    /// The SHA-256 of all texts of the role, in hexadecimal.
     pub fn sha256(&self) -> String {
         let Self { name: _, title, system, own_system, propose, critique, refine, summarize, clarify } = self;
         let texts: [(&str, &str); 7] = [
@@ -178,7 +180,7 @@ fn digest<'a>(prompts: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
 fn hash<'a>(prompts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
     let mut hash = Sha256::new();
     for (name, text) in prompts {
-        // Lengths give a different hash if text moves across a boundary.
+        // Including lengths changes the hash if text moves across a boundary.
         for part in [name, text] {
             hash.update(part.len().to_le_bytes());
             hash.update(part);

@@ -1,4 +1,4 @@
-//! Roles: one Markdown file each, built in or the user's.
+//! Roles: one Markdown file each, built in or written by the user.
 
 use std::sync::{Arc, LazyLock};
 
@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::Focus;
 use super::step::FocusedRole;
 
-/// The built-in roles: name, file.
+/// The names and files of the built-in roles.
 pub(super) const BUILT_IN: [(&str, &str); 8] = [
     ("architect", include_str!("../../prompts/roles/architect.md")),
     ("performance", include_str!("../../prompts/roles/performance.md")),
@@ -27,26 +27,26 @@ const JUDGE_SECTIONS: &[&str] = &["System", "Summarize"];
 
 /// A perspective from which an agent debates.
 ///
-/// Fields can be replaced by the user's text. The judge's role has only the summary phase: its other phases are empty
-/// and unused.
+/// The user's texts may replace fields. The judge's role only has the summary section; its other sections are empty and
+/// unused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Role {
     /// The name in configurations.
     pub name: String,
     pub title: String,
-    /// The concerns and way of thinking.
+    /// What the role cares about and how it thinks.
     pub system: Arc<str>,
     /// The user's system prompt, which replaces `system`.
     pub own_system: Option<Arc<str>>,
-    /// The focus in proposals.
+    /// What to focus on in proposals.
     pub propose: Arc<str>,
-    /// The focus in critiques.
+    /// What to focus on in critiques.
     pub critique: Arc<str>,
-    /// The focus in refinements.
+    /// What to focus on in refinements.
     pub refine: Arc<str>,
-    /// The content that its summaries keep.
+    /// What summaries must keep.
     pub summarize: Arc<str>,
-    /// The subjects of its questions.
+    /// What to ask the user about.
     pub clarify: Arc<str>,
 }
 
@@ -56,10 +56,10 @@ pub enum RoleError {
     /// It does not begin with a title.
     #[error("the first line is not a title such as `# Architect`")]
     MissingTitle,
-    /// Text between the title and the first section, which no model would see.
+    /// There is text between the title and the first section, where no model would see it.
     #[error("text before the first section: `{0}`")]
     StrayText(String),
-    #[error("unknown section `## {section}`, known are {}", .known.join(", "))]
+    #[error("unknown section `## {section}`; known: {}", .known.join(", "))]
     UnknownSection {
         section: String,
         /// The known sections of this kind of role.
@@ -84,8 +84,8 @@ impl Role {
         ROLES.iter().find(|role| role.name == name).map(Arc::clone)
     }
 
-    /// Whether a user's file replaces the built-in role with this name, because users may have created such a role
-    /// before it was built in.
+    /// Whether a user's file replaces the built-in role of this name. Such roles were added later, and users may
+    /// already have files with these names.
     pub fn gives_way(name: &str) -> bool {
         name == "operations"
     }
@@ -103,10 +103,11 @@ impl Role {
         Arc::clone(&ROLE)
     }
 
-    /// Parses an agent's role file: a title, then the six sections in any order.
+    /// Parses an agent's role file: a title, followed by the six sections in any order.
     ///
     /// # Errors
-    /// The title is missing; a section is missing, empty, unknown or repeated; text is outside the sections.
+    ///
+    /// The title is missing; a section is missing, empty, unknown or repeated; or there is text outside the sections.
     pub fn parse(name: &str, text: &str) -> Result<Self, RoleError> {
         Self::of_sections(name, text, AGENT_SECTIONS)
     }
@@ -132,7 +133,7 @@ impl Role {
         })
     }
 
-    /// The role with its focus in a call. `system` is empty if the system message contains it.
+    /// The role with its focus in a call. `system` is empty if the system message already contains it.
     pub fn focusing(&self, focus: Focus) -> FocusedRole<'_> {
         let focus: &str = match focus {
             Focus::None => "",
@@ -150,7 +151,7 @@ impl Role {
 /// A section's heading and its text.
 type RoleSection = (&'static str, String);
 
-/// The title of a role file, and its sections under the headings of `known`.
+/// The title of a role file, and its sections, whose headings must be in `known`.
 fn sections(text: &str, known: &'static [&'static str]) -> Result<(String, Vec<RoleSection>), RoleError> {
     let mut lines = text.trim_start_matches('\u{feff}').lines().skip_while(|line| line.trim().is_empty());
     let title = lines.next().and_then(|line| line.strip_prefix("# ")).map(str::trim).filter(|title| !title.is_empty());
@@ -159,7 +160,7 @@ fn sections(text: &str, known: &'static [&'static str]) -> Result<(String, Vec<R
     let mut found: Vec<RoleSection> = Vec::new();
     let mut in_code = false;
     for line in lines {
-        // A heading inside a code block is an example.
+        // A heading inside a code block does not start a section.
         in_code ^= line.trim_start().starts_with("```");
         if let Some(heading) = line.strip_prefix("## ").filter(|_| !in_code).map(str::trim) {
             let section = known

@@ -1,5 +1,5 @@
-//! The alternatives that a debate must beat: one answer, an answer that its author criticised and rewrote, and the best of
-//! several answers. Each is a protocol, so that it can be run, limited, resumed and read like any debate.
+//! The baselines that a debate must beat: one answer, an answer that its author criticises and rewrites, and the best
+//! of several answers. They are protocols, so they can be run, limited, resumed and read like any debate.
 
 use crate::debate::{
     AgentSettings, CallKey, CallStatus, Debate, Event, RecheckStanding, ResultKind, Settings, StageId, StageInfo,
@@ -50,7 +50,7 @@ pub static SINGLE: Protocol = Protocol {
     ],
 };
 
-/// One agent answers, criticises its own answer and rewrites it, round by round.
+/// One agent answers, then criticises and rewrites its answer round by round.
 pub static SELF_REFINE: Protocol = Protocol {
     name: "self-refine",
     about: "one agent answers, criticises its own answer and rewrites it, until it finds nothing to fix",
@@ -88,7 +88,7 @@ pub static SELF_REFINE: Protocol = Protocol {
     ],
 };
 
-/// Every agent answers independently, and the judge chooses one of the answers.
+/// Every agent answers independently, and the judge chooses one answer.
 pub static BEST_OF_N: Protocol = Protocol {
     name: "best-of-n",
     about: "every agent answers independently, and the judge chooses one of the answers",
@@ -177,7 +177,7 @@ const fn first_text(rows: &'static [Row]) -> Stage {
     }
 }
 
-/// The last text is the answer, without another call.
+/// The last text becomes the answer without another call.
 const fn last_text_is_the_answer() -> Stage {
     Stage {
         info: synthesis_info(),
@@ -196,7 +196,7 @@ fn author(debate: &Debate) -> Option<&AgentSettings> {
     debate.team().into_iter().next()
 }
 
-/// The author's text at the end of a round; round 0 ends with the first text.
+/// The author's text at the end of a round; round 0 ends with its first text.
 fn text_after(round: u32, author: &AgentSettings) -> CallKey {
     match round {
         0 => CallKey::new(1, PROPOSAL, &author.id),
@@ -204,7 +204,7 @@ fn text_after(round: u32, author: &AgentSettings) -> CallKey {
     }
 }
 
-/// The author's last finished text that was written up to the end of a round.
+/// The author's last finished text up to the end of a round.
 fn last_text_after(debate: &Debate, round: u32) -> Option<CallKey> {
     let author = author(debate)?;
     let mut texts = (0..=round).rev().map(|round| text_after(round, author));
@@ -215,7 +215,7 @@ fn last_text(debate: &Debate) -> Option<CallKey> {
     last_text_after(debate, debate.current_round)
 }
 
-/// The text that a round criticises. In the first round it may be pending; `None` if it failed.
+/// The text that a round criticises. It may be pending in the first round; `None` if it failed.
 fn criticised_text(debate: &Debate, author: &AgentSettings) -> Option<CallKey> {
     let before = debate.current_round.saturating_sub(1);
     last_text_after(debate, before).or_else(|| Some(text_after(0, author)).filter(|first| !debate.has_failed(first)))
@@ -234,8 +234,7 @@ fn own_critique(debate: &Debate) -> Vec<Step> {
     step.into_iter().collect()
 }
 
-/// Whether the author's critique of this round lists no faults. A critique that failed or could not be parsed does not
-/// count.
+/// Whether the author's critique of this round lists no faults. A failed or unreadable critique does not count.
 fn finds_nothing(debate: &Debate, author: &AgentSettings) -> bool {
     let critique = debate.contribution(&critique_key(debate, author));
     let reading = critique.and_then(|critique| critique.reading.as_ref());
@@ -264,7 +263,7 @@ fn own_refinement(debate: &Debate) -> Vec<Step> {
     vec![refinement.after([text, critique])]
 }
 
-/// A round without a new text is the last: another one would repeat it.
+/// A round without a new text is the last, because the next one would repeat it.
 fn refined(debate: &Debate) -> Trigger {
     let is_new = author(debate)
         .is_some_and(|author| debate.settled(&text_after(debate.current_round, author)) == Some(CallStatus::Done));
@@ -275,11 +274,11 @@ fn refined(debate: &Debate) -> Trigger {
     }
 }
 
-/// The judge chooses among all existing and pending answers. A single answer needs no choice.
+/// The judge chooses among the answers that exist or are pending. A single answer needs no choice.
 fn choice(debate: &Debate) -> Option<Step> {
     let settings = debate.settings.as_ref()?;
     let mut proposals = keys(debate, debate.current_round, PROPOSAL);
-    // A debate that closes early asks for no more of them.
+    // A debate that closes early requests no further answers.
     let is_closing = debate.current_stage == Some(CHOICE);
     proposals.retain(|key| match debate.settled(key) {
         Some(status) => status == CallStatus::Done,
@@ -304,7 +303,7 @@ fn chosen(debate: &Debate) -> Option<CallKey> {
     }
 }
 
-/// The text named by `which`: the answer, or a draft if a check follows.
+/// Delivers the text that `which` returns: as the answer, or as a draft if a check follows.
 fn delivered(debate: &Debate, which: fn(&Debate) -> Option<CallKey>) -> Vec<Event> {
     if debate.draft.is_some() || debate.final_solution.is_some() {
         return check::stands(debate, false);

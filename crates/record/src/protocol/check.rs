@@ -1,5 +1,5 @@
-//! The check of the answer: a draft is read through lenses and rewritten if they find serious faults. All protocols
-//! that end with a solution share these stages.
+//! The check of the answer: lenses examine a draft, which is rewritten if they find serious faults. All protocols that
+//! end with a solution share these stages.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use super::{
     Authorship, BudgetClass, Delivery, Next, OutputSpec, PromptContext, Row, Stage, Step, Trigger, with_failure,
 };
 
-/// The draft is read.
+/// Checkers read the draft.
 pub const CHECK: StageId = StageId::new("check");
-/// The final text is written.
+/// The author writes the final text.
 pub const FINAL: StageId = StageId::new("final");
 
-/// There is a draft to check.
+/// A draft needs a check.
 pub(super) const CHECK_DUE: Trigger = Trigger("CHECK_DUE");
 /// The check found serious faults.
 const POINTS_RAISED: Trigger = Trigger("POINTS_RAISED");
-/// The author abandoned the approach: there is another draft to check.
+/// The author abandoned the approach, so another draft needs a check.
 const APPROACH_CHANGED: Trigger = Trigger("APPROACH_CHANGED");
 pub(super) const COMPLETE: Trigger = Trigger("COMPLETE");
 
@@ -30,7 +30,7 @@ pub(super) static READ: Prompt = prompt!("check/check.md", None);
 pub(super) static FINALISE: Prompt = prompt!("check/finalise.md", None);
 pub(super) static AMEND: Prompt = prompt!("check/amend.md", Refine);
 
-/// The checkers read the draft, which becomes the answer unless one of them finds a grave fault in it.
+/// The checkers read the draft, which becomes the answer unless one of them finds a serious fault.
 pub(super) const fn check_of_answer() -> Stage {
     let words = ["check", "checks", "checking", "checks", "checked", "check"];
     Stage {
@@ -42,7 +42,7 @@ pub(super) const fn check_of_answer() -> Stage {
     }
 }
 
-/// The author of the draft, the judge or an agent, writes the final text. `facts` derives its consequences.
+/// The draft's author, the judge or an agent, writes the final text. `facts` derives what follows from it.
 pub(super) const fn final_text(facts: fn(&Debate) -> Vec<Event>) -> Stage {
     let words = [
         "final text",
@@ -65,7 +65,7 @@ pub(super) const fn final_text(facts: fn(&Debate) -> Vec<Event>) -> Stage {
     }
 }
 
-/// The consequences of the judge's final text, or of its failure.
+/// What follows from the judge's final text, or from its failure.
 pub(super) fn finalised(debate: &Debate) -> Vec<Event> {
     stands(debate, has_rewrite_failed(debate))
 }
@@ -83,7 +83,7 @@ fn is_due(debate: &Debate) -> bool {
         && debate.newest_draft().is_some()
 }
 
-/// The trigger after a stage that wrote a draft.
+/// The trigger for leaving a stage that wrote a draft.
 pub(super) fn drafted(debate: &Debate) -> Option<Trigger> {
     match debate.final_solution {
         Some(_) => Some(COMPLETE),
@@ -91,14 +91,14 @@ pub(super) fn drafted(debate: &Debate) -> Option<Trigger> {
     }
 }
 
-/// The draft as the answer, if nothing can replace it: it is not checked, or `is_over`.
+/// Makes the draft the answer if nothing can replace it: because there is no check, or `is_over`.
 pub(super) fn stands(debate: &Debate, is_over: bool) -> Vec<Event> {
     let draft = debate.draft.as_ref().filter(|_| debate.final_solution.is_none());
     let draft = draft.filter(|_| !is_due(debate) || is_over && is_read(debate));
     draft.map(|draft| answer(debate, draft.clone())).into_iter().collect()
 }
 
-/// `solution` as the answer, with a note of its unchecked parts.
+/// Makes `solution` the answer, with a note on what was not checked.
 pub(super) fn answer(debate: &Debate, solution: Solution) -> Event {
     let solution = Box::new(solution.with_unverified(debate.unverified()));
     Event::Synthesized { key: None, text: None, solution, call: None }
@@ -109,7 +109,8 @@ pub(super) fn delivery(debate: &Debate) -> Delivery {
     if debate.lenses().is_empty() { Delivery::Answer } else { Delivery::Draft }
 }
 
-/// The checkers: the panel's models in turn, excluding the draft's author, and the judge's model if there is another.
+/// The checkers: the models of the panel in turn, except the draft's author, and the judge's model if it is a different
+/// one.
 fn checkers<'a>(debate: &'a Debate, author: &AgentId) -> Vec<&'a AgentSettings> {
     let model = |agent: &'a AgentSettings| (agent.provider.as_str(), agent.model.as_str());
     let narrowed = |all: Vec<&'a AgentSettings>, keep: &dyn Fn(&AgentSettings) -> bool| {
@@ -126,7 +127,7 @@ fn checkers<'a>(debate: &'a Debate, author: &AgentId) -> Vec<&'a AgentSettings> 
     order.into_iter().map(|at| others[at]).collect()
 }
 
-/// The calls of the lenses on a draft.
+/// The calls that check a draft, one per lens.
 fn keys(debate: &Debate, draft: &Draft<'_>) -> Vec<CallKey> {
     let author = &draft.text.agent_id;
     let checkers = checkers(debate, author);
@@ -135,7 +136,7 @@ fn keys(debate: &Debate, draft: &Draft<'_>) -> Vec<CallKey> {
     lenses.map(|(lens, checker)| key(checker).pass(lens.pass(draft.number))).collect()
 }
 
-/// The checkers read the draft concurrently.
+/// The checkers read the draft at the same time.
 fn steps(debate: &Debate) -> Vec<Step> {
     let Some(draft) = debate.newest_draft().filter(|_| is_due(debate)) else { return Vec::new() };
     let step = |(lens, key)| Step::new(key, &READ, OutputSpec::Check(lens)).after([draft.key.clone()]);
@@ -148,12 +149,12 @@ fn is_read(debate: &Debate) -> bool {
     debate.newest_draft().is_some_and(|draft| keys(debate, &draft).iter().all(|key| debate.settled(key).is_some()))
 }
 
-/// Whether there is an unchecked draft that should be checked.
+/// Whether the newest draft should be checked but was not.
 fn is_unread(debate: &Debate) -> bool {
     is_due(debate) && !is_read(debate)
 }
 
-/// Whether the newest draft was checked and must be rewritten.
+/// Whether the newest draft was checked and needs a rewrite.
 fn is_faulted(debate: &Debate) -> bool {
     is_due(debate) && is_read(debate) && debate.is_draft_faulted()
 }
@@ -162,7 +163,7 @@ fn rewrite_key(debate: &Debate, draft: &Draft<'_>) -> CallKey {
     CallKey::new(debate.current_round, FINAL, &draft.text.agent_id).pass(draft.number)
 }
 
-/// The author rewrites the draft with the checkers' findings. It may abandon its approach once.
+/// The author rewrites the draft with the checkers' findings, and may abandon its approach once.
 fn rewrite(debate: &Debate) -> Option<Step> {
     if !is_faulted(debate) {
         return None;
@@ -180,8 +181,8 @@ fn rewrite(debate: &Debate) -> Option<Step> {
     Some(step.paid(BudgetClass::Check))
 }
 
-/// The consequences of an agent's text that replaces its draft: the answer or another draft. Without it, the draft
-/// stands. `solution` builds the solution.
+/// What follows from an agent's text that replaces its draft: the answer or another draft. If the text is missing, the
+/// draft becomes the answer. `solution` builds the solution.
 pub(super) fn rewritten(debate: &Debate, solution: impl Fn(&Contribution) -> Solution) -> Vec<Event> {
     match debate.final_text().filter(|_| debate.final_solution.is_none()) {
         Some(text) => vec![answer(debate, solution(text))],
@@ -190,7 +191,7 @@ pub(super) fn rewritten(debate: &Debate, solution: impl Fn(&Contribution) -> Sol
     }
 }
 
-/// An agent's text that abandoned the draft's approach, as another draft.
+/// Turns an agent's text that abandoned the draft's approach into another draft.
 fn redrafted(debate: &Debate, solution: impl Fn(&Contribution) -> Solution) -> Vec<Event> {
     let rethought = debate.newest_draft().filter(|draft| draft.number > 1 && draft.checks.is_empty());
     let rethought = rethought.filter(|_| debate.final_solution.is_none());
@@ -199,19 +200,19 @@ fn redrafted(debate: &Debate, solution: impl Fn(&Contribution) -> Solution) -> V
     rethought.filter(|solution| debate.draft.as_ref() != Some(solution)).map(drafted).into_iter().collect()
 }
 
-/// A text of an agent as the answer, without an assessment.
+/// An agent's text as a solution without an assessment.
 pub(super) fn of_author(text: &Contribution) -> Solution {
     let author = Some(text.agent_id.clone());
     let description = text.without_answers().into_owned();
     Solution { description, base: author.clone(), synthesized_by: author, ..Solution::default() }
 }
 
-/// A solution that is ready: the answer, or with `text`, which it contains, a draft if a check follows.
+/// Delivers a finished solution: as the answer, or as a draft with its `text` if a check follows.
 pub(super) fn delivered(debate: &Debate, text: &Contribution, solution: Solution) -> Event {
     if debate.lenses().is_empty() { answer(debate, solution) } else { draft(text, solution) }
 }
 
-/// The draft of an answer, with its text and nothing that was said about the text.
+/// A draft of the answer with its text, without what was parsed from it.
 fn draft(text: &Contribution, solution: Solution) -> Event {
     let text = Contribution {
         agent_id: text.agent_id.clone(),
@@ -225,7 +226,7 @@ fn draft(text: &Contribution, solution: Solution) -> Event {
     Event::Drafted { key: None, text: Some(Arc::new(text)), solution: Box::new(solution), call: None }
 }
 
-/// How a debate ends at `stage`: with an answer, without a text, or with texts but no answer.
+/// How a debate ends at `stage`: with an answer, without any text (`nothing`), or with texts but no answer (`failed`).
 pub(super) fn ended(debate: &Debate, stage: StageId, nothing: &str, failed: &str) -> Result<Trigger, String> {
     if let Some(trigger) = drafted(debate) {
         return Ok(trigger);

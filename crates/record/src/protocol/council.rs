@@ -1,4 +1,5 @@
-//! One round with few calls: all propose, all review all others, the judge drafts an answer, and the draft is checked.
+//! One round with few calls: agents propose, each reviews all other proposals, the judge drafts an answer, and the
+//! draft is checked.
 
 use crate::debate::{
     CallKey, Critics, Debate, DebateSettings, ResultKind, Settings, StageId, StageInfo, TerminationKind,
@@ -26,7 +27,7 @@ pub const QUICK_AGENTS: usize = 2;
 /// The single round.
 const ROUNDS: u32 = 1;
 
-/// Agents propose and review each other; the judge drafts the answer, which is checked.
+/// Agents propose and review each other's proposals; the judge drafts the answer, which is then checked.
 pub static COUNCIL: Protocol = Protocol {
     name: "council",
     about: "agents propose, each reviews all others at once, the judge drafts one answer, and the draft is checked",
@@ -99,7 +100,7 @@ fn proposal(key: CallKey) -> Step {
     Step::new(key, &PROPOSE, OutputSpec::Text)
 }
 
-/// Every agent reviews all existing and pending proposals, except its own.
+/// Every agent reviews all other proposals that exist or are pending.
 fn reviews(debate: &Debate) -> Vec<Step> {
     let mut proposals = keys(debate, debate.current_round, PROPOSAL);
     proposals.retain(|key| !debate.has_failed(key));

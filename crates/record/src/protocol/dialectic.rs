@@ -1,4 +1,4 @@
-//! The default protocol: propose, criticise, refine, in rounds, then a synthesis.
+//! The default protocol: rounds of proposals, critiques and refinements, then a synthesis.
 
 use crate::debate::{
     AgentSettings, CallKey, CallStatus, Debate, DebateSettings, Evaluation, Event, ResultKind, StageId, StageInfo,
@@ -37,7 +37,7 @@ static SCORE_QUALITY: Prompt = prompt!("judge/evaluate-quality.md", None);
 static SUMMARIZE_EARLIER: Prompt = prompt!("judge/summarize.md", Summarize);
 static SYNTHESIZE: Prompt = prompt!("judge/synthesize.md", None);
 
-/// The salt of the shuffle for the judge's score, to which the round is added.
+/// The salt for shuffling texts when the judge scores; the round is added to it.
 const EVALUATION_SALT: u32 = 2 << 16;
 
 /// Agents propose, criticise each other and refine, round by round; the judge writes the answer.
@@ -158,7 +158,8 @@ fn rules(debate: &Debate) -> Option<&DebateSettings> {
     debate.settings.as_ref().map(|settings| &settings.debate)
 }
 
-/// Whether an agent summarizes its history at the start of this round; later in the round it no longer needs to.
+/// Whether an agent summarizes its history at the start of this round. It no longer needs to once the round is under
+/// way.
 fn is_summary_due(debate: &Debate, agent: &AgentSettings) -> bool {
     let own = key(debate, SUMMARIZATION, agent);
     if debate.settled(&own).is_some() {
@@ -177,12 +178,12 @@ fn summaries(debate: &Debate) -> Vec<Step> {
     due.map(|agent| summary(agent).showing(PromptContext::OwnTexts)).collect()
 }
 
-/// The agent's summary of this round, if its prompts must wait for it.
+/// The agent's summary in this round, if its prompts must wait for it.
 fn own_summary(debate: &Debate, agent: &AgentSettings) -> Option<CallKey> {
     is_summary_due(debate, agent).then(|| key(debate, SUMMARIZATION, agent))
 }
 
-/// The previous refinements become the proposals of this round.
+/// Refinements of the previous round become proposals of this one.
 fn carried_over(debate: &Debate) -> Vec<Event> {
     let Some(before) = debate.current_round.checked_sub(1).and_then(|before| debate.round(before)) else {
         return Vec::new();
@@ -196,7 +197,7 @@ fn carried_over(debate: &Debate) -> Vec<Event> {
     carried.collect()
 }
 
-/// A step that writes an agent's text.
+/// A step in which an agent writes its text.
 fn text(key: CallKey, prompt: &'static Prompt) -> Step {
     Step::new(key, prompt, OutputSpec::Text).showing(PromptContext::InputsAndHistory)
 }
@@ -210,7 +211,7 @@ fn proposals(debate: &Debate) -> Vec<Step> {
     debate.agents().iter().map(step).collect()
 }
 
-/// Critiques of every existing or pending proposal.
+/// Critiques of every proposal that exists or is pending.
 fn critiques(debate: &Debate) -> Vec<Step> {
     let mut steps = Vec::new();
     let team = debate.team();
@@ -227,7 +228,7 @@ fn critiques(debate: &Debate) -> Vec<Step> {
     steps
 }
 
-/// Each agent refines its proposal with the successful critiques of it.
+/// Each agent refines its proposal, using the critiques that succeeded.
 fn refinements(debate: &Debate) -> Vec<Step> {
     let team = debate.team();
     let authors = team.iter().filter(|agent| !debate.has_failed(&key(debate, PROPOSAL, agent)));
@@ -240,7 +241,7 @@ fn refinements(debate: &Debate) -> Vec<Step> {
     authors.map(step).collect()
 }
 
-/// The call of each agent's position at the end of this round: its refinement, otherwise its proposal.
+/// The call of each agent's position at the end of this round: its refinement, or else its proposal.
 fn positions(debate: &Debate) -> Vec<CallKey> {
     let timed_out = has_timed_out(debate);
     let position = |agent: &AgentSettings| {
@@ -255,8 +256,8 @@ fn positions(debate: &Debate) -> Vec<CallKey> {
     debate.agents().iter().filter_map(position).collect()
 }
 
-/// The judge scores the round if a score can end the debate. In a final round it summarizes the earlier rounds at the
-/// same time.
+/// The judge scores the round if a score can end the debate. In a round that may be the last, it summarizes the earlier
+/// rounds at the same time.
 fn evaluation(debate: &Debate) -> Vec<Step> {
     let (Some(settings), Some(rules)) = (&debate.settings, rules(debate)) else { return Vec::new() };
     let TerminationSettings { kind, min_rounds, .. } = rules.termination_condition;
@@ -280,7 +281,7 @@ fn evaluation(debate: &Debate) -> Vec<Step> {
     vec![score.after(positions(debate)).showing(shows).paid(BudgetClass::Decision)]
 }
 
-/// Records a missing score as missing.
+/// Records that a score is missing.
 fn missing_score(debate: &Debate) -> Vec<Event> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let key = key(debate, EVALUATION, &settings.judge);
@@ -308,7 +309,7 @@ fn whether_to_go_on(debate: &Debate) -> Trigger {
     }
 }
 
-/// The judge writes the solution, after a summary of earlier rounds if they are long.
+/// The judge writes the solution, after a summary of the earlier rounds if they are long.
 fn closing(debate: &Debate) -> Vec<Step> {
     let Some(settings) = debate.settings.as_ref().filter(|_| debate.final_round().is_some()) else {
         return Vec::new();

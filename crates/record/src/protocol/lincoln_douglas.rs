@@ -1,4 +1,4 @@
-//! A motion, one against one: alternating speeches, each constructive one followed by a cross-examination.
+//! A motion, one against one: alternating speeches, with a cross-examination after each constructive speech.
 
 use crate::debate::{AgentSettings, CallKey, Debate, DebateSettings, Position, ResultKind, StageId, StageInfo};
 use crate::prompt::Prompt;
@@ -19,7 +19,7 @@ const CROSS_EXAMINATION_ANSWER: StageId = StageId::new("cross-examination-answer
 static QUESTION: Prompt = prompt!("motion/question.md", None);
 static ANSWER: Prompt = prompt!("motion/answer.md", None);
 
-/// One agent speaks for the motion and one against it, with cross-examination; the judge decides.
+/// One agent speaks for the motion and one against it, with cross-examination. The judge decides.
 pub static LINCOLN_DOUGLAS: Protocol = Protocol {
     name: "lincoln-douglas",
     about: "one speaks for a motion and one against it, in turn, with cross-examination; the judge decides",
@@ -79,8 +79,8 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// The openings, each examined by the other side before its own. Each call sees all earlier ones; a missing opening is
-/// not examined, and without questions there is no answer.
+/// The openings. Each is examined by the other side before that side's own opening. Each call sees all earlier ones; a
+/// missing opening is not examined, and there is no answer without questions.
 fn constructives(debate: &Debate) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let speakers = speakers(settings);

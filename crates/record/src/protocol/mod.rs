@@ -1,10 +1,10 @@
 //! Protocols: who speaks in a debate, in which order, and how it ends.
 //!
-//! A protocol is a declaration, one file here and its prompts: its stages with their words, the calls of each as a pure
-//! function of the record, and a table of transitions. It does no work and depends only on the record. The engine runs
-//! any protocol, including those declared elsewhere.
+//! A protocol is a declaration: one file here and its prompts. It has stages with their words, computes the calls of
+//! each stage as a pure function of the record, and has a table of transitions. It depends only on the record. The
+//! engine can run any protocol, including those declared elsewhere.
 
-// Nothing unknown may pass for something known.
+// New variants must be handled explicitly.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod arena;
@@ -46,7 +46,7 @@ pub use roundtable::ROUNDTABLE;
 pub use step::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step};
 pub use verdict::criteria_or;
 
-/// The protocols of this program, the default one first.
+/// The built-in protocols, starting with the default one.
 pub const PROTOCOLS: &[&Protocol] =
     &[&DIALECTIC, &COUNCIL, &OXFORD, &LINCOLN_DOUGLAS, &ROUNDTABLE, &REVIEW, &ARENA, &SINGLE, &SELF_REFINE, &BEST_OF_N];
 
@@ -56,38 +56,38 @@ pub struct Protocol {
     pub name: &'static str,
     /// A one-line description.
     pub about: &'static str,
-    /// A one-line recommendation.
+    /// When to use it, in one line.
     pub suits: &'static str,
-    /// The number of its calls as a formula for `n` agents and `r` rounds.
+    /// The number of calls as a formula for `n` agents and `r` rounds.
     pub calls: &'static str,
-    /// The stages in display order. A debate starts with the first.
+    /// The stages in display order, starting with the first of every debate.
     pub stages: &'static [Stage],
-    /// The stage that produces the answer; later stages may check it. STOP leads to this stage.
+    /// The stage that writes the answer, to which STOP leads. Later stages may check the answer.
     pub closing: StageId,
-    /// The system text of all its calls.
+    /// The system text for all of its calls.
     pub system: &'static Prompt,
     pub prompts: &'static [&'static Prompt],
-    /// Checks whether it can run with the settings.
+    /// Checks whether the protocol can run with these settings.
     pub check: fn(&Settings) -> Result<(), Unfit>,
     pub default_rounds: u32,
-    /// The number of lenses of the check by default.
+    /// The default number of lenses in the check.
     pub default_check: u32,
-    /// The number of built-in agents by default; `None` for all.
+    /// The default number of built-in agents; `None` for all.
     pub built_in_agents: Option<usize>,
 }
 
-/// Settings that a protocol cannot use.
+/// Settings under which a protocol cannot run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct Unfit {
     pub problem: String,
     pub hint: String,
-    /// The setting concerned, for a front end with another way to set it.
+    /// The setting concerned, for front ends that have another way to set it.
     pub key: Option<&'static str>,
 }
 
 impl Unfit {
-    /// Unusable settings with the problem and advice.
+    /// Describes the problem and how to fix it.
     pub fn new(problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { problem: problem.into(), hint: hint.into(), key: None }
     }
@@ -101,19 +101,20 @@ impl Unfit {
 /// A stage of a protocol.
 #[derive(Debug)]
 pub struct Stage {
-    /// The id, its words and its kind of result.
+    /// Its id, words and kind of result.
     pub info: StageInfo,
     /// Facts that follow from the record without a call and are not recorded yet. Called whenever the record grows,
-    /// while the stage is current or can begin early.
+    /// while the stage is current or can start early.
     pub facts: fn(&Debate) -> Vec<Event>,
-    /// All its calls in the current round, including finished ones, except calls whose inputs can never exist.
+    /// All calls of this stage in the current round, including finished ones. Omits calls whose inputs can never exist.
     pub steps: fn(&Debate) -> Vec<Step>,
-    /// The outcome, once all its calls have ended.
+    /// How the stage ends, once all its calls have ended.
     ///
     /// # Errors
+    ///
     /// Why the debate cannot continue.
     pub outcome: fn(&Debate) -> Result<Trigger, String>,
-    /// The transitions, the regular one first. A stage without rows is a kind of call within another stage.
+    /// The transitions, starting with the regular one. A stage without rows is a kind of call within another stage.
     pub rows: &'static [Row],
 }
 
@@ -121,21 +122,21 @@ pub struct Stage {
 #[derive(Debug, Clone, Copy)]
 pub struct Row(pub Trigger, pub Next);
 
-/// A stage's outcome, as named in tables and diagrams.
+/// How a stage ends, as named in tables and diagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Trigger(pub &'static str);
 
 impl Trigger {
     /// Retry the stage, keeping its finished calls.
     pub const RETRY: Self = Self("RETRY");
-    /// The stage ends with partial results and continues regularly.
+    /// Continue regularly with partial results.
     pub const FALLBACK: Self = Self("FALLBACK");
     /// The debate cannot continue.
     pub const FAILED: Self = Self("FAILED");
     pub const PAUSE: Self = Self("PAUSE");
     /// The debate must close now.
     pub const STOP: Self = Self("STOP");
-    /// The triggers that every stage of every protocol may have.
+    /// The triggers that any stage may have.
     pub const COMMON: [Self; 5] = [Self::RETRY, Self::FALLBACK, Self::FAILED, Self::PAUSE, Self::STOP];
 }
 
@@ -145,17 +146,17 @@ pub enum Next {
     Go(StageId),
     /// A stage in a new round.
     Begin(StageId),
-    /// A wait for the user's answers.
+    /// Wait for the user's answers.
     Suspend,
-    /// The end, with an answer.
+    /// End with an answer.
     Done,
-    /// The end, without an answer.
+    /// End without an answer.
     Fail,
-    /// A wait until the debate is resumed.
+    /// Wait until the debate is resumed.
     Pause,
 }
 
-/// A missing row of the table: a defect of the program.
+/// The table lacks a row. This is a bug.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("protocol {protocol} has no transition from {stage} after {}", trigger.0)]
 pub struct NoTransition {
@@ -188,15 +189,15 @@ impl Protocol {
         self.stages[0].info.id
     }
 
-    /// Whether a debate in `stage` is closing: the stage is the closing one or follows it.
+    /// Whether a debate in `stage` is closing, because the stage is the closing one or follows it.
     pub fn is_closing(&self, stage: StageId) -> bool {
         let place = |id: StageId| self.stages.iter().position(|stage| stage.info.id == id);
         place(stage).is_some_and(|stage| place(self.closing).is_some_and(|closing| stage >= closing))
     }
 
     /// Whether a step's inputs are complete. An input is complete when the record has the end of its call, or when a
-    /// closing debate has skipped its stage. `is_over` overrides this for abandoned and running calls. A choice also
-    /// needs at least one candidate.
+    /// closing debate skipped its stage. `is_over` overrides this for calls that are running or were abandoned. A
+    /// choice also needs at least one candidate.
     pub fn can_start(&self, step: &Step, debate: &Debate, is_over: impl Fn(&CallKey) -> Option<bool>) -> bool {
         let is_closing = debate.current_stage.is_some_and(|stage| self.is_closing(stage));
         let place = |id: StageId| self.stages.iter().position(|stage| stage.info.id == id);
@@ -215,9 +216,10 @@ impl Protocol {
         self.stages.iter().map(|stage| stage.info.clone()).collect()
     }
 
-    /// The target after `stage` ends with `trigger`.
+    /// Where the debate goes after `stage` ends with `trigger`.
     ///
     /// # Errors
+    ///
     /// The table has no such row.
     pub fn next(&self, stage: StageId, trigger: Trigger) -> Result<Next, NoTransition> {
         let missing = || NoTransition { protocol: self.name, stage, trigger };
@@ -251,7 +253,7 @@ impl Protocol {
     }
 }
 
-/// Completes a state without stages, as the predecessor wrote it: adds its protocol's, and marks carried-over
+/// Completes a state that the older program saved without stages: adds those of its protocol and marks carried-over
 /// proposals.
 pub fn upgrade_state(debate: &mut Debate) {
     if debate.stages.is_empty() {
@@ -263,12 +265,12 @@ pub fn upgrade_state(debate: &mut Debate) {
     }
 }
 
-/// The facts of a stage without any.
+/// For stages without facts.
 pub fn nothing(_: &Debate) -> Vec<Event> {
     Vec::new()
 }
 
-/// The steps of a stage without calls.
+/// For stages without calls.
 pub fn no_steps(_: &Debate) -> Vec<Step> {
     Vec::new()
 }
@@ -279,7 +281,7 @@ const SYNTHESIS: StageId = StageId::new("synthesis");
 const PROPOSALS_COMPLETE: Trigger = Trigger("PROPOSALS_COMPLETE");
 const CRITIQUES_COMPLETE: Trigger = Trigger("CRITIQUES_COMPLETE");
 
-/// The minimum number of proposals, unless fewer agents began.
+/// The minimum number of proposals, unless fewer agents take part.
 const FEWEST_PROPOSALS: usize = 2;
 
 const fn proposal_info() -> StageInfo {
@@ -302,7 +304,7 @@ const fn synthesis_info() -> StageInfo {
     StageInfo::new(SYNTHESIS, words).yielding(ResultKind::Solution).essential()
 }
 
-/// The outcome of the proposal stage in a debate of that kind.
+/// How the proposal stage ends in a debate of that kind.
 fn enough_proposals(debate: &Debate, kind: &str) -> Result<Trigger, String> {
     let team = debate.team();
     let needed = FEWEST_PROPOSALS.min(team.len());
@@ -315,7 +317,7 @@ fn enough_proposals(debate: &Debate, kind: &str) -> Result<Trigger, String> {
     Ok(complete_or_fallback(debate, PROPOSAL, PROPOSALS_COMPLETE))
 }
 
-/// Checks that enough agents take part for proposals to compete.
+/// Checks that at least two agents take part, since proposals must compete.
 fn enough_agents(settings: &Settings, who: &str) -> Result<(), Unfit> {
     let agents = settings.agents.len();
     if agents >= FEWEST_PROPOSALS {
@@ -329,7 +331,7 @@ fn has_timed_out(debate: &Debate) -> bool {
     debate.round(debate.current_round).is_some_and(|round| round.timed_out)
 }
 
-/// A kind of call within another stage, which makes the calls; it is not in the table.
+/// A kind of call within another stage. It is not in the table, because that stage makes the calls.
 pub const fn kind_of_call(info: StageInfo) -> Stage {
     Stage {
         info: info.kind_of_call(),
@@ -340,7 +342,7 @@ pub const fn kind_of_call(info: StageInfo) -> Stage {
     }
 }
 
-/// `trigger`, or FALLBACK if a call of `stage` failed in this round.
+/// `trigger`, or FALLBACK if any call of `stage` failed in this round.
 pub fn complete_or_fallback(debate: &Debate, stage: StageId, trigger: Trigger) -> Trigger {
     let round = debate.current_round;
     let failed =
@@ -358,12 +360,12 @@ pub fn keys(debate: &Debate, round: u32, stage: StageId) -> Vec<CallKey> {
     debate.agents().iter().map(|agent| CallKey::new(round, stage, &agent.id)).collect()
 }
 
-/// Whether no round follows the current one.
+/// Whether the current round is the last.
 pub fn is_last_round(debate: &Debate) -> bool {
     debate.settings.as_ref().is_none_or(|settings| debate.current_round >= settings.debate.rounds)
 }
 
-/// `problem` with the last failure in `stage`, if any.
+/// `problem`, with the last failure in `stage` if there is one.
 pub fn with_failure(debate: &Debate, stage: StageId, problem: &str) -> String {
     let failed = debate.failures.iter().rev().find(|failure| failure.key.stage == stage);
     failed.map_or_else(|| problem.to_owned(), |failure| format!("{problem}: {}", failure.error))

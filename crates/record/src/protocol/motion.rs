@@ -1,4 +1,4 @@
-//! Common parts of debates on a motion: sides, rounds of speeches, an opening and a closing.
+//! What debates on a motion share: sides, rounds of speeches, an opening and a closing.
 
 use crate::debate::{
     AgentId, AgentSettings, CallKey, CallStatus, Debate, Position, ResultKind, Settings, StageId, StageInfo,
@@ -26,13 +26,13 @@ pub(super) static OPEN: Prompt = prompt!("motion/open.md", None);
 pub(super) static REBUT: Prompt = prompt!("motion/rebut.md", None);
 pub(super) static CLOSE: Prompt = prompt!("motion/close.md", None);
 
-/// The default rounds of a debate on a motion: the opening, rebuttals, and the closing.
+/// The default number of rounds: an opening, rebuttals, and a closing.
 pub(super) const DEFAULT_ROUNDS: u32 = 5;
 const FEWEST_ROUNDS: u32 = 2;
 const MOST_ROUNDS: u32 = 10;
 
 /// An agent's side. In protocols with sides, if no positions are configured, the first agent speaks for the motion, the
-/// second against it, and the others listen. Roundtables and judges have no sides.
+/// second against it, and the others listen. In a roundtable nobody has a side; neither does the judge.
 pub fn side(settings: &Settings, agent: &AgentId) -> Position {
     if settings.debate.protocol == ROUNDTABLE.name {
         return Position::Neutral;
@@ -52,7 +52,7 @@ pub(super) fn on_side(settings: &Settings, wanted: Position) -> impl Iterator<It
     settings.agents.iter().filter(move |agent| side(settings, &agent.id) == wanted)
 }
 
-/// The speakers in order: those for the motion first. All agents speak if there are no sides.
+/// The speakers in order, those for the motion first. Without sides, all agents speak.
 pub(super) fn speakers(settings: &Settings) -> Vec<&AgentSettings> {
     let mut speakers: Vec<_> = on_side(settings, Position::For).chain(on_side(settings, Position::Against)).collect();
     if speakers.is_empty() {
@@ -61,7 +61,7 @@ pub(super) fn speakers(settings: &Settings) -> Vec<&AgentSettings> {
     speakers
 }
 
-/// Checks the number of rounds of a debate on a motion.
+/// Checks the number of rounds.
 pub(super) fn check_rounds(settings: &Settings) -> Result<(), Unfit> {
     let (protocol, rounds) = (&settings.debate.protocol, settings.debate.rounds);
     if (FEWEST_ROUNDS..=MOST_ROUNDS).contains(&rounds) {
@@ -69,7 +69,7 @@ pub(super) fn check_rounds(settings: &Settings) -> Result<(), Unfit> {
     }
     let problem = format!("{protocol} has {FEWEST_ROUNDS} to {MOST_ROUNDS} rounds, not {rounds}");
     let first_and_last = "the opening is the first round and the closing the last";
-    let hint = format!("{first_and_last}: set `debate.rounds` to {FEWEST_ROUNDS} to {MOST_ROUNDS}");
+    let hint = format!("{first_and_last}: set `debate.rounds` to a value from {FEWEST_ROUNDS} to {MOST_ROUNDS}");
     Err(Unfit::new(problem, hint).about("debate.rounds"))
 }
 
@@ -127,7 +127,7 @@ pub(super) const fn closing_info() -> StageInfo {
     StageInfo::new(CLOSING, words).yielding(ResultKind::Speech).in_round().essential()
 }
 
-/// One speech of each speaker in the current round. In a sequential stage each sees the earlier ones.
+/// One speech by each speaker in the current round. In a sequential stage each speaker sees the preceding speeches.
 pub(super) fn speeches(debate: &Debate, stage: StageId, prompt: &'static Prompt) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let in_turn = debate.stage(stage).is_some_and(|stage| stage.in_turn);
@@ -147,7 +147,7 @@ fn is_next_to_last_round(debate: &Debate) -> bool {
     debate.settings.as_ref().is_none_or(|settings| debate.current_round + 1 >= settings.debate.rounds)
 }
 
-/// Requires an opening of each side, or of two speakers without sides.
+/// Checks that each side has an opening, or without sides that two speakers have one.
 fn opened(debate: &Debate) -> Result<Trigger, String> {
     let Some(settings) = &debate.settings else { return Err("the debate has no settings".to_owned()) };
     let has_opened = |agent: &&AgentSettings| {
@@ -156,7 +156,7 @@ fn opened(debate: &Debate) -> Result<Trigger, String> {
     for (position, where_to) in [(Position::For, "for"), (Position::Against, "against")] {
         let mut speakers = on_side(settings, position).peekable();
         if speakers.peek().is_some() && !speakers.any(|agent| has_opened(&agent)) {
-            return Err(format!("no one has opened {where_to} the motion"));
+            return Err(format!("nobody opened {where_to} the motion"));
         }
     }
     let speakers = speakers(settings);

@@ -1,4 +1,5 @@
-//! A motion before an audience: both sides speak concurrently in each stage, and the audience votes before and after.
+//! A motion before an audience: in each stage both sides speak at the same time, and the audience votes before and
+//! after.
 
 use std::fmt::Write;
 
@@ -29,7 +30,7 @@ const FOR: &str = "for";
 const AGAINST: &str = "against";
 const UNDECIDED: &str = "undecided";
 
-/// The words for a vote at that time.
+/// The words for a vote at this time.
 macro_rules! votes {
     ($when:literal) => {
         [
@@ -43,7 +44,7 @@ macro_rules! votes {
     };
 }
 
-/// Two sides speak concurrently, an audience votes before and after; the judge decides.
+/// Two sides speak at the same time, and an audience votes before and after. The judge decides.
 pub static OXFORD: Protocol = Protocol {
     name: "oxford",
     about: "two sides speak on a motion, an audience votes before and after; the judge decides",
@@ -93,7 +94,7 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     check_rounds(settings)?;
     for (position, name) in [(Position::For, FOR), (Position::Against, AGAINST)] {
         if on_side(settings, position).next().is_none() {
-            let problem = format!("oxford needs agents on both sides, and no one speaks {name} the motion");
+            let problem = format!("oxford needs agents on both sides, but nobody speaks {name} the motion");
             let hint = "set `position` to for and to against for one agent each; without positions, the first agent \
                  speaks for the motion and the second against it";
             return Err(Unfit::new(problem, hint));
@@ -102,13 +103,13 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// The closings that were held or missed; if the last round's time is over, some were never requested.
+/// The closings that were requested, even if they failed. If the last round ran out of time, some were not.
 fn closings(debate: &Debate) -> Vec<CallKey> {
     let closings = speeches(debate, CLOSING, &CLOSE).into_iter().map(|step| step.key);
     closings.filter(|closing| debate.settled(closing).is_some()).collect()
 }
 
-/// The audience votes after it has heard `inputs` and all earlier rounds.
+/// The audience votes, knowing `inputs` and all earlier rounds.
 fn poll(debate: &Debate, stage: StageId, shows: PromptContext, inputs: &[CallKey]) -> Vec<Step> {
     let audience = debate.settings.iter().flat_map(|settings| on_side(settings, Position::Neutral));
     let step = |voter| {

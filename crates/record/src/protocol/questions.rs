@@ -1,5 +1,5 @@
-//! Questions: the first stages of every protocol (the start, the agents' questions, and the wait for answers), and the
-//! user's questions about a finished debate, which its judge answers.
+//! Questions: the first stages of every protocol (start, agents' questions, the user's answers), and the user's
+//! follow-up questions to the judge of a finished debate.
 
 use crate::debate::{AgentId, AgentSettings, CallKey, CallStatus, Debate, ResultKind, StageId, StageInfo};
 use crate::prompt::Prompt;
@@ -19,7 +19,7 @@ const ALL_CLEAR: Trigger = Trigger("ALL_CLEAR");
 const WAITING_FOR_INPUT: Trigger = Trigger("WAITING_FOR_INPUT");
 const ANSWERS_SUBMITTED: Trigger = Trigger("ANSWERS_SUBMITTED");
 
-/// The agents' prompt for questions.
+/// The prompt that asks agents for questions.
 pub static CLARIFY: Prompt = prompt!("phases/clarify.md", Clarify);
 
 /// The first stage: the debate exists.
@@ -33,7 +33,7 @@ pub const fn initialization() -> Stage {
     }
 }
 
-/// Agents ask questions if the user allows them; `rows` begins with the stage that follows ([`all_clear`]).
+/// Agents ask questions if the user allows it; `rows` starts with the stage that follows (see [`all_clear`]).
 pub const fn clarification(rows: &'static [Row]) -> Stage {
     Stage {
         info: StageInfo::new(
@@ -55,7 +55,7 @@ pub const fn clarification(rows: &'static [Row]) -> Stage {
     }
 }
 
-/// The rows of [`clarification`] in a protocol that continues with `next`.
+/// The rows of [`clarification`] for a protocol that continues with `next`.
 pub const fn all_clear(next: Next) -> [Row; 2] {
     [Row(ALL_CLEAR, next), Row(QUESTIONS_PENDING, Next::Go(CLARIFICATION_INPUT))]
 }
@@ -77,8 +77,8 @@ pub const fn answers() -> Stage {
     }
 }
 
-/// Asks all agents concurrently, once per pass: after the user's answers again, with all answers so far, until no agent
-/// has a question or the limit is reached. Never asks a failed agent again.
+/// Asks all agents at the same time, and again after each set of answers, until no agent has a question or the limit is
+/// reached. Never asks an agent again whose call failed.
 fn questions(debate: &Debate) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let rules = &settings.debate;
@@ -92,7 +92,7 @@ fn questions(debate: &Debate) -> Vec<Step> {
     let in_pass = |pass: u8| settings.agents.iter().filter(move |agent| is_asked(agent, pass));
     let last = u8::try_from(rules.clarifications_max_iterations).unwrap_or(u8::MAX);
     let mut pass = 1;
-    // The user is asked only after all agents, so that prompts do not depend on when a run was killed.
+    // Waits for all agents before asking the user, so that prompts do not depend on when a run was killed.
     while pass < last
         && (debate.open_questions().next().is_none()
             || in_pass(pass + 1).any(|agent| answer(agent, pass + 1).is_some()))
@@ -105,17 +105,17 @@ fn questions(debate: &Debate) -> Vec<Step> {
     in_pass(pass).map(|agent| Step::new(key(agent, pass), &CLARIFY, answer.clone()).paid(BudgetClass::Extra)).collect()
 }
 
-/// The stage of follow-up answers.
+/// The stage that answers follow-up questions.
 const FOLLOW_UP: StageId = StageId::new("follow-up");
 
 pub static ANSWER: Prompt = prompt!("judge/follow-up.md", None);
 
-/// The words for such a call. No record lists it among its stages.
+/// Describes such a call. It is not among the stages of any record.
 pub const fn follow_up_info() -> StageInfo {
     StageInfo::new(FOLLOW_UP, ["answer", "answers", "answering", "answers", "answered", "answer"])
 }
 
-/// The judge's call that answers question `number`, from 1.
+/// The call in which the judge answers question `number`, counted from 1.
 pub fn follow_up(judge: &AgentId, number: u8) -> Step {
     let key = CallKey::new(0, FOLLOW_UP, judge).pass(number);
     Step::new(key, &ANSWER, OutputSpec::FollowUp).showing(PromptContext::Record).paid(BudgetClass::Closing)

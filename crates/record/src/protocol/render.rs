@@ -1,4 +1,4 @@
-//! A protocol's table as Markdown, as a Mermaid diagram, and as a drawing and columns for a terminal.
+//! Renders a protocol's table as Markdown, as a Mermaid diagram, and as a drawing and columns for a terminal.
 
 use super::{Next, Protocol, Row, Stage};
 
@@ -59,8 +59,8 @@ impl Protocol {
         lines.collect::<Vec<_>>().concat()
     }
 
-    /// The table as a text drawing: the stages in a column with their regular transitions, and a line on the right for
-    /// each other one. `↺` marks a way back.
+    /// The table as a text drawing: a column of stages with their regular transitions, and lines on the right for the
+    /// others. `↺` marks a transition backwards.
     pub fn diagram(&self) -> String {
         let places: Vec<&Stage> = self.stages.iter().filter(|stage| stage.info.is_transition_target).collect();
         let mut drawing = Drawing::default();
@@ -77,7 +77,7 @@ impl Protocol {
                 let kinds: Vec<_> = kinds.iter().rev().map(|kind| kind.info.id.as_str()).collect();
                 drawing.line(format!("  │ (with {})", kinds.join(", ")));
             }
-            // The end follows the last stage.
+            // The end comes after the last stage.
             let target = |next: Next| match next {
                 Next::Go(id) | Next::Begin(id) => places.iter().position(|stage| stage.info.id == id),
                 Next::Done => Some(places.len()),
@@ -104,7 +104,7 @@ impl Protocol {
     }
 }
 
-/// The label of a row in a drawing.
+/// The label of a transition.
 fn label(Row(trigger, next): Row) -> String {
     let begins = if matches!(next, Next::Begin(_)) { ", new round" } else { "" };
     format!("{}{begins}", trigger.0)
@@ -113,17 +113,17 @@ fn label(Row(trigger, next): Row) -> String {
 /// The gap before the first line on the right, and between two lines.
 const GAP: usize = 3;
 
-/// Stages in a column, and lines between distant ones.
+/// A column of stages, with lines between distant ones.
 #[derive(Debug, Default)]
 struct Drawing {
     lines: Vec<String>,
     /// The line of each stage.
     stages: Vec<usize>,
-    /// The lines with a transition to a stage, by its index.
+    /// The transitions to each stage, as pairs of an index and a line.
     exits: Vec<(usize, usize)>,
 }
 
-/// A line on the right: all transitions to one stage.
+/// A line on the right, which collects all transitions to one stage.
 struct Rail {
     stage: usize,
     first: usize,
@@ -155,7 +155,7 @@ impl Drawing {
             Some(Rail { stage: *stage, first, last })
         });
         let mut rails: Vec<Rail> = rails.collect();
-        // Short ones are drawn further inside, where they cross fewer others.
+        // Short lines go inside, where they cross fewer others.
         rails.sort_by_key(|rail| rail.last - rail.first);
         rails
     }
@@ -251,7 +251,7 @@ final                               │  │
 done ◀─────────────────────────────────┘
 ";
         assert_eq!(SELF_REFINE.diagram(), drawn);
-        // Covers transitions from above, from below and to itself, and a stage with kinds of call.
+        // Covers transitions from above, from below and to the stage itself, and a stage with kinds of call.
         assert!(
             DIALECTIC.diagram().contains("\nround-manager ◀────────────────────────┤\n"),
             "{}",

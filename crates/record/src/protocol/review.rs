@@ -1,5 +1,4 @@
-//! The review of a change by several readers: each looks for faults, each reads the others' findings, and the judge
-//! rules.
+//! Several readers review a change: each looks for faults and reads the others' findings, and the judge rules.
 
 use crate::debate::{CallKey, CallStatus, Debate, Event, ResultKind, Solution, StageId, StageInfo, describe_review};
 use crate::prompt::Prompt;
@@ -23,8 +22,8 @@ static FIND: Prompt = prompt!("review/find.md", Critique);
 static CONFIRM: Prompt = prompt!("review/confirm.md", Critique);
 static RULE: Prompt = prompt!("review/rule.md", None);
 
-/// Each agent reads a change and the findings of each other agent; the judge rules on the findings. Each part of a large
-/// change is a round.
+/// Each agent reads a change, and then the findings of every other agent; the judge rules on the findings. Each part of
+/// a large change is a round.
 pub static REVIEW: Protocol = Protocol {
     name: "review",
     about: "each agent reads a change and reports findings, the others confirm or refute them, and the judge rules",
@@ -97,7 +96,7 @@ fn confirmed(debate: &Debate) -> Trigger {
     if is_last { complete_or_fallback(debate, CONFIRMATION, CONFIRMATIONS_COMPLETE) } else { PART_COMPLETE }
 }
 
-/// Every agent reads the existing and pending findings of every other agent.
+/// Every agent reads the findings of every other agent that exist or are pending.
 fn confirmations(debate: &Debate) -> Vec<Step> {
     let round = debate.current_round;
     let mut steps = Vec::new();
@@ -129,7 +128,7 @@ fn ruling(debate: &Debate) -> Option<Step> {
     Some(ruling.showing(PromptContext::Findings).paid(BudgetClass::Closing))
 }
 
-/// Without findings there is nothing to rule on.
+/// Completes a review without findings, since there is nothing to rule on.
 fn nothing_found(debate: &Debate) -> Vec<Event> {
     let was_read = debate.texts_yielding(ResultKind::Findings).next().is_some();
     if !was_read || debate.final_solution.is_some() || !debate.reports().is_empty() {

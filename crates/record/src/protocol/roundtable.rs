@@ -9,7 +9,7 @@ use super::motion::{
 use super::verdict::{JUDGE, VERDICT, verdict};
 use super::{CLARIFY, Next, Protocol, Row, Unfit, all_clear, answers, clarification, initialization};
 
-/// All speak in turn for themselves; the judge scores them.
+/// All speak in turn for themselves, and the judge scores them.
 pub static ROUNDTABLE: Protocol = Protocol {
     name: "roundtable",
     about: "agents without sides speak in turn on a motion, each knowing the earlier speeches; the judge scores them",

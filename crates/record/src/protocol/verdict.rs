@@ -20,13 +20,13 @@ const VERDICT_READY: Trigger = Trigger("VERDICT_READY");
 
 pub(super) static JUDGE: Prompt = prompt!("motion/verdict.md", None);
 
-/// The default criteria without `judge.criteria`.
+/// The criteria if `judge.criteria` is not set.
 pub const DEFAULT_CRITERIA: [&str; 4] = ["logic", "evidence", "rebuttal", "clarity"];
 
-/// Scores closer than this are equal, since means are inexact.
+/// Scores closer than this count as equal, since means are inexact.
 pub(super) const EQUAL: f64 = 1e-9;
 
-/// The judge's criteria, or `default` without `judge.criteria`.
+/// The judge's criteria, or `default` if none are configured.
 pub fn criteria_or<'a>(settings: &'a Settings, default: &[&'static str]) -> Vec<&'a str> {
     match settings.judge.criteria.as_deref() {
         Some(criteria @ [_, ..]) => criteria.iter().map(String::as_str).collect(),
@@ -34,7 +34,7 @@ pub fn criteria_or<'a>(settings: &'a Settings, default: &[&'static str]) -> Vec<
     }
 }
 
-/// The debaters in the order of their labels: the configured order, `reversed` in the second reading.
+/// The debaters in the order of their labels: in configuration order, or `reversed` for the second reading.
 pub fn debaters(debate: &Debate, reversed: bool) -> Vec<&AgentSettings> {
     let said = debate.rounds.iter().flat_map(|round| &round.contributions);
     let speeches = said.filter(|one| debate.yield_of(one) == Some(ResultKind::Speech));
@@ -60,7 +60,8 @@ pub(super) const fn verdict() -> Stage {
     }
 }
 
-/// The judge reads in both orders. The rest of a cost limit is reserved for the one judgement that the answer needs.
+/// The judge reads in both orders. What is left of a cost limit is reserved for the one judgement that the answer
+/// needs.
 fn steps(debate: &Debate) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let step = |pass, cost| {
@@ -71,14 +72,14 @@ fn steps(debate: &Debate) -> Vec<Step> {
     let is_affordable = debate.stop_reason != Some(StopReason::Budget) || debate.settled(&second.key).is_some();
     match debaters(debate, false).len() {
         0 => Vec::new(),
-        // A single debater has no other order.
+        // With a single debater there is no other order.
         1 => vec![first],
         _ if is_affordable => vec![first, second],
         _ => vec![first],
     }
 }
 
-/// The combined judgements once complete, then the text.
+/// The combined judgements once complete, and then the text.
 fn facts(debate: &Debate) -> Vec<Event> {
     let steps = steps(debate);
     let is_open = steps.is_empty() || steps.iter().any(|step| debate.settled(&step.key).is_none());
@@ -147,7 +148,7 @@ pub(super) fn decide(first: &Judgement, all: &[Judgement]) -> Verdict {
     }
 }
 
-/// The best first.
+/// The debaters, best first.
 fn ranked(scores: &BTreeMap<AgentId, f64>) -> Vec<(&AgentId, &f64)> {
     let mut ranked: Vec<_> = scores.iter().collect();
     ranked.sort_by(|one, other| other.1.total_cmp(one.1));
@@ -219,7 +220,7 @@ fn order(pass: u8) -> &'static str {
     if pass == 2 { "second reading" } else { "first reading" }
 }
 
-/// The advice of all readings, the last part of the verdict.
+/// The advice of all readings, which ends the verdict.
 fn advice(judgements: &[Judgement]) -> String {
     let parts = |Advice { adopt_if, reject_if, measure }: &Advice| {
         [("Adopt if", adopt_if.clone()), ("Reject if", reject_if.clone()), ("Measure", measure.clone())]

@@ -1,8 +1,8 @@
 //! The signals of a running debate: published once, received by any number of subscribers.
 //!
-//! Publishing never waits. Each subscriber has its own bounded queue; when that is full, a [`Gap`] with a snapshot
-//! replaces its contents. So no watcher, however slow, can delay a debate or grow its memory. Recorded events are never
-//! lost: a [`Follower`] reads those in a gap from the journal.
+//! Publishing never waits. Each subscriber has its own bounded queue; when it is full, a [`Gap`] with a snapshot
+//! replaces its contents. A slow watcher therefore cannot delay a debate or use up memory. Recorded events are never
+//! lost, because a [`Follower`] reads those in a gap from the journal.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,12 +14,13 @@ use tokio::time::timeout;
 
 use crate::debate::{PanelInfo, Progress, Recorded, Signal};
 
-/// The maximum queued signals per subscriber. A debate of five agents and ten rounds sends fewer, apart from words.
+/// The maximum number of queued signals per subscriber. A debate of five agents and ten rounds sends fewer, apart from
+/// words.
 const CAPACITY: usize = 4096;
-/// The polling interval while waiting for room.
+/// How often to check for room in the queues.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// Whether a subscriber wants streamed words, which make up most signals.
+/// Whether a subscriber wants streamed words, which are most of the signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Words {
     /// Words are delivered.
@@ -28,24 +29,24 @@ pub enum Words {
     Unwanted,
 }
 
-/// Publishes the signals of a debate to subscribers. Clones share the same subscribers; when the last one is dropped,
-/// subscribers receive the rest and then the end.
+/// Publishes the signals of a debate to its subscribers. Clones share subscribers; after the last one is dropped,
+/// subscribers receive the remaining signals and then the end.
 #[derive(Debug, Clone)]
 pub struct Signals(Arc<Mutex<Publisher>>);
 
 #[derive(Debug)]
 struct Publisher {
-    /// The reduced state of everything published, for late or slow subscribers.
+    /// The state after everything published so far, for late or slow subscribers.
     progress: Progress,
-    /// The last published event.
+    /// The number of the last published event.
     recorded: u64,
     subscribers: Vec<Weak<Queue>>,
-    /// The maximum queued signals per subscriber.
+    /// The maximum number of queued signals per subscriber.
     capacity: usize,
 }
 
 impl Signals {
-    /// The signals of a debate that begins or resumes now.
+    /// The signals of a debate that starts or resumes now.
     pub fn new(panel: PanelInfo) -> Self {
         Self::behind(panel, 0)
     }
@@ -64,7 +65,7 @@ impl Signals {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Restarts the snapshot with the earlier spending: once, before the first subscription.
+    /// Resets the snapshot to include earlier spending. Call it once, before anything subscribes.
     pub fn begin(&self, panel: PanelInfo) {
         self.state().progress = Progress::new(panel, now());
     }
@@ -74,7 +75,7 @@ impl Signals {
         let mut state = self.state();
         let Publisher { progress, recorded, subscribers, capacity } = &mut *state;
         let signal = Arc::new(signal);
-        // A gap's snapshot is the state before this signal, which is the first after the gap.
+        // The snapshot in a gap is the state before this signal, which is the first one after the gap.
         subscribers.retain(|subscriber| match subscriber.upgrade() {
             Some(queue) => {
                 queue.push(&signal, *capacity, || (progress.clone(), *recorded));
@@ -88,13 +89,13 @@ impl Signals {
         }
     }
 
-    /// The current progress, and a subscription to everything later.
+    /// The current progress, and a subscription to everything that follows.
     pub fn subscribe(&self, words: Words) -> (Progress, Subscription) {
         let (_, progress, subscription) = self.subscribe_behind(words);
         (progress, subscription)
     }
 
-    /// The number of the last event, the progress after it, and a subscription to everything later.
+    /// The number of the last event, the progress after it, and a subscription to everything that follows.
     pub fn subscribe_behind(&self, words: Words) -> (u64, Progress, Subscription) {
         let mut state = self.state();
         let queue = Arc::new(Queue::new(words));
@@ -107,7 +108,7 @@ impl Signals {
         self.state().progress.is_running()
     }
 
-    /// Waits until all subscribers have room. Only for replays of past debates; a running debate never waits.
+    /// Waits until every subscriber has room. Only for replays of past debates, because a running debate never waits.
     pub async fn room(&self) {
         let has_room = |publisher: &Publisher| {
             let mut queues = publisher.subscribers.iter().filter_map(Weak::upgrade);
@@ -127,32 +128,32 @@ impl Drop for Publisher {
     }
 }
 
-/// The runtime's clock, which tests can control.
+/// The time of the runtime's clock, which tests can control.
 pub fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 
-/// The maximum warnings kept over a gap.
+/// The maximum number of warnings kept for a gap.
 const WARNINGS: usize = 100;
 
 /// The next item for a subscriber or a follower.
 #[derive(Debug, Clone)]
 pub enum Update {
     Signal(Arc<Signal>),
-    /// Dropped signals, because too many were queued.
+    /// Signals were dropped because too many were queued.
     Gap(Box<Gap>),
 }
 
-/// The replacement for dropped signals.
+/// What replaces dropped signals.
 #[derive(Debug, Clone)]
 pub struct Gap {
-    /// The number of dropped unrecorded signals.
+    /// The number of dropped signals that were not recorded.
     pub missed: u64,
-    /// The latest hundred dropped warnings.
+    /// The last hundred dropped warnings.
     pub warnings: VecDeque<Arc<Signal>>,
     /// The progress after the gap.
     pub progress: Progress,
-    /// The last event before the end of the gap.
+    /// The number of the last event before the end of the gap.
     pub recorded: u64,
 }
 
@@ -170,7 +171,7 @@ pub(super) struct Queue {
 
 #[derive(Debug, Default)]
 struct QueueState {
-    /// Before everything queued.
+    /// Comes before everything in the queue.
     gap: Option<Box<Gap>>,
     waiting: VecDeque<Arc<Signal>>,
     closed: bool,
@@ -181,13 +182,13 @@ impl Subscription {
         Self(queue)
     }
 
-    /// The next signal or gap; `None` when the run has ended and everything was delivered. Cancel-safe.
+    /// The next signal or gap; `None` once the run has ended and everything was delivered. Cancel-safe.
     pub async fn next(&mut self) -> Option<Update> {
         loop {
             if let Some(next) = self.0.take() {
                 return next;
             }
-            // A stored permit covers arrivals in between.
+            // `Notify` stores a permit for signals that arrive in between.
             self.0.filled.notified().await;
         }
     }
@@ -197,9 +198,9 @@ impl Subscription {
         contents.gap.is_none() && contents.waiting.is_empty()
     }
 
-    /// Waits that long for signals to accumulate, or until the end.
+    /// Waits this long for signals to accumulate, or until the end.
     pub async fn gather(&self, time: Duration) {
-        // Either outcome is fine.
+        // It does not matter which of them happened.
         let _ = timeout(time, self.0.ended.notified()).await;
     }
 }
@@ -209,7 +210,7 @@ impl Queue {
         Self { contents: Mutex::default(), filled: Notify::new(), ended: Notify::new(), words }
     }
 
-    /// Appends a signal. If there is no room, the queue becomes a gap that ends at `snapshot`.
+    /// Appends a signal. Without room, the queue becomes a gap that ends at `snapshot`.
     pub(super) fn push(&self, signal: &Arc<Signal>, capacity: usize, snapshot: impl FnOnce() -> (Progress, u64)) {
         if self.words == Words::Unwanted && matches!(**signal, Signal::Words { .. }) {
             return;
@@ -272,10 +273,11 @@ impl Queue {
 
 /// The events of a debate, read once in order up to the last existing one.
 pub trait EventLog: Send {
-    /// The next event; `None` if it is not there yet.
+    /// The next event; `None` if there is none yet.
     ///
     /// # Errors
-    /// It cannot be read.
+    ///
+    /// The event cannot be read.
     fn next_event(&mut self) -> io::Result<Option<Recorded>>;
 }
 
@@ -283,26 +285,27 @@ pub trait EventLog: Send {
 pub struct Follower {
     subscription: Subscription,
     log: Box<dyn EventLog>,
-    /// The last delivered event.
+    /// The number of the last delivered event.
     last: u64,
-    /// The last event that must be read from the journal.
+    /// The number of the last event to read from the journal.
     behind: u64,
-    /// Warnings to deliver after the events from the journal.
+    /// Warnings to deliver after those events.
     warnings: VecDeque<Arc<Signal>>,
 }
 
 impl Follower {
-    /// Follows the events after number `told`; those up to number `recorded`, which precede `subscription`, come from
-    /// the log.
+    /// Follows the events after number `told`. Those up to number `recorded`, which precede `subscription`, are read
+    /// from the log.
     pub fn new(subscription: Subscription, log: Box<dyn EventLog>, told: u64, recorded: u64) -> Self {
         Self { subscription, log, last: told, behind: recorded, warnings: VecDeque::new() }
     }
 
-    /// The next item; `None` when the run has ended and everything was delivered. Events are in order and complete; a gap
-    /// lacks only other signals. May read a file.
+    /// The next item; `None` once the run has ended and everything was delivered. Events are complete and in order; a
+    /// gap only omits other signals. May read a file.
     ///
     /// # Errors
-    /// The journal cannot be read. Do not call it again after that.
+    ///
+    /// The journal cannot be read. Do not call this again afterwards.
     pub async fn next(&mut self) -> io::Result<Option<Update>> {
         loop {
             if self.last < self.behind {

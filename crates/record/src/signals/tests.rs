@@ -1,4 +1,4 @@
-//! Who is told what, and that nobody is waited for.
+//! What each subscriber receives, and that publishing never waits.
 
 use super::*;
 use crate::debate::fixture::{PROPOSAL, call_started, panel, round_begun, stage_started, warning, words};
@@ -71,7 +71,7 @@ async fn whoever_falls_behind_finds_a_gap_and_where_the_debate_stands_behind_it(
         }
     }
     let Some(Update::Gap(gap)) = slow.next().await else { panic!("there is no gap") };
-    // The stage, the call and its word; events are read again, and the warning is here.
+    // It missed the stage, the call and its word. Events are read again, and the warning is kept.
     assert_eq!((gap.missed, gap.warnings.len(), gap.recorded), (3, 1, 1));
     assert_eq!((gap.progress.round(), gap.progress.busy()), (before.round(), before.busy()));
     assert!(matches!(next(&mut slow).await, Signal::Warning { message, .. } if message == "after the gap"));

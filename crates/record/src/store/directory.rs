@@ -1,4 +1,4 @@
-//! The debates directory: ids, look-up by name or pattern, and listing.
+//! The debates directory: ids, lookup by name or pattern, and listing.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -62,14 +62,14 @@ pub enum StateFileError {
     /// It is a pipe, a socket or a device.
     #[error("the debate {path} is a pipe, a socket or a device, not a file")]
     NotAFile { path: PathBuf },
-    /// A later version of the program wrote it.
+    /// It was written by a newer version of the program.
     #[error("{path} was written by a newer version (format {found}; this version reads up to {FORMAT_VERSION})")]
     Newer { path: PathBuf, found: u32 },
     /// It is not JSON, or not a debate.
     #[error("{path} is not a saved debate{}", place(key.as_ref()))]
     Invalid {
         path: PathBuf,
-        /// The path of the fault; `None` for the whole document.
+        /// Where the error is; `None` if it concerns the whole document.
         key: Option<KeyPath>,
         source: serde_json::Error,
     },
@@ -118,10 +118,11 @@ impl Directory {
         self.path.join(format!("{id}{JOURNAL_SUFFIX}"))
     }
 
-    /// Finds a debate by a file's path, a full id, a unique prefix, a unique suffix, or `latest`.
+    /// Finds a debate by path, full id, unique prefix, unique suffix, or `latest`.
     ///
     /// # Errors
-    /// None or several match.
+    ///
+    /// No debate or several debates match.
     pub fn find(&self, name: &str) -> Result<Entry, StoreError> {
         let path = Path::new(name);
         if path.exists() || name.contains(std::path::MAIN_SEPARATOR) || is_json(path) {
@@ -143,17 +144,17 @@ impl Directory {
         }
     }
 
-    /// The short name of a debate: the last four characters of its id, or the whole id if others end the same.
+    /// The short name of a debate: the last four characters of its id, or the whole id if they are not unique.
     pub fn short_name<'a>(&self, id: &'a DebateId) -> &'a str {
         self.short_names().name(id)
     }
 
-    /// The short names of all debates, without a search for each.
+    /// The short names of all debates, which avoids a search for each.
     pub fn short_names(&self) -> ShortNames {
         ShortNames::of_ids(&self.ids().unwrap_or_default())
     }
 
-    /// The visible files with their names; empty if the directory is missing.
+    /// The files that are not hidden, with their names; empty if the directory is missing.
     fn files(&self) -> Result<Vec<(String, fs::DirEntry)>, StoreError> {
         let files = match fs::read_dir(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -164,7 +165,7 @@ impl Directory {
         Ok(named.filter(|(name, _)| !name.starts_with('.')).collect())
     }
 
-    /// The ids of all debates, including those killed before their first snapshot, which only have a journal.
+    /// The ids of all debates. A debate killed before its first snapshot only has a journal.
     fn ids(&self) -> Result<BTreeSet<String>, StoreError> {
         let id = |(name, _): &(String, fs::DirEntry)| {
             name.strip_suffix(JOURNAL_SUFFIX).or_else(|| name.strip_suffix(".json")).map(str::to_owned)
@@ -172,7 +173,7 @@ impl Directory {
         Ok(self.files()?.iter().filter_map(id).collect())
     }
 
-    /// The last change of the directory; `None` if unknown.
+    /// When the directory last changed; `None` if unknown.
     pub fn modified(&self) -> Option<SystemTime> {
         fs::metadata(&self.path).and_then(|metadata| metadata.modified()).ok()
     }
@@ -200,7 +201,7 @@ impl Directory {
     pub fn entries(&self) -> Result<Vec<Entry>, StoreError> {
         let state = |id: &str| self.path.join(format!("{id}.json"));
         let mut ids: Vec<String> = self.ids()?.into_iter().collect();
-        // Ids contain the second; modification times order ids of the same second.
+        // Ids contain the time in seconds; modification times order those of the same second.
         ids.sort_by_cached_key(|id| {
             let second = id.rsplit_once('-').map_or(id.clone(), |(second, _)| second.to_owned());
             let changed = fs::metadata(state(id)).and_then(|metadata| metadata.modified()).ok();
@@ -210,7 +211,7 @@ impl Directory {
     }
 }
 
-/// The short names of debates: the last four characters of an id if unique, otherwise the whole id.
+/// The short names of debates: the last four characters of the id if unique, or else the whole id.
 #[derive(Debug)]
 pub struct ShortNames {
     beginnings: HashSet<String>,
@@ -260,7 +261,8 @@ impl Entry {
     /// The path of its journal.
     ///
     /// # Errors
-    /// It has none.
+    ///
+    /// The debate has no journal.
     pub fn journal_path(&self) -> Result<&Path, StoreError> {
         if let Some(journal) = &self.journal {
             return Ok(journal);
@@ -278,13 +280,13 @@ impl Entry {
         is_alone && read_state(&self.state).is_ok_and(|debate| debate.format_version.is_none())
     }
 
-    /// The path of its missing journal, if it had one. Debates of the TypeScript program never did.
+    /// The path where its journal should be, if it is missing. Debates of the TypeScript program never had one.
     pub fn journal_gone(&self) -> Option<PathBuf> {
         let is_gone = self.journal.is_none() && read_mark(&self.state).is_some();
         is_gone.then(|| self.state.with_extension("events.jsonl"))
     }
 
-    /// Whether a program is running it, which locks its journal.
+    /// Whether a process is running it; its journal is then locked.
     pub fn is_held(&self) -> bool {
         self.journal.as_ref().is_some_and(|path| open_regular(path).is_ok_and(|file| is_locked(&file, path)))
     }
@@ -305,32 +307,33 @@ impl Entry {
         self.state.with_extension("log")
     }
 
-    /// The path of a stop order: see [`Self::order_stop`].
+    /// The path of a stop request (see [`Self::order_stop`]).
     pub fn stop_path(&self) -> PathBuf {
         self.state.with_extension("stop")
     }
 
-    /// Leaves the order to close the debate with the texts so far. The process that runs it obeys and removes the
-    /// order; if none runs it, the next run does.
+    /// Requests that the debate close with the texts so far. The process that runs it obeys and removes the request; if
+    /// it is not running, the next run does.
     ///
     /// # Errors
-    /// It cannot be written.
+    ///
+    /// The request cannot be written.
     pub fn order_stop(&self) -> Result<(), StoreError> {
         write_atomically(&self.stop_path(), Readers::Owner, |out| out.write_all(b"stop\n"))
     }
 
-    /// Withdraws a stop order, if any.
+    /// Withdraws a stop request.
     pub fn forget_stop(&self) {
         drop(fs::remove_file(self.stop_path()));
     }
 
-    /// The file's name without its extension: the id of a debate of this program.
+    /// The file name without its extension, which is the id of a debate of this program.
     pub fn id(&self) -> String {
         self.state.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
 }
 
-/// The items whose id is `name`; if none, those whose id begins with it; if none, those whose id ends with it.
+/// The items with the id `name`; if none, those whose id starts with it; if none, those whose id ends with it.
 fn matching<T>(items: Vec<T>, id: impl Fn(&T) -> String, name: &str) -> Vec<T> {
     let ids: Vec<String> = items.iter().map(id).collect();
     let ways: [fn(&str, &str) -> bool; 3] =
@@ -342,7 +345,8 @@ fn matching<T>(items: Vec<T>, id: impl Fn(&T) -> String, name: &str) -> Vec<T> {
 /// Reads a state file.
 ///
 /// # Errors
-/// It is missing, a directory, not JSON, or lacks required parts.
+///
+/// The file is missing, a directory, not JSON, or lacks required parts.
 pub fn read_state(path: &Path) -> Result<Debate, StateFileError> {
     let bytes = read_bytes(path)?;
     let read = match parse_state(path, &bytes) {
@@ -365,7 +369,7 @@ pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>, StateFileError> {
     fs::read(path).map_err(|source| StateFileError::Unreadable { path: path.to_owned(), source })
 }
 
-/// Repairs and reads an older state; `None` if there is nothing to repair.
+/// Repairs and reads an older state; `None` if there was nothing to repair.
 fn parse_older(path: &Path, bytes: &[u8]) -> Option<Result<Debate, StateFileError>> {
     let written: Value = serde_json::from_slice(bytes).ok()?;
     let version = written.get("formatVersion").and_then(Value::as_u64);
@@ -378,7 +382,7 @@ fn parse_older(path: &Path, bytes: &[u8]) -> Option<Result<Debate, StateFileErro
         return None;
     }
     Some(parse_state(path, mended.to_string().as_bytes()).map_err(|error| match error {
-        // A position in the repaired text is of no use.
+        // A position in the repaired text would be meaningless.
         StateFileError::Invalid { path, key, source } => {
             let message = source.to_string();
             let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
@@ -395,10 +399,10 @@ fn known_format(path: &Path, version: Option<u32>) -> Result<(), StateFileError>
     }
 }
 
-/// [`read_state`] without the file system and repairs; `path` is for messages.
+/// [`read_state`] without file access and repairs; `path` is only for messages.
 pub(super) fn parse_state(path: &Path, bytes: &[u8]) -> Result<Debate, StateFileError> {
     serde_json::from_slice(bytes).map_err(|source| {
-        // Only JSON has keys. Another error is that of a value, and the reader stopped in it or after it.
+        // Only JSON has keys. For data errors, the reader stopped in the faulty value or right after it.
         let key = match source.classify() {
             Category::Data => key_at(bytes, source.line(), source.column()),
             Category::Io | Category::Syntax | Category::Eof => None,
@@ -407,7 +411,7 @@ pub(super) fn parse_state(path: &Path, bytes: &[u8]) -> Result<Debate, StateFile
     })
 }
 
-/// The key that a reader of JSON stopped at; `None` if it was the whole document.
+/// The key at which a JSON reader stopped; `None` for the whole document.
 fn key_at(bytes: &[u8], line: usize, column: usize) -> Option<KeyPath> {
     let before: usize = bytes.split_inclusive(|byte| *byte == b'\n').take(line.checked_sub(1)?).map(<[u8]>::len).sum();
     JsonText::of(bytes).innermost(before + column).filter(|path| !path.0.is_empty()).cloned()
@@ -421,11 +425,12 @@ impl StateFileError {
 }
 
 impl Directory {
-    /// The debates that match `names`, each once, in the order of the names. A name is one for [`Directory::find`], or
-    /// a pattern of paths (`*`, `?`, `[...]`), whose matches are sorted.
+    /// The debates that match `names`, each once, in the order of the names. A name is as for [`Directory::find`], or a
+    /// path pattern (`*`, `?`, `[...]`), whose matches are sorted.
     ///
     /// # Errors
-    /// A name matches none or several, or a pattern matches nothing.
+    ///
+    /// A name matches no debate or several, or a pattern matches nothing.
     pub fn select<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<Vec<Entry>, StoreError> {
         let mut selected: Vec<Entry> = Vec::new();
         for name in names {
@@ -446,12 +451,12 @@ fn is_same(one: &Path, other: &Path) -> bool {
     one == other || real(one) == real(other)
 }
 
-/// Whether a name is a pattern; an existing file with such characters is not.
+/// Whether a name is a pattern. An existing file is not, whatever characters it contains.
 fn is_pattern(name: &str) -> bool {
     name.contains(['*', '?', '[']) && !Path::new(name).exists()
 }
 
-/// The matching debates, without directories, which patterns such as `debates/*` do not intend.
+/// The matching debates. Skips directories, which patterns such as `debates/*` are not meant to match.
 fn matching_pattern(pattern: &str) -> Result<Vec<Entry>, StoreError> {
     let named = || pattern.to_owned();
     let paths = glob::glob(pattern).map_err(|source| StoreError::Pattern { pattern: named(), source })?;

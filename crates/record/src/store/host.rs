@@ -1,6 +1,6 @@
-//! The requests to the host and its replies, in a directory next to the record until the debate is complete.
+//! Requests to the host and its replies, in a directory next to the record until the debate is complete.
 //!
-//! The run writes the requests anew whenever they change; they follow from the record. A reply is written once, by any
+//! The run rewrites the requests whenever they change; they follow from the record. A reply is written once, by any
 //! process, and stays until the debate is complete or the call has failed.
 
 use std::fs;
@@ -20,7 +20,7 @@ use crate::debate::{AgentId, CallKey};
 use super::snapshot::{open_regular, write_once};
 use super::{Entry, Readers, StoreError, write_atomically};
 
-/// A request that waits for the host's reply. It needs no other text.
+/// A request that waits for the host's reply. It is self-contained.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HostRequest {
@@ -31,22 +31,22 @@ pub struct HostRequest {
     /// The name and role of the agent that speaks.
     pub agent_name: String,
     pub role: String,
-    /// What the answer is, as a noun.
+    /// The kind of answer, as a noun.
     pub wanted: String,
     pub system: String,
     pub text: String,
     /// The JSON schema of the answer; absent for free text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
-    /// The configured maximum length of the answer; absent if the text alone states it.
+    /// The configured maximum length of the answer; absent if only the text states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
 }
 
-/// Requests that a run has shown.
+/// The requests that a run made.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostRequests {
-    /// Whether none follows before another reply, or the answer of a model.
+    /// Whether no further requests follow until a reply, or the answer of a model, arrives.
     #[serde(rename = "complete")]
     pub is_complete: bool,
     pub requests: Vec<HostRequest>,
@@ -56,7 +56,7 @@ pub struct HostRequests {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedReply {
     pub text: String,
-    /// The person or model that wrote it, if named.
+    /// The person or model that wrote it, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -72,7 +72,7 @@ impl HostRequest {
         id
     }
 
-    /// Who is to write what: `The kiss (kiss): critique of agent-architect, round 1`.
+    /// Names the author and the answer: `The kiss (kiss): critique of agent-architect, round 1`.
     pub fn about(&self) -> String {
         let Self { key, agent_name, role, wanted, .. } = self;
         let about = key.target_agent_id.as_ref().map(|target| format!(" of {target}")).unwrap_or_default();
@@ -90,7 +90,7 @@ impl Entry {
         self.host_path().join("requests.json")
     }
 
-    /// Not from the request's own id, which may come from anywhere.
+    /// Not derived from the request's id, which is untrusted input.
     fn reply_path(&self, key: &CallKey) -> PathBuf {
         self.host_path().join(format!("{}.reply", HostRequest::id_of(key)))
     }
@@ -98,7 +98,8 @@ impl Entry {
     /// The requests without a reply, in the order in which the debate wants them.
     ///
     /// # Errors
-    /// They cannot be read.
+    ///
+    /// The files cannot be read.
     pub fn host_requests(&self) -> Result<HostRequests, StoreError> {
         let HostRequests { mut is_complete, requests: shown } = self.shown_to_host()?;
         let mut requests = Vec::new();
@@ -111,10 +112,11 @@ impl Entry {
         Ok(HostRequests { is_complete, requests })
     }
 
-    /// The requests that the last run showed, including those answered since.
+    /// The requests of the last run, including those that were answered since.
     ///
     /// # Errors
-    /// They cannot be read.
+    ///
+    /// The files cannot be read.
     pub fn shown_to_host(&self) -> Result<HostRequests, StoreError> {
         Ok(read_json(self.requests_path())?.unwrap_or_default())
     }
@@ -122,25 +124,28 @@ impl Entry {
     /// Replaces the requests.
     ///
     /// # Errors
-    /// They cannot be written.
+    ///
+    /// The file cannot be written.
     pub fn write_host_requests(&self, requests: &HostRequests) -> Result<(), StoreError> {
         let path = self.host_path();
         fs::create_dir_all(&path).map_err(|source| StoreError::Directory { path, source })?;
         write_atomically(&self.requests_path(), Readers::Owner, |out| Ok(serde_json::to_writer_pretty(out, requests)?))
     }
 
-    /// The reply to a request; `None` if there is none.
+    /// The reply to a request, if there is one.
     ///
     /// # Errors
-    /// It cannot be read.
+    ///
+    /// The file cannot be read.
     pub fn host_reply(&self, key: &CallKey) -> Result<Option<SavedReply>, StoreError> {
         read_json(self.reply_path(key))
     }
 
-    /// Saves the reply to a request unless it has one. Returns whether it was saved.
+    /// Saves the reply to a request unless it already has one. Returns whether it was saved.
     ///
     /// # Errors
-    /// It cannot be written.
+    ///
+    /// The file cannot be written.
     pub fn save_host_reply(&self, key: &CallKey, reply: &SavedReply) -> Result<bool, StoreError> {
         write_once(&self.reply_path(key), |out| Ok(serde_json::to_writer(out, reply)?))
     }
@@ -150,7 +155,7 @@ impl Entry {
         drop(fs::remove_file(self.reply_path(key)));
     }
 
-    /// The time of the last request or reply; `None` if there are none.
+    /// When the last request or reply was written; `None` if there are none.
     pub fn host_changed(&self) -> Option<SystemTime> {
         fs::metadata(self.host_path()).and_then(|metadata| metadata.modified()).ok()
     }
@@ -199,7 +204,7 @@ mod tests {
         let entry = Entry::of_state(&directory.path().join("a.json"));
         assert_eq!(entry.host_requests().unwrap(), HostRequests::default());
         assert_ne!(HostRequest::id_of(&key("a")), HostRequest::id_of(&key("a").pass(2)));
-        // An agent's id is any text.
+        // An agent's id can be any text.
         let requests = vec![request("../a"), request("b")];
         entry.write_host_requests(&HostRequests { is_complete: true, requests }).unwrap();
         let said = |text: &str| SavedReply { text: text.to_owned(), by: None };

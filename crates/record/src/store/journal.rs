@@ -1,6 +1,6 @@
 //! The journal: one event per line, append-only, locked while a debate runs.
 //!
-//! Each line contains the SHA-256 of the previous line and its own, so that later changes are detected.
+//! Each line contains its own SHA-256 and that of the previous line, which reveals later changes.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -26,12 +26,12 @@ pub enum JournalError {
     /// It is a pipe, a socket or a device.
     #[error("the journal {path} is a pipe, a socket or a device, not a file")]
     NotAFile { path: PathBuf },
-    /// Another process runs this debate.
+    /// Another process is running this debate.
     #[error("the debate is running in another process (the journal {path} is locked)")]
     Locked { path: PathBuf },
     #[error("cannot read the journal {path}")]
     Read { path: PathBuf, source: std::io::Error },
-    /// A later version wrote it.
+    /// It was written by a newer version.
     #[error(
         "the journal {path} was written by a newer version (format {found}; this version reads up to {FORMAT_VERSION})"
     )]
@@ -40,7 +40,7 @@ pub enum JournalError {
     #[error("line {line} of the journal {path} is not an event")]
     Line {
         path: PathBuf,
-        /// Numbered from 1.
+        /// The line number, from 1.
         line: usize,
         source: serde_json::Error,
     },
@@ -48,26 +48,26 @@ pub enum JournalError {
     #[error("line {line} of the journal {path} {}", fault.in_words(*line))]
     Altered {
         path: PathBuf,
-        /// Numbered from 1.
+        /// The line number, from 1.
         line: usize,
         fault: LineFault,
     },
-    /// The text after the last line break is not the beginning of a line.
-    #[error("the journal {path} was changed at its end: the text after line {line} is not a line")]
+    /// The text after the last line break is not the start of a line.
+    #[error("the end of the journal {path} was changed: the text after line {line} is not a journal line")]
     End {
         path: PathBuf,
-        /// The number of the last line; 0 without one.
+        /// The number of the last line; 0 without lines.
         line: usize,
     },
-    /// It is shorter than at the last save.
+    /// It is shorter than when the state was last saved.
     #[error("the end of the journal {path} is missing: it has {found} events, and had {saved} at the last save")]
     EndMissing {
         path: PathBuf,
         found: u64,
-        /// The number of events at the last save.
+        /// The number of events when the state was last saved.
         saved: u64,
     },
-    /// The path no longer leads to it.
+    /// The path no longer leads to this file.
     #[error("the journal {path} was moved, removed or replaced while the debate ran")]
     Displaced { path: PathBuf },
     /// Another program wrote to it.
@@ -97,7 +97,7 @@ impl JournalError {
     }
 }
 
-/// Why a journal is unreadable, by the format in its first line.
+/// Why a journal cannot be read, judging by the format in its first line.
 fn foreign_format(line: &[u8], path: &Path) -> Option<JournalError> {
     let LineFields { format_version: Some(found), .. } = serde_json::from_slice(line).ok()? else { return None };
     (found > FORMAT_VERSION).then(|| JournalError::Newer { path: path.to_owned(), found })
@@ -114,18 +114,18 @@ pub struct Journal {
     length: u64,
 }
 
-/// The extent of a journal. Saved with the state to detect truncation.
+/// How far a journal extends. Saved with the state to detect truncation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct JournalMark {
     pub events: u64,
-    /// The SHA-256 of the last line without its line break, in hexadecimal; empty without a line.
+    /// The SHA-256 of the last line without its line break, in hexadecimal; empty without lines.
     pub sha256: String,
 }
 
 #[derive(Debug)]
 pub struct JournalContents {
     pub events: Vec<Recorded>,
-    /// Set when a crash cut the last line, which is omitted.
+    /// Set if a crash cut the last line off; it is left out.
     pub cut_short: bool,
     /// The SHA-256 of each event's line.
     pub hashes: Vec<String>,
@@ -143,6 +143,7 @@ impl Journal {
     /// Creates and locks the journal of a new debate.
     ///
     /// # Errors
+    ///
     /// The file exists (`source` is then of kind `AlreadyExists`) or cannot be created.
     pub fn create(path: &Path) -> Result<Self, JournalError> {
         let mut options = appending();
@@ -155,11 +156,12 @@ impl Journal {
         Ok(Self { file, _lock: lock, path: path.to_owned(), mark: JournalMark::default(), length: 0 })
     }
 
-    /// Opens and locks the journal of a saved debate; removes a last line that a crash cut. `known` is the
-    /// known number of events.
+    /// Opens and locks the journal of a saved debate, and removes a last line that a crash cut off. `known` is the
+    /// number of events known to exist.
     ///
     /// # Errors
-    /// It is locked by another process, unreadable, or damaged; nothing is written then.
+    ///
+    /// The journal is locked by another process, unreadable or damaged; nothing is written then.
     pub fn reopen(path: &Path, known: u64) -> Result<(Self, JournalContents), JournalError> {
         if is_special(path) {
             return Err(JournalError::NotAFile { path: path.to_owned() });
@@ -178,10 +180,11 @@ impl Journal {
         Ok((Self { file, _lock: lock, path: path.to_owned(), mark, length: contents.length }, contents))
     }
 
-    /// Appends an event with one write, so that it survives a crash of this process. Returns its line.
+    /// Appends an event with a single write, so that it survives a crash of this process. Returns the line.
     ///
     /// # Errors
-    /// It cannot be written, or another program wrote to it. A partial line is removed if possible.
+    ///
+    /// The line cannot be written, or another program wrote to the file. An incomplete line is removed if possible.
     pub fn append(&mut self, recorded: &Recorded) -> Result<Vec<u8>, JournalError> {
         let failed = |source| JournalError::Append { path: self.path.clone(), source };
         let line = seal(recorded, &self.mark.sha256).map_err(|error| failed(error.into()))?;
@@ -189,7 +192,7 @@ impl Journal {
             return Err(JournalError::Changed { path: self.path.clone() });
         }
         if let Err(source) = self.file.write_all(&line.bytes) {
-            // A cut line is ignored on loading; removing it keeps the file readable for other programs.
+            // Loading ignores an incomplete line; removing it keeps the file readable for other programs.
             drop(self.file.set_len(self.length));
             return Err(failed(source));
         }
@@ -198,7 +201,7 @@ impl Journal {
         Ok(line.bytes)
     }
 
-    /// The extent.
+    /// How far the journal extends.
     pub fn mark(&self) -> &JournalMark {
         &self.mark
     }
@@ -206,24 +209,27 @@ impl Journal {
     /// A handle for syncing the journal from another thread.
     ///
     /// # Errors
+    ///
     /// The handle cannot be created.
     pub fn sync_handle(&self) -> Result<File, JournalError> {
         self.file.try_clone().map_err(|source| JournalError::Append { path: self.path.clone(), source })
     }
 
-    /// Checks that the path still refers to this file: writes to a removed file would succeed, but be lost.
+    /// Checks that the path still refers to this file, since writes to a removed file succeed but are lost.
     ///
     /// # Errors
-    /// It was moved, removed or replaced.
+    ///
+    /// The file was moved, removed or replaced.
     pub fn check_place(&self) -> Result<(), JournalError> {
         let is_here = leads_to(&self.path, &self.file);
         if is_here { Ok(()) } else { Err(JournalError::Displaced { path: self.path.clone() }) }
     }
 
-    /// Restores a removed journal and its directory, if nothing replaced it. The new file is not locked.
+    /// Restores a removed journal and its directory, unless something replaced it. The new file is not locked.
     ///
     /// # Errors
-    /// It cannot be written.
+    ///
+    /// The file cannot be written.
     pub fn restore(&self) -> Result<(), StoreError> {
         if is_removed(&self.file, &self.path) { restore(&self.file, &self.path) } else { Ok(()) }
     }
@@ -233,18 +239,19 @@ impl Journal {
     }
 }
 
-/// Locks the journal at `path` until the returned pair is dropped, even if damaged.
+/// Locks the journal at `path`, even a damaged one, until the returned pair is dropped.
 ///
 /// # Errors
-/// Another process runs the debate, or the journal cannot be opened.
+///
+/// Another process is running the debate, or the journal cannot be opened.
 pub(super) fn hold(path: &Path) -> Result<(File, FileLock), JournalError> {
     let file = open_journal(path)?;
     let lock = lock(&file, path)?;
     Ok((file, lock))
 }
 
-/// Access for appending, for reading to restore it, and for removing a cut line. On Windows, append access cannot cut;
-/// its writer is at the end anyway, since no other may write.
+/// Access for appending, for reading in order to restore it, and for removing an incomplete line. On Windows, append
+/// access cannot truncate; plain write access is at the end anyway, since nothing else may write.
 fn appending() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -259,7 +266,8 @@ fn appending() -> OpenOptions {
 /// Opens the journal at `path` for reading.
 ///
 /// # Errors
-/// It cannot be opened, or is not a file.
+///
+/// The journal cannot be opened, or is not a file.
 pub(super) fn open_journal(path: &Path) -> Result<File, JournalError> {
     if is_special(path) {
         return Err(JournalError::NotAFile { path: path.to_owned() });
@@ -267,15 +275,16 @@ pub(super) fn open_journal(path: &Path) -> Result<File, JournalError> {
     File::open(path).map_err(|source| JournalError::Open { path: path.to_owned(), source })
 }
 
-/// The bytes at the end of a journal that are searched first for its last line.
+/// How many bytes at the end of a journal are searched first for its last line.
 const LAST_BYTES: u64 = 64 * 1024;
-/// The maximum bytes searched: a line followed by this many NULs is not the last.
+/// The maximum bytes to search; a line followed by that many NULs is not found.
 const MOST_LAST_BYTES: u64 = 2 * MOST_ZEROS as u64;
 
-/// The number of the last event in the journal at `path`, reading only its end; `None` if no complete line is found.
+/// The number of the last event in the journal at `path`, reading only its end; `None` if there is no complete line.
 ///
 /// # Errors
-/// It cannot be read.
+///
+/// The file cannot be read.
 pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
     let mut file = open_regular(path)?;
     let length = file.metadata()?.len();
@@ -285,7 +294,7 @@ pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
         let mut end = Vec::new();
         file.read_to_end(&mut end)?;
         let mut lines = end.split(|byte| *byte == b'\n').rev();
-        // The text after the last line break is incomplete, and the first line may begin earlier.
+        // The text after the last line break is incomplete, and the first line may be cut off at its start.
         let number = lines.nth(1).and_then(|line| serde_json::from_slice::<LineFields>(line).ok()?.seq);
         if number.is_some() || looked >= length.min(MOST_LAST_BYTES) {
             return Ok(number);
@@ -294,20 +303,21 @@ pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
     }
 }
 
-/// The number of attempts for a lock before it counts as held, and the delay between them.
+/// How often to try a lock before it counts as held, and the delay between attempts.
 const LOCK_MOMENTS: u32 = 20;
 const LOCK_MOMENT: std::time::Duration = std::time::Duration::from_millis(5);
 
 /// Reads a journal without locking it.
 ///
 /// # Errors
-/// It is unreadable or damaged.
+///
+/// The journal is unreadable or damaged.
 pub fn read_journal(path: &Path) -> Result<JournalContents, JournalError> {
     let file = open_journal(path)?;
     parse(&file, path)
 }
 
-/// Retries, because a starting child process briefly holds its parent's locks.
+/// Retries, because a child process that is just starting briefly holds its parent's locks.
 fn lock(file: &File, path: &Path) -> Result<FileLock, JournalError> {
     for moment in 0..=LOCK_MOMENTS {
         if moment > 0 {
@@ -326,9 +336,10 @@ fn parse(file: &File, path: &Path) -> Result<JournalContents, JournalError> {
     damage.map_or(Ok(contents), Err)
 }
 
-/// The contents before the first damaged line, and the damage.
+/// The contents up to the first damaged line, and the damage.
 ///
 /// # Errors
+///
 /// The journal cannot be read.
 pub(super) fn scan(file: &File, path: &Path) -> Result<(JournalContents, Option<JournalError>), JournalError> {
     let mut reader = BufReader::new(file);
@@ -349,7 +360,7 @@ pub(super) fn scan(file: &File, path: &Path) -> Result<(JournalContents, Option<
             contents.cut_short = true;
             break;
         };
-        // Checked first: a later format may be unreadable.
+        // Checked first, because a newer format may be unreadable.
         if line == 1
             && let Some(error) = foreign_format(text, path)
         {
@@ -360,7 +371,7 @@ pub(super) fn scan(file: &File, path: &Path) -> Result<(JournalContents, Option<
             Ok(recorded) => contents.events.push(recorded),
             Err(fault) => return Ok((contents, Some(JournalError::of_line(path, line, fault)))),
         }
-        // The next line must repeat it.
+        // The next line must repeat this hash.
         contents.hashes.push(hex(Sha256::new_with_prefix(text)));
         contents.length += bytes.len() as u64;
     }
@@ -369,7 +380,7 @@ pub(super) fn scan(file: &File, path: &Path) -> Result<(JournalContents, Option<
 
 /// A line to write.
 pub(super) struct Sealed {
-    /// The line with its line break.
+    /// The line, including its line break.
     pub(super) bytes: Vec<u8>,
     /// The hash, which the next line repeats.
     pub(super) hash: String,
@@ -379,9 +390,9 @@ pub(super) struct Sealed {
 pub enum LineFault {
     /// Its own hash does not match.
     Altered,
-    /// It does not end with its own hash.
+    /// It does not end with its hash.
     Unsealed,
-    /// The recorded previous hash differs from the previous line's.
+    /// Its previous hash differs from that of the previous line.
     Chain,
     NotAnEvent(serde_json::Error),
 }
@@ -406,13 +417,13 @@ struct JournalLine<'a> {
     prev: &'a str,
 }
 
-/// The fields of a line that are read without its event.
+/// The fields of a line that can be read without its event.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct LineFields {
     seq: Option<u64>,
     prev: Option<String>,
-    /// Only in the first line.
+    /// Present only in the first line.
     format_version: Option<u32>,
 }
 
@@ -420,12 +431,12 @@ const HEX_LENGTH: usize = 64;
 const OWN_HASH: &[u8] = b",\"hash\":\"";
 const END: &[u8] = b"\"}";
 
-/// Builds the line of an event after the line with the hash `previous`, which is empty for the first.
+/// Builds the line of an event. `previous` is the hash of the line before, empty for the first line.
 pub(super) fn seal(recorded: &Recorded, previous: &str) -> serde_json::Result<Sealed> {
     let mut bytes = serde_json::to_vec(&JournalLine { recorded, prev: previous })?;
-    // Its own hash precedes the closing brace.
+    // The line's own hash goes before the closing brace.
     bytes.pop();
-    // One pass over the event computes both hashes.
+    // Computes both hashes in one pass over the event.
     let mut hasher = Sha256::new_with_prefix(&bytes);
     let own = hex(hasher.clone());
     let rest = [OWN_HASH, own.as_bytes(), END].concat();
@@ -435,7 +446,7 @@ pub(super) fn seal(recorded: &Recorded, previous: &str) -> serde_json::Result<Se
     Ok(Sealed { bytes, hash: hex(hasher) })
 }
 
-/// Verifies a line without its line break. `previous` is the hash of the previous line.
+/// Verifies a line, given without its line break. `previous` is the hash of the line before.
 pub(super) fn open(text: &[u8], previous: &str) -> Result<Recorded, LineFault> {
     let own = own_hash(text);
     if let Some((content, hash)) = own
@@ -453,16 +464,16 @@ pub(super) fn open(text: &[u8], previous: &str) -> Result<Recorded, LineFault> {
     unchecked(text).map_err(LineFault::NotAnEvent)
 }
 
-/// The event of a line, not compared with the previous one.
+/// The event of a line, without verifying its hashes.
 pub(super) fn unchecked(text: &[u8]) -> serde_json::Result<Recorded> {
     serde_json::from_slice(text)
 }
 
-/// The maximum NULs read after a cut line: more than any file system leaves.
+/// The maximum number of NULs to read after an incomplete line, more than any file system leaves.
 pub(super) const MOST_ZEROS: usize = 16 * 1024 * 1024;
 
-/// Appends to `line` everything up to and including a line break, or up to the end. Returns the number of bytes; `None`
-/// after [`MOST_ZEROS`] consecutive NULs, since no line contains one and a file may have gigabytes.
+/// Appends to `line` up to and including the next line break, or up to the end. Returns the number of bytes, or `None`
+/// after [`MOST_ZEROS`] consecutive NULs: no line contains one, and a file may have gigabytes of them.
 pub(super) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<usize>> {
     let (mut read, mut zeros) = (0, 0);
     loop {
@@ -487,8 +498,8 @@ pub(super) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Re
     }
 }
 
-/// Whether the rest of a file after its last line break is a cut line: the beginning of an object, possibly with zeros
-/// that some file systems leave. A complete object followed by anything is not.
+/// Whether the end of a file, after its last line break, is an incomplete line: the start of an object, possibly
+/// followed by zeros that some file systems leave. A complete object with anything after it is not.
 pub(super) fn is_cut(rest: &[u8]) -> bool {
     let zeros = rest.iter().rev().take_while(|byte| **byte == 0).count();
     let written = rest.get(..rest.len() - zeros).unwrap_or_default();
@@ -501,7 +512,7 @@ pub(super) fn is_cut(rest: &[u8]) -> bool {
     }
 }
 
-/// A line's own hash, and the hashed part.
+/// A line's own hash, and the part of the line that it covers.
 fn own_hash(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let open = text.strip_suffix(END)?;
     let (head, hash) = open.split_at_checked(open.len().checked_sub(HEX_LENGTH)?)?;
@@ -524,7 +535,7 @@ fn is_removed(file: &File, path: &Path) -> bool {
     !fs::exists(path).unwrap_or(true) && file.metadata().is_ok_and(|open| is_unlinked(&open))
 }
 
-/// Writes the contents of `file` to `path`; creates the directory if it is missing.
+/// Copies the contents of `file` to `path`, creating the directory if it is missing.
 fn restore(mut file: &File, path: &Path) -> Result<(), StoreError> {
     if let Some(directory) = path.parent() {
         Directory::at(directory).create()?;
@@ -535,7 +546,7 @@ fn restore(mut file: &File, path: &Path) -> Result<(), StoreError> {
         std::io::copy(&mut file, &mut out)?;
         Ok(())
     })?;
-    // The old permissions are preferred; private ones suffice.
+    // Tries to keep the old permissions; private ones are fine too.
     if let Ok(permissions) = permissions {
         drop(fs::set_permissions(path, permissions));
     }
@@ -548,7 +559,7 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// On other systems metadata do not identify an open file; only its absence is detected.
+/// On other systems, metadata do not identify an open file, so only a missing file is detected.
 #[cfg(not(unix))]
 fn is_same(_: &Metadata, other: &Metadata) -> bool {
     other.is_file()
@@ -559,34 +570,36 @@ fn is_unlinked(open: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::nlink(open) == 0
 }
 
-/// A moved file is intact elsewhere; where the cases cannot be distinguished, nothing is written.
+/// A moved file still exists elsewhere. Writes nothing where that cannot be ruled out.
 #[cfg(not(unix))]
 fn is_unlinked(_: &Metadata) -> bool {
     false
 }
 
-/// Reads the events of a journal once in order, for subscribers that missed them. Hashes are not checked, since the
+/// Reads the events of a journal once and in order, for subscribers that missed them. Does not check hashes, since the
 /// running process has locked the journal.
 #[derive(Debug)]
 pub struct JournalReader {
     file: BufReader<File>,
-    /// The beginning of an incomplete line.
+    /// The start of an incomplete line.
     line: Vec<u8>,
 }
 
 impl JournalReader {
-    /// Opens the journal at `path`; it stays readable after a move.
+    /// Opens the journal at `path`; moving the file does not affect reading.
     ///
     /// # Errors
-    /// It cannot be opened.
+    ///
+    /// The file cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { file: BufReader::new(open_regular(path)?), line: Vec::new() })
     }
 
-    /// The next event; `None` if the next line is not complete yet.
+    /// The next event; `None` if its line is not complete yet.
     ///
     /// # Errors
-    /// It cannot be read, or is not an event.
+    ///
+    /// The line cannot be read, or is not an event.
     pub fn next_event(&mut self) -> io::Result<Option<Recorded>> {
         if read_line(&mut self.file, &mut self.line)?.is_none() {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "the text after its last line is not a line"));
@@ -599,8 +612,8 @@ impl JournalReader {
         Ok(Some(event))
     }
 
-    /// Whether it is between two lines. Otherwise the rest of the line may never arrive: a killed process left it
-    /// incomplete, and the next process overwrites it. The journal must then be reopened.
+    /// Whether it is at the start of a line. Otherwise the rest of the line may never arrive: if a killed process left
+    /// it incomplete, the next process overwrites it, and the journal must be reopened.
     pub fn is_between_lines(&self) -> bool {
         self.line.is_empty()
     }

@@ -1,13 +1,13 @@
-//! Locks on open files, held until the process exits.
+//! Locks on open files, released when the process exits.
 //!
-//! On Windows a locked file cannot be read by others, but a debate's journal is read while it runs. There, a file
-//! beside it is locked instead: opened without sharing, and removed when it is closed.
+//! On Windows nobody else can read a locked file, but a debate's journal is read while it runs. There, a file next to
+//! it is locked instead: it is opened without sharing, and removed when it is closed.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// A held lock; on Unix it belongs to the file itself.
+/// A held lock. On Unix it belongs to the file itself.
 #[derive(Debug)]
 pub struct FileLock {
     #[cfg(windows)]
@@ -17,7 +17,8 @@ pub struct FileLock {
 /// Locks `file` at `path` until it or the lock is dropped; `None` if another process holds it.
 ///
 /// # Errors
-/// The operating system returns an error.
+///
+/// The operating system reports an error.
 #[cfg(unix)]
 pub fn try_lock(file: &File, _path: &Path) -> io::Result<Option<FileLock>> {
     match file.try_lock() {
@@ -31,7 +32,7 @@ pub fn try_lock(file: &File, _path: &Path) -> io::Result<Option<FileLock>> {
 #[cfg(unix)]
 pub fn is_locked(file: &File, _path: &Path) -> bool {
     let is_locked = matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock));
-    // The debate must stay resumable. If this fails, dropping the file unlocks it.
+    // The debate must stay resumable. If unlocking fails, dropping the file does it.
     drop(file.unlock());
     is_locked
 }
@@ -39,7 +40,8 @@ pub fn is_locked(file: &File, _path: &Path) -> bool {
 /// Locks `file` at `path` until it or the lock is dropped; `None` if another process holds it.
 ///
 /// # Errors
-/// The operating system returns an error.
+///
+/// The operating system reports an error.
 #[cfg(windows)]
 pub fn try_lock(_file: &File, path: &Path) -> io::Result<Option<FileLock>> {
     match windows::open_alone(path) {
@@ -66,7 +68,7 @@ mod windows {
     const DELETE_ON_CLOSE: u32 = 0x0400_0000;
     /// `DELETE | GENERIC_READ`
     const ACCESS: u32 = 0x0001_0000 | 0x8000_0000;
-    /// `ERROR_SHARING_VIOLATION`; and `ERROR_ACCESS_DENIED`, while a closed file is being removed.
+    /// `ERROR_SHARING_VIOLATION`, and `ERROR_ACCESS_DENIED` while a closed file is being removed.
     const IN_USE: [i32; 2] = [32, 5];
 
     pub(super) fn beside(path: &Path) -> PathBuf {

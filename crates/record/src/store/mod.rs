@@ -1,7 +1,7 @@
-//! Debates on disk: the journal, the state file, look-up and listing.
+//! Debates on disk: journal, state file, lookup and listing.
 //!
-//! The journal is authoritative; the state file is its fold, for people and other programs. `docs/record.md`
-//! documents the format. Nothing here knows how a debate runs.
+//! The journal is authoritative; the state file is its fold, for people and other programs. `docs/record.md` documents
+//! the format. This module does not know how a debate runs.
 
 mod directory;
 mod host;
@@ -43,7 +43,7 @@ pub enum StoreError {
     Write { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The copy of a journal accepts no more events.
+    /// The copy of a journal no longer accepts events.
     #[error("{reason}")]
     Replica {
         /// The reason, as a clause.
@@ -52,12 +52,12 @@ pub enum StoreError {
     #[error(transparent)]
     State(#[from] StateFileError),
     /// A saved debate has no journal.
-    #[error("the debate {id} has no journal: the older program kept none")]
+    #[error("the debate {id} has no journal, because it was saved by the older program")]
     NoJournal { id: DebateId },
     /// A saved debate's journal is missing.
-    #[error("the journal of the debate {id} is missing: there is no {path}")]
+    #[error("the journal of the debate {id} is missing: {path} does not exist")]
     JournalGone { id: DebateId, path: PathBuf },
-    /// The events are not the record of a debate.
+    /// The events do not form the record of a debate.
     #[error("the journal {path} is not the record of a debate")]
     Fold { path: PathBuf, source: FoldError },
     /// No debate has that name.
@@ -66,7 +66,7 @@ pub enum StoreError {
     /// An invalid path pattern.
     #[error("`{pattern}` is not a valid path pattern")]
     Pattern { pattern: String, source: glob::PatternError },
-    /// A pattern without matches.
+    /// No debate matches a pattern.
     #[error("no debate matches the pattern `{pattern}`")]
     NoMatch { pattern: String },
     /// A directory below a pattern cannot be read.

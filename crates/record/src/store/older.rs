@@ -1,7 +1,7 @@
-//! State files of the older program and of others, read leniently.
+//! Reads state files of the older program, and of others, leniently.
 //!
-//! An unreadable state is converted to the current form, field by field as JSON, and read again. Meaningless values are
-//! dropped; other errors remain: only known deviations are repaired. Current files never get here.
+//! A state that cannot be read is converted to the current form, field by field as JSON, and read again. Meaningless
+//! values are dropped, and only known deviations are repaired; other errors remain. Current files never get here.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ pub(super) fn mend(state: &mut Value) {
     });
 }
 
-/// `null` counts as absent.
+/// Drops `null`, which counts as absent.
 fn drop_nulls(value: &mut Value) {
     match value {
         Value::Object(entries) => {
@@ -121,7 +121,7 @@ fn mend_round(round: &mut Object, place: usize) {
     }
 }
 
-/// The author of an entry: by id, otherwise by role, otherwise by index. The id replaces a missing role.
+/// The author of an entry: by id, or else by role, or else by index. The id also replaces a missing role.
 fn mend_author(object: &mut Object, role: &str, place: usize) {
     mend_with(object, "agentId", text);
     mend_with(object, role, text);
@@ -171,7 +171,7 @@ fn mend_with(object: &mut Object, key: &str, mended: impl Fn(&Value) -> Option<V
     }
 }
 
-/// Completes a parsed state: adds its protocol's stages, and normalizes names of stages.
+/// Completes a parsed state: adds its protocol's stages and normalizes stage names.
 pub(super) fn complete(debate: &mut Debate) {
     let is_old = debate.stages.is_empty();
     upgrade_state(debate);

@@ -1,4 +1,4 @@
-//! Loads, removes and restores a saved debate: from its state file, or from its journal if that is newer.
+//! Loads, removes and restores a saved debate, from its state file or from its journal if that is newer.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -12,7 +12,7 @@ use super::{Directory, Entry, Record, StateFileError, StoreError, read_journal, 
 #[derive(Debug)]
 pub struct SavedDebate {
     pub debate: Debate,
-    /// The events of its journal, if read.
+    /// The events of its journal, if requested.
     pub events: Vec<Recorded>,
     /// Warnings about its files.
     pub warnings: Vec<String>,
@@ -20,19 +20,20 @@ pub struct SavedDebate {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessMode {
-    /// The state: the journal of a finished debate is not read.
+    /// Only the state; the journal of a finished debate is not read.
     State,
     /// The events as well.
     Events,
 }
 
 impl Entry {
-    /// Loads a debate without locking it. Between two saves the state file of an unfinished debate is older than its
-    /// journal, so the journal is folded; if it is damaged, the state file is used with a warning. The journal is used
-    /// with a warning if the state file cannot be read.
+    /// Loads a debate without locking it. Between two saves, the state file of an unfinished debate is older than its
+    /// journal, so the journal is folded instead; if it is damaged, the state file is used, with a warning. If the
+    /// state file cannot be read, the journal is used, also with a warning.
     ///
     /// # Errors
-    /// Neither can be used.
+    ///
+    /// Neither file can be used.
     pub fn load(&self, wanted: AccessMode) -> Result<SavedDebate, StoreError> {
         let state = match read_state(&self.state) {
             // A debate killed before its first save has only a journal.
@@ -51,7 +52,7 @@ impl Entry {
             None => self.load_journal(),
             Some(debate) => Ok(match self.load_journal() {
                 Ok(saved) if saved.debate.id != debate.id => {
-                    let warning = format!("the journal next to it belongs to another debate, {}", saved.debate.id);
+                    let warning = format!("the journal next to it belongs to another debate ({})", saved.debate.id);
                     SavedDebate { debate, events: Vec::new(), warnings: vec![warning] }
                 }
                 Ok(saved) if finished(&debate) && !self.is_behind_journal() => SavedDebate { debate, ..saved },
@@ -64,15 +65,15 @@ impl Entry {
         }
     }
 
-    /// Whether the journal has events after the state file: notes on a finished debate by a killed process. Reads only
-    /// its end.
+    /// Whether the journal has events that the state file lacks: a process was killed while adding to a finished
+    /// debate. Reads only the end of the journal.
     fn is_behind_journal(&self) -> bool {
         let last = self.journal.as_deref().and_then(|path| last_event(path).ok().flatten());
         let saved = read_mark(&self.state);
         last.zip(saved).is_some_and(|(last, saved)| last > saved.events)
     }
 
-    /// Replaces a truncated or foreign state file: nothing is lost while the journal is intact.
+    /// Loads the journal if the state file is truncated or foreign; nothing is lost while the journal is intact.
     fn load_journal_instead(&self, unreadable: StateFileError) -> Result<SavedDebate, StoreError> {
         let Ok(mut saved) = self.load_journal() else { return Err(unreadable.into()) };
         let warning = format!("{unreadable}; its journal is used instead, and `resume` rewrites the file");
@@ -91,11 +92,12 @@ impl Entry {
 }
 
 impl Entry {
-    /// Appends the event that `note` derives from the debate and saves the state; writes nothing if there is no event.
-    /// Returns the resulting debate. A debate without a journal gets one.
+    /// Appends the event that `note` derives from the debate, if any, and saves the state. Returns the resulting
+    /// debate. Creates a journal for a debate without one.
     ///
     /// # Errors
-    /// Its journal is missing, it runs in another process, is damaged, or cannot be saved.
+    ///
+    /// The journal is missing or damaged, the debate is running in another process, or it cannot be saved.
     pub fn note(&self, note: impl FnOnce(&Debate) -> Option<Event>) -> Result<Debate, StoreError> {
         if self.is_older() {
             let debate = read_state(&self.state)?;
@@ -116,15 +118,16 @@ impl Entry {
 }
 
 impl Directory {
-    /// Removes the files of a debate in this directory that is not running. If this is interrupted, a complete debate
-    /// remains: the state is removed first, and the journal contains everything.
+    /// Removes the files of a debate in this directory that is not running. If interrupted, it leaves a complete
+    /// debate: the state is removed first, and the journal contains everything.
     ///
     /// # Errors
-    /// It is elsewhere, not a debate, running in another process, or cannot be removed.
+    ///
+    /// The debate is elsewhere, not a debate, running in another process, or cannot be removed.
     pub fn remove(&self, entry: &Entry) -> Result<(), StoreError> {
         let Entry { state, journal } = entry;
         self.check_is_here(entry)?;
-        // Held until both are removed, so that no process resumes it in the meantime.
+        // Held until both files are removed, so that no process can resume the debate meanwhile.
         let _held = journal.as_deref().map(hold).transpose()?;
         for path in [Some(state.as_path()), journal.as_deref()].into_iter().flatten() {
             match fs::remove_file(path) {
@@ -141,9 +144,10 @@ impl Directory {
         Ok(())
     }
 
-    /// Checks that a debate can be removed: it is a debate, and in this directory.
+    /// Checks that this is a debate in this directory, so that it can be removed.
     ///
     /// # Errors
+    ///
     /// It is not.
     pub fn check_is_here(&self, entry: &Entry) -> Result<(), StoreError> {
         let directory = directory_of(&entry.state);
@@ -153,7 +157,7 @@ impl Directory {
             return Err(StoreError::Elsewhere { path: entry.state.clone(), directory: self.path().to_owned() });
         }
         if entry.journal.is_none() {
-            // A file that only has a debate's name belongs to someone else.
+            // A file that merely has the name of a debate belongs to someone else.
             read_state(&entry.state)?;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Reads regular files, replaces them atomically, and saves the state in the background.
+//! Reads regular files, replaces files atomically, and saves the state in the background.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
@@ -16,19 +16,20 @@ use crate::debate::{Debate, DebateFile};
 
 use super::{JournalMark, StoreError};
 
-/// The readers of a new file.
+/// Who may read a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readers {
     /// Only its owner.
     Owner,
-    /// Every user allowed by the user's umask.
+    /// Everyone that the user's umask allows.
     All,
 }
 
-/// Writes the output of `write` to a synced temporary file, which then replaces the file at `path`. Keeps the mode of
-/// the replaced file, and its owner if permitted; `readers` applies to a new one.
+/// Writes the output of `write` to a temporary file, syncs it, and renames it to `path`. Keeps the mode of the replaced
+/// file, and its owner if permitted; `readers` applies to a new file.
 ///
 /// # Errors
+///
 /// A step fails; the file is then unchanged.
 pub fn write_atomically(
     path: &Path,
@@ -61,10 +62,11 @@ pub fn write_atomically(
     replaced.inspect_err(|_| drop(std::fs::remove_file(&written))).map_err(failed)
 }
 
-/// Like [`write_atomically`], for its owner only, unless there is a file at `path`. Returns whether there was none.
+/// Like [`write_atomically`], for its owner only, unless a file at `path` exists. Returns whether it was written.
 ///
 /// # Errors
-/// A step fails; then there is no file.
+///
+/// A step fails; there is then no file.
 pub(super) fn write_once(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
@@ -81,22 +83,22 @@ pub(super) fn write_once(
     written().map_err(|source| StoreError::Write { path: path.to_owned(), source })
 }
 
-/// The directory of a file, `.` for a bare name.
+/// The directory of a file; `.` for a bare file name.
 pub fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The number of attempts to replace a file that is in use, and the delay between them.
+/// How often to try to replace a file that is in use, and the delay between attempts.
 const ATTEMPTS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Windows refuses to replace a file that a program such as a virus scanner has open without sharing it.
+/// Windows refuses to replace a file that another program, such as a virus scanner, has open without sharing.
 fn is_in_use(error: &std::io::Error) -> bool {
     // ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION
     matches!(error.raw_os_error(), Some(5 | 32))
 }
 
-/// Repeats `action` while its error is of a kind that passes.
+/// Repeats `action` while its error is temporary.
 fn patiently(
     passes: impl Fn(&std::io::Error) -> bool,
     action: impl Fn() -> std::io::Result<()>,
@@ -110,7 +112,7 @@ fn patiently(
     action()
 }
 
-/// Only a superuser may do this, and only then is it needed: others replace their own files.
+/// Only a superuser may do this, and only a superuser needs to: others replace their own files.
 #[cfg(unix)]
 fn give_to_owner_of(replaced: &std::fs::Metadata, file: &std::fs::File) {
     use std::os::unix::fs::{MetadataExt, fchown};
@@ -122,12 +124,12 @@ fn give_to_owner_of(replaced: &std::fs::Metadata, file: &std::fs::File) {
 
 const TEMPORARY_SUFFIX: &str = ".tmp";
 
-/// Contains the target's name, so that leftovers of a killed process can be identified.
+/// Contains the target's name, so that leftovers of a killed process can be recognized.
 fn temporary_prefix(path: &Path) -> String {
     format!(".{}-", path.file_name().unwrap_or_default().to_string_lossy())
 }
 
-/// Removes leftovers of a process that was killed while it replaced the file at `path`. The caller must be the only
+/// Removes what a process left behind that was killed while replacing the file at `path`. The caller must be the only
 /// writer.
 pub(super) fn remove_leftovers(path: &Path) {
     let prefix = temporary_prefix(path);
@@ -157,14 +159,13 @@ pub(super) fn open_regular(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// The text before the mark in a state file, and its maximum distance from the end in bytes.
+/// The text that precedes the mark in a state file, and its maximum distance from the end in bytes.
 const MARK_KEY: &[u8] = b"\n  \"journal\": ";
 const MARK_BYTES: u64 = 256;
 
 /// The interval between saves, unless a caller waits.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// A thread that saves states.
 #[derive(Debug)]
 pub(super) struct Saver {
     orders: Sender<SaveOrder>,
@@ -173,7 +174,7 @@ pub(super) struct Saver {
     _thread: JoinHandle<()>,
 }
 
-/// The contents of a state file: the state, and the extent of the journal that it folds.
+/// What to save: a state, and how far the journal extends that it folds.
 #[derive(Debug)]
 struct SaveOrder {
     debate: Debate,
@@ -182,7 +183,7 @@ struct SaveOrder {
 }
 
 impl Saver {
-    /// Starts the thread. It ends when this value is dropped and everything is saved.
+    /// Starts the thread, which ends when this value is dropped and everything is saved.
     pub(super) fn start(journal: File, state_path: PathBuf) -> Self {
         let (orders, received) = channel();
         let failure = Arc::new(Mutex::new(None));
@@ -200,15 +201,16 @@ impl Saver {
         if let Some(failed) = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(failed);
         }
-        // The thread ends only after this value.
+        // The thread outlives this value.
         drop(self.orders.send(SaveOrder { debate, mark, done: None }));
         Ok(())
     }
 
-    /// Saves `debate` and waits until it is on disk. Success makes up for an earlier failure.
+    /// Saves `debate` and waits until it is on disk. Success clears an earlier failure.
     ///
     /// # Errors
-    /// It cannot be saved.
+    ///
+    /// The debate cannot be saved.
     pub(super) async fn flush(&self, debate: Debate, mark: JournalMark) -> Result<(), StoreError> {
         let (done, saved) = oneshot::channel();
         drop(self.orders.send(SaveOrder { debate, mark, done: Some(done) }));
@@ -233,7 +235,7 @@ fn work(orders: &Receiver<SaveOrder>, journal: &File, path: &Path, failure: &Mut
             // The caller may have stopped waiting.
             Some(done) => {
                 if saved.is_ok() {
-                    // Success makes up for an earlier failure.
+                    // Success clears an earlier failure.
                     *failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 }
                 drop(done.send(saved));
@@ -252,7 +254,7 @@ fn save(journal: &File, path: &Path, order: &SaveOrder) -> Result<(), StoreError
     write_state(path, &order.debate, &order.mark)
 }
 
-/// The journal's extent when the state file was saved; `None` if the file is missing or does not state it.
+/// How far the journal extended when the state file was saved; `None` if the file is missing or does not say.
 pub(super) fn read_mark(path: &Path) -> Option<JournalMark> {
     #[derive(Deserialize)]
     struct Marked {
@@ -273,7 +275,7 @@ fn mark_at_end(path: &Path) -> Option<JournalMark> {
     file.seek(SeekFrom::Start(length.saturating_sub(MARK_BYTES))).ok()?;
     let mut end = Vec::new();
     file.read_to_end(&mut end).ok()?;
-    // JSON strings contain no line breaks, so this is a top-level key.
+    // JSON strings contain no line breaks, so this must be a top-level key.
     let start = memmem::rfind(&end, MARK_KEY)? + MARK_KEY.len();
     serde_json::from_slice(end[start..].trim_ascii_end().strip_suffix(b"}")?).ok()
 }

@@ -1,4 +1,4 @@
-//! Verifies a debate's files: the journal's hashes, and the state file as its fold.
+//! Verifies the files of a debate: the hashes of the journal, and whether the state file is its fold.
 
 use std::path::Path;
 
@@ -15,29 +15,29 @@ use super::{Entry, JournalError, JournalMark, StateFileError, StoreError};
 /// The result of a verification.
 #[derive(Debug)]
 pub struct VerifiedRecord {
-    /// The SHA-256 of the last intact line, in hexadecimal. Each line contains the hash of the line before, so it covers
-    /// all of them.
+    /// The SHA-256 of the last intact line, in hexadecimal. Since each line contains the hash of the one before, it
+    /// covers all of them.
     pub head: Option<String>,
-    /// The number of events before the journal's first flaw.
+    /// The number of events before the first flaw in the journal.
     pub events: usize,
-    /// Set when another process runs the debate: an older state file is then normal.
+    /// Set if another process is running the debate, whose state file is then expected to be older.
     pub running: bool,
-    /// Set when a crash cut the last line, which does not belong to the record.
+    /// Set if a crash cut the last line off, which is therefore not part of the record.
     pub cut_short: bool,
-    /// Set when the journal begins with the state file of the older program: earlier events are unknown.
+    /// Set if the journal starts with a state file of the older program, so earlier events are unknown.
     pub imported: bool,
-    /// The relation of the state file to the journal.
+    /// How the state file relates to the journal.
     pub state: StateFileStatus,
     /// All flaws; empty for a valid record.
     pub flaws: Vec<Flaw>,
 }
 
-/// The relation of a state file to its journal.
+/// How a state file relates to its journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateFileStatus {
     /// The fold of all events.
     Current,
-    /// The fold of the first events, as while a debate runs and after a crash.
+    /// The fold of the first events only, which is normal while a debate runs and after a crash.
     Behind {
         events: usize,
     },
@@ -53,7 +53,7 @@ pub enum Flaw {
     /// The journal is damaged.
     #[error("{}", with_causes(.0))]
     Journal(JournalError),
-    /// The events are not the record of a debate.
+    /// The events do not form the record of a debate.
     #[error("the events are not the record of a debate: {0}")]
     Events(FoldError),
     /// There is no state file.
@@ -62,25 +62,25 @@ pub enum Flaw {
     /// The state file cannot be read.
     #[error("{}", with_causes(.0))]
     State(StateFileError),
-    /// The journal is shorter than at the last save.
+    /// The journal is shorter than when the state was last saved.
     #[error(
         "the end of the journal is missing: the state file was saved after event {saved}, but the last one is {last}"
     )]
     EndMissing {
-        /// The number of events at the last save.
+        /// The number of events when the state was last saved.
         saved: u64,
         /// The current number.
         last: usize,
     },
-    /// The journal is not the one of the last save.
-    #[error("the state file was not saved after line {0} of this journal")]
+    /// The journal is not the one from which the state was saved.
+    #[error("the state file was saved with another journal, which differs at line {0}")]
     OtherJournal(u64),
-    /// The state is not the fold.
+    /// The state is not the fold of the journal.
     #[error("the state file does not match the journal: they first differ at {0}")]
     StateDiffers(KeyPath),
 }
 
-/// A flaw with its causes on one line.
+/// A flaw and its causes on one line.
 fn with_causes(error: &dyn std::error::Error) -> String {
     std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
@@ -99,12 +99,13 @@ struct ReadState {
     mark: Option<JournalMark>,
 }
 
-/// Verifies the files of a debate with a journal; changes nothing.
+/// Verifies the files of a debate that has a journal, without changing them.
 ///
 /// # Errors
-/// The journal cannot be read. All other problems are flaws.
+///
+/// The journal cannot be read. All other problems are reported as flaws.
 pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreError> {
-    // The state first: a running debate's journal is then ahead of it.
+    // Reads the state first: the journal of a running debate can then only be ahead of it.
     let saved = read_saved(&entry.state);
     let file = open_journal(journal)?;
     let running = is_locked(&file, journal);
@@ -124,7 +125,7 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
         Ok(saved) => Some(saved),
         Err(error) if error.is_missing() => {
             found.state = StateFileStatus::Missing;
-            // A debate killed before its first save has no state file; one that ended has saved it.
+            // A debate that was killed before its first save has no state file; one that ended must have it.
             let of_run =
                 contents.events.iter().map(|recorded| &recorded.event).rfind(|event| !event.is_about_the_record());
             let ended = matches!(
@@ -169,8 +170,8 @@ struct FoldedEvents {
     events: usize,
 }
 
-/// Folds the events that the state covers: up to its mark; without a mark, up to the event where the fold equals the
-/// state, if any; otherwise all.
+/// Folds the events that the state covers: up to its mark, or without a mark up to the event at which the fold equals
+/// the state, or else all.
 fn folds(events: &[Recorded], saved: Option<&ReadState>) -> Result<FoldedEvents, FoldError> {
     let marked = saved.and_then(|saved| saved.mark.as_ref()).map(|mark| mark.events);
     let mut known: Option<FoldedEvents> = None;

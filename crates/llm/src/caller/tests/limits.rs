@@ -1,4 +1,4 @@
-//! Rate limits that do not say for how long, and rounds that are over time.
+//! Rate limits without a stated delay, and rounds that exceed their time limit.
 
 use crate::caller::bill::RATE_WINDOW;
 
@@ -16,12 +16,12 @@ async fn a_rate_limit_that_does_not_say_for_how_long_is_waited_out_for_a_minute(
         let start = Instant::now();
         let failed = stage.call().await.unwrap_err();
         assert_eq!((failed.error, failed.attempts), (limited_for_a_while(), max_retries + 1));
-        // Many retries take the ordinary waits, where these are longer.
+        // With many retries the ordinary delays apply, since they are longer.
         assert!((RATE_WINDOW..=longest * SECOND).contains(&start.elapsed()), "{max_retries}: {:?}", start.elapsed());
     }
 }
 
-/// A provider that refuses what is more than two at a time, until a minute is over.
+/// A provider that allows two concurrent requests until a minute has passed.
 struct Tight {
     in_flight: Mutex<usize>,
     refused: Mutex<Vec<Instant>>,
@@ -53,16 +53,16 @@ async fn a_provider_that_refuses_gets_fewer_calls_until_it_answers_again() {
     stage.caller.provider = "tight".into();
     let answered = join_all((0..40).map(|_| stage.call())).await;
     assert!(answered.iter().all(Result::is_ok), "{answered:?}");
-    // Sixteen at first, of which two are taken; what comes behind finds out a few times more how many are too many.
+    // Of sixteen requests, two are accepted; a few later ones find the limit again.
     let refused = tight.refused.lock().unwrap().len();
     assert!((14..40).contains(&refused), "{refused}");
-    // Nobody else has to wait for that.
+    // Other providers need not wait.
     let start = Instant::now();
     other.call(&request()).await.unwrap();
     assert_eq!(start.elapsed(), SECOND);
 }
 
-/// A program of which one may run at once in this process.
+/// A program that may only run once at a time in this process.
 struct Single {
     name: Arc<str>,
 }
@@ -80,7 +80,7 @@ impl ChatModel for Single {
     }
 }
 
-/// Two debates with room for one call each, and a program for both of them.
+/// Two debates with room for one call each, which share a program.
 #[tokio::test(start_paused = true)]
 async fn neither_a_program_nor_a_debate_is_held_up_by_a_call_that_waits_for_the_other() {
     let program = |name: &str| -> Arc<dyn ChatModel> { Arc::new(Single { name: name.into() }) };
@@ -97,14 +97,15 @@ async fn neither_a_program_nor_a_debate_is_held_up_by_a_call_that_waits_for_the_
         started.elapsed()
     };
 
-    // The first debate is busy elsewhere while it also wants the program: the second one gets that at once.
+    // While the first debate waits for the program, its slot is busy elsewhere; the second debate gets the program at
+    // once.
     let single = program("single, debate busy");
     let ((busy, waiting), (_, free)) = (debate(&single, &one()), debate(&single, &one()));
     let start = Instant::now();
     let times = tokio::join!(took(&busy, start), took(&waiting, start), took(&free, start));
     assert_eq!(times, (10 * SECOND, 11 * SECOND, SECOND));
 
-    // The program is busy while a debate waits for it: a call of that debate to something else is made.
+    // While a debate waits for the busy program, it can make another call.
     let single = program("single, program busy");
     let ((_, holding), (other, waiting)) = (debate(&single, &one()), debate(&single, &one()));
     let start = Instant::now();
@@ -122,7 +123,7 @@ async fn after_a_refusal_attempts_are_halved_and_each_answer_adds_one() {
     }
     let has_room = || async { timeout(SECOND, in_flight.enter(&provider)).await.is_ok() };
     assert!(has_room().await);
-    // All of them are refused together: that counts once.
+    // All were rejected together, which counts once.
     places[0].refused();
     tokio::time::advance(SECOND).await;
     places[1].refused();
@@ -139,20 +140,20 @@ async fn after_a_refusal_attempts_are_halved_and_each_answer_adds_one() {
 #[tokio::test(start_paused = true)]
 async fn a_round_that_is_over_time_begins_no_attempt_and_cuts_none_short() {
     let silence = || Some(Arc::new(IdleTimeout::of_at_most(60 * SECOND)));
-    // What is in flight comes to its end, and its answer ends the silence.
+    // Attempts in flight run to completion, and an answer ends the idle time.
     let mut stage = ScriptedCall::new([Act::After(100 * SECOND, text("late"))]);
     stage.caller.silence = silence();
     assert_eq!(stage.call().await.unwrap().reply.text, "late");
     assert!(!stage.caller.silence.as_ref().unwrap().is_too_long());
-    // An attempt that failed is not repeated,
+    // A failed attempt is not retried,
     let mut stage = ScriptedCall::new([Act::Hang, Act::Reply(text("never asked"))]);
     stage.caller.silence = silence();
     let failed = stage.call().await.unwrap_err();
     assert_eq!((failed.error.is_timeout(), failed.attempts), (true, 1));
-    // and what was waiting is not sent.
+    // and waiting attempts are not sent.
     let failed = stage.call().await.unwrap_err();
     assert_eq!((failed.error, failed.attempts, stage.model.attempts()), (ModelError::OutOfTime, 0, 1));
-    // Waits between attempts are no silence.
+    // Delays between attempts do not count as idle time.
     let mut stage = ScriptedCall::new([Act::Fail(limited(200 * SECOND)), Act::Reply(text("yes"))]);
     stage.caller.silence = silence();
     assert_eq!(stage.call().await.unwrap().record.attempts, 2);
@@ -165,7 +166,7 @@ async fn an_attempt_that_took_all_of_its_time_is_repeated_once() {
     assert_eq!((failed.error.is_timeout(), failed.attempts), (true, 4));
 }
 
-/// Grants every attempt, and notes what failed ones are entered with.
+/// Permits every attempt, and records how failed ones are charged.
 #[derive(Default)]
 struct Books {
     granted: Mutex<u64>,
@@ -195,7 +196,7 @@ async fn under_a_limit_a_failure_that_counts_in_full_is_repeated_once() {
     let broken = || ModelError::Broken { message: "cut".to_owned() };
     for (acts, expected) in [
         (vec![gateway_timeout(), broken()], Err(2)),
-        // What is free is repeated as ever.
+        // Free calls are retried as usual.
         (vec![overloaded(), gateway_timeout(), overloaded()], Ok(4)),
         (vec![overloaded(), overloaded(), overloaded()], Ok(4)),
     ] {
@@ -217,7 +218,7 @@ async fn under_a_limit_a_failure_that_counts_in_full_is_repeated_once() {
             }
         }
     }
-    // Without a limit, and where nothing costs anything, there is nothing to spare.
+    // Without a limit, or if nothing costs anything, nothing needs to be saved.
     for has_limit in [false, true] {
         let mut stage =
             ScriptedCall::new(vec![Act::Fail(gateway_timeout()); 3].into_iter().chain([Act::Reply(text("yes"))]));
@@ -249,7 +250,7 @@ async fn under_a_limit_no_connection_is_free_and_silence_counts_in_full() {
     assert!(stage.call().await.unwrap_err().is_server_gone(), "the second time it is as if nobody were there");
 }
 
-/// A server that is asked up to three times in one attempt, and fails each time after the work was done.
+/// A server that receives up to three requests per attempt, and fails each time after doing the work.
 struct Doubtful {
     limits: Mutex<Vec<Option<u32>>>,
 }

@@ -1,4 +1,4 @@
-//! What attempts took: tokens, cost, and the mark of a cut answer.
+//! The usage of attempts: tokens, cost, and the flag for answers that were cut off.
 
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ async fn cached_tokens_cost_less_and_a_stated_cost_is_believed() {
     for (price, tokens, stated, cost) in [
         (Some(price(Some(1.0))), million, None, Some(6.0 + 0.4 + 10.0)),
         (Some(price(None)), million, None, Some(20.0)),
-        // More cached than there is: a server's mistake, and no credit.
+        // More cached tokens than input tokens: the server is wrong, but gets no credit for it.
         (Some(price(Some(1.0))), Some(tokens(100, 1_000_000, 0)), None, Some(1.0)),
         (Some(price(None)), million, stated, Some(0.25)),
         (None, million, stated, Some(0.25)),
@@ -27,7 +27,7 @@ async fn cached_tokens_cost_less_and_a_stated_cost_is_believed() {
     }
 }
 
-/// A model that runs on this machine.
+/// A model on this machine.
 struct Local(Reply);
 
 impl ChatModel for Local {
@@ -60,7 +60,7 @@ async fn a_stated_cost_of_nothing_does_not_beat_a_price() {
         let record = stage.caller.call(&request).await.unwrap().record;
         assert_eq!((record.cost_usd, record.cost_stated), (Some(cost), is_stated), "{model} {price:?} {is_local}");
     }
-    // What is free is so whatever it took.
+    // A free call is free whatever its usage.
     let mut stage = ScriptedCall::new([Act::Reply(text("yes"))]);
     stage.caller.price = Some(Price::flat(0.0, None, 0.0));
     assert_eq!(stage.call().await.unwrap().record.cost_usd, Some(Usd::ZERO));
@@ -87,7 +87,7 @@ async fn an_answer_without_text_is_none() {
     let offering = Request { tools: Arc::new([spec]), ..request() };
     let stage = ScriptedCall::new([Act::Reply(reply.clone())]);
     assert_eq!(stage.caller.call(&offering).await.unwrap().reply.tool_calls.len(), 1);
-    // Where no tool was offered, the call is no answer, and is asked for once more.
+    // Without tools on offer, a tool call is not an answer, so the request is repeated once.
     let failed = ScriptedCall::new([Act::Reply(reply)]).call().await.unwrap_err();
     let message = "it calls `file_read`, a tool that was not offered".to_owned();
     assert_eq!((failed.error, failed.attempts), (ModelError::Unusable { message }, 2));
@@ -118,11 +118,11 @@ async fn what_empty_answers_cost_is_counted_with_the_answer() {
     let paid = Usd::for_tokens(100, 10.0) + Usd::for_tokens(7, 100.0);
     assert_eq!(record.cost_usd, Some(once + paid));
 
-    // An attempt of which nobody says what it took makes the whole unknown.
+    // One attempt of unknown usage makes the total unknown.
     let record = ScriptedCall::new([empty(None), answer]).call().await.unwrap().record;
     assert_eq!((record.tokens, record.cost_usd), (Some(tokens(100, 50, 20)), None));
 
-    // A stated cost counts where there is one, and what is not known does not become known by adding.
+    // A stated cost counts, and adding to an unknown cost does not make it known.
     let stated = |dollars| Some(Usd::from_dollars(dollars));
     for (first, second, cost) in [(stated(0.5), stated(0.25), stated(0.75)), (None, stated(0.25), None)] {
         let reply = |said, stated_cost| Act::Reply(Reply { tokens: Some(tokens(1, 0, 1)), stated_cost, ..text(said) });

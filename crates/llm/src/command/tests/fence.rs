@@ -1,4 +1,4 @@
-//! What programs are kept from.
+//! What programs are prevented from doing.
 
 use super::*;
 
@@ -27,13 +27,14 @@ async fn any_use_of_a_tool_fails_the_call() {
         let failed = stage.ask(name).await.0.unwrap_err();
         assert_eq!(failed.error, ModelError::ToolUsed { tool: tool.to_owned() }, "{name}");
         assert!(failed.may_be_billed && !failed.error.is_transient());
-        // It is ended at once: a program goes on asking as long as tools are used.
+        // It is killed at once, because a program continues as long as tools are used.
         tokio::time::sleep(Duration::from_millis(1300)).await;
         assert!(!stage.directory.path().join("late").exists(), "{name}");
     }
 }
 
-/// Each program starts in an empty directory that is gone afterwards, with our text alone on its standard input.
+/// Each program starts in an empty directory, which is removed afterwards, and receives only our text on standard
+/// input.
 #[tokio::test]
 async fn a_program_finds_nothing_where_it_starts_and_leaves_nothing_there() {
     for (name, recording) in [("claude", "claude-2.1.197-stream-ok.jsonl"), ("codex", "codex-0.169.0-ok.jsonl")] {
@@ -80,7 +81,7 @@ async fn a_model_cannot_be_an_option() {
     }
 }
 
-/// Whether a program of that name and version may be called, with another answer to the question `asked` of itself.
+/// Checks a program with this name and version whose answer to the query `asked` is replaced.
 fn checked(name: &str, version: &str, asked: &str, answer: &str) -> (Result<Option<String>, String>, Stage) {
     let stage = Stage::new(&format!(
         "case \"$*\" in {asked}) cat \"$KEPT/answer\"; exit;; esac\nVERSION='{version}'{ITSELF}touch \"$KEPT/called\""
@@ -90,7 +91,7 @@ fn checked(name: &str, version: &str, asked: &str, answer: &str) -> (Result<Opti
     (checked, stage)
 }
 
-/// Versions change weekly: what counts is whether the switches are still there, and no model is called to find out.
+/// Versions change weekly, so the check looks for the switches, without calling a model.
 #[test]
 fn a_program_is_refused_if_it_cannot_be_kept_from_tools_whatever_its_version_is() {
     let help = std::fs::read_to_string(recordings().join("claude-2.1.332-help.txt")).unwrap();
@@ -116,7 +117,7 @@ fn a_program_is_refused_if_it_cannot_be_kept_from_tools_whatever_its_version_is(
         ("claude", "9.0.0", "--help", without(&help, "--no-chrome"), Err("claude 9.0.0 lacks `--no-chrome`")),
         ("claude", "9.0.0", "--help", String::new(), Err("claude 9.0.0 lacks `--tools`")),
         ("codex", "0.171.0", "\"exec --help\"", "--ignore-rules".to_owned(), Err("codex 0.171.0 lacks `--sandbox`")),
-        // A feature that is gone, one that is always on, and one that is switched off in vain.
+        // A feature that is gone, one that is always on, and one that cannot be switched off.
         (
             "codex",
             "1.0.0",
@@ -171,7 +172,7 @@ async fn a_program_that_is_brought_up_to_date_midway_is_checked_before_it_is_cal
     assert_eq!(stage.kept("calls").lines().count(), 2);
 }
 
-/// A project must not bring the program that is run in it.
+/// A project must not provide the program that runs in it.
 #[test]
 fn path_is_searched_outside_of_the_project_and_without_relative_entries() {
     let (project, other) = (Stage::new("exit 0"), Stage::new("exit 0"));

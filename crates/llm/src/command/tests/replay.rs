@@ -1,11 +1,11 @@
-//! What each recording comes to.
+//! The result of each recording.
 
 use futures_util::future::join_all;
 
 use super::*;
 use crate::{Caller, CallerLimits, ConcurrencyLimit};
 
-/// A program that prints a recording and ends as its name says.
+/// A program that prints a recording and exits as its name says.
 fn replaying(recording: &str) -> Stage {
     let code = recording.split(".exit").nth(1).and_then(|rest| rest.split('.').next()).unwrap_or("0");
     Stage::new(&format!("cat > /dev/null\ncat \"$RECORDINGS/{recording}\"\nexit {code}"))
@@ -46,7 +46,7 @@ async fn every_recording_of_a_failure_says_why() {
     }
 }
 
-/// Programs write in pieces that end anywhere, and talk on their standard error.
+/// Programs write in arbitrary pieces, and also write to standard error.
 #[tokio::test]
 async fn words_are_heard_as_they_come_however_they_are_cut() {
     let stage = Stage::new(
@@ -69,7 +69,7 @@ async fn a_program_that_goes_silent_after_its_first_text_is_ended_with_all_that_
     let begun = Instant::now();
     let (answer, words) = stage.ask("claude").await;
     let failed = answer.unwrap_err();
-    // Silence before the first text is the caller's to judge: some programs say nothing until the end.
+    // The caller limits the silence before the first text, since some programs print nothing until the end.
     assert_eq!((words, failed.error.kind()), (vec!["Use".to_owned()], "broken"), "{failed}");
     assert!(failed.may_be_billed && begun.elapsed() < Duration::from_secs(10));
     tokio::time::sleep(Duration::from_millis(2500)).await;
@@ -107,7 +107,7 @@ async fn a_program_that_dies_or_is_refused_says_so() {
         assert_eq!(failed.error.kind(), kind, "{script}: {failed}");
         assert!(failed.to_string().contains(part), "{script}: {failed}");
     }
-    // Cut before it says that this was all, which may have been billed.
+    // Cut off before the end of the answer, so it may have been billed.
     for (name, lines, recording) in
         [("claude", 6, "claude-2.1.197-stream-ok.jsonl"), ("codex", 4, "codex-0.169.0-ok.jsonl")]
     {
@@ -117,7 +117,7 @@ async fn a_program_that_dies_or_is_refused_says_so() {
         assert_eq!((failed.error.kind(), failed.usage.tokens, failed.may_be_billed), ("broken", None, true), "{name}");
         assert_eq!(words.concat(), "Use a queue.", "{name}");
     }
-    // What does not say why it ended is recorded as such.
+    // Output without a finish reason is recorded as such.
     let script = "cat > /dev/null\nsed 's/\"stop_reason\":\"end_turn\",//' \"$RECORDINGS/claude-2.1.197-ok.json\"";
     assert_eq!(Stage::new(script).ask("claude").await.0.unwrap().finish_word.as_deref(), Some("not said"));
 }
@@ -154,7 +154,7 @@ async fn a_reached_limit_says_when_it_goes_on_and_the_program_is_left_alone_unti
     }
 }
 
-/// Whether what a program answers is notional, after it has answered.
+/// Whether a program's costs are notional, as known after a call.
 async fn is_notional(stage: &Stage, name: &str) -> bool {
     let model = CommandModel::new(stage.program(name, ProgramSettings::default()));
     ask(&model, &request("What now?")).await.0.unwrap();
@@ -255,12 +255,12 @@ async fn what_is_paid_beside_a_subscription_is_real() {
     assert!(
         !is_notional(&Stage::new(&script.replace("cat \"$R", "sed s/ANTHROPIC_API_KEY/none/ \"$R")), "claude").await
     );
-    // What it says of its key counts, too.
+    // What it reports about its key also counts.
     let keyed = script.replace("isUsingOverage\":true", "isUsingOverage\":false");
     assert!(!is_notional(&Stage::new(&keyed), "claude").await);
 }
 
-/// Two debates of one process are two callers; what they share is the program.
+/// Two debates in one process are separate callers that share the program.
 #[tokio::test]
 async fn no_more_than_two_of_a_program_run_at_once_however_many_debates_call_it() {
     let stage = Stage::new(

@@ -1,4 +1,4 @@
-//! The offline provider, followed. Time stands still while somebody works.
+//! Streams of the offline provider. The clock stands still while a task runs.
 
 use std::sync::Mutex;
 
@@ -40,7 +40,7 @@ async fn words_are_spread_over_the_time_that_an_answer_takes() {
     let (reply, heard, took) = followed(&model).await;
     assert!(took.abs_diff(latency) <= 1, "{took} {latency}");
     assert_eq!(heard.iter().map(|(_, text)| text.as_str()).collect::<String>(), reply.unwrap().text);
-    // By the middle of the time half of the words are there.
+    // Half of the words have arrived after half of the time.
     let early = heard.iter().filter(|(at, _)| *at <= latency / 2).count();
     assert!(early.abs_diff(heard.len() / 2) <= 2, "{early} of {}", heard.len());
 }

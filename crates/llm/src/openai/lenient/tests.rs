@@ -1,21 +1,21 @@
-//! The recorded figures of an answer against its vendor's bill, and repaired texts.
+//! Checks parsed usage against the vendors' bills, and repaired texts.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::*;
 
-/// What a call took in truth.
+/// What a call really used.
 #[derive(Debug, Clone, Copy)]
 struct Truth {
-    /// Input that no cache had.
+    /// Input that was not cached.
     fresh: u64,
     read: u64,
     written: u64,
-    /// What was written for an hour, of all that was.
+    /// How much of the cache writes is kept for an hour.
     hour: u64,
     reasoning: u64,
-    /// Output beside the reasoning.
+    /// Output other than reasoning.
     said: u64,
 }
 
@@ -32,7 +32,7 @@ impl Truth {
         self.input() + self.output()
     }
 
-    /// What a vendor states of it that tells writes to the cache apart, or how long those are kept.
+    /// What remains of it if a vendor states cache writes only in this way.
     fn tokens(self, writes: Writes) -> Tokens {
         Tokens {
             input_tokens: self.input(),
@@ -44,7 +44,7 @@ impl Truth {
     }
 }
 
-/// What a vendor says of writes to its cache. Those who say nothing ask no more for them than for other input.
+/// How a vendor states cache writes. Vendors that do not state them charge no more for them than for other input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Writes {
     Unsaid,
@@ -60,7 +60,7 @@ fn recorded(value: &Value) -> Option<Tokens> {
     usage(value).tokens()
 }
 
-/// The shapes that vendors document, of the same call.
+/// The documented forms of the same usage.
 fn documented(it: Truth) -> Vec<(&'static str, Writes, Value)> {
     let (input, output, total) = (it.input(), it.output(), it.total());
     let details = json!({"cached_tokens": it.read, "audio_tokens": 0});
@@ -148,7 +148,7 @@ fn truth() -> impl Strategy<Value = Truth> {
     })
 }
 
-/// Names of figures, and of what each is a part.
+/// Names of counts, and what each is part of.
 const FIGURES: [&str; 8] = [
     "input_tokens",
     "prompt_tokens",
@@ -172,7 +172,7 @@ proptest! {
     fn the_figures_of_a_stream_come_to_the_same_however_they_are_spread(it in truth(), cuts in any::<u64>()) {
         for (vendor, writes, stated) in documented(it) {
             let fields = stated.as_object().unwrap();
-            // Some fields come first, some last, some twice, the output grows.
+            // Some fields come first, some last, some twice, and the output grows.
             let mut first = Map::new();
             let mut last = Map::new();
             for (place, (key, value)) in fields.iter().enumerate() {

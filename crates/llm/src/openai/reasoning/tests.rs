@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What is said while `text` comes in, in pieces of `size` characters.
+/// What is passed on as `text` arrives in pieces of `size` characters.
 fn said(text: &str, size: usize, begins_within: bool) -> String {
     let mut spoken = Spoken::new(begins_within);
     let mut said = String::new();
@@ -118,7 +118,7 @@ fn an_answer_that_speaks_about_tags_stays_whole() {
             assert_eq!(said(text, size, false), text, "{size}");
         }
     }
-    // A tag that strayed after an answer takes nothing along.
+    // A stray tag after an answer does not affect it.
     assert_eq!(answer("The answer.\n</think>\n"), "The answer.");
 }
 
@@ -156,10 +156,10 @@ proptest! {
     ) {
         let text = parts.concat();
         let told = told_apart(text.clone());
-        // What has been heard cannot be taken back when an end without a beginning comes.
+        // Words cannot be taken back once an end tag without a beginning arrives.
         prop_assume!(lone_ending(&text, 0).is_none());
         let heard = said(&text, size, false);
-        // Ends of turns are taken from the end of an answer that is there as a whole.
+        // Trailing marks are only removed from a complete answer.
         prop_assume!(!heard.contains("<|end|>"));
         prop_assert_eq!(heard, told.answer);
     }

@@ -1,4 +1,4 @@
-//! Connections that are kept, closed by the other side, and used again.
+//! Connections that are kept open, closed by the server, and reused.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -8,26 +8,26 @@ use crate::openai::{HttpClient, http_client_under_limit};
 
 use super::*;
 
-/// What a connection does with each of its requests.
+/// How a connection responds to its requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answers {
-    /// The first is answered, at the second it hangs up.
+    /// Answers the first request, and hangs up on the second.
     Once,
-    /// The first is answered, then it hangs up at once.
+    /// Answers the first request, and then hangs up at once.
     OnceAndCloses,
-    /// All are answered.
+    /// Answers all requests.
     Always,
-    /// It hangs up at the first, as a server does that dies of a request.
+    /// Hangs up on the first request, like a server that crashes.
     Never,
-    /// The first is answered; long after the second came in it hangs up, as a server does that dies of a request.
+    /// Answers the first request, and hangs up long after the second, like a server that crashes.
     OnceThenSlowly,
-    /// The first is answered, and half of the second.
+    /// Answers the first request, and half of the second.
     OnceAndAHalf,
-    /// All are answered, by a stream.
+    /// Answers all requests with streams.
     Streams,
 }
 
-/// Reads a request to its end; nothing when the other side has gone.
+/// Reads a complete request; `None` if the client has disconnected.
 async fn read_request(connection: &mut TcpStream) -> Option<()> {
     let mut seen = Vec::new();
     loop {
@@ -58,7 +58,7 @@ async fn serve(mut connection: TcpStream, place: usize, answers: Answers, log: U
             for event in regular_stream(CHAT) {
                 connection.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes()).await.unwrap();
             }
-            // The end of the body comes after the end of the answer.
+            // The end of the body arrives after the rest of the answer.
             tokio::time::sleep(Duration::from_millis(10)).await;
             connection.write_all(b"0\r\n\r\n").await.unwrap();
             continue;
@@ -78,7 +78,7 @@ async fn serve(mut connection: TcpStream, place: usize, answers: Answers, log: U
     }
 }
 
-/// A server whose connections behave as `answers`, and the place of the connection of each request that it gets.
+/// A server whose connections respond as `answers`, and the index of the connection that each request used.
 async fn start(answers: Answers) -> (OpenAiClient, UnboundedReceiver<usize>) {
     start_with(answers, &http_client(None).unwrap()).await
 }

@@ -20,7 +20,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/openai/tests/dialects")
 }
 
-/// The names of the files, sorted.
+/// The file names, sorted.
 fn files() -> Vec<String> {
     let files = fs::read_dir(folder()).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
     let mut files: Vec<String> = files.collect();
@@ -28,7 +28,7 @@ fn files() -> Vec<String> {
     files
 }
 
-/// The answer in a file: its name has the status, if that is not 200, and the kind.
+/// The answer in a file, whose name contains its kind, and its status if not 200.
 fn recorded(name: &str) -> HttpAnswer {
     let body = fs::read(folder().join(name)).unwrap();
     let mut parts = name.rsplit('.');
@@ -41,7 +41,7 @@ fn recorded(name: &str) -> HttpAnswer {
     .status(status)
 }
 
-/// The kind of request.
+/// What to request.
 #[derive(Clone, Copy, Default)]
 struct Wishes {
     schema: bool,
@@ -49,7 +49,7 @@ struct Wishes {
     retries: bool,
 }
 
-/// The answers in the sections of a text, with the APIs and the name of each, and how it is asked for.
+/// The answers in the sections of a text, with their APIs, names and requests.
 fn sections(text: &str) -> impl Iterator<Item = (Vec<&str>, &str, HttpAnswer, Wishes)> {
     text.split("=== ").skip(1).map(|section| {
         let (head, body) = section.split_once('\n').unwrap();
@@ -89,7 +89,7 @@ fn caller(client: OpenAiClient) -> Caller {
     }
 }
 
-/// What the last request changed of the first.
+/// How the last request differs from the first.
 fn changes(requests: &[Arc<Incoming>]) -> String {
     let (Some(first), Some(last)) = (requests.first(), requests.last()) else { return String::new() };
     if first.path != last.path {
@@ -106,7 +106,7 @@ fn changes(requests: &[Arc<Incoming>]) -> String {
     changed.collect::<Vec<_>>().join(", ")
 }
 
-/// A line of the table.
+/// A row of the table.
 async fn played(http: &HttpClient, name: String, api: ApiKind, answer: HttpAnswer, wishes: Wishes) -> String {
     let has_retries = wishes.retries;
     let server = Server::with(move |seen| if seen.index == 0 { answer.clone() } else { regular(&seen.path) });
@@ -167,11 +167,11 @@ async fn played(http: &HttpClient, name: String, api: ApiKind, answer: HttpAnswe
 
 #[tokio::test]
 async fn every_dialect_is_understood() {
-    // Making one takes longer than a play.
+    // Creating a client takes longer than using it.
     let http = http_client(None).unwrap();
     let mut plays = Vec::new();
     for file in files() {
-        // Pairs have a test of their own.
+        // Pairs have their own test.
         if file.rsplit('.').next() == Some("txt") {
             for (apis, name, answer, wishes) in sections(&fs::read_to_string(folder().join(&file)).unwrap()) {
                 for api in apis {
@@ -214,7 +214,7 @@ fn contains(sent: &Value, part: &Value) -> bool {
     }
 }
 
-/// What must come back: the message as it came, without its nulls and the positions of its calls.
+/// What must be returned: the original message without nulls and indices of calls.
 fn must_return(name: &str) -> Value {
     if name.ends_with("sse") {
         return json!({"tool_calls": [{"extra_content": {"google": {"thought_signature": "c2ln"}}}]});

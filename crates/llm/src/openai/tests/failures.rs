@@ -1,4 +1,4 @@
-//! Failures: each is one kind of [`ModelError`], with a message that says what the server said.
+//! Failures: each results in one kind of [`ModelError`] with the server's message.
 
 use std::time::SystemTime;
 
@@ -8,7 +8,7 @@ use super::*;
 
 const BOTH: [ApiKind; 2] = [ApiKind::Responses, ApiKind::Chat];
 
-/// What both APIs make of an answer.
+/// The error that both APIs derive from an answer.
 async fn failure(answer: HttpAnswer) -> ModelError {
     let responses = read(ApiKind::Responses, answer.clone()).await.unwrap_err();
     let chat = read(ApiKind::Chat, answer).await.unwrap_err();
@@ -47,7 +47,7 @@ async fn an_answer_that_breaks_off_is_broken() {
     }
 }
 
-/// An answer whose length is not declared.
+/// An answer without a declared length.
 fn chunked(body: &Value) -> HttpAnswer {
     let body = body.to_string().into_bytes();
     HttpAnswer::pieces("application/json", body.chunks(1 << 16).map(<[u8]>::to_vec), Delivery::Whole)
@@ -124,7 +124,7 @@ async fn what_no_model_worked_for_is_free_and_everything_else_may_be_billed() {
     for status in [408, 409, 425, 451, 500, 501, 502, 504, 520, 521, 522, 523, 524] {
         assert!(failed(error(status, "no")).await.may_be_billed, "{status}");
     }
-    // Inside an answer that has begun, no code is free.
+    // No code is free of charge once the answer has started.
     for code in [400, 401, 402, 404, 422, 429, 500, 503, 529] {
         let inside = json!({"error": {"code": code, "message": "no"}});
         let stream = answer_events(events(std::slice::from_ref(&inside)), Delivery::Whole);
@@ -136,7 +136,7 @@ async fn what_no_model_worked_for_is_free_and_everything_else_may_be_billed() {
             assert!(failed(answer).await.may_be_billed, "{code}");
         }
     }
-    // A stated usage is believed.
+    // Stated usage is trusted.
     let usage = json!({"usage": {"prompt_tokens": 7, "completion_tokens": 1}, "error": {"message": "no"}});
     assert_eq!(failed(answer_json(504, &usage)).await.usage.tokens.map(dialectic_base::call::Tokens::total), Some(8));
 }

@@ -1,4 +1,4 @@
-//! From the Responses API to Chat Completions, where a server has no other, and only there.
+//! Falls back from the Responses API to Chat Completions if a server has no other, and only then.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use crate::openai::capabilities::PROBE_TIMEOUT;
 
 use super::*;
 
-/// Longer than any wait, even on a busy machine.
+/// Longer than any delay, even on a busy machine.
 const LONG: Duration = Duration::from_secs(20);
 
-/// A client that waits so long for what the first call finds out.
+/// A client that waits this long for the first call to find out the API.
 fn waiting(server: &Server, serves_responses: bool, probe_timeout: Duration) -> OpenAiClient {
     let mut client = client(server, ApiKind::Auto);
     (client.known.serves_responses, client.known.probe_timeout) = (serves_responses, probe_timeout);
@@ -24,10 +24,10 @@ async fn a_server_without_responses_refuses_one_call_only() {
     for refusal in [answer_text(404, "404 page not found"), answer_text(405, "Method Not Allowed")] {
         let said = refusal.clone();
         let server = Server::with(move |seen| if seen.path == RESPONSES { said.clone() } else { regular(CHAT) });
-        // On a busy machine a refusal may take longer than calls to a server on it wait: then others ask as the first
-        // did.
+        // On a busy machine a refusal may take longer than calls to a local server wait; other calls then ask the same
+        // way as the first.
         let client = waiting(&server, false, LONG);
-        // Whether they ask the same model or each its own.
+        // With the same model, and with different ones.
         let requests: Vec<Request> = (0..8).map(|index| request_for(&format!("m-{}", index % 3))).collect();
         let replies = join_all(requests.iter().map(|request| complete(&client, request))).await;
         assert_eq!(replies, vec![Ok(because()); 8], "{refusal:?}");
@@ -41,8 +41,8 @@ async fn a_server_without_responses_refuses_one_call_only() {
 #[tokio::test]
 async fn nobody_waits_for_the_success_of_the_first() {
     let gate = Gate::shut();
-    // Answers nobody before everybody has asked: calls that waited for the first would wait for ever. How long they
-    // may wait is tested where it is decided, with a clock that stands still.
+    // Answers only after all requests have arrived, so calls that wait for the first would wait forever. Another test
+    // checks how long they may wait, with a simulated clock.
     let server = Server::with(move |seen| {
         if seen.index == 7 {
             gate.open();
@@ -70,7 +70,7 @@ async fn once_the_api_is_known_nobody_waits() {
     assert_eq!((server.count(RESPONSES), server.count(CHAT)), (9, 0));
 }
 
-/// A server whose Responses API answers with this, and whose Chat Completions are regular.
+/// A server with this answer for the Responses API and regular Chat Completions.
 fn half(answer: HttpAnswer) -> Server {
     Server::with(move |seen| if seen.path == RESPONSES { answer.clone() } else { regular(CHAT) })
 }
@@ -160,7 +160,7 @@ async fn of_two_failures_the_one_that_may_be_billed_is_told_of() {
     assert_eq!(server.paths(), [RESPONSES, CHAT]);
 }
 
-/// What LiteLLM says by Chat Completions, where its Responses API fails without a reason.
+/// What LiteLLM says through Chat Completions if its Responses API fails without a reason.
 fn too_long() -> HttpAnswer {
     let message = "litellm.ContextWindowExceededError: This model's maximum context length is 8192 tokens.";
     answer_json(400, &json!({"error": {"message": message, "type": "invalid_request_error", "code": "400"}}))
@@ -173,7 +173,7 @@ async fn of_two_failures_the_one_that_names_the_cause_is_told_of() {
     assert!(attempt(&client, "m", 1).await.unwrap_err().error.is_transient());
     let failed = attempt(&client, "m", 2).await.unwrap_err().error;
     assert!(matches!(failed, ModelError::ContextExceeded { .. }), "{failed}");
-    // A shorter request is for the API that read this one.
+    // A shorter request goes to the API that understood this one.
     let before = server.paths().len();
     attempt(&client, "m", 1).await.unwrap_err();
     assert_eq!(server.paths()[before..], [CHAT]);
@@ -203,7 +203,7 @@ async fn a_server_that_fails_on_every_stream_is_asked_for_whole_answers() {
             assert!(attempt(&client, model, 1).await.unwrap_err().error.is_transient(), "{api:?}");
             assert_eq!(attempt(&client, model, 2).await, Ok(because()), "{api:?}");
         }
-        // It is remembered of the server.
+        // The server's finding is remembered.
         for model in ["m-1", "m-2", "m-3"] {
             assert_eq!(attempt(&client, model, 1).await, Ok(because()), "{api:?}");
         }
@@ -211,7 +211,7 @@ async fn a_server_that_fails_on_every_stream_is_asked_for_whole_answers() {
     }
 }
 
-/// An attempt of a call.
+/// A single attempt of a call.
 async fn attempt(client: &OpenAiClient, model: &str, attempt: u32) -> Result<Reply, FailedAttempt> {
     let (heard, request) = (HeardTexts::default(), request_for(model));
     let timeouts = Timeouts { first_token: IDLE, idle: IDLE };
@@ -302,7 +302,7 @@ async fn a_configured_api_is_the_only_one() {
     }
 }
 
-/// What a server's failed answers are billed with.
+/// The usage that a server bills for failed answers.
 fn billed(input: u64) -> Value {
     json!({"usage": {"input_tokens": input, "prompt_tokens": input, "output_tokens": 1, "total_tokens": input + 1}})
 }
@@ -322,7 +322,7 @@ impl crate::Further for Charged {
     }
 }
 
-/// The charges before the last request of an attempt, and for it.
+/// The charges before the last request of an attempt, and the charge for that request.
 async fn charges(client: &OpenAiClient, request: &Request, attempt: u32) -> (Vec<FailedAttempt>, FailedAttempt) {
     let (heard, charged) = (HeardTexts::default(), Charged::default());
     let live = Live {
@@ -357,7 +357,7 @@ async fn what_both_apis_took_is_charged_once_each_and_before_the_second_is_asked
 
 #[tokio::test]
 async fn a_server_error_before_the_other_api_is_charged_and_a_missing_route_is_not() {
-    // Under a limit the second request is the last, so that it goes to the other API.
+    // Under a limit the second request is the last, so it goes to the other API.
     for (status, attempt, expected) in [(500, 2, 1), (500, 1, 1), (404, 1, 0)] {
         let server = Server::with(move |_| answer_text(status, "boom"));
         let (charged, _) = charges(&client(&server, ApiKind::Auto), &request(), attempt).await;

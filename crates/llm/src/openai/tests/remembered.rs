@@ -1,4 +1,4 @@
-//! What a model does not take is left out of the second try and of everything after it.
+//! What a model rejects is omitted from the second request and from all later ones.
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn has(body: &Value, field: &str) -> bool {
     }
 }
 
-/// Asks twice a server that refuses `field`, and asks it for another model; says which requests had the field.
+/// Asks a server that refuses `field` twice, then asks for another model. Returns which requests had the field.
 async fn ask(api: ApiKind, field: &'static str, refusal: fn() -> HttpAnswer, request: &Request) -> Vec<bool> {
     let server = Server::with(move |seen| {
         let body = &seen.body;

@@ -1,11 +1,11 @@
-//! Keys stay where they belong, though a server may echo everything that it was sent.
+//! Keys never leak, even if a server echoes everything that it received.
 
 use super::*;
 
 const HEADER_SECRET: &str = "hdr-secret-98765";
 const QUERY_SECRET: &str = "qry-secret-43210";
 
-/// Whatever a server may say with `secret` in it.
+/// Answers of servers that contain `secret`.
 fn echoes(secret: &str) -> Vec<HttpAnswer> {
     let error = |status, fields: Value| answer_json(status, &json!({ "error": fields }));
     let mut echoes = vec![

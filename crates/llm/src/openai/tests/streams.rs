@@ -1,4 +1,4 @@
-//! Streams: how they arrive and end, and what their texts and figures say.
+//! Streams: how they arrive and end, and how their texts and usage are read.
 
 use crate::FinishReason;
 
@@ -6,7 +6,7 @@ use super::*;
 
 const APIS: [(ApiKind, &str); 2] = [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)];
 
-/// The outcome of a stream, and its words.
+/// The result of a stream, and its words.
 async fn followed(api: ApiKind, answer: HttpAnswer) -> (Result<Reply, FailedAttempt>, Vec<String>) {
     let server = Server::with(move |_| answer.clone());
     let followed = follow(&streaming(&server, api), &request(), IDLE).await;

@@ -1,4 +1,4 @@
-//! Small records with their times, and what is to be seen of them.
+//! Small records with timestamps, and the timelines they produce.
 
 use chrono::DateTime;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ fn event(seq: u64, at: i64, event: Value) -> Recorded {
     Recorded { seq, at, event: serde_json::from_value(event).unwrap() }
 }
 
-/// The events of a list, after the creation of a debate with those stages.
+/// The given events, preceded by the creation of a debate with those stages.
 fn events(stages: Arc<[StageInfo]>, list: &[(i64, Value)]) -> Vec<Recorded> {
     let at = DateTime::UNIX_EPOCH.into();
     let first = Recorded { seq: 1, at, event: fixture::created(stages) };
@@ -35,7 +35,7 @@ fn entered(node: &str) -> Value {
     json!({"type": "node-entered", "node": node})
 }
 
-/// Time, and what is to be seen in a debate of the default protocol.
+/// The timeline of a debate under the default protocol, as text.
 fn shown(list: &[(i64, Value)]) -> String {
     shown_with(DIALECTIC.infos(), list)
 }
@@ -119,7 +119,7 @@ fn rests_are_cut_and_no_call_reaches_back_over_them() {
         (9_000_050, reply),
         (9_000_090, contributed("proposal", "a", None, 30)),
         (9_000_100, failed),
-        // Killed here, and a clock that was set back.
+        // The run was killed here, and the clock was set back.
         (8_000_000, json!({"type": "resumed"})),
         (8_000_010, json!({"type": "completed", "outcome": {"kind": "full", "reasons": []}})),
     ];

@@ -1,4 +1,4 @@
-//! A review as Markdown: upheld and dismissed findings, and the files that were read.
+//! Describes a review in Markdown: upheld and dismissed findings, and the files that were read.
 
 use std::fmt::Write;
 
@@ -9,10 +9,10 @@ use crate::points::{FindingDecision, FindingRuling, Report, ReviewedFinding, Sin
 use dialectic_base::figures::{counted, list};
 use dialectic_base::markdown::{defused, defused_line, inline, is_bidi_control};
 
-/// The number of omitted files that are listed.
+/// The maximum number of omitted files to list.
 const LISTED: usize = 100;
 
-/// A review with these rulings and the judge's summary, as Markdown for people: the models' Markdown is disabled.
+/// A review with these rulings and the judge's summary, as Markdown for people. Markdown written by models is escaped.
 pub fn describe_review(debate: &Debate, rulings: &[FindingRuling], summary: &str) -> String {
     let review = ReviewText::of(debate, debate.findings_ruled(rulings));
     let mut out = format!("**{}**\n", review.verdict());
@@ -25,7 +25,7 @@ pub fn describe_review(debate: &Debate, rulings: &[FindingRuling], summary: &str
     out
 }
 
-/// The text of a review, as Markdown in which the models' own Markdown is disabled.
+/// The text of a review, in which Markdown written by models is escaped.
 #[derive(Debug, Clone)]
 pub struct ReviewText<'a> {
     debate: &'a Debate,
@@ -92,7 +92,7 @@ impl<'a> ReviewText<'a> {
         format!("{}{of_all}: {}{rest}.{merge}", counted(kept as u64, "finding"), counts.join(", "))
     }
 
-    /// A note on how the findings and confirmations are counted, if that is unusual.
+    /// Explains how findings and confirmations are counted, if that is unusual.
     pub fn note(&self) -> String {
         let older = "An older version ruled on groups of these findings: its rulings are in the saved answer only.";
         let notes = [self.voices.note(), self.debate.has_group_rulings().then_some(older)];
@@ -100,7 +100,7 @@ impl<'a> ReviewText<'a> {
         notes.fold(String::new(), |notes, note| format!("{notes}\n{note}\n"))
     }
 
-    /// The findings that were not dismissed and pass `is_wanted`, each under a heading.
+    /// The findings that were not dismissed and satisfy `is_wanted`, each under a heading.
     pub fn kept_in_words(&self, is_wanted: impl Fn(&ReviewedFinding) -> bool) -> String {
         let numbered = (1..).zip(self.kept().filter(|finding| is_wanted(finding)));
         let section =
@@ -108,7 +108,7 @@ impl<'a> ReviewText<'a> {
         numbered.map(section).collect()
     }
 
-    /// The findings that were fixed since the earlier review and those that were dismissed, one line each.
+    /// The findings that were fixed since the earlier review or dismissed, one line each.
     pub fn dismissed_in_words(&self) -> String {
         let section = |heading: &str, is_rejected: bool| {
             let line = |finding: &ReviewedFinding| {
@@ -143,7 +143,7 @@ impl<'a> ReviewText<'a> {
             let _ = write!(out, "\n{note}\n");
         }
         out.push('\n');
-        // Each keeps its own severity, supporters and opponents; without opponents, the same words are one.
+        // Reports keep their own severity, supporters and opponents; identical ones without opponents are merged.
         let is_alike = |report: &Report| {
             let point = &report.finding;
             point.text == lead.text
@@ -189,7 +189,7 @@ impl<'a> ReviewText<'a> {
         out
     }
 
-    /// The note on a finding's place that is not in the change.
+    /// A note for a finding whose place is not in the change.
     fn misplaced(&self, finding: &ReviewedFinding) -> Option<&'static str> {
         self.debate.change.as_ref()?;
         match finding.place(self.debate)? {
@@ -199,7 +199,7 @@ impl<'a> ReviewText<'a> {
         }
     }
 
-    /// The list of files that were read and left out.
+    /// Lists the files that were read and those that were left out.
     pub fn receipt(&self) -> String {
         let Some(set) = self.debate.change.as_deref() else { return String::new() };
         let ChangeSet { of, files, left_out, .. } = set;
@@ -242,7 +242,7 @@ impl<'a> ReviewText<'a> {
     }
 }
 
-/// The maximum number of files and searches in a line for people.
+/// The maximum number of files and searches to list on one line.
 const SHOWN: usize = 40;
 
 impl Debate {
@@ -254,7 +254,7 @@ impl Debate {
     }
 }
 
-/// The line that says what `who` opened; empty if that is nothing.
+/// The sentence about what `who` opened; empty if `opened` is.
 pub fn describe_opened(who: &str, opened: &[String]) -> String {
     let shown: Vec<String> = opened.iter().take(SHOWN).map(|one| defused_line(one)).collect();
     let more = match opened.len().saturating_sub(SHOWN) {
@@ -280,7 +280,7 @@ pub fn opened<'a>(all: impl Iterator<Item = &'a Metadata>) -> Vec<String> {
             "file_search" | "context_search" => {
                 given("pattern").or(given("term")).map(|text| format!("search \"{text}\""))
             }
-            // A list of names shows no code.
+            // A list of files reveals no code.
             _ => None,
         };
         opened.extend(one.filter(|one| !opened.contains(one)));

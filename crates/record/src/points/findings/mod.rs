@@ -1,4 +1,4 @@
-//! A review's findings, with the other readers' opinions and the judge's rulings, folded from the parsed texts.
+//! The findings of a review with the other readers' opinions and the judge's rulings, derived from the parsed texts.
 
 mod describe;
 
@@ -38,12 +38,12 @@ impl std::fmt::Display for Place {
 /// The judge's decision on a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindingRuling {
-    /// `2.1`, or in records of older versions `F1`, a group of findings at the same lines.
+    /// The finding's number, `2.1`. In records of older versions `F1`, a group of findings at the same lines.
     pub finding: String,
     pub decision: FindingDecision,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
-    /// The number of another finding that names the same fault.
+    /// The number of another finding about the same fault.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "sameAs")]
     pub same_as: Option<String>,
     #[serde(default)]
@@ -58,7 +58,7 @@ dialectic_base::named! {
         Stands = "stands",
         /// The change does not have the fault.
         Dismissed = "dismissed",
-        /// The material shown is not enough to decide.
+        /// The material is not sufficient to decide.
         Open = "open",
         /// The change no longer has this fault of an earlier review.
         Fixed = "fixed",
@@ -66,43 +66,43 @@ dialectic_base::named! {
 }
 
 dialectic_base::named! {
-    /// What became of a finding since an earlier review.
+    /// What became of a finding since the earlier review.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
     pub enum Since {
         New = "new",
         StillThere = "still there",
         Fixed = "fixed",
-        /// Neither the judge nor the code tells.
+        /// Neither the judge nor the code says.
         Unseen = "not to be seen",
     }
 }
 
-/// The beginning of the numbers of an earlier review's findings: `E1`.
+/// The prefix of an earlier review's finding numbers: `E1`.
 const EARLIER_MARK: char = 'E';
 
-/// A finding with its ruling: one report, or several that the judge or their words name as the same.
+/// A finding with its ruling. It may combine several reports that the judge or their wording identifies as the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewedFinding {
     /// The number of its first report.
     pub number: String,
-    /// The same in a later review.
+    /// The id, which stays the same in later reviews.
     pub id: String,
     /// What became of it since the earlier review, if there was one.
     pub since: Option<Since>,
-    /// The judge's most severe one, otherwise the most severe report's.
+    /// The highest severity that the judge assigned, or else that any report has.
     pub severity: Severity,
-    /// The readers' reports of it, starting with the one that the others repeat.
+    /// The readers' reports, starting with the one that the others repeat.
     pub reports: Vec<Report>,
     pub ruling: Option<FindingRuling>,
 }
 
-/// A finding in the words of one reader.
+/// A finding as one reader reported it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     pub number: String,
     /// The round, which is the part of the change.
     pub round: u32,
-    /// The reader who found it; `None` for an earlier review.
+    /// The reader; `None` for a finding of an earlier review.
     pub by: Option<AgentId>,
     pub finding: RaisedPoint,
     /// The other readers' opinions on it.
@@ -110,18 +110,18 @@ pub struct Report {
 }
 
 impl Report {
-    /// The readers with this opinion and their remarks, in the order of their numbers.
+    /// The readers with this opinion and their remarks, ordered by number.
     pub fn opinions(&self, stance: Stance) -> impl Iterator<Item = (&AgentId, &Remark)> {
         let given = self.opinions.iter().filter(move |one| one.kind == RemarkKind::Opinion(stance));
         given.filter_map(|one| Some((one.by.as_ref()?, one)))
     }
 
-    /// The id of the reader, or words for an earlier review.
+    /// The reader's id, or a phrase for an earlier review.
     pub fn author(&self) -> &str {
         self.by.as_ref().map_or("an earlier review", AgentId::as_str)
     }
 
-    /// Whether a number names a finding of an earlier review.
+    /// Whether a number denotes a finding of an earlier review.
     pub fn is_earlier(number: &str) -> bool {
         number.starts_with(EARLIER_MARK)
     }
@@ -133,7 +133,7 @@ impl Report {
 }
 
 impl ReviewedFinding {
-    /// The shown words of the finding.
+    /// The report whose words are shown.
     pub fn lead(&self) -> &RaisedPoint {
         &self.reports[0].finding
     }
@@ -143,19 +143,19 @@ impl ReviewedFinding {
         self.ruling.as_ref().is_some_and(|ruling| ruling.decision == FindingDecision::Dismissed)
     }
 
-    /// Whether it is a fault as far as is known.
+    /// Whether it still counts as a fault.
     pub fn is_kept(&self) -> bool {
         !self.is_dismissed() && self.since != Some(Since::Fixed)
     }
 
-    /// The place, and the matching lines in the change.
+    /// The place, and where it lies in the change.
     pub fn place<'a>(&'a self, debate: &Debate) -> Option<(&'a Place, Placed)> {
         let place = self.reports.iter().find_map(|report| report.finding.place.as_ref())?;
         let change = debate.change.as_ref();
         Some((place, change.map_or(Placed::Elsewhere, |change| change.place(&place.path, place.lines))))
     }
 
-    /// The readers who confirmed a report, each once, except those who reported the finding.
+    /// The readers who confirmed any of its reports and did not report it themselves.
     pub fn confirmed_by(&self) -> BTreeSet<&AgentId> {
         let confirmed = self.reports.iter().flat_map(|report| report.opinions(Stance::Confirmed));
         confirmed
@@ -172,8 +172,8 @@ impl Debate {
         self.findings_ruled(rulings)
     }
 
-    /// Like [`findings`](Self::findings), with these rulings. Reports are one finding only if a ruling or their words
-    /// name them the same, and no rulings contradict that.
+    /// Like [`findings`](Self::findings), but with these rulings. Reports are merged only if a ruling or identical
+    /// words say so, and no rulings contradict that.
     pub fn findings_ruled(&self, rulings: &[FindingRuling]) -> Vec<ReviewedFinding> {
         let reports = self.reports();
         let ruling_on = |report: &Report| rulings.iter().rev().find(|ruling| ruling.finding == report.number);
@@ -182,7 +182,7 @@ impl Debate {
             let is_named = ruling_on(one).and_then(|said| said.same_as.as_ref()) == Some(&other.number);
             at != of && (is_named || at > of && one.is_in_the_words_of(other))
         };
-        // The place of the first report of each one's finding.
+        // For each report, the index of the first report of its finding.
         let mut first: Vec<usize> = (0..reports.len()).collect();
         let decision = |first: &[usize], finding: usize| {
             let mut ruled = reports.iter().zip(first).filter(|(_, first)| **first == finding);
@@ -191,7 +191,7 @@ impl Debate {
         for at in 0..reports.len() {
             for of in (0..reports.len()).filter(|of| is_same(at, *of)) {
                 let (from, to) = (first[at], first[of]);
-                // All that are joined agree with each other.
+                // Merged reports all have compatible rulings.
                 if decision(&first, from).zip(decision(&first, to)).is_none_or(|(one, other)| one == other) {
                     first.iter_mut().filter(|first| **first == from).for_each(|first| *first = to);
                 }
@@ -199,7 +199,7 @@ impl Debate {
         }
         let finding = |at: usize| {
             let mut same: Vec<usize> = (0..reports.len()).filter(|other| first[*other] == at).collect();
-            // An earlier review had other lines.
+            // The line numbers of an earlier review are out of date.
             same.sort_by_key(|other| (reports[*other].by.is_none(), *other != at, reports[*other].finding.severity));
             let reports: Vec<Report> = same.into_iter().map(|one| reports[one].clone()).collect();
             let most = reports.iter().map(|report| report.finding.severity).min()?;
@@ -216,12 +216,12 @@ impl Debate {
                 (_, Some(FindingDecision::Open | FindingDecision::Dismissed) | None) => Since::Unseen,
             });
             let id = earlier.map(|(_, earlier)| earlier.id.clone()).or_else(|| reports[0].finding.fingerprint.clone());
-            // Older records have none.
+            // Older records have no fingerprint.
             let id = id.unwrap_or_else(|| fingerprint(&[], &reports[0].finding));
             Some(ReviewedFinding { number, id, since, severity, reports, ruling })
         };
         let mut findings: Vec<ReviewedFinding> = (0..reports.len()).filter_map(finding).collect();
-        // Different faults at the same place.
+        // Distinguishes different faults at the same place.
         let mut known: Vec<String> = self.earlier().map(|(_, earlier)| earlier.id.clone()).collect();
         for finding in findings.iter_mut().filter(|finding| matches!(finding.since, None | Some(Since::New))) {
             let same =
@@ -233,24 +233,24 @@ impl Debate {
         findings
     }
 
-    /// Whether an older version ruled on groups of its findings, `F1`, which are not known any more.
+    /// Whether an older version ruled on groups of findings (`F1`), which no longer exist.
     pub fn has_group_rulings(&self) -> bool {
         let mut rulings = self.final_solution.iter().flat_map(|solution| &solution.finding_rulings);
         rulings.any(|ruling| ruling.finding.starts_with('F'))
     }
 
-    /// The earlier review whose findings this one rules on.
+    /// The earlier review whose findings are ruled on again.
     pub fn earlier_review(&self) -> Option<&EarlierReview> {
         self.change.as_ref()?.since.as_ref()
     }
 
-    /// Its findings with their numbers in this one.
+    /// The earlier review's findings, with their numbers in this one.
     pub fn earlier(&self) -> impl Iterator<Item = (String, &EarlierFinding)> {
         let findings = self.earlier_review().into_iter().flat_map(|review| &review.findings);
         (1..).zip(findings).map(|(number, one): (usize, _)| (format!("{EARLIER_MARK}{number}"), one))
     }
 
-    /// All findings, by their places: the readers', and those of an earlier review.
+    /// All reports, ordered by place: the readers' findings and those of an earlier review.
     pub fn reports(&self) -> Vec<Report> {
         let agents = self.agents().iter();
         let of_agent = agents.flat_map(|agent| self.rounds.iter().map(|round| (&agent.id, round.round_number)));
@@ -279,8 +279,7 @@ impl Debate {
         format!("{number}.{place}")
     }
 
-    /// One reader's findings in a round; `None` if its text could not be parsed. Their numbers continue those of the
-    /// rounds before.
+    /// A reader's findings in a round, numbered on from earlier rounds; `None` if its text could not be parsed.
     pub fn findings_of(&self, by: &AgentId, round: u32) -> Option<Vec<Report>> {
         let is_own = |one: &Contribution| one.agent_id == *by && self.yield_of(one) == Some(ResultKind::Findings);
         let own = self.contributions().filter(|(at, one)| *at <= round && is_own(one));
@@ -301,18 +300,18 @@ impl Debate {
         Some((before + 1..).zip(findings).map(report).collect())
     }
 
-    /// The parts of the change for which a reader has no readable findings.
+    /// The parts of the change for which this reader has no readable findings.
     pub fn unread_parts(&self, by: &AgentId) -> Vec<u32> {
         let parts = self.change.as_ref().map_or(1, |change| change.parts());
         (1..=parts).filter(|part| self.findings_of(by, *part).is_none()).collect()
     }
 
-    /// The number of files of the change that a reader read whole, in every part, and of all.
+    /// How many files at least one reader read completely, and the total.
     pub fn files_read(&self) -> Option<(usize, usize)> {
         let change = self.change.as_ref()?;
         let unread: Vec<Vec<u32>> = self.agents().iter().map(|agent| self.unread_parts(&agent.id)).collect();
         let is_unread = |part: &u32| unread.iter().all(|unread| unread.contains(part));
-        // Without parts, the verdict says whether it was read.
+        // Without parts, the verdict itself says whether the change was read.
         let read = change.files.iter().filter(|file| !file.parts.iter().any(is_unread)).count();
         Some((read, change.files.len() + change.left_out.len()))
     }
@@ -339,7 +338,7 @@ impl Debate {
     }
 }
 
-/// The readers who found or confirmed something. Counts by model family, because models of one family make the same
+/// The readers who found or confirmed something. They count by model family, since models of one family make the same
 /// mistakes.
 #[derive(Debug, Clone, Copy)]
 pub struct Voices<'a> {
@@ -354,7 +353,7 @@ impl<'a> Voices<'a> {
         Self { debate, by_family: families.len() > 1 }
     }
 
-    /// The note for the reader about how voices are counted.
+    /// A note that explains how voices are counted.
     pub fn note(&self) -> Option<&'static str> {
         let is_one = !self.by_family && self.debate.agents().len() > 1;
         is_one.then_some(
@@ -363,8 +362,8 @@ impl<'a> Voices<'a> {
         )
     }
 
-    /// The voice of an agent: its model family, or its model if the family is unknown; its name if there is only one
-    /// family.
+    /// What an agent counts as: its model family, its model if the family is unknown, or its own name if there is only
+    /// one family.
     pub fn name(&self, id: &AgentId) -> String {
         match self.debate.agents().iter().find(|agent| agent.id == *id) {
             Some(agent) if self.by_family => kind(agent).to_owned(),
@@ -373,7 +372,7 @@ impl<'a> Voices<'a> {
         }
     }
 
-    /// The names of `ids`, each once, in the order of the configuration.
+    /// The distinct names of `ids` in configuration order.
     pub fn names<'i>(&self, ids: impl IntoIterator<Item = &'i AgentId>) -> Vec<String> {
         let mut ids: Vec<&AgentId> = ids.into_iter().collect();
         ids.sort_by_key(|id| self.debate.agents().iter().position(|agent| agent.id == **id));
@@ -386,14 +385,14 @@ impl<'a> Voices<'a> {
         names
     }
 
-    /// The names of those who made the reports, first that of an earlier review.
+    /// The names of those who made the reports, starting with an earlier review.
     pub fn finders<'r>(&self, reports: impl IntoIterator<Item = &'r Report>) -> Vec<String> {
         let reports: Vec<&Report> = reports.into_iter().collect();
         let earlier = reports.iter().find(|report| report.by.is_none()).map(|report| report.author().to_owned());
         earlier.into_iter().chain(self.names(reports.iter().filter_map(|report| report.by.as_ref()))).collect()
     }
 
-    /// [`Self::names`] as text.
+    /// [`Self::names`] as a list in words.
     pub fn listed<'i>(&self, ids: impl IntoIterator<Item = &'i AgentId>) -> String {
         list(&self.names(ids))
     }

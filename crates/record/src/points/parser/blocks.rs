@@ -1,8 +1,8 @@
-//! Markdown as lines: headings, list items, prose, table rows, and hidden text.
+//! Splits Markdown into lines: headings, list items, prose, table rows. Skips hidden text.
 
 use std::ops::Range;
 
-/// The maximum bytes of prose around a completely fenced answer.
+/// The maximum bytes of prose around an answer that is entirely fenced.
 const AROUND_A_FENCE: usize = 400;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(super) enum BlockKind {
     /// A line of a table.
     Row,
     Rule,
-    /// Code or a quotation: part of its surroundings, but not a statement of the author.
+    /// Code or a quotation: belongs to its surroundings, but is not the author's own statement.
     Quoted,
 }
 
@@ -26,11 +26,11 @@ pub(super) struct BlockLine {
     pub(super) depth: usize,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Whether it begins a paragraph.
+    /// Whether it starts a paragraph.
     pub(super) first: bool,
 }
 
-/// A text with comments and thoughts blanked out rather than removed, so that offsets stay valid.
+/// A text with comments and thoughts blanked out instead of removed, which keeps offsets valid.
 #[derive(Debug)]
 pub(super) struct Page {
     pub(super) text: String,
@@ -47,7 +47,7 @@ impl Page {
 
 fn lines(text: &str) -> Vec<BlockLine> {
     let mut lines: Vec<BlockLine> = Vec::new();
-    // The columns of open list items, and the fence of open code.
+    // The columns of open list items, and the fence of an open code block.
     let (mut items, mut fence): (Vec<usize>, Option<&str>) = (Vec::new(), None);
     let (mut is_after_blank, mut at) = (true, 0);
     for whole in text.split_inclusive('\n') {
@@ -81,7 +81,7 @@ fn lines(text: &str) -> Vec<BlockLine> {
         } else {
             BlockKind::Text
         };
-        // Less indentation ends a list item, unless the line continues a paragraph.
+        // Less indentation ends a list item, unless the line continues its paragraph.
         if kind != BlockKind::Text || !is_paragraph {
             items.truncate(items.partition_point(|content| *content <= column));
         }
@@ -95,7 +95,7 @@ fn lines(text: &str) -> Vec<BlockLine> {
     lines
 }
 
-/// The length of a list marker with its space; 0 without one. Within a paragraph only the number 1 begins a list.
+/// The length of a list marker with its space; 0 if there is none. Within a paragraph, only the number 1 starts a list.
 fn marker(line: &str, is_paragraph: bool) -> usize {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let digits = line.len() - rest.len();
@@ -114,7 +114,7 @@ fn level(line: &str) -> Option<u8> {
 
 fn is_rule(line: &str) -> bool {
     let consists_of = |marks: &[char]| line.chars().all(|c| c.is_whitespace() || marks.contains(&c));
-    // The separator line of a table.
+    // A table's separator line.
     let is_below_titles = line.starts_with('|') && consists_of(&['|', '-', ':']);
     let is_long = || line.chars().filter(|c| !c.is_whitespace()).count() > 2;
     is_below_titles || ['-', '*', '_'].iter().any(|mark| consists_of(&[*mark])) && is_long()
@@ -125,7 +125,7 @@ fn fence_of(line: &str) -> Option<&str> {
     (line.len() - rest.len() > 2 && !rest.contains('`')).then_some(&line[..line.len() - rest.len()])
 }
 
-/// The text with hidden parts blanked out, and with `\n` line ends.
+/// The text with hidden parts blanked out and `\n` line breaks.
 fn without_hidden(text: &str) -> String {
     let mut bytes = text.replace("\r\n", " \n").replace(['\r', '\0'], "\n").into_bytes();
     bytes.resize(text.len(), b' ');
@@ -149,7 +149,7 @@ fn hide_markup(bytes: &mut [u8], lower: &str) {
         let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
         hide(bytes, lower, &open, &close);
         let left = String::from_utf8_lossy(bytes).to_ascii_lowercase();
-        // A lone end hides everything before it; a lone beginning hides nothing.
+        // A closing tag alone hides everything before it; an opening tag alone hides nothing.
         if let Some(at) = left.rfind(&close).filter(|at| !left[..*at].ends_with('`')) {
             blank(bytes, 0..at + close.len());
         } else if left.trim_start().starts_with(&open) {
@@ -176,7 +176,7 @@ fn blank(bytes: &mut [u8], range: Range<usize>) {
     bytes[range].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
 }
 
-/// The fence around a whole answer: its opening line, and everything from the closing one.
+/// If the whole answer is fenced: the opening line, and everything from the closing line on.
 fn fence_around(text: &str) -> Option<[Range<usize>; 2]> {
     let mut at = 0;
     let lines = text.split_inclusive('\n').map(|line| {
@@ -190,7 +190,7 @@ fn fence_around(text: &str) -> Option<[Range<usize>; 2]> {
         return None;
     }
     let mut closing = fences.filter(|(_, other, line)| other == line && other.starts_with(fence));
-    // Markdown may contain further fences.
+    // Markdown may contain nested fences.
     let end = if info.starts_with('m') { closing.last() } else { closing.next() }.map(|(range, ..)| range.start);
     let until = end.unwrap_or(text.len());
     let around = text[..opening.start].trim().len().max(text[until..].trim().len());

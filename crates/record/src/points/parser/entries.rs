@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::Statement;
 use super::blocks::{BlockKind, BlockLine, Page};
 
-/// Reads entries about points with `numbers`, with the words of `verdicts`.
+/// Reads entries about points with these `numbers`, using the words in `verdicts`.
 pub(super) struct Entries<'a, V> {
     pub(super) page: &'a Page,
     pub(super) numbers: &'a [&'a str],
-    /// Each verdict with its words; longer phrases precede their prefixes.
+    /// Each verdict with its words; longer phrases come before their prefixes.
     pub(super) verdicts: &'a [(&'a str, V)],
 }
 
@@ -19,7 +19,7 @@ const DECORATION: &str = "*_`~[](){}#";
 /// Separators between a number, a verdict and a reason.
 const SEPARATORS: &str = ":.,;–—-=→|";
 
-/// The beginning of an entry: its numbers, its verdict, and the offset of the rest.
+/// The beginning of an entry: its numbers, its verdict, and where the rest starts.
 struct Lead<V> {
     points: Vec<usize>,
     verdict: Option<V>,
@@ -27,7 +27,7 @@ struct Lead<V> {
 }
 
 impl<V: Copy + PartialEq> Entries<'_, V> {
-    /// All entries of these lines; the last entry on a point counts, if it has a verdict.
+    /// All entries in these lines. If several concern one point, the last one with a verdict counts.
     pub(super) fn read(&self, lines: &[BlockLine]) -> Vec<Statement<V, usize>> {
         let mut entries: Vec<Statement<V, usize>> = Vec::new();
         let mut at = 0;
@@ -48,13 +48,13 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
         entries
     }
 
-    /// The entry that begins with a line, and the index after it.
+    /// The entry that starts at a line, and the index after it.
     fn entry(&self, lines: &[BlockLine], at: usize) -> Option<(Lead<V>, usize)> {
         let line = &lines[at];
         let mut lead = self.lead(line)?;
         let mut end = at + 1;
         while let Some(next) = lines.get(end).filter(|next| belongs(line, next) && self.lead(next).is_none()) {
-            // `- 2.7 Backups` followed by `Decision: accepted`.
+            // Matches `- 2.7 Backups` followed by `Decision: accepted`.
             if lead.verdict.is_none()
                 && let Some((verdict, rest)) = self.verdict_below(next)
             {
@@ -65,7 +65,7 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
         Some((lead, end))
     }
 
-    /// Whether a line begins with a known number.
+    /// Whether a line starts with a known number.
     pub(super) fn is_entry(&self, line: &BlockLine) -> bool {
         self.lead(line).is_some()
     }
@@ -82,7 +82,7 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
             let Some((point, after)) = self.number(word) else { break };
             points.push(point);
             rest = after;
-            // `2.1, 2.3 and 2.4`, `2.1-2.4`
+            // Matches `2.1, 2.3 and 2.4` and `2.1-2.4`.
             let next =
                 rest.trim_start_matches(|c: char| c.is_whitespace() || DECORATION.contains(c) || ",&/–-".contains(c));
             let next = spoken(strip_word(next, "and").unwrap_or(next));
@@ -95,7 +95,7 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
         if points.is_empty() {
             return None;
         }
-        // `2.7 (Failover): maintained`
+        // Matches `2.7 (Failover): maintained`.
         let titled = || closing(rest.trim_start().strip_prefix(['(', '['])?).map(|end| &rest.trim_start()[end + 2..]);
         let verdict = self.verdict(spoken(rest)).or_else(|| self.verdict(spoken(titled()?)));
         // `2.7 accepted risks` is not an entry.
@@ -118,7 +118,7 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
         self.verdicts.iter().find_map(|(words, verdict)| Some((*verdict, strip_word(text, words)?)))
     }
 
-    /// The verdict of a line such as `Decision: accepted` below a number, and the offset of the rest.
+    /// The verdict of a line such as `Decision: accepted` after a number, and where the rest starts.
     fn verdict_below(&self, line: &BlockLine) -> Option<(V, usize)> {
         let text = spoken(without_bullet(&self.page.text[line.start..line.end]));
         let named = text.split_once(':').filter(|(name, _)| name.split_whitespace().count() <= 2);
@@ -126,7 +126,7 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
         ends_a_verdict(after).then(|| (verdict, line.end - after.len()))
     }
 
-    /// `(section): reason`
+    /// Splits `(section): reason`.
     fn section_and_reason(&self, range: Range<usize>) -> (Option<String>, Option<String>) {
         let rest = after_separator(&self.page.text[range]);
         let bracketed = rest.strip_prefix(['(', '[']).and_then(|inner| Some((inner, closing(inner)?)));
@@ -139,12 +139,12 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
     }
 }
 
-/// Whether `next` continues the entry or point of `line`.
+/// Whether `next` continues the entry or point that `line` belongs to.
 pub(super) fn belongs(line: &BlockLine, next: &BlockLine) -> bool {
     let is_nested = next.depth > line.depth && !matches!(next.kind, BlockKind::Heading(_));
     let is_wrapped = next.kind == BlockKind::Text && !next.first && next.depth == line.depth;
     match line.kind {
-        // A heading covers everything up to the next one.
+        // A heading extends to the next heading.
         BlockKind::Heading(_) => !matches!(next.kind, BlockKind::Heading(_) | BlockKind::Rule),
         BlockKind::Text => is_wrapped || is_nested && next.kind != BlockKind::Item,
         BlockKind::Item => {
@@ -154,7 +154,7 @@ pub(super) fn belongs(line: &BlockLine, next: &BlockLine) -> bool {
     }
 }
 
-/// Whether a verdict ends here rather than continuing as a longer phrase.
+/// Whether a verdict ends here rather than being part of a longer phrase.
 fn ends_a_verdict(after: &str) -> bool {
     let after = after.trim_start_matches(['*', '_', '`']);
     let next = after.trim_start().chars().next();
@@ -163,7 +163,7 @@ fn ends_a_verdict(after: &str) -> bool {
         || strip_word(after.trim_start(), "in").is_some()
 }
 
-/// The text without list and heading markers.
+/// The text without its list or heading marker.
 pub(super) fn without_bullet(text: &str) -> &str {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || "#>".contains(c));
     let bulleted = text.strip_prefix(['-', '*', '+', '•', '|']).filter(|rest| rest.starts_with(char::is_whitespace));
@@ -174,7 +174,7 @@ pub(super) fn without_bullet(text: &str) -> &str {
     unnumbered.unwrap_or(text).trim_start()
 }
 
-/// The text from its first word.
+/// The text from its first word on.
 pub(super) fn spoken(text: &str) -> &str {
     text.trim_start_matches(|c: char| !c.is_alphanumeric())
 }
@@ -185,7 +185,7 @@ pub(super) fn strip_word<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     (!rest.starts_with(char::is_alphanumeric)).then_some(rest)
 }
 
-/// The offset at which a bracket opened before `text` closes.
+/// The offset of the bracket that closes one opened before `text`.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0;
     text.lines().next()?.find(|c| {
@@ -194,19 +194,19 @@ fn closing(text: &str) -> Option<usize> {
     })
 }
 
-/// The text after a separator that follows a verdict or tag: `** (`, `:** `, ` - `.
+/// The text after the separator that follows a verdict or tag, such as `** (`, `:** ` or ` - `.
 pub(super) fn after_separator(text: &str) -> &str {
     let mut rest = text.trim_start();
     loop {
         let after = rest.trim_start_matches(|c: char| SEPARATORS.contains(c));
-        // The head of an arrow; any other `>` is a comparison.
+        // A `>` ends an arrow; otherwise it is a comparison.
         let is_arrow = rest[..rest.len() - after.len()].ends_with(['-', '=']);
         let after = after.strip_prefix('>').filter(|_| is_arrow).unwrap_or(after);
-        // `-5 degrees` and `.5` are part of the statement.
+        // In `-5 degrees` and `.5` the mark belongs to the statement.
         let is_apart =
             after.is_empty() || after.starts_with([' ', '\n', '*', '_']) || rest.starts_with([':', ',', '|']);
         let after = if is_apart { after } else { rest };
-        // Skips marks that close earlier emphasis.
+        // Skips marks that end earlier emphasis.
         let closed = ["**", "__", "*", "_", "`"]
             .iter()
             .find_map(|mark| after.strip_prefix(mark).filter(|inner| inner.matches(mark).count() % 2 == 0));
@@ -218,7 +218,7 @@ pub(super) fn after_separator(text: &str) -> &str {
     }
 }
 
-/// A verbatim text without leading separators, list indentation and outer blanks.
+/// A verbatim text without leading separators, list indentation and surrounding whitespace.
 pub(super) fn tidy(text: &str) -> String {
     let text = after_separator(text);
     let indents = text.lines().skip(1).filter(|line| !line.trim().is_empty());

@@ -1,5 +1,5 @@
-//! The findings of a change's readers, and their opinions on each other's findings: `1. [major] src/store.rs:42-48:
-//! what goes wrong. To see it: the input that shows it.`
+//! Parses the findings of a review's readers, and their opinions on each other's: `1. [major] src/store.rs:42-48: what
+//! goes wrong. To see it: the input that shows it.`
 
 use std::sync::Arc;
 
@@ -24,19 +24,19 @@ const STANCES: &[(&str, Stance)] = &[
     ("leave", Stance::Left),
     ("not confirmed", Stance::Left),
 ];
-/// Marks around a place.
+/// Characters that may surround a place.
 const MARKS: &str = "*_`\"'([<{";
 const CLOSING_MARKS: &str = "*_`\"')]>}";
 
-/// Parses a text's findings, and how many more it mentions. `paths` are the paths in the change. Returns `None` for the
-/// findings if none can be parsed, unless the text says that there are none.
+/// Parses the findings in a text, and counts those beyond the limit. `paths` are the files of the change. Returns
+/// `None` for the findings if none can be parsed and the text does not say that there are none.
 pub fn read_findings(text: &str, paths: &[&str]) -> (Option<Vec<RaisedPoint>>, usize) {
     let page = Page::new(text);
     let finding = |text: &str, severity: Option<Severity>, in_section: Option<Severity>| {
         let (said, evidence) = list::resolution(text, FORM.remedy);
         let said = tidy(said);
         let (place, said) = place(&said, paths).map_or((None, said.as_str()), |(place, rest)| (Some(place), rest));
-        // An item that names neither is not a finding, whichever list contains it.
+        // An item with neither a severity nor a place is not a finding, whatever list it is in.
         let severity = severity.or(in_section).or(place.as_ref().map(|_| Severity::Major))?;
         let text = tidy(said);
         text.contains(char::is_alphanumeric).then(|| RaisedPoint {
@@ -48,7 +48,7 @@ pub fn read_findings(text: &str, paths: &[&str]) -> (Option<Vec<RaisedPoint>>, u
     list::read_as(&page, &page.lines, |_| false, false, &FORM, finding)
 }
 
-/// Parses a text's opinions on the findings with these numbers, each once.
+/// Parses the opinions on the findings with these numbers, at most one each.
 pub fn read_opinions(text: &str, numbers: &[&str]) -> Vec<Statement<Stance>> {
     let page = Page::new(text);
     let said = Entries { page: &page, numbers, verdicts: STANCES }.read(&page.lines);
@@ -62,7 +62,7 @@ pub fn read_opinions(text: &str, numbers: &[&str]) -> Vec<Statement<Stance>> {
     said.into_iter().filter_map(opinion).collect()
 }
 
-/// The place at the beginning of a text, and the rest of the text.
+/// The place at the beginning of a text, and the rest.
 fn place<'t>(text: &'t str, paths: &[&str]) -> Option<(Place, &'t str)> {
     let start = text.trim_start_matches(|c: char| c.is_whitespace() || MARKS.contains(c));
     let start = ["file", "in"]
@@ -75,12 +75,12 @@ fn place<'t>(text: &'t str, paths: &[&str]) -> Option<(Place, &'t str)> {
     Some((Place { path: path.to_owned(), lines }, after_separator(rest)))
 }
 
-/// The longest path of the change at the beginning of a text, also in the form of diffs.
+/// The longest path of the change at the beginning of a text; also accepts the form that diffs use.
 fn known_path<'p, 't>(text: &'t str, paths: &[&'p str]) -> Option<(&'p str, &'t str)> {
     let starts = ["", "a/", "b/", "./"].into_iter().filter_map(|prefix| text.strip_prefix(prefix));
     let found = starts.flat_map(|start| paths.iter().filter_map(move |path| Some((*path, start.strip_prefix(path)?))));
     let whole = found.filter(|(_, rest)| !rest.starts_with(|c: char| c.is_alphanumeric() || "/_".contains(c)));
-    // The name of its attachment, too.
+    // The name of its attachment also counts.
     whole.max_by_key(|(path, _)| path.len()).map(|(path, rest)| (path, rest.strip_prefix(DIFF_ENDING).unwrap_or(rest)))
 }
 
@@ -101,7 +101,8 @@ fn other_path(text: &str) -> Option<(&str, &str)> {
     is_path.then_some((word, rest))
 }
 
-/// `:42-48`, `:L42`, `#L42-L48`, ` lines 42 to 48`, `, line 42`, ` (42-48)`, and the rest of the text.
+/// Matches `:42-48`, `:L42`, `#L42-L48`, ` lines 42 to 48`, `, line 42` and ` (42-48)`. Also returns the rest of the
+/// text.
 fn lines(text: &str) -> (Option<Lines>, &str) {
     let bare = text.trim_start_matches(|c: char| c.is_whitespace() || "*_`,:#(".contains(c));
     let named = ["lines", "line"].iter().find_map(|word| strip_word(bare, word)).map(str::trim_start);
@@ -112,7 +113,7 @@ fn lines(text: &str) -> (Option<Lines>, &str) {
     let next = rest.trim_start();
     let next = next.strip_prefix(['-', '–', '—']).or_else(|| strip_word(next, "to")).map(str::trim_start);
     let (last, rest) = next.and_then(number).unwrap_or((first, rest));
-    // `:42:5` names a column, too.
+    // In `:42:5` the second number is a column.
     let column = rest.strip_prefix(':').and_then(number).map(|(_, rest)| rest);
     match Lines::new(first, last) {
         Some(lines) => (Some(lines), column.unwrap_or(rest)),
@@ -124,7 +125,7 @@ fn number(text: &str) -> Option<(u32, &str)> {
     let digits = text.strip_prefix(['L', 'l']).unwrap_or(text);
     let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
     let (number, rest) = digits.split_at(end);
-    // `2nd` and `3x` are not lines.
+    // `2nd` and `3x` are not line numbers.
     (!rest.starts_with(char::is_alphabetic)).then(|| Some((number.parse().ok()?, rest)))?
 }
 

@@ -1,4 +1,4 @@
-//! The numbered points of a critique: `1. [blocking] Part: what goes wrong. Resolved by: the remedy.`
+//! Parses the numbered points of a critique: `1. [blocking] Part: what goes wrong. Resolved by: the remedy.`
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use super::entries::{after_separator, belongs, spoken, strip_word, tidy};
 use super::title_level;
 use crate::points::RaisedPoint;
 
-/// The maximum number of points per critique. The prompts ask for seven.
+/// The maximum number of points per critique. Prompts ask for at most seven.
 const MOST: usize = 30;
 /// The maximum characters of a point's subject.
 const ABOUT: usize = 120;
-/// The maximum bytes of a quoted subject.
+/// The maximum bytes of a quotation used as subject.
 const QUOTATION: usize = 600;
 const RESOLVED_BY: &str = "resolved by";
-/// The words for each severity in a tag.
+/// The tags for each severity.
 const SEVERITIES: [(&str, Severity); 3] = [
     ("blocking critical high", Severity::Blocking),
     ("major moderate medium", Severity::Major),
@@ -25,9 +25,9 @@ const SEVERITIES: [(&str, Severity); 3] = [
 /// Phrases for "no points".
 const NONE: &str = "|no objections|no objection|no further objections|no new objections|no points|no new points|\
     no further points|i have no further points|none|";
-/// Sections of a critique about shown points: an item without a tag is not a new point.
+/// Titles of sections about points shown earlier. Untagged items there are not new points.
 const EARLIER: &str = "|earlier points|previous points|accepted points|";
-/// Titles of sections without points.
+/// Titles of sections that contain no points.
 const ASIDE: &str = "|strengths|what works|what works well|what i liked|coverage|coverage check|requirements coverage|\
     summary|conclusion|";
 
@@ -37,7 +37,7 @@ fn is_among(words: &str, list: &str) -> bool {
 
 /// The form of a list of points.
 pub(super) struct Form {
-    /// The lower-case words that precede a point's remedy.
+    /// The lower-case words that introduce a point's remedy.
     pub(super) remedy: &'static str,
     /// Phrases for "no points".
     pub(super) none: &'static str,
@@ -45,9 +45,9 @@ pub(super) struct Form {
 
 const OF_CRITIQUES: Form = Form { remedy: RESOLVED_BY, none: NONE };
 
-/// Parses the points of `lines`, and counts those beyond the limit. Lines for which `is_said` holds are about earlier
-/// points; `has_said` is whether there are any. The points are absent if none can be read, unless the lines only state
-/// that there are none.
+/// Parses the points in `lines`, and counts those beyond the limit. Lines for which `is_said` holds concern earlier
+/// points; `has_said` tells whether there are any. Returns `None` for the points if none can be read and the lines do
+/// not say that there are none.
 pub(super) fn read(
     page: &Page,
     lines: &[BlockLine],
@@ -57,7 +57,7 @@ pub(super) fn read(
     read_as(page, lines, is_said, has_said, &OF_CRITIQUES, point)
 }
 
-/// Like [`read`], for points of this form, each built from its text, its severity and its section's severity.
+/// Like [`read`], for points of this form. `T` is built from a point's text, its severity and its section's severity.
 pub(super) fn read_as<T>(
     page: &Page,
     lines: &[BlockLine],
@@ -67,7 +67,7 @@ pub(super) fn read_as<T>(
     point: impl Fn(&str, Option<Severity>, Option<Severity>) -> Option<T>,
 ) -> (Option<Vec<T>>, usize) {
     let (mut points, mut is_tagged, mut has_others) = (Vec::new(), false, false);
-    // Whether the bullets list points; tags may be missing then.
+    // Whether the bullets form a list of points, whose tags may be missing.
     let (mut in_section, mut above, mut is_list) = (None, String::new(), false);
     let (mut rest, mut at) = (String::new(), 0);
     while at < lines.len() {
@@ -113,20 +113,20 @@ pub(super) fn read_as<T>(
     points.truncate(MOST);
     let bare = rest.trim().trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
     let is_none = is_among(&bare, form.none) || has_said && bare.is_empty();
-    // A bullet list without tags is a list of points unless these words show a list of strengths.
+    // Bullets without tags are points, unless these words show that they list strengths.
     let is_list = !has_others && (is_tagged || !bare.contains("no objections"));
     (if points.is_empty() { is_none } else { is_list }.then_some(points), unread)
 }
 
-/// Whether a line after a list item continues its point: a remedy, or a list of details.
+/// Whether a line after a list item continues its point, such as a remedy or a list of details.
 fn goes_on(page: &Page, line: &BlockLine, next: &BlockLine, form: &Form) -> bool {
     let text = spoken(&page.text[next.start..next.end]);
     let is_remedy = matches!(next.kind, BlockKind::Text | BlockKind::Item) && strip_word(text, form.remedy).is_some();
     is_remedy || next.kind == BlockKind::Item && (line.kind != BlockKind::Item || line.depth == next.depth)
 }
 
-/// The severity of the point that begins with this line, and the offset of its text. Every numbered top-level item is a
-/// point; a bullet or a paragraph is one if it has a tag or belongs to a list of points.
+/// The severity of the point that starts on this line, and where its text starts. Every numbered top-level item is a
+/// point; a bullet or a paragraph must have a tag or belong to a list of points.
 fn lead(page: &Page, line: &BlockLine, is_list: bool, form: &Form) -> Option<(Option<Severity>, usize)> {
     if line.depth > 1 || !line.first || !matches!(line.kind, BlockKind::Item | BlockKind::Text | BlockKind::Heading(_))
     {
@@ -146,7 +146,7 @@ fn lead(page: &Page, line: &BlockLine, is_list: bool, form: &Form) -> Option<(Op
     (!is_title).then_some((severity, line.end - rest.len()))
 }
 
-/// The text without list and heading markers, and whether they included a number.
+/// The text without list or heading markers, and whether it had a number.
 fn after_number(text: &str) -> (bool, &str) {
     let marks = |c: char| c.is_whitespace() || "#-*+•".contains(c);
     let rest = text.trim_start_matches(marks);
@@ -158,16 +158,16 @@ fn after_number(text: &str) -> (bool, &str) {
     let after = opened.trim_start_matches(|c: char| c.is_ascii_digit());
     let is_number = after.len() < opened.len();
     match after.strip_prefix(ends) {
-        // `2.7` is the number of an earlier point.
+        // `2.7` is an earlier point's number.
         Some(after) if is_number && !after.starts_with(|c: char| c.is_ascii_digit()) => (true, after.trim_start()),
-        // `#1 [major]`
+        // Matches `#1 [major]`.
         None if is_number && text.starts_with('#') => (true, after.trim_start()),
         Some(_) | None => (false, rest),
     }
 }
 
-/// The severity tag at the beginning of a text, and the rest: `[blocking]`, `**[major]**`, `(minor)`, `**Blocking:**`,
-/// `minor -`.
+/// The severity tag at the beginning of a text, and the rest. Matches `[blocking]`, `**[major]**`, `(minor)`,
+/// `**Blocking:**` and `minor -`.
 fn tag(text: &str) -> Option<(Severity, &str)> {
     let inner = text.trim_start_matches(|c: char| "*_`[(".contains(c));
     let is_marked = inner.len() < text.len();
@@ -175,12 +175,12 @@ fn tag(text: &str) -> Option<(Severity, &str)> {
     let is_closed = after.starts_with([']', ')', '*', '_', '`', ':'])
         || !is_marked && after.trim_start().starts_with(['–', '—', '-']);
     let bare = after.trim_start_matches([']', ')', '`', '*', '_']);
-    // Emphasis may begin before the tag and continue after it.
+    // Emphasis may start before the tag and continue after it.
     let opened = ["**", "__"].into_iter().find(|mark| text.starts_with(mark) && !after.contains(mark));
     (is_closed && opened.is_none()).then(|| (severity, after_separator(bare)))
 }
 
-/// The lower-case words of a title: a heading, a bold line, or a line that ends with a colon.
+/// The lower-case words of a title: a heading, a bold line, or a line that ends in a colon.
 fn title(page: &Page, line: &BlockLine) -> Option<String> {
     let text = &page.text[line.start..line.end];
     let is_label = line.kind == BlockKind::Text && line.first && text.ends_with(':') && text.len() <= ABOUT;
@@ -200,14 +200,14 @@ fn severities() -> impl Iterator<Item = (&'static str, Severity)> {
     SEVERITIES.into_iter().flat_map(|(words, one)| words.split(' ').map(move |word| (word, one)))
 }
 
-/// The severity after the title of a point: `Title (minor)`, `Severity: low`.
+/// A severity at the end of a point's title: `Title (minor)`, `Severity: low`.
 fn tag_within(text: &str) -> Option<Severity> {
     let lower = text.to_ascii_lowercase();
     let is_tag = |at: usize, word: &str, one: Severity| {
         let before = lower[..at].trim_end_matches(['*', '_', '`']);
         let after = lower[at + word.len()..].trim_start_matches(['*', '_', '`']);
         let label = before.trim_end_matches([' ', '*', '_', ':']);
-        // Brackets contain other words for many reasons.
+        // Brackets may contain these words for many other reasons.
         before[label.len()..].contains(':') && label.ends_with("severity")
             || word == one.name() && before.ends_with(['(', '[']) && after.starts_with([')', ']'])
     };
@@ -215,12 +215,12 @@ fn tag_within(text: &str) -> Option<Severity> {
     places.filter(|(at, word, one)| is_tag(*at, word, *one)).min_by_key(|(at, ..)| *at).map(|(.., severity)| severity)
 }
 
-/// A point divided into its parts, each verbatim.
+/// Splits a point into its parts, each verbatim.
 fn point(text: &str, severity: Option<Severity>, in_section: Option<Severity>) -> Option<RaisedPoint> {
     let severity = severity.or(in_section).or_else(|| tag_within(text)).unwrap_or(Severity::Major);
     let (text, resolution) = resolution(text, RESOLVED_BY);
     let text = tidy(text);
-    // A cut answer may end within a tag.
+    // An answer may be cut off within a tag.
     let is_cut = text.starts_with('[') && !text.contains(']');
     if is_cut || !text.contains(char::is_alphanumeric) {
         return None;
@@ -229,7 +229,7 @@ fn point(text: &str, severity: Option<Severity>, in_section: Option<Severity>) -
     Some(RaisedPoint { about, resolution: resolution.map(Arc::from), ..RaisedPoint::new(severity, text) })
 }
 
-/// The text before `Resolved by:` or another such mark, and the remedy.
+/// The text before `Resolved by:` or a similar phrase, and the remedy.
 pub(super) fn resolution<'t>(text: &'t str, before_it: &str) -> (&'t str, Option<String>) {
     let lower = text.to_ascii_lowercase();
     let found = lower.match_indices(before_it).map(|(at, _)| at).find(|at| {
@@ -238,7 +238,7 @@ pub(super) fn resolution<'t>(text: &'t str, before_it: &str) -> (&'t str, Option
     });
     let Some(at) = found else { return (text, None) };
     let before = text[..at].trim_end_matches(|c: char| c.is_whitespace() || "*_`-–—(".contains(c));
-    // A closing mark belongs to the text before it.
+    // A closing mark belongs to the preceding text.
     let kept = &text[before.len()..at];
     let closing = kept.len() - kept.trim_start_matches(['*', '_', '`']).len();
     let before =
@@ -249,7 +249,7 @@ pub(super) fn resolution<'t>(text: &'t str, before_it: &str) -> (&'t str, Option
 
 /// Splits `Part: problem` and `"Quotation": correction`.
 fn about(text: &str) -> Option<(String, &str)> {
-    // The colons of `07:00-19:00 UTC` and `https://` separate nothing.
+    // The colons in `07:00-19:00 UTC` and `https://` do not separate anything.
     let is_apart = |rest: &str| rest.starts_with([' ', '\n', '*', '_']);
     let colons = text.match_indices(':').map(|(at, _)| (&text[..at], &text[at + 1..]));
     let mut colons = colons.take_while(|(about, _)| about.len() <= QUOTATION).filter(|(_, rest)| is_apart(rest));
@@ -259,7 +259,7 @@ fn about(text: &str) -> Option<(String, &str)> {
         let (about, rest) = if is_whole {
             (about, rest)
         } else {
-            // `**Part:** what goes wrong`
+            // Matches `**Part:** what goes wrong`.
             let inner = about.strip_prefix("**").filter(|inner| !inner.contains("**"))?;
             (inner, rest.strip_prefix("**")?)
         };
@@ -270,14 +270,14 @@ fn about(text: &str) -> Option<(String, &str)> {
     })
 }
 
-/// Whether a text may name a requirement or part: short, and without the end of a sentence.
+/// Whether a text may name a requirement or part: it is short and is not a sentence.
 fn is_name(text: &str) -> bool {
     let ends_here = |after: &str| after.trim_start_matches(['"', '”', ')', '*', '_', '`']).starts_with(' ');
     let ends = text.match_indices('.').any(|(at, _)| ends_here(&text[at + 1..]));
     text.chars().count() <= ABOUT && !text.contains(['\n', '?', '!']) && !ends
 }
 
-/// Whether a text is a quotation, optionally followed by a place in brackets.
+/// Whether a text is a quotation, possibly followed by its location in brackets.
 fn is_quotation(text: &str) -> bool {
     let place = text.strip_suffix(')').and_then(|text| text.rfind(" (").map(|at| text[..at].trim_end()));
     text.starts_with(['"', '“', '„', '«']) && place.unwrap_or(text).ends_with(['"', '”', '“', '»'])

@@ -1,8 +1,8 @@
-//! Reads critiques and refinements from Markdown: points, rechecks of earlier ones, answers.
+//! Parses Markdown critiques and refinements: points, rechecks of earlier points, answers.
 //!
-//! It accepts the English forms that the prompts request, with the decoration that models add. Other forms are
-//! unreadable, and the engine repeats the request. It is a pure function of the text and the possible numbers, and it
-//! never fails. The reading is saved with each contribution, so that a better reader does not change existing debates.
+//! Accepts the English forms that the prompts request, with the decoration that models add; the engine repeats the
+//! request if it finds none. Parsing is a pure function of the text and the possible numbers and never fails. Its
+//! result is saved with each contribution, so that improvements do not change existing debates.
 
 mod blocks;
 mod entries;
@@ -20,7 +20,7 @@ use super::{Found, RaisedPoint, RecheckStanding, Response, Statement};
 
 pub use findings::{read_findings, read_opinions};
 
-/// The prompts' heading for an author's answers to critics.
+/// The heading under which the prompts request answers to critics.
 pub const ANSWERS_HEADING: &str = "Response to critiques";
 /// The heading for answers to the check.
 pub const CHECK_ANSWERS_HEADING: &str = "Response to the check";
@@ -53,11 +53,12 @@ const RESPONSES: &[(&str, Response)] = &[
 /// A parsed critique or check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadCritique<V> {
-    /// The points in order. Empty if it states that it has none; `None` if none can be read in other text.
+    /// The points in order. Empty if the text says that there are none; `None` if none could be read.
     pub points: Option<Vec<RaisedPoint>>,
-    /// Points beyond the limit.
+    /// The number of points beyond the limit.
     pub unread: usize,
-    /// The statements about shown points, one for each, by their places among the possible numbers.
+    /// What it says about the shown points, one statement each; a point is given as its index among the possible
+    /// numbers.
     pub said: Vec<Statement<V, usize>>,
 }
 
@@ -66,32 +67,31 @@ pub struct ReadCritique<V> {
 pub struct ReadAnswers {
     /// The last answer to each point.
     pub answers: Vec<Statement<Response, usize>>,
-    /// The byte range of the answers: under the requested heading, with at least one answer. Answers elsewhere belong
-    /// to the text.
+    /// The byte range of the answers under the requested heading, if there is at least one. Answers elsewhere remain
+    /// part of the text.
     pub section: Option<Range<usize>>,
 }
 
-/// Parses a critique whose prompt showed points with these numbers.
+/// Parses a critique; its prompt showed points with these numbers.
 pub fn read_critique(text: &str, numbers: &[&str]) -> ReadCritique<RecheckStanding> {
     let page = Page::new(text);
     said_and_points(&page, &page.lines, numbers, STANDINGS)
 }
 
-/// Parses a check whose prompt showed accepted points with these numbers.
+/// Parses a check; its prompt showed accepted points with these numbers.
 pub fn read_check(text: &str, numbers: &[&str]) -> ReadCritique<Found> {
     let page = Page::new(text);
     said_and_points(&page, &page.lines, numbers, FOUND)
 }
 
-/// Parses a review of several texts: the section of each, by the numbers of the texts. A missing or unreadable section
-/// has no points.
+/// Parses a review of several texts, one section per text number. A missing or unreadable section has no points.
 pub fn read_review(text: &str, texts: &[u32]) -> Vec<ReadCritique<RecheckStanding>> {
     let page = Page::new(text);
     let lines = |number: &u32| section_of(&page, *number, texts).unwrap_or_default();
     texts.iter().map(|number| said_and_points(&page, lines(number), &[], STANDINGS)).collect()
 }
 
-/// The place of a text's section in a review, without its title; `None` if it has no line.
+/// The range of a text's section in a review, without its title; `None` if it is empty.
 pub(in crate::points) fn review_section(text: &str, number: u32, texts: &[u32]) -> Option<Range<usize>> {
     let page = Page::new(text);
     let lines = section_of(&page, number, texts)?;
@@ -100,13 +100,13 @@ pub(in crate::points) fn review_section(text: &str, number: u32, texts: &[u32]) 
 
 fn section_of<'p>(page: &'p Page, number: u32, texts: &[u32]) -> Option<&'p [BlockLine]> {
     let lines = section(page, page.lines.iter().position(|line| is_title_of(page, line, number))?);
-    // The next text's heading ends a section at any level.
+    // The next text's heading ends the section, whatever its level.
     let is_other =
         |line: &BlockLine| texts.iter().any(|other| is_title_of(page, line, *other)) || is_give_up(page, line);
     lines.get(..lines.iter().position(is_other).unwrap_or(lines.len()))
 }
 
-/// Parses the approaches that a review rejects, each verbatim with the number of its text, if named.
+/// Parses the approaches that a review rejects, verbatim, with the number of the text if the review gives one.
 pub fn read_given_up(text: &str) -> Vec<(Option<u32>, String)> {
     let page = Page::new(text);
     let Some(from) = page.lines.iter().rposition(|line| is_give_up(&page, line)) else { return Vec::new() };
@@ -128,7 +128,7 @@ pub fn read_given_up(text: &str) -> Vec<(Option<u32>, String)> {
     said.filter(|(_, said)| said.split_whitespace().count() > 2).collect()
 }
 
-/// Whether a line is the title of rejected approaches.
+/// Whether a line is a title for rejected approaches.
 fn is_give_up(page: &Page, line: &BlockLine) -> bool {
     ["Approach to give up", "Approaches to give up"].iter().any(|name| is_named(page, line, name))
 }
@@ -162,13 +162,13 @@ fn said_and_points<V: Copy + PartialEq>(
 ) -> ReadCritique<V> {
     let entries = Entries { page, numbers, verdicts };
     let said = entries.read(lines);
-    // Unknown numbers belong to other agents' points.
+    // Unknown numbers refer to other agents' points.
     let is_said = |line: &BlockLine| entries.is_entry(line) || is_on_any_point(page, line, verdicts);
     let (points, unread) = list::read(page, lines, is_said, !said.is_empty());
     ReadCritique { points, unread, said }
 }
 
-/// The lines below the title at `from`, up to the next one of its level.
+/// The lines after the title at `from`, up to the next title of its level.
 fn section(page: &Page, from: usize) -> &[BlockLine] {
     let level = title_level(page, &page.lines[from]);
     let ends = |line: &BlockLine| title_level(page, line).is_some_and(|other| level.is_none_or(|level| other <= level));
@@ -176,7 +176,7 @@ fn section(page: &Page, from: usize) -> &[BlockLine] {
     &below[..below.iter().position(ends).unwrap_or(below.len())]
 }
 
-/// The level of a title; a bold line ranks below all headings.
+/// The level of a title; bold lines rank below all headings.
 fn title_level(page: &Page, line: &BlockLine) -> Option<u8> {
     if let BlockKind::Heading(level) = line.kind {
         return Some(level);
@@ -187,7 +187,7 @@ fn title_level(page: &Page, line: &BlockLine) -> Option<u8> {
     (line.kind == BlockKind::Text && line.first && line.depth == 0 && is_bold).then_some(7)
 }
 
-/// Whether a line is a title with this name, with or without a number or a colon.
+/// Whether a line is a title with this name, possibly with a number or a colon.
 fn is_named(page: &Page, line: &BlockLine, name: &str) -> bool {
     let text = page.text[line.start..line.end].trim_matches(|c: char| c.is_whitespace() || "#*_:".contains(c));
     let unnumbered = text.trim_start_matches(|c: char| c.is_ascii_digit() || ".)".contains(c)).trim_start();
@@ -201,7 +201,7 @@ fn is_title_of(page: &Page, line: &BlockLine, number: u32) -> bool {
     title_level(page, line).is_some() && rest.is_some()
 }
 
-/// Whether a line begins with any point's number and a verdict: `2.3 accepted: ...`.
+/// Whether a line starts with any number and a verdict: `2.3 accepted: ...`.
 fn is_on_any_point<V: Copy + PartialEq>(page: &Page, line: &BlockLine, verdicts: &[(&str, V)]) -> bool {
     let text = without_bullet(&page.text[line.start..line.end]);
     let text = text.trim_start_matches(|c: char| "*_`[(".contains(c));
@@ -213,7 +213,7 @@ fn is_on_any_point<V: Copy + PartialEq>(page: &Page, line: &BlockLine, verdicts:
 
 /// The maximum number of decisions per text; prompts ask for far fewer.
 const MOST: usize = 20;
-/// The headings of such a section.
+/// The headings under which decisions are listed.
 const HEADINGS: [&str; 6] =
     ["decisions", "key decisions", "decisions made", "my decisions", "decision", "final decisions"];
 
@@ -232,7 +232,7 @@ pub fn read_decisions(text: &str) -> Vec<String> {
                 decisions.push(without_bullet(words).to_owned());
                 is_within = true;
             }
-            // A decision may span several lines; nested items explain it.
+            // A decision may span several lines; nested items only explain it.
             BlockKind::Text if is_within && line.depth == 1 && !line.first => {
                 if let Some(last) = decisions.last_mut() {
                     last.push(' ');

@@ -1,4 +1,4 @@
-//! What the corpus does not show: the parts of a point, word for word, and what a text can cost.
+//! Cases that the corpus does not cover: the exact parts of a point, and the time that parsing takes.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ fn some(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// The number, the verdict, the section and the reason of each answer.
+/// The number, verdict, section and reason of each answer.
 fn answers(text: &str) -> Vec<(&'static str, Response, Option<String>, Option<String>)> {
     let text = format!("Body.\n\n## Response to critiques\n\n{text}");
     let read = read_answers(&text, ANSWERS_HEADING, &NUMBERS).answers.into_iter();
@@ -147,7 +147,7 @@ fn a_severity_may_stand_elsewhere_and_a_number_be_named() {
         assert_eq!(read.len(), 1, "{text}: {read:?}");
         assert_eq!(read[0].0, Severity::Blocking, "{text}: {read:?}");
     }
-    // Other words in brackets, and other numbers, say nothing.
+    // Other words in brackets and other numbers do not set the severity.
     assert_eq!(points("1. Keys: the risk (high) is known.")[0].0, Severity::Major);
     for text in ["Point 2.7 (Keys) was a good one.", "Point of order: none.", "Points 1 and 2 stand."] {
         assert_eq!(points(text), [], "{text}");
@@ -354,7 +354,7 @@ fn only_the_section_that_was_asked_for_is_one() {
     ] {
         assert_eq!(section(&format!("# A\n\n{heading}\n\n- 2.7 rejected: no.\n")), None, "{heading}");
     }
-    // What stands below a title in bold ends at the next one.
+    // A bold title's section ends at the next bold title.
     let text = "A.\n\n**Response to critiques**\n\n- 2.7 rejected: no.\n\n**Costs**\n\nNone.";
     assert_eq!(section(text).as_deref(), Some("**Response to critiques**\n\n- 2.7 rejected: no.\n\n"));
 }
@@ -387,7 +387,7 @@ fn hostile_texts_cost_no_more_than_long_ones() {
         let start = Instant::now();
         let _ = (read_critique(&text, &NUMBERS), read_answers(&text, ANSWERS_HEADING, &NUMBERS));
         let _ = (read_check(&text, &NUMBERS), read_review(&text, &[1, 2]), read_given_up(&text));
-        // What grows with the square of the length takes minutes.
+        // Quadratic parsing would take minutes.
         assert!(start.elapsed() < Duration::from_secs(20), "{text:.20}");
     }
 }

@@ -1,4 +1,4 @@
-//! The files of the prompts, and their version.
+//! The prompt files and their version.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,7 +7,7 @@ use crate::protocol::{ANSWER, PROTOCOLS};
 
 use super::*;
 
-/// Every Markdown file below `directory`, relative to `root`.
+/// Collects every Markdown file in `directory`, relative to `root`.
 fn files(root: &Path, directory: &Path, found: &mut BTreeSet<String>) {
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();

@@ -1,4 +1,4 @@
-//! Every template with every role: variables, layout, equal beginnings, and text that stays in its fence.
+//! Renders every template with every role: variables, layout, shared prefixes, and text that stays in its fence.
 
 mod catalog;
 mod properties;
@@ -15,7 +15,7 @@ use dialectic_base::markdown::fenced;
 use super::step::TEMPLATES;
 use super::*;
 
-/// A rendered template and the values that went into it.
+/// A rendered template and its values.
 struct PromptSample {
     file: &'static str,
     values: Value,
@@ -30,7 +30,7 @@ fn sample(prompt: &Prompt, values: &impl Serialize) -> PromptSample {
     }
 }
 
-/// The prompts of all protocols, each once.
+/// The distinct prompts of all protocols.
 fn prompts() -> Vec<&'static Prompt> {
     let mut seen = BTreeSet::new();
     let all = PROTOCOLS.iter().flat_map(|protocol| protocol.prompts.iter().copied()).chain([&ANSWER]);
@@ -45,7 +45,7 @@ fn label(word: &str) -> Label {
     Label { word: word.to_owned(), author: word.into(), name: String::new() }
 }
 
-/// What a call shows, each text being what `text` makes of its name.
+/// What a call shows; `text` creates each text from its name.
 struct Texts {
     named: Vec<String>,
     summary: String,
@@ -117,7 +117,7 @@ impl Texts {
     }
 }
 
-/// The role that a prompt is for: the judge where it has what the prompt looks for.
+/// The role for a prompt: the judge's, if it has the section that the prompt uses.
 fn role_for<'a>(prompt: &Prompt, role: &'a Role, judge: &'a Role) -> FocusedRole<'a> {
     let is_judges = prompt.file.starts_with("judge/")
         || [
@@ -145,7 +145,7 @@ fn asked(id: &str, question: &str, answer: &str) -> Clarification {
     Clarification { id, question, answer, answered_by: None, pass: None }
 }
 
-/// Every template with every value there, each text being what `text` makes of its name.
+/// Every template with all values set; `text` creates each text from its name.
 fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<PromptSample> {
     let [problem, attached, path, question, answer, summary, error, first, second, solution, points] = [
         "problem", "attached", "path", "question", "answer", "summary", "error", "first", "second", "solution",
@@ -203,7 +203,7 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<PromptS
     fixed.into_iter().chain(of_protocols).collect()
 }
 
-/// The fixed templates with optional values, each without them.
+/// The templates with their optional values left out.
 fn bare(role: &Role) -> Vec<PromptSample> {
     let own = [OwnRound { proposal: None, critiques: vec![], refinement: Some(authored("author", "refinement")) }];
     vec![
@@ -233,7 +233,7 @@ fn roles() -> impl Iterator<Item = Arc<Role>> {
 
 fn leaves(value: &Value, found: &mut Vec<String>) {
     match value {
-        // Whether something applies is nothing to be shown.
+        // Flags are not displayed.
         Value::Null | Value::Bool(_) => {}
         Value::String(text) => found.push(text.clone()),
         Value::Array(values) => values.iter().for_each(|value| leaves(value, found)),
@@ -254,7 +254,7 @@ fn templates_and_values_have_the_same_variables() {
         let read = template.undeclared_variables(false);
         assert_eq!(read.into_iter().collect::<BTreeSet<_>>(), passed(sample), "{}", sample.file);
     }
-    // A prompt takes of its values what it needs, and all of them are needed somewhere.
+    // A prompt uses some of its values, and each value is used by some prompt.
     let mut needed = BTreeSet::new();
     for prompt in prompts() {
         let template = super::environment().template_from_named_str(prompt.file, prompt.text).unwrap();
@@ -345,7 +345,7 @@ fn json_keys_are_named_where_json_is_asked_for_and_reasons_come_before_numbers()
         for key in needed {
             assert!(sample.text.contains(&key), "{} lacks {key}\n{}", sample.file, sample.text);
         }
-        // It would teach the judge to hide what is unfulfilled.
+        // This rule would teach the judge to hide unmet requirements.
         assert!(sample.file == "judge/evaluate-quality.md" || !sample.text.contains("at most 40"), "{}", sample.file);
     }
 }
@@ -357,7 +357,7 @@ fn what_is_paid_on_every_call_stays_short() {
         let (length, file) = (system.chars().count(), protocol.system.file);
         assert!(length <= 2800, "{file}: {length}");
         assert!(!system.contains("{{") && !system.contains("{%") && !system.contains("\n\n\n"), "{file}: {system}");
-        // What holds for one task stands in that task, or caches would have to be told apart.
+        // Task-specific rules belong in the task's prompt; elsewhere they would split the cache.
         for of_a_task in ["## Requirements Coverage", "Resolved by", "## Response to critiques", "No objections"] {
             assert!(!system.contains(of_a_task), "{file} has {of_a_task}");
         }
@@ -366,7 +366,7 @@ fn what_is_paid_on_every_call_stays_short() {
     for role in roles() {
         for PromptSample { file, text, .. } in full(&role, &judge, str::to_owned) {
             let own = text.find("# Your role").map_or(0, |start| text[start..].chars().count());
-            // Those of `dialectic` are sent for most calls; others have a limit with their protocols' tests.
+            // The default protocol uses these for most calls; tests of other protocols limit theirs.
             let most = if file.contains("phases/") { 2200 } else { 4500 };
             assert!(own <= most, "{file} with the role {} has {own} characters, and {most} are the limit", role.name);
         }

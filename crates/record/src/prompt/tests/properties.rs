@@ -1,10 +1,10 @@
-//! Text of models and users comes out as text, and stays where it was put.
+//! Text of models and users is rendered verbatim and stays inside its fence.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// The lines that stand in no fence, read as a Markdown reader would.
+/// The lines outside all fences, according to Markdown.
 fn outside(text: &str) -> Vec<&str> {
     let mut fence = 0;
     let mut lines = Vec::new();
@@ -21,7 +21,7 @@ fn outside(text: &str) -> Vec<&str> {
     lines
 }
 
-/// Text made to break out: template tags, fences, headings, line ends of all kinds.
+/// Text that tries to break out: template tags, fences, headings, all kinds of line breaks.
 fn hostile() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         3 => proptest::sample::select(vec![

@@ -1,4 +1,4 @@
-//! Whether the texts of a round have converged: compares decisions and challenges agreements.
+//! Decides whether the texts of a round have converged: compares their decisions and challenges agreements.
 
 use crate::debate::{AgentSettings, CallKey, CallStatus, Convergence, Debate, Event, Lexicon, StageId, mean};
 
@@ -11,18 +11,19 @@ use super::{
 /// The maximum number of challenges per debate.
 const MOST_CHALLENGES: usize = 2;
 
-/// The compared texts, one of each agent.
+/// The texts to compare, one per agent.
 fn texts(debate: &Debate) -> Vec<CallKey> {
     debate.team().into_iter().filter_map(|agent| revised(debate, agent)).collect()
 }
 
-/// The compared texts, once all are finished.
+/// The texts to compare, once all are finished.
 fn settled_texts(debate: &Debate) -> Option<Vec<CallKey>> {
     let texts = texts(debate);
     texts.iter().all(|text| debate.settled(text) == Some(CallStatus::Done)).then_some(texts)
 }
 
-/// The judge relates decisions that the program cannot, challenges an agreement, and determines the kinds of argument.
+/// The judge relates decisions that the program cannot compare, challenges an agreement, and determines the kinds of
+/// argument.
 pub(super) fn steps(debate: &Debate) -> Vec<Step> {
     let (Some(settings), Some(rules)) = (&debate.settings, rules(debate)) else { return Vec::new() };
     let judge = &settings.judge;
@@ -57,7 +58,7 @@ fn observation(debate: &Debate, judge: &AgentSettings) -> Step {
     observation.after(there).showing(PromptContext::Numbered).paid(BudgetClass::Extra)
 }
 
-/// The figures of the round, once their inputs are complete.
+/// The round's figures, once their inputs are complete.
 pub(super) fn measured(debate: &Debate) -> Vec<Event> {
     let (Some(settings), Some(rules)) = (&debate.settings, rules(debate)) else { return Vec::new() };
     let Some(round) = debate.round(debate.current_round).filter(|round| round.convergence.is_none()) else {
@@ -85,7 +86,7 @@ pub(super) fn measured(debate: &Debate) -> Vec<Event> {
     vec![Event::Measured { round: debate.current_round, convergence }]
 }
 
-/// The word-based similarity of two of these texts.
+/// How similar two of these texts are by their words.
 fn by_words(debate: &Debate, texts: Vec<CallKey>) -> impl Fn(&CallKey, &CallKey) -> Option<f64> + use<> {
     let content = |key: &CallKey| debate.contribution(key).map(|text| text.without_answers().into_owned());
     let contents: Vec<String> = texts.iter().map(|key| content(key).unwrap_or_default()).collect();
@@ -121,7 +122,7 @@ pub(super) fn outcome(debate: &Debate) -> Trigger {
 /// The stages whose texts replace each other, newest first.
 const OWN_TEXTS: [StageId; 3] = [FINAL_REFINEMENT, REVISION, PROPOSAL];
 
-/// An agent's newest existing text, up to stage `last` of the current round.
+/// The agent's newest text so far, up to stage `last` of the current round.
 pub(super) fn standing(debate: &Debate, agent: &AgentSettings, last: StageId) -> Option<CallKey> {
     let rank = debate.stage_rank(last);
     let is_there = |key: &CallKey| {
@@ -132,19 +133,19 @@ pub(super) fn standing(debate: &Debate, agent: &AgentSettings, last: StageId) ->
     rounds.flat_map(|round| OWN_TEXTS.map(|stage| CallKey::new(round, stage, &agent.id))).find(is_there)
 }
 
-/// An agent's text at the start of the current round: in the first round its proposal, which may be pending, later its
-/// newest text.
+/// An agent's text at the start of the current round. In the first round it is the proposal, which may still be
+/// pending.
 pub(super) fn text_before(debate: &Debate, agent: &AgentSettings) -> Option<CallKey> {
     if debate.current_round > 1 {
         return standing(debate, agent, PROPOSAL);
     }
     let proposal = CallKey::new(1, PROPOSAL, &agent.id);
-    // An agent without a proposal has no text.
+    // An agent whose proposal failed has no text.
     (!debate.has_failed(&proposal)).then_some(proposal)
 }
 
-/// The agent's text after the revisions of the current round: its revision, which may be pending, otherwise its current
-/// text.
+/// The agent's text after the revisions of the current round: its revision, which may still be pending, or else its
+/// current text.
 pub(super) fn revised(debate: &Debate, agent: &AgentSettings) -> Option<CallKey> {
     let revision = CallKey::new(debate.current_round, REVISION, &agent.id);
     let may_come =

@@ -1,5 +1,5 @@
-//! The judge scores all texts twice, in opposite orders, and builds the answer on the winner. If that misses a major
-//! requirement, the debate continues.
+//! The judge scores all texts twice, in opposite orders, and builds the answer on the winner. If the winner misses a
+//! major requirement, the debate continues.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,20 +16,20 @@ use super::{
 };
 use crate::protocol::{Authorship, check, verdict, with_failure};
 
-/// The default criteria without `judge.criteria`.
+/// The criteria if `judge.criteria` is not set.
 const CRITERIA: [&str; 4] = ["requirements", "soundness", "feasibility", "evidence"];
 
-/// The judged texts, one of each agent.
+/// The texts to judge, one per agent.
 fn candidates(debate: &Debate) -> Vec<CallKey> {
     debate.team().into_iter().filter_map(|agent| standing(debate, agent, FINAL_REFINEMENT)).collect()
 }
 
-/// The extension decided after this round, before the next one.
+/// The extension that was decided after this round.
 fn extension(debate: &Debate) -> Option<&Extension> {
     debate.extensions.last().filter(|extension| extension.round == debate.current_round)
 }
 
-/// The verdict on which the answer rests: the newest, or the one before an extension that found no room.
+/// The verdict that the answer rests on: the newest, or the one before an extension that could not run.
 fn verdict_of(debate: &Debate) -> Option<&Verdict> {
     debate.verdict.as_ref().or_else(|| extension(debate)?.verdict.as_ref())
 }
@@ -38,13 +38,13 @@ fn voting_of(debate: &Debate) -> Option<&Voting> {
     debate.voting.as_ref().or_else(|| extension(debate)?.voting.as_ref())
 }
 
-/// The first pass of this judgement; the second one follows.
+/// The first pass of this judgement; the second pass follows it.
 fn first_pass(debate: &Debate) -> u8 {
     let before = debate.extensions.iter().filter(|extension| extension.round < debate.current_round).count();
     u8::try_from(2 * before + 1).unwrap_or(u8::MAX - 1)
 }
 
-/// The judgements of this pair of passes.
+/// The judgements of both passes.
 fn judgements(debate: &Debate) -> Vec<Judgement> {
     let first = first_pass(debate);
     debate.judgements.iter().filter(|one| one.pass == first || one.pass == first + 1).cloned().collect()
@@ -60,7 +60,7 @@ fn scorings(debate: &Debate, judge: &AgentSettings, candidates: &[CallKey]) -> V
     };
     let second = step(first + 1, PromptContext::CandidatesReversed { salt }, BudgetClass::Decision);
     let first = step(first, PromptContext::Candidates { salt }, BudgetClass::Closing);
-    // The rest of a cost limit is reserved for the one judgement that the answer needs.
+    // What is left of a cost limit is reserved for the one judgement that the answer needs.
     let is_affordable = debate.stop_reason != Some(StopReason::Budget) || debate.settled(&second.key).is_some();
     if candidates.len() > 1 && is_affordable { vec![first, second] } else { vec![first] }
 }
@@ -71,8 +71,7 @@ fn is_unscored(debate: &Debate, judge: &AgentSettings, candidates: &[CallKey]) -
     judgements(debate).is_empty() && scorings(debate, judge, candidates).iter().all(is_settled)
 }
 
-/// The text that the answer builds on: the winner of the vote, otherwise of the verdict. The judge chooses between
-/// equals.
+/// The text that the answer builds on: the winner of the vote, or else of the verdict. In a tie the judge chooses.
 fn winner(debate: &Debate, candidates: &[CallKey]) -> Option<CallKey> {
     let by_vote = voting_of(debate).and_then(|voting| voting.winner.as_ref());
     let winner = by_vote.or_else(|| verdict_of(debate)?.winner.as_ref());
@@ -80,7 +79,7 @@ fn winner(debate: &Debate, candidates: &[CallKey]) -> Option<CallKey> {
     winner.or_else(|| candidates.first().filter(|_| candidates.len() == 1)).cloned()
 }
 
-/// The texts with the highest mean, if there are scores.
+/// The texts that share the highest mean, if there are scores.
 fn leading(verdict: &Verdict, candidates: &[CallKey]) -> Vec<CallKey> {
     let most = verdict.scores.values().copied().fold(f64::NEG_INFINITY, f64::max);
     let is_best =
@@ -97,7 +96,7 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
     if extension(debate).is_some() && debate.stop_reason.is_none() {
         return Vec::new();
     }
-    // An extension without room rests on earlier scores.
+    // If an extension could not run, the earlier scores count.
     let mut steps = if extension(debate).is_some() { Vec::new() } else { scorings(debate, judge, &candidates) };
     if verdict_of(debate).is_some() || is_unscored(debate, judge, &candidates) {
         let authorship = match winner(debate, &candidates) {
@@ -112,7 +111,7 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
     steps
 }
 
-/// The combined judgements once complete, then whether the debate continues.
+/// The verdict, once all judgements exist, and then a possible extension.
 pub(super) fn facts(debate: &Debate) -> Vec<Event> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     if debate.draft.is_some() {
@@ -135,10 +134,10 @@ pub(super) fn facts(debate: &Debate) -> Vec<Event> {
     }
     let best = match winner(debate, &candidates) {
         Some(winner) => vec![winner],
-        // Among equals the judge could choose one that misses nothing.
+        // In a tie the judge can choose a text that misses nothing.
         None => leading(verdict, &candidates),
     };
-    // A single order may be wrong.
+    // Both orders must agree, because either may be wrong.
     let is_missed = |text: &CallKey| given.iter().all(|one| one.missing.contains_key(&text.agent_id));
     let first = best.first().filter(|_| !given.is_empty() && best.iter().all(is_missed));
     let extended = first.map(|winner| Event::Extended {
@@ -162,10 +161,10 @@ pub(super) fn outcome(debate: &Debate) -> Result<Trigger, String> {
     Err(with_failure(debate, JUDGEMENT, "the judge could not write the answer"))
 }
 
-/// The minimum number of ballots, regardless of the number of voters.
+/// The minimum number of ballots, whatever the number of voters.
 const LEAST_QUORUM: u32 = 2;
 
-/// The calls of existing and pending texts.
+/// The calls whose texts exist or are pending.
 fn voted_on(debate: &Debate) -> Vec<CallKey> {
     let final_text = |agent: &AgentSettings| {
         let refined = key(debate, FINAL_REFINEMENT, agent);
@@ -187,8 +186,8 @@ pub(super) fn ballots(debate: &Debate) -> Vec<Step> {
     (first..).zip(debate.team()).map(ballot).collect()
 }
 
-/// The result, once all ballots are cast or have failed. A winner needs a share of all possible votes, so that failed
-/// ballots cannot produce a majority, and a quorum of ballots.
+/// The result, once every ballot is cast or has failed. A winner needs its share of all possible votes, so that failed
+/// ballots cannot create a majority, and enough ballots must be cast.
 pub(super) fn vote_result(debate: &Debate) -> Vec<Event> {
     let team = debate.team();
     let keys: Vec<CallKey> = team.iter().map(|voter| key(debate, VOTING, voter)).collect();

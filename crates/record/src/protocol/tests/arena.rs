@@ -1,4 +1,4 @@
-//! Which way an arena takes: converged, challenged, voted, extended; and who is asked what on it.
+//! Which course an arena debate takes (convergence, challenge, vote, extension), and what each agent is asked.
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
@@ -6,7 +6,7 @@ use crate::debate::{
     AgentId, Event, Gathered, OutcomeKind, Relation, Settings, Standings, Status, StopReason, Undecided, VotingRule,
 };
 
-/// What calls bring, by `<stage> <agent> <round>`, else by the stage alone.
+/// The replies to calls, by `<stage> <agent> <round>` or just by stage.
 type Script<'a> = &'a [(&'a str, ScriptedReply)];
 
 fn name(step: &Step) -> String {
@@ -33,7 +33,7 @@ fn run(agents: usize, rounds: u32, script: Script<'_>) -> Course {
     run_with(settings(&ARENA, agents, rounds), script)
 }
 
-/// The stages with the rounds in which calls of theirs were made, and how many.
+/// Each stage with the rounds and number of its calls.
 fn counted(course: &Course) -> String {
     let places: Vec<String> =
         course.calls.iter().map(|step| format!("{} {}", step.key.stage, step.key.round)).collect();
@@ -83,7 +83,7 @@ fn texts_that_decide_differently_are_put_to_a_vote_however_stable_they_are() {
     assert_eq!(counted(&course), expected);
     assert_eq!(agreements(&course), [Some(0.0); 3]);
     let measured = course.debate.rounds[2].convergence.as_ref().unwrap();
-    // The same words again and again.
+    // The same words again.
     assert!(measured.stability.values().all(|stability| (*stability - 100.0).abs() < 1e-9), "{measured:?}");
     assert!(measured.similarity.unwrap() > 60.0, "{measured:?}");
     let voting = course.debate.voting.as_ref().unwrap();
@@ -139,14 +139,14 @@ fn an_agreement_is_challenged_twice_at_most() {
     assert_eq!(challenges.map(name).collect::<Vec<_>>(), ["challenge judge 1", "challenge judge 2"]);
     assert_eq!(course.debate.current_round, 3);
     assert_eq!(agreements(&course), [Some(100.0); 3]);
-    // What was found goes to the agents.
+    // The agents receive the objections.
     let rework = course.calls.iter().find(|step| name(step) == "revision b 2").unwrap();
     assert_eq!(rework.shows, PromptContext::InputsAndDispute);
     assert_eq!(course.debate.rounds[0].challenge.as_ref().unwrap().claims, ["claim 0"]);
-    // Nothing is found: it has converged.
+    // The challenge finds nothing, so the debate has converged.
     let course = run_with(with.clone(), &[("convergence", same(Relation::Same))]);
     assert_eq!(course.debate.current_round, 1);
-    // Nobody looked: it has not.
+    // The challenge failed, so the debate has not converged.
     let failed = [("convergence", same(Relation::Same)), ("challenge judge 1", ScriptedReply::Failed)];
     assert_eq!(run_with(with, &failed).debate.current_round, 2);
 }
@@ -178,11 +178,11 @@ fn a_winner_that_misses_something_is_sent_back_to_the_critics() {
     assert!(debate.extensions[0].verdict.is_some());
     assert_eq!(debate.judgements.iter().map(|one| one.pass).collect::<Vec<_>>(), [1, 2, 3, 4]);
     assert!(debate.verdict.as_ref().unwrap().missing.contains_key(&AgentId::new("a")));
-    // After a vote, the next round may be the last but one.
+    // After a vote, one more round may follow.
     let course = run(3, 1, &[("scoring judge 1", scored(&[0]))]);
     assert_eq!(course.debate.current_round, 2);
     assert!(counted(&course).ends_with("judgement 2: 1"), "{}", counted(&course));
-    // One order alone may err, and what is missed by a loser is nobody's concern.
+    // One order alone may be wrong, and it does not matter what a losing text misses.
     let (mut with, both) = (settings(&ARENA, 3, 3), ("convergence", same(Relation::Same)));
     assert_eq!(run_with(with.clone(), &[both.clone(), ("scoring", scored(&[1, 2]))]).debate.extensions.len(), 0);
     with.debate.arena.extended_rounds = 0;
@@ -193,7 +193,7 @@ fn a_winner_that_misses_something_is_sent_back_to_the_critics() {
 fn an_extension_without_room_closes_with_what_led_to_it() {
     let scored = ScriptedReply::Scored(vec![90.0, 60.0], vec![0]);
     let mut course = Course::start(&ARENA, settings(&ARENA, 2, 1));
-    // Up to the extension.
+    // The replies until the extension.
     let reply = |step: &Step| match &step.answer {
         OutputSpec::Text => deciding(&["x"]),
         OutputSpec::Scores(_) => scored.clone(),
@@ -217,7 +217,7 @@ fn an_extension_without_room_closes_with_what_led_to_it() {
     assert_eq!(base(&course), "revision a 1");
 }
 
-/// A vote of so many, for the candidates at these places; who is not named fails.
+/// A vote under this rule. Each agent votes for the candidate at the given index; `None` fails.
 fn voted(rule: VotingRule, votes: &[Option<usize>]) -> Course {
     let names = ["voting a 1", "voting b 1", "voting c 1", "voting d 1", "voting e 1", "voting f 1"];
     let script: Vec<(&str, ScriptedReply)> = names
@@ -241,7 +241,7 @@ fn each_rule_needs_its_share_of_the_voters() {
         (Supermajority, &[Some(1), Some(1), Some(1), Some(0), Some(2)][..], Some(Undecided::ShortOfRule)),
         (Unanimous, &[Some(1), Some(1)][..], None),
         (Unanimous, &[Some(1), Some(1), Some(0)][..], Some(Undecided::ShortOfRule)),
-        // A ballot that failed is none, counts against the quorum, and makes no majority of the rest.
+        // A failed ballot is not counted, lowers the turnout, and does not help the rest to a majority.
         (Majority, &[Some(1), Some(1), None][..], None),
         (Majority, &[Some(1), Some(1), None, None][..], Some(Undecided::ShortOfRule)),
         (Supermajority, &[Some(1), Some(1), None, None][..], Some(Undecided::ShortOfRule)),
@@ -257,7 +257,7 @@ fn each_rule_needs_its_share_of_the_voters() {
         assert_eq!(count.cast as usize, votes.iter().flatten().count());
         let winner = if undecided.is_none() { Some(AgentId::new("b")) } else { None };
         assert_eq!(voting.winner, winner, "{rule:?} {votes:?}");
-        // Without a winner the judge's scores decide.
+        // Without a winner, the judge's scores decide.
         assert_eq!(base(&course), if undecided.is_none() { "final-refinement b 1" } else { "final-refinement a 1" });
     }
 }
@@ -298,11 +298,11 @@ fn an_answer_is_written_without_scores_where_the_judge_gives_none() {
     assert_eq!((course.debate.status, &course.debate.verdict), (Status::Completed, &None));
     assert_eq!(course.debate.outcome.as_ref().unwrap().kind, OutcomeKind::Degraded);
     assert_eq!(course.calls.last().unwrap().answer, OutputSpec::Solution(Authorship::Amended));
-    // Who won the vote has won.
+    // The winner of the vote wins.
     let course = run(3, 1, &[("voting", ScriptedReply::Choice(1)), unscored.clone()]);
     assert!(course.debate.verdict.is_none() && course.debate.extensions.is_empty());
     assert!(base(&course).starts_with("final-refinement "), "{}", base(&course));
-    // Where the answer is not written either, the debate is scored once it is taken up again.
+    // If the answer also failed, resuming scores the texts again.
     let failed = run(2, 1, &[("revision", deciding(&["x"])), unscored, ("judgement", ScriptedReply::Failed)]);
     assert_eq!(failed.debate.status, Status::Failed);
     let again = failed.resumed().run(&good, &mut first);
@@ -346,7 +346,7 @@ fn only_those_who_were_chosen_are_asked() {
     let course = course.run(&good, &mut first);
     let selection = course.debate.selection.as_ref().unwrap();
     let scores: Vec<String> = selection.candidates.iter().map(|one| format!("{:.6}", one.score)).collect();
-    // (1400-1500)/400 + (0.5-0.60), (1620-1500)/400 + (0.5-0.10), and what is unknown adds nothing.
+    // (1400-1500)/400 + (0.5-0.60) and (1620-1500)/400 + (0.5-0.10); unknown values add nothing.
     assert_eq!(scores, ["-0.350000", "0.700000", "0.000000", "0.000000"]);
     assert_eq!(selection.candidates.iter().map(|one| one.chosen).collect::<Vec<_>>(), [false, true, true, false]);
     let asked: std::collections::BTreeSet<&str> = course.calls.iter().map(|step| step.key.agent_id.as_str()).collect();

@@ -1,4 +1,4 @@
-//! What a debate is compared with: how often it is written, and which text is delivered.
+//! The baselines: how often the text is written, and which text is delivered.
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
@@ -6,7 +6,7 @@ use crate::debate::{Severity, Status, StopReason};
 
 const FAULTY: &str = "1. [major] Clocks: they drift. Resolved by: one clock.";
 
-/// A debate in which the calls named so, as `<stage> <agent> <round>`, say that; others say their name.
+/// Runs a debate. Calls named `<stage> <agent> <round>` give the listed replies; all others reply with their name.
 fn run(protocol: &'static Protocol, agents: usize, rounds: u32, said: &[(&str, Option<&str>)]) -> Course {
     started(protocol, agents, rounds, 0).run(&|step| reply(step, said), &mut first)
 }
@@ -69,7 +69,7 @@ fn an_author_rewrites_what_it_finds_and_stops_where_it_finds_nothing() {
     assert_eq!(calls(&course), ["proposal a 1", "critique a 1", "refinement a 1", "critique a 2"]);
     assert_eq!(solution(&course), "Mended.");
     assert!(course.debate.outcome.as_ref().unwrap().reasons.is_empty(), "{:?}", course.debate.outcome);
-    // A first text without a fault is not written again.
+    // A first text without faults is not rewritten.
     let course = run(&SELF_REFINE, 1, 5, &[("critique a 1", Some("No objections."))]);
     assert_eq!(calls(&course), ["proposal a 1", "critique a 1"]);
     assert_eq!(solution(&course), "proposal a 1");

@@ -1,4 +1,4 @@
-//! The check of what is delivered: who reads a draft, what follows from what they find, and what is left unread.
+//! The check of the answer: who reads a draft, what follows from the findings, and what stays unread.
 
 use crate::debate::{Lens, OutcomeKind, Severity, StopReason};
 
@@ -7,7 +7,7 @@ use super::course::{Course, ScriptedReply, first, good, settings};
 
 const CHECKED: [&Protocol; 3] = [&DIALECTIC, &COUNCIL, &ARENA];
 
-/// A debate of three agents and one round, whose answer is checked through so many lenses.
+/// A debate of three agents and one round, whose answer is checked through this many lenses.
 fn begun(protocol: &'static Protocol, lenses: u32) -> Settings {
     let mut settings = settings(protocol, 3, 1);
     settings.debate.check = lenses;
@@ -18,7 +18,7 @@ fn checked(protocol: &'static Protocol, lenses: u32, reply: &dyn Fn(&Step) -> Sc
     Course::start(protocol, begun(protocol, lenses)).run(reply, &mut first)
 }
 
-/// The checker with that lens finds something grave.
+/// The checker with this lens finds a serious fault.
 fn faulted(at: Lens) -> impl Fn(&Step) -> ScriptedReply {
     move |step| match &step.answer {
         OutputSpec::Check(lens) if *lens == at => ScriptedReply::Checked(vec![Severity::Blocking]),
@@ -174,7 +174,7 @@ fn a_council_has_eleven_calls_and_refuses_what_it_has_no_place_for() {
     let course = checked(&COUNCIL, 3, &faulted(Lens::Facts));
     assert_eq!(course.calls.len(), 11);
     let review = course.calls.iter().find(|step| step.key.stage.as_str() == "review").unwrap();
-    // The two others' texts, and the reviewer's own beside them.
+    // The other two texts and the reviewer's own.
     assert_eq!((review.inputs.len(), review.shows), (3, PromptContext::Texts));
     let problem = |change: &dyn Fn(&mut Settings)| {
         let mut settings = begun(&COUNCIL, 3);

@@ -1,4 +1,4 @@
-//! Debates that run their course without models: whatever is ready comes to its end in any order, with any result.
+//! Runs debates without models: calls that are ready finish in any order and with any result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,45 +16,45 @@ use dialectic_base::call::CallRecord;
 
 use super::super::{Delivery, Next, OutputSpec, Protocol, Step, Trigger};
 
-/// What a call brings. What does not fit what was asked for is a failure.
+/// The result of a call. A reply that does not fit the request counts as a failure.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ScriptedReply {
     Failed,
-    /// No questions, or a score that cannot be read.
+    /// No questions, or an unreadable score.
     Nothing,
     Text(String),
     Word(&'static str),
     Score(f64),
-    /// The candidate in that place.
+    /// The candidate at this index.
     Choice(usize),
-    /// The winner, and a score for each agent, by their places in the configuration.
+    /// The index of the winner, and a score for each agent in configuration order.
     Judgement(Option<usize>, Vec<f64>),
-    /// All decisions are related so; none are without a relation.
+    /// All decisions are related in this way; `None` leaves them unrelated.
     Related(Option<Relation>),
-    /// So many claims without support, and whether the points that are listed are without an answer.
+    /// The number of unsupported claims; with any, the listed points count as unanswered.
     Challenged(usize),
-    /// The kinds of argument, of every text.
+    /// The kinds of argument in every text.
     Observed,
-    /// So many points on a draft, this grave.
+    /// Points against a draft, with these severities.
     Checked(Vec<Severity>),
-    /// A text whose writer gave up the approach of the draft.
+    /// A text whose author abandoned the draft's approach.
     Rethought(String),
-    /// A score for each agent, by their places in the configuration, and the places of those that miss a requirement.
+    /// A score for each agent in configuration order, and the indices of those that miss a requirement.
     Scored(Vec<f64>, Vec<usize>),
 }
 
-/// A debate on its way.
+/// A debate in progress.
 pub(super) struct Course {
     pub(super) protocol: &'static Protocol,
     pub(super) debate: Debate,
     events: Vec<Recorded>,
-    /// The stages that it came to.
+    /// The stages entered so far.
     pub(super) visited: Vec<StageId>,
-    /// The calls that were made, in the order in which they came to their end.
+    /// The calls made so far, in the order in which they finished.
     pub(super) calls: Vec<Step>,
 }
 
-/// Settings for so many agents, `a`, `b` and so on, and the judge `judge`.
+/// Settings with this many agents, named `a`, `b` and so on, and the judge `judge`.
 pub(super) fn settings(protocol: &Protocol, agents: usize, rounds: u32) -> Settings {
     let summarization = json!({"enabled": false, "threshold": 40, "maxLength": 20, "method": "length-based"});
     let agent = |id: &str, name: &str| {
@@ -122,7 +122,7 @@ impl Course {
         self.debate.current_stage.unwrap()
     }
 
-    /// The calls that can be made now.
+    /// The calls that can start now.
     pub(super) fn ready(&self) -> Vec<Step> {
         let reach = self.protocol.within_reach(self.stage()).into_iter();
         let mut steps: Vec<Step> = reach.flat_map(|stage| (stage.steps)(&self.debate)).collect();
@@ -134,7 +134,7 @@ impl Course {
         steps
     }
 
-    /// Records what follows from the record.
+    /// Records the facts that follow from the record.
     pub(super) fn take_facts(&mut self) {
         for _ in 0..10 {
             let reach = self.protocol.within_reach(self.stage()).into_iter();
@@ -154,7 +154,7 @@ impl Course {
         (stage.steps)(&self.debate).iter().all(|step| self.debate.settled(&step.key).is_some())
     }
 
-    /// Leaves the present stage with `trigger`; false at the end.
+    /// Leaves the current stage with `trigger`; returns false at the end.
     pub(super) fn leave(&mut self, trigger: Trigger) -> bool {
         match self.protocol.next(self.stage(), trigger).unwrap() {
             Next::Go(stage) => self.enter(stage),
@@ -182,7 +182,8 @@ impl Course {
         true
     }
 
-    /// Runs to the end. `reply` says what a call brings, `pick` which of so many things happens next.
+    /// Runs to the end. `reply` returns the result of a call, and `pick` chooses which of several possible things
+    /// happens next.
     pub(super) fn run(mut self, reply: &dyn Fn(&Step) -> ScriptedReply, pick: &mut dyn FnMut(usize) -> usize) -> Self {
         for _ in 0..5_000 {
             self.take_facts();
@@ -207,7 +208,7 @@ impl Course {
         panic!("{} has no end", self.protocol.name);
     }
 
-    /// Branches off at a point that this debate came to.
+    /// Forks the debate at a point that it reached.
     pub(super) fn fork(&self, point: &ForkPoint) -> Self {
         let settings = self.debate.settings.clone().unwrap();
         let mut branch = Self::start(self.protocol, settings);
@@ -219,7 +220,7 @@ impl Course {
         branch
     }
 
-    /// Takes up a debate that failed.
+    /// Resumes a failed debate.
     pub(super) fn resumed(mut self) -> Self {
         self.record(Event::Resumed);
         self
@@ -236,7 +237,7 @@ impl Course {
         self
     }
 
-    /// The call comes to its end.
+    /// Finishes a call.
     pub(super) fn settle(&mut self, step: &Step, reply: ScriptedReply) {
         let event = self.result(step, reply);
         assert_eq!(event.settles().map(|(key, _)| key), Some(&step.key), "{event:?}");
@@ -364,7 +365,7 @@ impl Course {
         })
     }
 
-    /// A solution in the place that the step has for it.
+    /// The event for a solution, according to the step's delivery.
     fn delivered(&self, step: &Step, content: &str, rethought: bool) -> Event {
         let text = self.text(step, content, Metadata { rethought, ..Metadata::default() }, None);
         let solution = Box::new(Solution { description: content.to_owned(), ..Solution::default() });
@@ -381,7 +382,7 @@ impl Course {
         }
     }
 
-    /// What the judge says where it compares texts.
+    /// The judge's result where it compares texts.
     fn compared(&self, step: &Step, reply: ScriptedReply) -> Event {
         let key = step.key.clone();
         let settings = self.debate.settings.as_ref().unwrap();
@@ -458,10 +459,10 @@ impl Course {
     }
 }
 
-/// A reply that goes well: texts, acceptance, the first agent ahead.
+/// A successful reply: a text, an acceptance, or the first agent as winner.
 pub(super) fn good(step: &Step) -> ScriptedReply {
     match &step.answer {
-        // A critique is asked for points; a review of several texts has a section for each.
+        // A critique must have points, and a review of several texts a section for each.
         OutputSpec::Text if ["critique", "review"].contains(&step.key.stage.as_str()) => {
             let sections = (1..=9).map(|number| format!("## Text {number}\n\nNo objections."));
             ScriptedReply::Text(if step.key.target_agent_id.is_some() {
@@ -496,7 +497,7 @@ pub(super) fn good(step: &Step) -> ScriptedReply {
     }
 }
 
-/// Always the first.
+/// Always picks the first.
 pub(super) fn first(_: usize) -> usize {
     0
 }

@@ -1,4 +1,4 @@
-//! The default protocol where something is missing: proposals, critiques, scores, majorities.
+//! The default protocol with missing proposals, critiques, scores and majorities.
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};

@@ -1,4 +1,4 @@
-//! Points through the rounds of the default protocol: who criticises whom, and when nothing is open any more.
+//! Points over the rounds of the default protocol: who criticises whom, and when no point is open.
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
@@ -43,7 +43,7 @@ fn more_critics_than_there_are_others_are_all_of_them() {
     assert!(with_critics(1, 1, Critics::Number(3), 7).debate.final_solution.is_some());
 }
 
-/// Two agents, of whom `a` criticises `b` as `critique` says and everybody else has nothing to say.
+/// Two agents: `a` criticises `b` with the text from `critique`, and nobody else objects to anything.
 fn until_resolved(min_rounds: u32, critique: fn(u32) -> &'static str, answer: fn(u32) -> &'static str) -> Course {
     let mut settings = settings(&DIALECTIC, 2, 4);
     settings.debate.termination_condition.kind = TerminationKind::Resolved;
@@ -65,7 +65,7 @@ fn until_resolved(min_rounds: u32, critique: fn(u32) -> &'static str, answer: fn
 
 const POINT: &str =
     "1. [blocking] Leases: two workers hold one. Resolved by: a token.\n2. [minor] Names: they are long.";
-/// Whatever number the text of `b` has.
+/// Covers both numbers that the text of `b` can have.
 const ACCEPTED: &str = "# B\n\n## Response to critiques\n\n- 1.1 accepted (Writes): every write carries a token.\n\
     - 2.1 accepted (Writes): every write carries a token.";
 const REJECTED: &str = "# B\n\n## Response to critiques\n\n- 1.1 rejected: the budget rules it out.\n\
@@ -78,7 +78,7 @@ fn a_debate_ends_with_the_round_in_which_nothing_grave_is_open() {
     assert!(accepted.debate.rounds[0].evaluation.is_none(), "nobody is asked for a score");
     let content = |round| if round == 1 { POINT } else { "No objections." };
     assert_eq!(until_resolved(3, content, |_| ACCEPTED).debate.rounds.len(), 3);
-    // A rejection resolves nothing, until the critic gives in.
+    // A rejection resolves nothing until the critic withdraws.
     let gives_in = |round| {
         if round < 3 {
             "1. [blocking] Leases: two workers hold one."
@@ -92,7 +92,7 @@ fn a_debate_ends_with_the_round_in_which_nothing_grave_is_open() {
     assert!(Ledger::of(&rejected.debate).objections.iter().all(|one| !one.is_undecided()));
     assert_eq!(until_resolved(1, |_| POINT, |_| REJECTED).debate.rounds.len(), 4);
     assert_eq!(until_resolved(1, |_| POINT, |_| "# B").debate.rounds.len(), 4);
-    // An acceptance out of politeness is none.
+    // Accepting without naming a change does not count.
     let polite = |_| "# B\n\n## Response to critiques\n\n- 1.1 accepted: done.\n- 2.1 accepted: done.";
     assert_eq!(until_resolved(1, |_| POINT, polite).debate.rounds.len(), 4, "it names no section");
 }

@@ -1,4 +1,4 @@
-//! The protocols as tables, as debates that run their course, and as prompts.
+//! The protocols as tables, as complete debates, and as prompts.
 
 mod arena;
 mod arms;

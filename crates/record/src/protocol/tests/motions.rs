@@ -1,4 +1,4 @@
-//! Who speaks when and hears what, and what a debate on a motion comes to.
+//! Who speaks when, what each speaker hears, and how a debate on a motion ends.
 
 use super::super::motion::{DEFAULT_CRITERIA, debaters, side};
 use super::super::*;
@@ -17,7 +17,7 @@ fn with_positions(protocol: &Protocol, positions: &[Option<Position>], rounds: u
     settings
 }
 
-/// Who said what, in the order of the record.
+/// Who said what, in recorded order.
 fn said(round: &crate::debate::Round) -> Vec<String> {
     let line = |one: &std::sync::Arc<Contribution>| {
         let about = one.target_agent_id.as_ref().map_or_else(String::new, |target| format!(" {target}"));
@@ -46,7 +46,7 @@ fn description(course: &Course) -> &str {
     &course.debate.final_solution.as_ref().unwrap().description
 }
 
-/// What the verdict says before what it means for the user.
+/// The verdict without the advice to the user.
 fn before_advice(course: &Course) -> String {
     description(course).split_once("\n\n### What to do\n\n").unwrap().0.to_owned()
 }
@@ -128,7 +128,7 @@ fn both_sides_of_an_oxford_debate_speak_at_once_and_the_audience_is_silent() {
 
 #[test]
 fn each_constructive_is_examined_before_the_other_side_opens() {
-    // The first agent speaks against the motion, so the second opens.
+    // The first agent speaks against the motion, so the second one opens.
     let positions = [Some(Position::Against), Some(Position::For)];
     let course = Course::start(&LINCOLN_DOUGLAS, with_positions(&LINCOLN_DOUGLAS, &positions, 3));
     let course = course.run(&good, &mut first);
@@ -179,7 +179,7 @@ fn at_a_roundtable_each_knows_what_was_said_before() {
     assert_eq!(said(&course.debate.rounds[0]), ["opening a", "opening b", "opening c"]);
     let heard: Vec<_> = course.calls.iter().take(6).map(heard).collect();
     assert_eq!(heard[2], ["opening a", "opening b"]);
-    // What was said in finished rounds is no input.
+    // Speeches of finished rounds are not inputs.
     assert_eq!(heard[3..], [vec![], vec!["closing a".to_owned()], vec!["closing a".into(), "closing b".into()]]);
     let fails = |step: &Step| if step.key.agent_id.as_str() == "c" { good(step) } else { ScriptedReply::Failed };
     let course = Course::start(&ROUNDTABLE, settings(&ROUNDTABLE, 3, 2)).run(&fails, &mut first);
@@ -277,7 +277,7 @@ fn one_judgement_is_enough_and_none_is_not() {
         assert_eq!(course.debate.verdict.as_ref().unwrap().stable, None);
         assert!(description(&course).contains("The judge read the debate only once."));
     }
-    // The labels of the one judgement that there is count.
+    // Uses the labels of the only judgement.
     assert!(before_advice(&failing(&[1])).ends_with("Pass 2: Ben met Ada."));
     assert_eq!(failing(&[1, 2]).debate.error.as_deref(), Some("the judge could not give a verdict: 503"));
 }
@@ -301,14 +301,14 @@ fn a_debate_that_is_stopped_is_judged_by_what_was_said() {
     assert_eq!((course.calls.len(), &course.debate.verdict.as_ref().unwrap().winner), (2, &None));
     assert!(description(&course).contains("**No winner**: only one debater spoke."));
     assert_eq!(stopped(4, StopReason::User).calls.len(), 6);
-    // What a cost limit has left buys one judgement.
+    // What is left of the cost limit pays for one judgement.
     let course = stopped(4, StopReason::Budget);
     assert_eq!((course.calls.len(), course.debate.verdict.as_ref().unwrap().stable), (5, None));
 }
 
 #[test]
 fn what_failed_is_tried_again_when_the_debate_is_resumed() {
-    // The opening of one side and the questions about the other's.
+    // One side's opening and the questions about the other's fail.
     let reply = |step: &Step| match (step.key.stage.as_str(), step.key.agent_id.as_str()) {
         ("opening" | "cross-examination", "a") => ScriptedReply::Failed,
         _ => good(step),
@@ -334,7 +334,7 @@ fn criteria_are_the_judges_or_the_usual_ones() {
     assert_eq!(criteria_or(&settings, &DEFAULT_CRITERIA), ["charm"]);
 }
 
-/// A debate before an audience that votes so, `-` being a ballot that failed, before and after.
+/// A debate with an audience that votes like this before and after; `-` is a failed ballot.
 fn polled(before: &str, after: &str) -> Course {
     let votes = [before, after].map(str::to_owned);
     let reply = move |step: &Step| {
@@ -350,7 +350,7 @@ fn polled(before: &str, after: &str) -> Course {
     Course::start(&OXFORD, settings(&OXFORD, 2 + before.len(), 2)).run(&reply, &mut first)
 }
 
-/// The side that gained most in such a debate.
+/// The side that gained most in that debate.
 fn floor_vote(before: &str, after: &str) -> Option<String> {
     Polls::of(&polled(before, after).debate).unwrap().gained_most().map(str::to_owned)
 }
@@ -359,7 +359,7 @@ fn floor_vote(before: &str, after: &str) -> Option<String> {
 fn the_floor_vote_goes_to_the_side_that_gained_most() {
     assert_eq!(floor_vote("uuaa", "ffaa"), Some("for".to_owned()));
     assert_eq!(floor_vote("fffa", "ffaa"), Some("against".to_owned()));
-    // Two and two at the end, but one of them came from nowhere.
+    // Two to two at the end, but one of these votes is of unknown origin.
     assert_eq!(floor_vote("fauu", "fafa"), None);
     assert_eq!(floor_vote("uuuu", "ffaa"), None);
     assert_eq!(floor_vote("ffaa", "ffaa"), None);
@@ -389,7 +389,7 @@ fn a_failed_ballot_makes_no_majority() {
 Nobody has the floor vote: the votes that are missing could have decided it."
     );
     assert!(before_advice(&polled("uu", "fa")).ends_with("The floor vote is a tie: both sides gained the same."));
-    // One that is missing may have gone from one side to the other.
+    // The missing voter may have switched sides.
     assert_eq!(floor_vote("uuuf", "fff-"), Some("for".to_owned()));
     assert_eq!(floor_vote("uuf", "ff-"), None);
     let course = polled("u-f-", "ff--");

@@ -1,4 +1,4 @@
-//! What each protocol says to models: headings, sides, keys of JSON, and tidy text.
+//! What each protocol tells models: headings, sides, JSON keys, and tidy text.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ fn prompt(file: &str) -> &'static Prompt {
     prompts().into_iter().find(|prompt| prompt.file == file).unwrap()
 }
 
-/// What the least of all calls shows: one text, which a critique cannot do without.
+/// The minimum that a call shows: one text, without which there is nothing to criticise.
 fn bare<'a>(role: &'a Role, focus: Focus, side: &'static str) -> Values<'a> {
     let label = |word: &str| Label { word: word.to_owned(), author: word.into(), name: String::new() };
     Values {
@@ -84,7 +84,7 @@ fn roles() -> impl Iterator<Item = Arc<Role>> {
     names.chain([Role::judge()])
 }
 
-/// Whether the role has what the prompt takes of it: the judge's has not all.
+/// Whether the role has the section that the prompt uses; the judge's role has only one.
 fn fits(prompt: &Prompt, role: &Role) -> bool {
     prompt.focus == Focus::None || !role.focusing(prompt.focus).focus.is_empty()
 }
@@ -270,7 +270,7 @@ fn an_audience_votes_before_there_is_anything_to_hear() {
 
 #[test]
 fn prompts_about_the_same_texts_begin_alike() {
-    // Providers bill a repeated beginning at a fraction.
+    // Providers bill a repeated prefix at a fraction of the price.
     let shared = |one: &str, other: &str| {
         let (one, other) = (render(one, "for"), render(other, "against"));
         let same = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
@@ -310,7 +310,7 @@ fn a_text_stays_in_its_fence() {
 
 #[test]
 fn what_is_paid_on_every_call_stays_short() {
-    // The judge's calls are few. Its prompts outside of `judge/`:
+    // The judge makes few calls. These are its prompts outside `judge/`.
     const OF_JUDGE: [&str; 8] = [
         "check/finalise.md",
         "council/synthesize.md",

@@ -1,4 +1,4 @@
-//! Whatever its calls bring and in which order, every debate comes to an end, and to the same one.
+//! Whatever the calls return, and in whatever order, every debate ends, and always in the same way.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeSet, HashSet};
@@ -15,9 +15,9 @@ use crate::debate::{Position, Relation, Severity, Status, StopReason, Terminatio
 struct Case {
     protocol: &'static Protocol,
     settings: Settings,
-    /// What its calls bring.
+    /// Seeds the results of the calls.
     replies: u64,
-    /// Of so many calls one fails; none if it is 0.
+    /// One in this many calls fails; 0 for none.
     failures: u64,
 }
 
@@ -28,7 +28,7 @@ fn number(parts: impl Hash) -> u64 {
 }
 
 impl Case {
-    /// A reply that depends on nothing but the call.
+    /// A reply that depends only on the call.
     fn reply(&self, step: &Step) -> ScriptedReply {
         let number = |salt: u64| number((self.replies, &step.key, salt));
         let place = |salt: u64, count: usize| usize::try_from(number(salt) % count as u64).unwrap();
@@ -118,7 +118,7 @@ fn case() -> impl Strategy<Value = Case> {
         .prop_filter("settings that a protocol refuses", |case| (case.protocol.check)(&case.settings).is_ok())
 }
 
-/// What holds of every debate that has ended.
+/// The properties of every finished debate.
 fn check(case: &Case, course: &Course) {
     let debate = &course.debate;
     match debate.status {
@@ -140,7 +140,7 @@ fn check(case: &Case, course: &Course) {
     let agents = case.settings.agents.len() + 1;
     let rounds = case.settings.debate.rounds as usize + 4 + 2 * extensions;
     assert!(course.calls.len() <= agents * agents * rounds, "too many calls");
-    // A text has to be there when somebody is shown it.
+    // A text must exist before a call can show it.
     for (place, step) in course.calls.iter().enumerate() {
         let before: HashSet<_> = course.calls[..place].iter().map(|call| &call.key).collect();
         let free = |key| debate.contribution(key).is_some_and(|one| one.metadata.carried_over);
@@ -161,7 +161,7 @@ proptest! {
             (course.debate.status, course.debate.error.clone(), course.stage(), course.debate.current_round)
         };
         prop_assert_eq!(ending(&one), ending(&other));
-        // What had begun early when a debate failed depends on how fast it was.
+        // What had started early when a debate failed depends on timing.
         if one.debate.status == Status::Completed {
             prop_assert_eq!(&one.debate, &other.debate);
         }
@@ -191,7 +191,7 @@ proptest! {
             let Some(step) = (!ready.is_empty())
                 .then(|| &ready[usize::try_from(number((order, happened)) % ready.len() as u64).unwrap()])
             else {
-                // On to the next stage, unless that is the end.
+                // Enters the next stage, unless the debate ends.
                 let outcome = (case.protocol.stage(course.stage()).unwrap().outcome)(&course.debate);
                 let has_facts = !(case.protocol.stage(course.stage()).unwrap().facts)(&course.debate).is_empty();
                 if has_facts || case.protocol.is_closing(course.stage()) || outcome.is_err() {

@@ -1,4 +1,4 @@
-//! A change that is reviewed: who is asked, what becomes of findings, and how the review ends.
+//! Reviews of a change: who is asked, what happens to findings, and how the review ends.
 
 use crate::debate::{
     CallStatus, FindingDecision, FindingRuling, Outcome, OutcomeKind, ReviewedFinding, Severity, Status, StopReason,
@@ -8,7 +8,7 @@ use crate::debate::{
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
 
-/// A review by three agents, the one with the number `n` saying `texts[n - 1]`.
+/// A review by three agents; the agent with number `n` replies with `texts[n - 1]`.
 fn review(texts: [&str; 3], opinion: impl Fn(&Step) -> Option<String>) -> Course {
     let course = Course::start(&REVIEW, settings(&REVIEW, 3, 1));
     let number = |debate: &Debate, step: &Step| debate.text_number(&step.key.agent_id).unwrap() as usize;

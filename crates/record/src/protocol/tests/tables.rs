@@ -1,4 +1,4 @@
-//! Every row of every table, every stage reached, and as many calls as each protocol says.
+//! Checks every row of every table, that every stage is reached, and the documented number of calls.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -7,7 +7,7 @@ use crate::debate::{Position, Relation, Severity};
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
 
-/// What every protocol begins with, up to where all is clear.
+/// The first rows of every protocol, up to `all clear`.
 fn with_beginning(next: &str, rest: &str) -> String {
     format!(
         "| stage | event | next |\n| --- | --- | --- |\n\
@@ -19,7 +19,7 @@ fn with_beginning(next: &str, rest: &str) -> String {
     )
 }
 
-/// A text that decides what no other one does.
+/// A text whose decision no other text shares.
 fn decided(step: &Step) -> ScriptedReply {
     if ["findings", "confirmation"].contains(&step.key.stage.as_str()) {
         return good(step);
@@ -41,7 +41,7 @@ const CHECKED: &str = "\
 | final | APPROACH_CHANGED | check |
 ";
 
-/// What an answer that is checked ends with, where `closing` writes it.
+/// The last rows of a protocol whose answer `closing` writes and a check follows.
 fn ended_by(closing: &str) -> String {
     format!("| {closing} | COMPLETE | done |\n| {closing} | CHECK_DUE | check |\n{CHECKED}")
 }
@@ -240,7 +240,7 @@ fn as_many_calls_are_made_as_the_formula_says() {
         {
             let mut settings = settings(protocol, agents as usize, rounds);
             settings.debate.check = 3;
-            // The last ones listen, the others take sides in turn.
+            // The last agents listen, and the others take sides in turn.
             if neutral > 0 && neutral <= agents {
                 for (place, agent) in settings.agents.iter_mut().enumerate() {
                     let sides = [Position::For, Position::Against];

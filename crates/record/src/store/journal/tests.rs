@@ -1,4 +1,4 @@
-//! Journals that are written, read, cut short and tampered with.
+//! Journals that are written, read, cut off and tampered with.
 
 use super::*;
 use crate::debate::{Event, StageId, Timestamp};
@@ -41,7 +41,7 @@ fn a_reader_follows_a_journal_that_grows_and_waits_for_whole_lines() {
     let mut file = OpenOptions::new().append(true).open(&path).unwrap();
     file.write_all(beginning.as_bytes()).unwrap();
     assert_eq!(read(), None);
-    // However it is moved, the file that was opened is read on.
+    // The open file stays readable, even if it is moved.
     std::fs::rename(&path, directory.path().join("b")).unwrap();
     file.write_all(rest.as_bytes()).unwrap();
     assert_eq!(read().map(|event| event.seq), Some(4));
@@ -136,7 +136,7 @@ fn a_line_may_be_cut_anywhere() {
     for length in first + 1..whole.len() {
         assert_eq!(faults(&whole.as_bytes()[..length]), None, "{length}");
     }
-    // Some file systems leave zeros where a line was to be.
+    // Some file systems leave zeros in place of an unfinished line.
     assert_eq!(faults(format!("{}\0\0\0", &whole[..first + 20]).as_bytes()), None);
     assert_eq!(faults(format!("{}\0\0\0", &whole[..first]).as_bytes()), None);
 }
@@ -164,11 +164,11 @@ fn gigabytes_of_zeros_are_neither_read_nor_a_cut_line() {
     let mut reader = JournalReader::open(&path).unwrap();
     let read: Vec<_> = (0..3).map(|_| reader.next_event().map(|event| event.map(|event| event.seq)).ok()).collect();
     assert_eq!(read, [Some(Some(1)), Some(Some(2)), None]);
-    // However many there are: of these there is no end.
+    // Here the zeros never end.
     let mut line = Vec::new();
     assert_eq!(read_line(&mut BufReader::new(std::io::repeat(0)), &mut line).unwrap(), None);
     assert!(line.len() < MOST_ZEROS);
-    // As many as a line that was being written may have had are what a crash leaves.
+    // A crash can leave as many zeros as the unfinished line was long.
     let mut file = File::create(&path).unwrap();
     file.write_all(journal_text(2).as_bytes()).unwrap();
     let length = file.metadata().unwrap().len();
