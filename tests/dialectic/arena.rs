@@ -271,7 +271,7 @@ fn keys_that_the_protocol_takes_no_notice_of_are_warned_of() {
         warned.contains("`debate.memory` has no effect: the protocol `dialectic` does not use past debates"),
         "{warned}"
     );
-    assert!(warned.contains("`debate.arena` has no effect: the protocol is `dialectic`"), "{warned}");
+    assert!(warned.contains("`debate.arena` has no effect under the protocol `dialectic`"), "{warned}");
     let checked = sandbox.run(["config", "check"]);
     assert!(checked.stderr.contains("`debate.memory` has no effect"), "{checked}");
     let heeded = sandbox.run(["debate", "--offline", "--dry-run", "--protocol", "arena", PROBLEM]).expect_code(0);

@@ -151,7 +151,7 @@ fn configurations_that_cannot_be_read() {
     };
     named(b"", &["`c.json`", "the file is empty", "dialectic config init"]);
     named(b"{\n  \"agents\": [],\n}", &["`c.json` is not JSON (line 3, column 1)"]);
-    named(b"{\n  // all of them\n}", &["`c.json` is not JSON (line 2, column 3)", "there is a comment"]);
+    named(b"{\n  // all of them\n}", &["`c.json` is not JSON (line 2, column 3)", "it contains a comment"]);
     named(b"[]", &["`c.json`", "top level", "expected an object, found an array"]);
     named(b"{\n \"judge\": \"\xff\"}", &["`c.json` is not UTF-8 text (line 2, column 12)", "looks like Latin-1"]);
     named(b"\xff\xfe{\0}\0", &["`c.json` is not UTF-8 text (line 1, column 1)", "hint: the file looks like UTF-16"]);
@@ -192,7 +192,7 @@ fn values_that_cannot_be_used() {
     invalid("/providers", file, &["providers.local.baseUrl (line 1, column "]);
     invalid("/prices", json!({"m": {"inputPerMTok": 1}}), &["prices.m.outputPerMTok", "is missing"]);
     let cached = json!({"m": {"inputPerMTok": 1, "cachedInputPerMTok": 1.5, "outputPerMTok": 2}});
-    invalid("/prices", cached, &["prices.m.cachedInputPerMTok", "must not be above `inputPerMTok`"]);
+    invalid("/prices", cached, &["prices.m.cachedInputPerMTok", "must not exceed `inputPerMTok`"]);
 }
 
 #[test]

@@ -266,7 +266,7 @@ fn the_warning_comes_once() {
     let limit = json!({"rounds": 2, "budget": {"warnCostUsd": 0.03}});
     let Debated { server, sandbox, finished, .. } =
         Debated::with(&priced(&["architect", "kiss"], &limit), |request| default_reply(request).usage(1000, 0, 1000));
-    let warnings = finished.stderr.matches("which reaches the warning limit of $0.0300").count();
+    let warnings = finished.stderr.matches("reached the warning threshold of $0.0300").count();
     assert_eq!(warnings, 1, "{finished}");
     assert!(finished.stderr.contains("this debate has cost $0.0330"), "{finished}");
     assert!(server.requests().iter().all(|request| request.max_tokens().is_none()), "nobody asked for a limit");

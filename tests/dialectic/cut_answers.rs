@@ -23,8 +23,11 @@ fn reasons(configured: &Value, purpose: Purpose, ending: Ending) -> Vec<String> 
     let state = sandbox.state(&sandbox.only_debate());
     assert_eq!(state["outcome"]["kind"], "degraded");
     let reasons: Vec<String> = serde_json::from_value(state["outcome"]["reasons"].clone()).unwrap();
-    let how =
-        if ending == Ending::ContentFilter { "was cut by a content filter" } else { "was cut at the output limit" };
+    let how = if ending == Ending::ContentFilter {
+        "was cut off by a content filter"
+    } else {
+        "was cut off at the output limit"
+    };
     assert!(reasons.iter().all(|reason| reason.ends_with(how)), "{reasons:?}");
     assert!(finished.stderr.contains(how), "a warning says it when it happens: {finished}");
     reasons
@@ -57,7 +60,7 @@ fn a_summary_that_is_longer_than_it_may_be_is_cut_too() {
     let sandbox = Sandbox::new().model_server(&server).config(&configured);
     let finished = sandbox.run(["debate", "Design a queue", "--strict"]).expect_code(5);
     let state = sandbox.state(&sandbox.only_debate());
-    let reason = "agent-kiss's answer in the summarization of round 2 was cut at `maxLength`";
+    let reason = "agent-kiss's answer in the summarization of round 2 was cut off at `maxLength`";
     assert_eq!(state["outcome"]["reasons"], json!([reason]));
     assert!(finished.stderr.contains(reason), "{finished}");
     assert_eq!(state["rounds"][1]["summaries"]["agent-kiss"]["metadata"]["cut"], "max-length");
@@ -66,10 +69,10 @@ fn a_summary_that_is_longer_than_it_may_be_is_cut_too() {
 #[test]
 fn a_server_that_breaks_an_answer_off_is_told_apart_and_a_word_that_nobody_knows_is_recorded() {
     for (status, reason, how) in [
-        ("incomplete", "repetition_truncation", "was cut by its server"),
-        ("incomplete", "a_reason_of_tomorrow", "was cut by its server"),
-        ("incomplete", "SAFETY", "was cut by a content filter"),
-        ("incomplete", "MAX_TOKENS", "was cut at the output limit"),
+        ("incomplete", "repetition_truncation", "was cut off by its server"),
+        ("incomplete", "a_reason_of_tomorrow", "was cut off by its server"),
+        ("incomplete", "SAFETY", "was cut off by a content filter"),
+        ("incomplete", "MAX_TOKENS", "was cut off at the output limit"),
         ("a_reason_of_tomorrow", "", "with the unknown finish reason `a_reason_of_tomorrow`"),
     ] {
         let server = MockServer::with(move |request| {

@@ -189,8 +189,8 @@ fn what_cannot_be_forked_is_said_before_anything_is_paid() {
     });
     insta::assert_snapshot!(said.join("\n"), @"
     error: cannot fork [id]: the debate never reached 2.critique; its last point is 1.synthesis
-    error: cannot fork [id]: its protocol makes no calls in a stage `vote`; stages with calls: clarification, summarization, proposal, critique, refinement, evaluation, synthesis, check, final
-    error: cannot fork [id]: critique belongs to a round, and the first is 1
+    error: cannot fork [id]: the protocol has no calls in a stage `vote`; stages with calls: clarification, summarization, proposal, critique, refinement, evaluation, synthesis, check, final
+    error: cannot fork [id]: critique belongs to a round; rounds are numbered from 1
     error: --set debate.round: unknown key `round` (did you mean `rounds`?)
     error: --set debate.rounds: expected a number, found a string
     error: cannot fork [id]: the fork keeps texts by agent-kiss, which the changed settings lack
@@ -216,7 +216,7 @@ fn a_fork_contradicts_nothing_that_it_takes_over() {
     let sides = fork(&["--at", "2.rebuttal", "--set", "agents.agent-architect.position=against"]);
     assert!(sides.contains("from agent-architect were written for another `position`"), "{sides}");
     let rounds = fork(&["--at", "3.closing", "--set", "debate.rounds=2"]);
-    assert!(rounds.contains("the fork keeps 3 rounds, more than the 2 of the changed settings"), "{rounds}");
+    assert!(rounds.contains("the fork keeps 3 rounds, but the changed settings allow only 2"), "{rounds}");
     assert_eq!(sandbox.debates().len(), 1);
 }
 

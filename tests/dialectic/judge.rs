@@ -214,7 +214,7 @@ fn a_solution_that_was_cut_is_said_to_be_cut() {
         _ => short_reply(request),
     });
     assert!(finished.stdout.starts_with("# Ring\n\nUse a ri\n\n---\n"), "{finished}");
-    assert_eq!(state["outcome"]["reasons"], json!(["the solution was cut at the output limit"]));
+    assert_eq!(state["outcome"]["reasons"], json!(["the solution was cut off at the output limit"]));
     assert_eq!(state["finalSolution"]["confidence"], 82);
 }
 

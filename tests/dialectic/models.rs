@@ -219,7 +219,7 @@ fn a_problem_longer_than_the_smallest_window_is_refused_before_anything_is_sent(
     let plan = json!({"problems": ["problem.md"], "variants": [{"name": "a", "config": "debate-config.json"}]});
     sandbox.write("problem.md", &long);
     sandbox.write("sweep.json", plan.to_string());
-    let said = "the problem is too long: it has about 4,777 tokens (21,499 characters), and the context window of \
+    let said = "the problem is too long: it has about 4,777 tokens (21,499 characters), but the context window of \
                 `smallest` is 4,000";
     for arguments in [
         &["debate", "-p", "problem.md"][..],
@@ -257,6 +257,6 @@ fn an_output_limit_above_what_the_model_writes_is_warned_of() {
     settings["judge"]["maxTokens"] = json!(5000);
     let sandbox = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY).config(&settings);
     let checked = sandbox.run(["config", "check"]).expect_code(0);
-    let said = "warning: `judge` may write 5000 tokens (`maxTokens`), but `small` writes at most 4096";
+    let said = "warning: `maxTokens` of `judge` is 5000, but `small` writes at most 4096";
     assert!(checked.stderr.contains(said), "{checked}");
 }

@@ -354,7 +354,7 @@ fn an_untested_version_is_a_warning_and_a_missing_switch_or_program_is_refused_b
             assert_eq!(programs.path("asked").exists(), code == 0 && more.len() == 1, "{more:?}");
         }
     };
-    said("codex/gpt-5.6-luna", 4, "there is no program `codex` on PATH");
+    said("codex/gpt-5.6-luna", 4, "cannot find the program `codex` on PATH");
     said("claude", 0, "warning: claude 2.99.0 is untested (tested: 2.1.197");
     std::fs::remove_file(programs.path("asked")).unwrap();
     let text = std::fs::read_to_string(programs.path("bin/claude")).unwrap();

@@ -79,9 +79,9 @@ fn what_runs_on_this_machine_is_reached_without_a_proxy() {
 #[test]
 fn a_certificate_file_that_cannot_be_used_is_named_before_anything_is_sent() {
     let said = complaint("https", &[("SSL_CERT_FILE", "gone.pem")]);
-    assert!(said.contains("the certificate file `gone.pem`, which SSL_CERT_FILE names, cannot be read"), "{said}");
+    assert!(said.contains("the certificate file `gone.pem` (from SSL_CERT_FILE) cannot be read"), "{said}");
     let said = complaint("https", &[("SSL_CERT_FILE", "debate-config.json")]);
-    assert!(said.contains("`debate-config.json`, which SSL_CERT_FILE names, contains no PEM certificate"), "{said}");
+    assert!(said.contains("`debate-config.json` (from SSL_CERT_FILE) contains no PEM certificate"), "{said}");
     // A server without a certificate does not need the file.
     let server = MockServer::with(short_reply);
     let sandbox = Sandbox::new().model_server(&server).env("SSL_CERT_FILE", "gone.pem");

@@ -20,7 +20,7 @@ fn whatever_the_method_the_same_is_asked_and_the_words_that_mean_nothing_else_ar
     for method in ["voting", "merge"] {
         let (requests, told) = asked(method);
         assert_eq!(requests, judged, "{method}");
-        let warning = format!("`debate.synthesisMethod`: `{method}` means `judge`");
+        let warning = format!("`debate.synthesisMethod`: `{method}` has the same effect as `judge`");
         assert!(told.contains(&warning), "{told}");
     }
 }

@@ -148,7 +148,7 @@ fn what_is_wrong_is_named() {
     insta::assert_snapshot!(found.join("\n"), @"
     - the state file does not match the journal: they first differ at problem
     - the state file does not match the journal: they first differ at rounds[0].contributions[5]
-    - the state file was not saved after line 19 of this journal
+    - the state file was saved with another journal, which differs at line 19
     - ./debates/[id].json is not a saved debate: EOF while parsing an object at line 1 column 1
     ");
     std::fs::remove_file(sandbox.directory().join(&path)).unwrap();
@@ -187,7 +187,7 @@ fn a_debate_without_a_journal_cannot_be_verified() {
     let (_, state) = &crate::fixtures::states()[0];
     let sandbox = Sandbox::new().file("old.json", state);
     let finished = sandbox.run(["verify", "old.json"]).expect_code(2);
-    assert!(finished.stderr.contains("has no journal: the older program kept none"), "{finished}");
+    assert!(finished.stderr.contains("has no journal (the older program kept none)"), "{finished}");
     sandbox.run(["verify", "none.json"]).expect_code(2);
     sandbox.run(["verify", "nobody"]).expect_code(2);
 }

@@ -83,7 +83,8 @@ fn with_own_keys() -> Result<Environment, EnvError> {
     environment.warn(warnings);
     if let Some(mode) = open_to_others(&path) {
         let path = path.display();
-        environment.warn([format!("other users can read your keys in {path} (mode {mode:04o}); run `chmod 600 {path}`")]);
+        environment
+            .warn([format!("other users can read your keys in {path} (mode {mode:04o}); run `chmod 600 {path}`")]);
     }
     Ok(environment)
 }

@@ -68,7 +68,8 @@ impl FromStr for SettingChange {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (key, value) = text.split_once('=').ok_or("expected `<key>=<value>`, such as `debate.rounds=4`")?;
-        let path = KeyPath::parse(key.trim()).ok_or_else(|| format!("`{key}` is not a valid key; expected a path such as `debate.rounds`"))?;
+        let path = KeyPath::parse(key.trim())
+            .ok_or_else(|| format!("`{key}` is not a valid key; expected a path such as `debate.rounds`"))?;
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
         Ok(Self { path, value })
     }
@@ -339,7 +340,7 @@ mod tests {
         --set debates.rounds: unknown key `debates` (did you mean `debate`?)
         --set debate.rounds: expected a number, found a string
         --set debate.rounds: must be a whole number of at least 1, not 0
-        --set debate.rounds.x: there is no such key
+        --set debate.rounds.x: unknown key
         --set unknown key `debate.terminationCondition.typ` (did you mean `type`?)
         --set debate.terminationCondition.type: expected one of `fixed`, `convergence`, `quality`, `resolved`, found `sometimes`
         --set agents.agent-kis.model: there is no agent `agent-kis` (did you mean `agent-kiss`?)
@@ -350,7 +351,7 @@ mod tests {
         --set judge.model: expected a string, found a number
         --set baseDir: unknown key `baseDir` (known: `agents`, `debate`, `hooks`, `judge`, `model`, `models`, `prices`, `provider`, `providers`)
         expected `<key>=<value>`, such as `debate.rounds=4`
-        `` is not a key; write `debate.rounds`
+        `` is not a valid key; expected a path such as `debate.rounds`
         "#);
     }
 }

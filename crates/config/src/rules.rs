@@ -61,7 +61,9 @@ pub(super) fn warn_of_idle_keys(debate: &DebateSettings, protocol: &Protocol, fi
     let name = protocol.name;
     if debate.synthesis_method != SynthesisMethod::Judge {
         let method = debate.synthesis_method.name();
-        findings.warn(format!("`debate.synthesisMethod`: `{method}` has the same effect as `judge`: the judge writes the solution"));
+        findings.warn(format!(
+            "`debate.synthesisMethod`: `{method}` has the same effect as `judge`: the judge writes the solution"
+        ));
     }
     if debate.memory && !has(ResultKind::Material) {
         findings.warn(format!("`debate.memory` has no effect: the protocol `{name}` does not use past debates"));
@@ -257,8 +259,7 @@ pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
             && asked > most
         {
             let AgentSettings { id, model, .. } = agent;
-            warnings
-                .push(format!("`maxTokens` of `{id}` is {asked}, but `{model}` writes at most {most} tokens"));
+            warnings.push(format!("`maxTokens` of `{id}` is {asked}, but `{model}` writes at most {most} tokens"));
         }
     }
     for ((provider, model), (since, users)) in retired {

@@ -1,5 +1,5 @@
-//! Runs a debate from a program of your own: `cargo run -p dialectic-engine --example embed`. It needs no key, because
-//! it only calls the offline provider.
+//! Runs a debate from your own program: `cargo run -p dialectic-engine --example embed`. Needs no key, because it only
+//! calls the offline provider.
 
 #![expect(clippy::print_stdout, reason = "an example prints its output")]
 

@@ -1,7 +1,7 @@
-//! Git, configured to run no other programs: a repository and its configuration may be a stranger's.
+//! Calls Git in a way that runs no other programs, since a repository and its configuration may be hostile.
 //!
-//! It is asked only for names, hashes and stored bytes, with all filters disabled. Commands that could start external
-//! diffs or conversions are not used: this program reads the files of the working tree and computes the changes itself.
+//! Git is only asked for names, hashes and stored bytes, with all filters disabled. Commands that could start external
+//! diffs or conversions are not used: this program reads the working tree and computes the changes itself.
 
 #![expect(clippy::missing_errors_doc, reason = "every command fails in the ways of `GitError`")]
 
@@ -13,8 +13,8 @@ use std::thread;
 
 use crate::access::Environment;
 
-/// The arguments of every call: they disable hooks, monitors, pagers, remote helpers, and all other ways in which a
-/// configuration runs a program.
+/// Arguments for every call, which disable hooks, monitors, pagers, remote helpers, and all other ways in which a
+/// configuration can run a program.
 const HARDENED: [&str; 15] = [
     "--no-pager",
     "--no-replace-objects",
@@ -32,9 +32,9 @@ const HARDENED: [&str; 15] = [
     "-c",
     "core.quotePath=false",
 ];
-/// The environment variables that git receives. All `GIT_*` variables are removed.
+/// The environment variables passed to Git. All `GIT_*` variables are removed.
 const KEPT: [&str; 6] = ["PATH", "HOME", "XDG_CONFIG_HOME", "LANG", "SYSTEMROOT", "USERPROFILE"];
-/// The maximum number of bytes read of a stored file.
+/// The maximum bytes read of a stored file.
 pub const MOST: u64 = 4 << 20;
 
 #[derive(Debug, Clone)]
@@ -54,24 +54,24 @@ pub enum GitError {
     Refused(String),
 }
 
-/// A file that differs, as git lists it.
+/// A file that differs, as listed by Git.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The modes before and after.
+    /// The mode before and after.
     pub old: Mode,
     pub new: Mode,
-    /// The hashes of the contents; zeros if git does not know them.
+    /// The hashes of the contents; all zeros if Git does not know them.
     pub old_hash: String,
     pub new_hash: String,
-    /// Whether its permissions changed, such as by `chmod +x`.
+    /// Whether its permissions changed, for example by `chmod +x`.
     pub is_mode_new: bool,
-    /// The paths, which differ only for a rename. Names that are not UTF-8 have replacement characters.
+    /// The paths, which only differ for a rename. Names that are not UTF-8 contain replacement characters.
     pub old_path: String,
     pub path: String,
 }
 
 impl Entry {
-    /// A file of the working tree that git does not know.
+    /// A file of the working tree that is not tracked.
     pub fn untracked(path: String, new: Mode) -> Self {
         Self {
             old: Mode::None,
@@ -89,7 +89,7 @@ impl Entry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blob {
     pub hash: String,
-    /// The bytes; `None` if it is not in this repository.
+    /// The size in bytes; `None` if it is not in this repository.
     pub size: Option<u64>,
 }
 
@@ -115,7 +115,7 @@ impl Mode {
     }
 }
 
-/// The root of the repository that contains a directory: where `.git` is, regardless of its configuration.
+/// The root of the repository that contains a directory: where `.git` is, whatever its configuration says.
 pub fn root_of(directory: &Path) -> Option<PathBuf> {
     directory.ancestors().find(|above| above.join(".git").exists()).map(Path::to_owned)
 }
@@ -151,7 +151,7 @@ impl Git {
         command
     }
 
-    /// Disables the configured filters: git would run them to see whether a file changed.
+    /// Disables the configured filters, which Git would run to see whether a file changed.
     fn without_filters(&self) -> Result<Vec<(String, &'static str)>, GitError> {
         let names = self.run(&["config", "--list", "-z", "--name-only"], &[])?;
         let names = names.split(|byte| *byte == 0);
@@ -230,7 +230,7 @@ impl Git {
         Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(text).collect())
     }
 
-    /// Whether the index has a file with that path.
+    /// Whether the index contains this path.
     pub fn tracks(&self, path: &str) -> Result<bool, GitError> {
         Ok(!self.run(&["ls-files", "-z", "--", path], &[])?.is_empty())
     }
@@ -241,12 +241,12 @@ impl Git {
         Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(text).collect())
     }
 
-    /// The stored files of a commit at or below a path: their paths and hashes.
+    /// The stored files of a commit at or below a path, with their paths and hashes.
     pub fn files(&self, commit: &str, below: &str) -> Result<Vec<(String, String)>, GitError> {
         Ok(self.listed(&[commit, below])?.into_iter().map(|(path, blob)| (path, blob.hash)).collect())
     }
 
-    /// All stored files of a commit, by path, without links and submodules.
+    /// All stored files of a commit by path, without links and submodules.
     pub fn tree(&self, commit: &str) -> Result<BTreeMap<String, Blob>, GitError> {
         Ok(self.listed(&[commit])?.into_iter().collect())
     }
@@ -258,14 +258,14 @@ impl Git {
             let (facts, path) = line.split_once('\t')?;
             let mut facts = facts.split_ascii_whitespace();
             let (mode, _, hash, size) = (facts.next()?, facts.next()?, facts.next()?, facts.next()?);
-            // A size that is no number: the object is missing in a partial clone.
+            // If the size is not a number, the object is missing from a partial clone.
             let blob = Blob { hash: hash.to_owned(), size: size.parse().ok() };
             (Mode::read(mode) == Mode::File).then(|| (path.to_owned(), blob))
         };
         Ok(listed.split(|byte| *byte == 0).filter_map(entry).collect())
     }
 
-    /// The bytes stored under each hash; `None` for a missing one.
+    /// The bytes stored under each hash; `None` if missing.
     pub fn all_stored(&self, hashes: &[&str]) -> Result<Vec<Option<Vec<u8>>>, GitError> {
         if hashes.is_empty() {
             return Ok(Vec::new());
@@ -284,7 +284,7 @@ impl Git {
         Ok(hashes.iter().map(|_| next()).collect())
     }
 
-    /// The bytes stored under a hash; `None` if they exceed the read limit.
+    /// The bytes stored under a hash; `None` if they exceed the limit.
     pub fn stored(&self, hash: &str) -> Result<Option<Vec<u8>>, GitError> {
         let size = self.line(&["cat-file", "-s", hash])?;
         if !size.parse().is_ok_and(|size: u64| size <= MOST) {
@@ -300,7 +300,7 @@ impl Git {
     }
 }
 
-/// A filter setting, and its override. A name that cannot be written exactly would leave the filter in place.
+/// A filter setting and its override. A name that cannot be written exactly would leave the filter active.
 fn unset(name: &[u8]) -> Option<Result<(String, &'static str), GitError>> {
     let Ok(name) = std::str::from_utf8(name) else {
         return Some(Err(GitError::Refused("the name of a filter in its configuration is not UTF-8".to_owned())));
@@ -318,7 +318,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Parses `:100644 100644 <hash> <hash> M`, a zero byte, the path, and for a rename its second path.
+/// Parses `:100644 100644 <hash> <hash> M`, a NUL, the path, and for a rename the second path.
 fn entries(listed: &[u8]) -> Vec<Entry> {
     let mut fields = listed.split(|byte| *byte == 0).map(text);
     let mut found = Vec::new();

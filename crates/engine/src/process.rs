@@ -1,4 +1,4 @@
-//! Runs the user's commands in a shell with a time limit and an output limit, and without the keys of providers.
+//! Runs the user's commands in a shell with a time limit and an output limit, and without providers' keys.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -13,9 +13,9 @@ use tokio::time::timeout;
 use crate::tools::Excerpt;
 use dialectic_llm::command::ProcessGroup;
 
-/// The time for output after the command has ended, since a background process can keep the pipe open.
+/// How long to read output after the command has ended, since a background process can keep the pipe open.
 const AFTERMATH: Duration = Duration::from_millis(500);
-/// The maximum number of bytes kept of a command's standard error.
+/// The maximum bytes kept of a command's standard error.
 const COMPLAINT: usize = 2000;
 
 /// A command and its limits.
@@ -24,7 +24,7 @@ pub struct Limited<'a> {
     pub command: &'a str,
     pub input: Option<&'a [u8]>,
     pub limit: Duration,
-    /// The maximum number of bytes kept of its standard output; the rest is discarded.
+    /// The maximum bytes kept of its standard output; the rest is discarded.
     pub keep: usize,
     /// Environment variables withheld from it.
     pub without: &'a BTreeSet<String>,
@@ -36,10 +36,10 @@ pub enum ProcessError {
     /// There is no shell, or it cannot be started.
     #[error("it cannot be started: {0}")]
     NotStarted(#[source] io::Error),
-    /// It took too long and was killed with all its processes.
+    /// It took too long, and was killed with all its processes.
     #[error("it was stopped because it took longer than {} s", .0.as_secs_f64())]
     TimedOut(Duration),
-    /// It ended with a status other than 0.
+    /// It exited with a status other than 0.
     #[error("it failed ({status}){}", after_colon(complaint))]
     Failed { status: std::process::ExitStatus, complaint: String },
     /// The output could not be read.
@@ -66,18 +66,19 @@ fn shell(command: &str) -> Command {
     shell
 }
 
-/// Arguments that make `cmd` run a command verbatim: `/S` removes the outer quotes, and standard escaping does not apply.
-/// `/D` skips `AutoRun` commands from the registry.
+/// Arguments that make `cmd` run a command verbatim: `/S` removes the outer quotes, after which standard escaping does
+/// not apply. `/D` skips `AutoRun` commands from the registry.
 #[cfg(any(windows, test))]
 fn cmd_arguments(command: &str) -> String {
     format!("/D /S /C \"{command}\"")
 }
 
-/// Runs a command to its end, and returns its standard output, with invalid UTF-8 replaced. Its process group is killed when the future is dropped, and when the command ends or
-/// exceeds its time limit.
+/// Runs a command to its end, and returns its standard output with invalid UTF-8 replaced. Its process group is killed
+/// when the future is dropped, and when the command ends or exceeds its time limit.
 ///
 /// # Errors
-/// It cannot be started, fails, or takes too long.
+///
+/// The command cannot be started, fails, or takes too long.
 pub async fn run(limited: &Limited<'_>) -> Result<Excerpt, ProcessError> {
     let mut command = shell(limited.command);
     command.stdin(if limited.input.is_some() { Stdio::piped() } else { Stdio::null() });
@@ -131,7 +132,7 @@ async fn finish(child: &mut Child, limited: &Limited<'_>) -> Result<Excerpt, Pro
     Ok(Excerpt { text, cut })
 }
 
-/// The kept beginning of a stream.
+/// The beginning of a stream, as far as it is kept.
 struct Kept {
     bytes: Vec<u8>,
     most: usize,
@@ -169,7 +170,7 @@ impl Kept {
             bytes.truncate(whole);
         }
         let text = String::from_utf8_lossy(&bytes);
-        // Replacement characters can be longer than the bytes they replace.
+        // Replacement characters can be longer than the bytes that they replace.
         let end = text.floor_char_boundary(self.most);
         (text[..end].to_owned(), self.cut || end < text.len())
     }

@@ -72,7 +72,7 @@ pub enum ModelError {
     #[error("no answer within {after:?}")]
     TimedOut { after: Duration },
     /// The answer was interrupted, or does not match the API.
-    #[error("the answer is invalid: {message}")]
+    #[error("the answer is broken: {message}")]
     Broken { message: String },
     /// The answer has neither text nor tool calls.
     #[error("the answer is empty")]

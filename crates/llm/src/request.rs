@@ -15,20 +15,21 @@ use dialectic_base::money::Usd;
 
 use super::{FailedAttempt, Live, ModelError, StatedUsage};
 
-/// The default output limit in tokens under a cost limit, which every attempt needs for a maximum price.
+/// The default output limit in tokens under a cost limit, since a maximum price requires one.
 pub const ANSWER_LIMIT: u32 = 4096;
 
-/// A model that can be called. Implementations make one attempt: the [`Caller`](super::Caller) handles retries, the
-/// first token's time limit and concurrency.
+/// A model that can be called. Implementations make single attempts; the [`Caller`](super::Caller) handles retries, the
+/// time limit for the first token, and concurrency.
 pub trait ChatModel: Send + Sync {
-    /// Makes one attempt. The answer is always streamed if the model supports it, so that cost and outcome do not
-    /// depend on watchers.
+    /// Makes one attempt. The answer is always streamed if the model supports it, so that cost and result do not depend
+    /// on whether anyone watches.
     ///
     /// # Errors
-    /// A typed failure that states whether another attempt may help, with the attempt's usage.
+    ///
+    /// A typed failure that says whether another attempt may help, with the attempt's usage.
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>>;
 
-    /// Whether its server cannot bill: it is local, or receives no key.
+    /// Whether its server cannot send bills, because it is local or receives no key.
     fn is_local(&self) -> bool {
         false
     }
@@ -38,16 +39,17 @@ pub trait ChatModel: Send + Sync {
         false
     }
 
-    /// The name of a limit that all models of this process with the same name share, and its number of attempts in
+    /// The name of a limit that all models of this process with the same name share, and its maximum attempts in
     /// flight; `None` if only the debate's own limit applies.
     fn shared_bound(&self) -> Option<(&Arc<str>, usize)> {
         None
     }
 
-    /// Checks, without calling a model, whether its server can be reached.
+    /// Checks whether its server can be reached, without calling a model.
     ///
     /// # Errors
-    /// The reason if it cannot.
+    ///
+    /// Why the server cannot be reached.
     fn reach(&self) -> BoxFuture<'_, Result<(), ModelError>> {
         Box::pin(async { Ok(()) })
     }
@@ -64,7 +66,7 @@ pub struct Request {
     pub max_tokens: Option<u32>,
     /// The system text, identical for every call of a debate, so that providers can cache it.
     pub system: Arc<str>,
-    /// The user's text: shared material first, the role's and phase's own last.
+    /// The user's text, which starts with shared material and ends with what is specific to the role and phase.
     pub prompt: Arc<str>,
     /// The turns after the prompt: tool calls and results, repeated requests.
     pub turns: Vec<Turn>,
@@ -72,7 +74,7 @@ pub struct Request {
     pub answer: Option<Arc<AnswerSchema>>,
     /// Tools that the model may call.
     pub tools: Arc<[ToolSpec]>,
-    /// Whether a model without tools may answer without them; otherwise its refusal is the answer.
+    /// Whether a model that rejects tools may answer without them; otherwise its refusal is final.
     pub tools_are_optional: bool,
 }
 
@@ -101,7 +103,7 @@ pub enum Turn {
         text: String,
         /// The tool calls.
         calls: Vec<ToolCall>,
-        /// The message as it came, if it says more than text and calls.
+        /// The original message, if it contains more than text and calls.
         message: Option<Value>,
     },
     /// The results of tools.
@@ -111,7 +113,7 @@ pub enum Turn {
 }
 
 impl Turn {
-    /// Whether the model's message goes back with more than text and calls.
+    /// Whether the model's message is sent back with more than text and calls.
     pub(crate) fn is_as_it_came(&self) -> bool {
         matches!(self, Self::Assistant { message: Some(_), .. })
     }
@@ -134,8 +136,8 @@ pub struct Reply {
     pub text: String,
     /// The requested tool calls.
     pub tool_calls: Vec<ToolCall>,
-    /// The message in the form of its API, with unknown fields, if it says more than text and calls: the conversation
-    /// continues with it.
+    /// The message in the form of its API, with unknown fields, if it contains more than text and calls. The
+    /// conversation continues with it.
     pub message: Option<Value>,
     pub finish: FinishReason,
     /// The server's finish reason, if `finish` does not express it.
@@ -157,16 +159,16 @@ impl Reply {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FinishReason {
-    /// The answer was complete, or the server did not report otherwise.
+    /// The answer is complete, or the server did not say otherwise.
     #[default]
     Complete,
-    /// The answer was cut at the output limit.
+    /// The answer was cut off at the output limit.
     Length,
-    /// The provider's filter or the model's refusal ended it.
+    /// The provider's filter or the model itself refused.
     Filtered,
-    /// The server interrupted it for its own reasons.
+    /// The server interrupted the answer for another reason.
     Interrupted,
-    /// The server's word is unknown: the answer may be complete.
+    /// The server's reason is unknown, so the answer may be complete.
     Unknown,
 }
 
@@ -175,16 +177,16 @@ pub enum FinishReason {
 pub struct AnswerSchema {
     /// The name, as the API requires it: letters, digits, `_` and `-`.
     pub name: &'static str,
-    /// The schema, strict: every property required, no additional ones.
+    /// The strict schema: all properties are required, and no others are allowed.
     pub schema: Value,
 }
 
-/// Keywords that do not constrain an answer. Doc comments address readers of the code.
+/// Keywords that do not constrain an answer. Doc comments are meant for readers of the code.
 const ANNOTATIONS: [&str; 5] = ["title", "description", "default", "examples", "format"];
 
 impl AnswerSchema {
-    /// The schema of `T` for strict structured output: properties in the order of the fields, all required, no others
-    /// allowed, definitions inlined, bounds kept, annotations omitted. Fields that are optional when parsed (`Option`,
+    /// The schema of `T` for strict structured output: properties in field order, all required, no others allowed,
+    /// definitions inlined, bounds kept, annotations removed. Fields that are optional when parsed (`Option`,
     /// `#[serde(default)]`) are still required.
     ///
     /// Recursive types are not supported.
@@ -227,8 +229,8 @@ fn make_strict(schema: &mut Schema) {
 /// The maximum length of a finish reason, in characters.
 const KEPT: usize = 64;
 
-/// The known words, in lower case; `None` means that there is no answer, now or ever. Only the words of the first block
-/// mean a complete answer.
+/// Known words, in lower case; `None` means that there is no answer and will be none. Only the first group means a
+/// complete answer.
 #[rustfmt::skip]
 const ENDS: &[(Option<FinishReason>, &[&str])] = &[
     (Some(Complete), &["", "stop", "tool_calls", "function_call", "completed"]), // OpenAI; none: Ollama, gateways
@@ -267,14 +269,14 @@ const ENDS: &[(Option<FinishReason>, &[&str])] = &[
     (None, &["error"]), // OpenRouter, vLLM
 ];
 
-/// The meaning of a word, if it is known. Google's compatible API adds its own reason after a colon.
+/// The meaning of a known word. Google's compatible API appends its own reason after a colon.
 fn meaning(word: &str) -> Option<&'static Option<FinishReason>> {
     let word = word.split(':').next().unwrap_or_default().trim();
     let is_it = |known: &&str| known.eq_ignore_ascii_case(word);
     ENDS.iter().find(|(_, words)| words.iter().any(is_it)).map(|(end, _)| end)
 }
 
-/// Parses the server's finish reason; also returns its word if the [`FinishReason`] does not express it.
+/// Parses the server's finish reason; also returns the word if [`FinishReason`] does not express it.
 pub(crate) fn finish(word: Option<&str>) -> (FinishReason, Option<String>) {
     let word = word.unwrap_or_default().trim();
     let kept = || Some(truncate(word, KEPT).to_owned());
@@ -285,7 +287,7 @@ pub(crate) fn finish(word: Option<&str>) -> (FinishReason, Option<String>) {
     }
 }
 
-/// Whether the word means that there is no answer, now or ever.
+/// Whether the word means that there is no answer and will be none.
 pub(crate) fn is_unfinished(word: &str) -> bool {
     meaning(word) == Some(&None)
 }
@@ -296,7 +298,6 @@ mod tests {
 
     use super::*;
 
-    /// What is asked for.
     #[derive(Deserialize, JsonSchema)]
     #[serde(rename_all = "camelCase")]
     #[expect(dead_code, reason = "only the schema matters")]

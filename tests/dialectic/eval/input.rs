@@ -122,7 +122,7 @@ fn what_has_no_effect_is_said_and_not_an_error() {
     let sandbox = sandbox(&server, &configuration).file(".env", "nonsense\n");
     let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "simple"]).expect_code(0);
     insta::assert_snapshot!(finished.stderr, @"
-    warning: line 1 of the environment file `.env` is not `NAME=value` and is ignored
+    warning: line 1 of the environment file `.env` is ignored: it is not `NAME=value`
     warning: unknown key `agents[0].timeOut` is ignored (did you mean `timeout`?)
     warning: `agents[0].temperature` has no effect: evaluators always use 0.1
     1 to 2 calls, of unknown cost (no price is known for model-a)

@@ -341,7 +341,7 @@ fn names_of_choices_are_read() {
         "terminationCondition": {"type": "quality"}
     });
     let loaded = load_value(&with_debate(&debate)).unwrap();
-    let warning = "`debate.synthesisMethod`: `merge` means `judge`: the judge writes the solution";
+    let warning = "`debate.synthesisMethod`: `merge` has the same effect as `judge`: the judge writes the solution";
     assert_eq!(loaded.warnings, [warning]);
     let debate = loaded.settings.debate;
     assert_eq!(debate.synthesis_method, SynthesisMethod::Merge);
@@ -417,7 +417,7 @@ fn a_section_on_summaries_switches_them_on_unless_it_says_otherwise() {
 fn what_is_said_of_a_program_is_checked() {
     let said = |name: &str, entry: &Value| problems(&with(&json!({"providers": { name: entry }})));
     for (name, entry, part) in [
-        ("x", json!({"type": "command"}), "is missing: the program and its arguments"),
+        ("x", json!({"type": "command"}), "is missing; it must list the program and its arguments"),
         ("x", json!({"type": "server"}), "providers.x.type"),
         ("x", json!({"type": "command", "argv": ["x"], "baseUrl": "http://127.0.0.1:1/v1"}), "only applies to servers"),
         ("x", json!({"baseUrl": "http://127.0.0.1:1/v1", "argv": ["x"]}), "only applies to command providers"),

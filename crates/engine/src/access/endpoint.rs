@@ -1,5 +1,5 @@
-//! The address, headers and key of a provider's calls, from preset, configured entry and environment; and whether the
-//! environment holds the keys of the providers in use, before anything is paid.
+//! Determines the address, headers and key for calls to a provider from preset, configuration and environment. Also
+//! checks before anything is paid that the environment has the keys of all providers in use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -23,7 +23,7 @@ pub enum ProviderAccessError {
     /// Neither built in nor configured.
     #[error("unknown provider `{0}`")]
     Unknown(String),
-    /// The base URL is missing or unusable.
+    /// The base URL is missing or invalid.
     #[error("the base URL of the provider `{name}` {fault}")]
     BaseUrl { name: String, fault: &'static str },
     /// A header needs an environment variable that is not set.
@@ -34,7 +34,7 @@ pub enum ProviderAccessError {
     Program { name: String, fault: ProgramFault },
 }
 
-/// A provider before the environment's values are filled in.
+/// A provider whose values have not been filled in from the environment yet.
 #[derive(Debug, Clone)]
 pub struct Outline<'a> {
     pub preset: Option<&'static Preset>,
@@ -43,19 +43,19 @@ pub struct Outline<'a> {
 }
 
 impl<'a> Outline<'a> {
-    /// The provider with that name; `None` if it is neither built in nor configured.
+    /// The provider with this name; `None` if it is neither built in nor configured.
     pub fn of(name: &str, providers: &'a BTreeMap<String, ProviderSettings>) -> Option<Self> {
         let outline = Self { preset: preset(name), entry: providers.get(name) };
         (outline.preset.is_some() || outline.entry.is_some()).then_some(outline)
     }
 
-    /// The variable that holds its key.
+    /// The name of the variable with its key.
     pub fn api_key_env(&self) -> Option<&'a str> {
         let configured = self.entry.and_then(|entry| entry.api_key_env.as_deref());
         configured.or(self.preset.and_then(|preset| preset.api_key_env))
     }
 
-    /// The base URL: from the environment, otherwise the file, otherwise the preset.
+    /// The base URL from the environment, or else the file, or else the preset.
     pub fn base_url(&self, environment: &'a Environment) -> Option<&'a str> {
         let configured = self.entry.and_then(|entry| entry.base_url.as_deref());
         self.moved_by()
@@ -64,7 +64,7 @@ impl<'a> Outline<'a> {
             .or(self.preset.map(|preset| preset.base_url))
     }
 
-    /// Its key, if the environment has one that may go to its base URL.
+    /// Its key, if the environment has one that may be sent to its base URL.
     pub fn key(&self, environment: &Environment) -> Option<SecretString> {
         environment.key_for(self.api_key_env()?, self.base_url(environment)?)
     }
@@ -79,7 +79,7 @@ impl<'a> Outline<'a> {
         self.entry.map(|entry| entry.api).or(self.preset.map(|preset| preset.api)).unwrap_or_default()
     }
 
-    /// The headers of the file, and the preset's that it does not replace.
+    /// The headers from the file, and those from the preset that the file does not replace.
     pub fn headers(&self) -> Vec<(&'a str, &'a str)> {
         let own: Vec<(&str, &str)> = self
             .entry
@@ -98,8 +98,8 @@ impl<'a> Outline<'a> {
     }
 }
 
-/// The built-in providers in `settings` whose calls go to a host other than their own. Known prices, limits and
-/// retirement dates do not apply to other servers.
+/// The built-in providers in `settings` whose calls go to another host. Known prices, limits and retirement dates do
+/// not apply there.
 pub fn elsewhere(settings: &Settings, environment: &Environment) -> BTreeSet<String> {
     let everybody = settings.everybody();
     let used = everybody
@@ -108,7 +108,7 @@ pub fn elsewhere(settings: &Settings, environment: &Environment) -> BTreeSet<Str
     used.map(str::to_owned).collect()
 }
 
-/// Whether the calls of a built-in provider go to a host other than its own.
+/// Whether the calls of a built-in provider go to another host.
 pub fn is_elsewhere(
     provider: &str,
     configured: &BTreeMap<String, ProviderSettings>,
@@ -120,7 +120,7 @@ pub fn is_elsewhere(
     outline.base_url(environment).and_then(host) != host(own)
 }
 
-/// The providers in use whose prices may differ from the list: routers, and servers that are not the vendor's own.
+/// The providers in use whose prices may differ from the list: routers, and servers that do not belong to the vendor.
 pub fn routed_providers(settings: &Settings, environment: &Environment) -> BTreeSet<String> {
     let used = settings.everybody().map(|agent| agent.provider.as_str());
     let routed = used.filter(|provider| {
@@ -134,7 +134,8 @@ pub fn routed_providers(settings: &Settings, environment: &Environment) -> BTree
 /// The address and headers of `provider`.
 ///
 /// # Errors
-/// The provider is unknown, its base URL cannot be used, or a header's variable is unset.
+///
+/// The provider is unknown, its base URL is invalid, or a variable used in a header is not set.
 pub fn endpoint(
     provider: &str,
     providers: &BTreeMap<String, ProviderSettings>,
@@ -172,7 +173,7 @@ fn has(headers: &[(String, SecretString)], name: &str) -> bool {
     headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name))
 }
 
-/// Why a text cannot be a base URL. Does not quote the text, which may contain a password.
+/// Why a text is not a valid base URL. Does not quote the text, which may contain a password.
 pub fn url_fault(text: &str) -> Option<&'static str> {
     let Ok(url) = reqwest::Url::parse(text.trim()) else {
         return Some("is not a URL, e.g. `http://127.0.0.1:8000/v1`");
@@ -186,7 +187,7 @@ pub fn url_fault(text: &str) -> Option<&'static str> {
     (url.query().is_some() || url.fragment().is_some()).then_some("must end with its path, without `?` or `#`")
 }
 
-/// All names that an agent's `provider` may have, the built-in ones first.
+/// All names that an agent's `provider` may have, built-in ones first.
 pub fn provider_names(configured: &BTreeMap<String, ProviderSettings>) -> Vec<&str> {
     let built_in = PRESETS.iter().map(|preset| preset.name);
     let programs = PROGRAMS.iter().map(|program| program.name);
@@ -204,14 +205,14 @@ pub fn is_on_this_machine(url: &str) -> bool {
     })
 }
 
-/// A part of a header's value.
+/// A part of a header value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HeaderPart<'a> {
     Text(&'a str),
     Variable(&'a str),
 }
 
-/// The fault of a configured header; never contains its value.
+/// What is wrong with a configured header, without its value.
 pub fn header_fault(name: &str, value: &str) -> Option<String> {
     if HeaderName::from_bytes(name.as_bytes()).is_err() {
         return Some("is not a valid header name".to_owned());
@@ -235,7 +236,7 @@ fn variables(value: &str) -> Vec<&str> {
     named.collect()
 }
 
-/// The value with its variables expanded; the error is the first unset variable.
+/// The value with its variables expanded, or the first variable that is not set.
 fn expand(value: &str, environment: &Environment) -> Result<SecretString, String> {
     let Some(pieces) = pieces(value) else { return Ok(SecretString::from(value)) };
     let mut expanded = String::new();
@@ -248,7 +249,7 @@ fn expand(value: &str, environment: &Environment) -> Result<SecretString, String
     Ok(SecretString::from(expanded))
 }
 
-/// Whether a text is a valid name of an environment variable.
+/// Whether a text is a valid environment variable name.
 pub fn is_variable_name(name: &str) -> bool {
     let mut chars = name.chars();
     chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
@@ -283,7 +284,7 @@ fn looks_like_a_secret(value: &str) -> bool {
     ["bearer ", "basic ", "sk-"].iter().any(|start| value.starts_with(start))
 }
 
-/// Variables with credentials for trace exporters.
+/// Variables that hold credentials for trace exporters.
 const OF_TRACES: [&str; 4] =
     ["LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
 
@@ -293,7 +294,7 @@ const OF_TRACES: [&str; 4] =
 pub struct MissingKeys {
     /// The missing variables, at least one.
     pub missing: Vec<MissingKey>,
-    /// A file that has one of them, but is not trusted.
+    /// A file that has one of them but is not trusted.
     pub untrusted: Option<PathBuf>,
 }
 
@@ -303,7 +304,7 @@ pub struct MissingKey {
     /// The provider that needs it.
     pub provider: String,
     pub variable: String,
-    /// The ids of the agents that use the provider, and the judge's.
+    /// The ids of the agents and the judge that use the provider.
     pub agents: Vec<String>,
 }
 
@@ -322,17 +323,18 @@ fn sentence(missing: &[MissingKey]) -> String {
     format!("missing environment variables:\n  {}", keys.join("\n  "))
 }
 
-/// Checks that every provider in use has its key and the variables of its headers.
+/// Checks that every provider in use has its key and the variables for its headers.
 ///
 /// # Errors
-/// Everything that is missing.
+///
+/// Lists everything that is missing.
 pub fn missing_keys(settings: &Settings, environment: &Environment) -> Result<(), MissingKeys> {
     let everybody = settings.everybody();
     let users = everybody.map(|agent| (agent.id.as_str(), agent.provider.as_str()));
     missing_keys_of(users, &settings.providers, environment)
 }
 
-/// The variable with a provider's key; `None` if it needs none.
+/// The variable for a provider's key; `None` if it needs none.
 pub fn key_variable<'a>(provider: &str, providers: &'a BTreeMap<String, ProviderSettings>) -> Option<&'a str> {
     Outline::of(provider, providers)?.api_key_env()
 }
@@ -348,7 +350,7 @@ pub fn secret_variables(providers: &BTreeMap<String, ProviderSettings>) -> BTree
     presets.chain(configured).chain(OF_TRACES.map(str::to_owned)).collect()
 }
 
-/// The values that no text may contain: those of [`secret_variables`], and the server's token.
+/// The values that must not occur in any text: those of [`secret_variables`], and the server's token.
 pub fn known_keys(configured: &BTreeMap<String, ProviderSettings>, environment: &Environment) -> KnownKeys {
     let variables = secret_variables(configured).into_iter().chain([TOKEN.to_owned()]);
     KnownKeys::new(variables.flat_map(|variable| {
@@ -357,10 +359,11 @@ pub fn known_keys(configured: &BTreeMap<String, ProviderSettings>, environment: 
     }))
 }
 
-/// [`missing_keys`] for any users of providers: pairs of an id and its provider.
+/// [`missing_keys`] for arbitrary users of providers: pairs of an id and a provider.
 ///
 /// # Errors
-/// Everything that is missing.
+///
+/// Lists everything that is missing.
 pub fn missing_keys_of<'a>(
     users: impl IntoIterator<Item = (&'a str, &'a str)>,
     providers: &BTreeMap<String, ProviderSettings>,
@@ -375,7 +378,7 @@ pub fn missing_keys_of<'a>(
     }
     let mut missing: Vec<MissingKey> = Vec::new();
     for (provider, agents) in by_provider {
-        // A program has a login of its own.
+        // A program has its own login.
         let server = Outline::of(provider, providers).filter(|_| !is_program(provider, providers));
         let Some(outline) = server else { continue };
         let headers = outline.headers();

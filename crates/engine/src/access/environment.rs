@@ -1,4 +1,4 @@
-//! Environment variables: the source of keys, addresses and options.
+//! Environment variables, which provide keys, addresses and options.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,13 +10,13 @@ use secrecy::{ExposeSecret, SecretString};
 use dialectic_base::provider::PRESETS;
 use reqwest::Url;
 
-/// The file of the user's own keys, in the user's directory.
+/// The file with the user's own keys, in the user's directory.
 const KEYS_FILE: &str = "keys.env";
 
-/// The variable with the token for API clients of the server.
+/// The variable for the token of API clients of the server.
 pub const TOKEN: &str = "DIALECTIC_TOKEN";
 
-/// An environment variable that should be a whole number and is not.
+/// An environment variable that should be a whole number but is not.
 #[derive(Debug, thiserror::Error)]
 #[error("the environment variable {name} is not a whole number of at least {minimum}")]
 pub struct VariableError {
@@ -24,11 +24,11 @@ pub struct VariableError {
     minimum: u64,
 }
 
-/// Environment variables, captured once. All values are secrets and never shown.
+/// Environment variables, captured once. Their values are treated as secrets and never shown.
 #[derive(Clone, Default)]
 pub struct Environment {
     variables: BTreeMap<String, SecretString>,
-    /// The variables of a file that is not trusted, each with the URLs that may receive it.
+    /// Variables from an untrusted file, each with the URLs to which it may be sent.
     found: BTreeMap<String, (SecretString, Vec<&'static str>)>,
     file: Option<PathBuf>,
     warnings: Vec<String>,
@@ -38,11 +38,11 @@ pub struct Environment {
     certificate_file: Option<PathBuf>,
 }
 
-/// The URLs of Langfuse's own cloud; the first one is the default of its SDKs.
+/// The URLs of Langfuse's cloud, starting with the default of its SDKs.
 pub const LANGFUSE: [&str; 3] =
     ["https://cloud.langfuse.com", "https://us.cloud.langfuse.com", "https://hipaa.cloud.langfuse.com"];
 
-/// The URLs that may receive a variable of an untrusted file: its vendor's own, if it is a vendor's key.
+/// The URLs to which a variable from an untrusted file may be sent: the vendor's own, if it is a vendor's key.
 fn vendors_urls(variable: &str) -> Vec<&'static str> {
     if matches!(variable, "LANGFUSE_PUBLIC_KEY" | "LANGFUSE_SECRET_KEY") {
         return LANGFUSE.to_vec();
@@ -54,19 +54,19 @@ fn vendors_urls(variable: &str) -> Vec<&'static str> {
     named.map(|preset| preset.base_url).collect()
 }
 
-/// Whether a variable affects this program, so that ignoring it deserves a warning.
+/// Whether a variable affects this program, so ignoring it should cause a warning.
 fn has_an_effect(variable: &str) -> bool {
     ["DIALECTIC_", "LANGFUSE_", "OFFLINE_", "OTEL_"].iter().any(|start| variable.starts_with(start))
         || PRESETS.iter().any(|preset| preset.base_url_env == Some(variable))
 }
 
 impl Environment {
-    /// The directory of the user's own configuration and keys, which may not exist.
+    /// The directory for the user's own configuration and keys, which may not exist.
     pub fn user_directory(&self) -> Option<&Path> {
         self.user_directory.as_deref()
     }
 
-    /// The file of the user's own keys, which may not exist.
+    /// The file with the user's own keys, which may not exist.
     pub fn keys_path(&self) -> Option<PathBuf> {
         Some(self.user_directory()?.join(KEYS_FILE))
     }
@@ -75,14 +75,14 @@ impl Environment {
         self.home.as_deref()
     }
 
-    /// An environment with only these variables.
+    /// An environment with just these variables.
     pub fn from_pairs<N: Into<String>, V: Into<String>>(pairs: impl IntoIterator<Item = (N, V)>) -> Self {
         let mut environment = Self::default();
         environment.extend(pairs.into_iter().map(|(name, value)| (name.into(), value.into())));
         environment
     }
 
-    /// Adds pairs of the user's; later ones override earlier ones, but empty values override nothing.
+    /// Adds variables set by the user. Later ones override earlier ones, but empty values are ignored.
     pub fn extend(&mut self, pairs: impl IntoIterator<Item = (String, String)>) {
         for (name, value) in pairs {
             // Keys read with `$(cat file)` often end in a line break, which headers cannot contain.
@@ -94,8 +94,8 @@ impl Environment {
         }
     }
 
-    /// Adds the variables of a file that is not trusted: keys, each for its vendor's own host. Nothing reads the
-    /// others, which causes a warning if they would have an effect.
+    /// Adds the variables from an untrusted file. Only keys are used, each for its vendor's own host; ignoring a
+    /// variable that would have an effect causes a warning.
     pub fn add_untrusted(&mut self, pairs: impl IntoIterator<Item = (String, String)>, path: &Path) {
         let pairs = pairs.into_iter().filter(|(_, value)| !value.trim().is_empty());
         let pairs = pairs.map(|(name, value)| {
@@ -114,7 +114,7 @@ impl Environment {
         }
     }
 
-    /// The file that has a variable, but is not trusted.
+    /// The untrusted file that has this variable.
     pub(super) fn untrusted_file_of(&self, name: &str) -> Option<&Path> {
         self.file().filter(|_| self.found.contains_key(name))
     }
@@ -130,12 +130,12 @@ impl Environment {
         Self { user_directory, home, certificate_file, ..self }
     }
 
-    /// Records the environment file; it is never shown to a model.
+    /// Remembers the environment file, so that it is never shown to a model.
     pub fn set_file(&mut self, path: &Path) {
         self.file = Some(path.to_owned());
     }
 
-    /// Adds warnings about the files, without their contents.
+    /// Adds warnings about the files, which do not quote them.
     pub fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {
         self.warnings.extend(warnings);
     }
@@ -145,12 +145,12 @@ impl Environment {
         self.file.as_deref()
     }
 
-    /// Warnings about the file, line by line, without its contents.
+    /// Warnings about the file, which do not quote it.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// `DIALECTIC_TOKEN`, if the user set it: the token for API clients of the server.
+    /// `DIALECTIC_TOKEN`, the token for API clients of the server, if the user set it.
     pub fn token(&self) -> Option<&str> {
         self.get(TOKEN)
     }
@@ -171,19 +171,19 @@ impl Environment {
         self.variables.get(name).cloned()
     }
 
-    /// The value of a key that is sent to `url`. One of an untrusted file goes to its vendor's host only.
+    /// The value of a key that will be sent to `url`. A key from an untrusted file is only sent to its vendor's host.
     pub fn key_for(&self, name: &str, url: &str) -> Option<SecretString> {
         let origin = |url: &str| Url::parse(url.trim()).ok().map(|url| url.origin());
         let found = self.found.get(name).filter(|(_, urls)| urls.iter().any(|known| origin(known) == origin(url)));
         found.map(|(value, _)| value.clone()).or_else(|| self.secret(name))
     }
 
-    /// All values of a secret variable: the user's, and an untrusted file's.
+    /// All values of a secret variable, both the user's and an untrusted file's.
     pub(super) fn values(&self, name: &str) -> impl Iterator<Item = SecretString> {
         self.secret(name).into_iter().chain(self.found.get(name).map(|(value, _)| value.clone()))
     }
 
-    /// The variables that the user set, keys included.
+    /// The variables that the user set, including keys.
     pub(super) fn all(&self) -> impl Iterator<Item = (&str, &SecretString)> {
         self.variables.iter().map(|(name, value)| (name.as_str(), value))
     }
@@ -196,7 +196,8 @@ impl Environment {
     /// `OFFLINE_SEED`: the seed of the offline provider.
     ///
     /// # Errors
-    /// It is not a whole number.
+    ///
+    /// The value is not a whole number.
     pub fn offline_seed(&self) -> Result<Option<u64>, VariableError> {
         self.whole("OFFLINE_SEED", 0)
     }
@@ -204,12 +205,13 @@ impl Environment {
     /// `OFFLINE_LATENCY_MS`: how long the offline provider takes to answer.
     ///
     /// # Errors
-    /// It is not a whole number.
+    ///
+    /// The value is not a whole number.
     pub fn offline_latency(&self) -> Result<Option<Duration>, VariableError> {
         Ok(self.whole("OFFLINE_LATENCY_MS", 0)?.map(Duration::from_millis))
     }
 
-    /// Sets the offline provider's latency unless `OFFLINE_LATENCY_MS` does.
+    /// Sets the latency of the offline provider, unless `OFFLINE_LATENCY_MS` sets it.
     pub fn pace_offline(&mut self, latency: Duration) {
         if !self.has("OFFLINE_LATENCY_MS") {
             self.extend([("OFFLINE_LATENCY_MS".to_owned(), latency.as_millis().to_string())]);
@@ -219,7 +221,8 @@ impl Environment {
     /// `OFFLINE_FAIL_EVERY`: makes every nth call of the offline provider fail.
     ///
     /// # Errors
-    /// It is not a whole number of at least 1.
+    ///
+    /// The value is not a whole number of at least 1.
     pub fn offline_fail_every(&self) -> Result<Option<u64>, VariableError> {
         self.whole("OFFLINE_FAIL_EVERY", 1)
     }

@@ -1,4 +1,4 @@
-//! Providers that are programs: permission to call them, their paths and environments.
+//! Providers that are programs: whether they may be called, their paths and environments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use super::endpoint::ProviderAccessError;
 use super::endpoint::secret_variables;
 use super::environment::Environment;
 
-/// Prefixes of variables that set a vendor program's server, key and behaviour, in addition to the prefixes of the
-/// built-in providers' keys. Configured values are added again.
+/// Prefixes of variables that set a vendor program's server, key or behaviour, in addition to the prefixes of built-in
+/// providers' keys. Configured values are added back.
 const WITHHELD: [&str; 18] = [
     "AWS_",
     "AZURE_",
@@ -35,12 +35,12 @@ const WITHHELD: [&str; 18] = [
     "VERTEX",
     "XAI_",
 ];
-/// Suffixes of such variables, for any vendor.
+/// Suffixes of such variables for any vendor.
 const WITHHELD_ENDS: [&str; 4] = ["_API_KEY", "_AUTH_TOKEN", "_BASE_URL", "_ACCESS_TOKEN"];
-/// Variables with the directories of programs' logins.
+/// Variables for the directories of programs' logins.
 const KEPT: [&str; 2] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME"];
 
-/// Whether a provider is a program: configured as one, or built in and not configured as a server.
+/// Whether a provider is a program: either configured as one, or built in and not configured as a server.
 pub fn is_program(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> bool {
     match providers.get(name) {
         Some(entry) => entry.program.is_some(),
@@ -53,11 +53,12 @@ pub fn preset_of(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> 
     program_preset(name).filter(|_| is_program(name, providers))
 }
 
-/// Finds a provider's program and builds its environment. Programs in the `project` directories, or in the working
-/// directory, are not used.
+/// Finds a provider's program and builds its environment. Does not use programs in the `project` directories or the
+/// working directory.
 ///
 /// # Errors
-/// It is missing, or cannot be kept from using tools.
+///
+/// The program is missing, or cannot be kept from using tools.
 pub fn program(
     name: &str,
     providers: &BTreeMap<String, ProviderSettings>,
@@ -69,10 +70,11 @@ pub fn program(
     Ok(program)
 }
 
-/// The warnings about the programs among the providers in use.
+/// Warnings about the programs among the providers in use.
 ///
 /// # Errors
-/// One of them cannot be called.
+///
+/// One of the programs cannot be called.
 pub fn program_warnings<'a>(
     used: impl IntoIterator<Item = &'a str>,
     providers: &BTreeMap<String, ProviderSettings>,
@@ -88,10 +90,11 @@ pub fn program_warnings<'a>(
     Ok(warnings)
 }
 
-/// [`program`](program()) without a check.
+/// Like [`program`](program()), without checking the program.
 ///
 /// # Errors
-/// It is missing.
+///
+/// The program is missing.
 pub fn located(
     name: &str,
     providers: &BTreeMap<String, ProviderSettings>,
@@ -116,8 +119,8 @@ pub struct ProgramThere {
     pub fault: Option<String>,
 }
 
-/// The installed built-in programs that have their own login, in the order of the list. Each is asked for its login,
-/// which takes a moment and costs nothing.
+/// The installed built-in programs that have their own login, in list order. Each is queried for its login, which takes
+/// a moment and costs nothing.
 pub fn programs_there(providers: &BTreeMap<String, ProviderSettings>, environment: &Environment) -> Vec<ProgramThere> {
     let there = PROGRAMS.iter().filter(|preset| is_program(preset.name, providers)).filter_map(|preset| {
         let fault = match located(preset.name, providers, environment, &[]) {
@@ -138,7 +141,7 @@ fn failed(name: &str, fault: ProgramFault) -> ProviderAccessError {
     ProviderAccessError::Program { name: name.to_owned(), fault }
 }
 
-/// The user's `PATH` without the directories of the project. A home directory is not a project.
+/// The user's `PATH` without directories of the project. A home directory does not count as a project.
 fn search_path(environment: &Environment, project: &[PathBuf]) -> Vec<PathBuf> {
     let is_home = |directory: &Path| environment.home().is_some_and(|home| home.starts_with(directory));
     let here = Path::new(".").canonicalize().ok();
@@ -146,7 +149,7 @@ fn search_path(environment: &Environment, project: &[PathBuf]) -> Vec<PathBuf> {
     environment.get("PATH").map(|path| searched(path, &project)).unwrap_or_default()
 }
 
-/// The user's variables, without those of providers.
+/// The user's variables without those of providers.
 fn child_environment(
     providers: &BTreeMap<String, ProviderSettings>,
     environment: &Environment,

@@ -28,37 +28,37 @@ use super::environment::Environment;
 /// The list of trusted files, in the user's directory.
 const TRUSTED: &str = "trusted";
 
-/// Why a file cannot be trusted, or a saved debate cannot continue with the user's own settings.
+/// Why a file cannot be trusted, or why a saved debate cannot continue with the user's own settings.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// The file to trust cannot be read.
     #[error("cannot read `{}`", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    /// The path does not fit on a line of the list.
+    /// The path cannot be written on one line of the list.
     #[error("cannot trust {0:?}: the path contains control characters, or is not UTF-8")]
     Path(PathBuf),
     /// There is no directory for the user's configuration.
     #[error("cannot trust a file: there is no home directory to record it in")]
     NoHome,
-    /// The trusted file cannot be recorded.
+    /// The trusted file could not be recorded.
     #[error("cannot record the trusted file in `{}`", path.display())]
     Unrecorded {
         /// The list of trusted files.
         path: PathBuf,
         source: io::Error,
     },
-    /// A record names a command that the user did not.
+    /// A record names a command that the user has not configured.
     #[error("the saved debate would run the command `{0}`, which your own configuration does not have")]
     Command(String),
-    /// A record names a prompt file that the user did not give it.
+    /// A record names a prompt file that the user has not given it.
     #[error("the saved debate names the prompt file `{}`, which {PROMPT_FAULT}", .0.display())]
     Prompt(PathBuf),
-    /// A record's tools would read a directory that the user did not name.
+    /// A record's tools would read a directory that the user has not named.
     #[error("the saved debate's tools would read `{}`, which is outside the working directory", .0.display())]
     Context(PathBuf),
 }
 
-/// The problem with a prompt file of a discovered configuration or a record.
+/// Why a prompt file of a discovered configuration or a record is rejected.
 pub const PROMPT_FAULT: &str = "is outside its directory, or may hold secrets";
 
 /// A file that the user trusts.
@@ -76,10 +76,11 @@ impl Trusted {
     }
 }
 
-/// Trusts a file with its present content.
+/// Trusts a file with its current content.
 ///
 /// # Errors
-/// It is not a text file, or the list of trusted files cannot be written.
+///
+/// The file is not a text file, or the list of trusted files cannot be written.
 pub fn trust(path: &Path, environment: &Environment) -> Result<Trusted, TrustError> {
     let unreadable = |source| TrustError::Unreadable { path: path.to_owned(), source };
     let path = path.canonicalize().map_err(unreadable)?;
@@ -99,7 +100,7 @@ pub fn trust(path: &Path, environment: &Environment) -> Result<Trusted, TrustErr
     Ok(trusted)
 }
 
-/// Whether the user has trusted the file at `path` with this content.
+/// Whether the user trusts the file at `path` with this content.
 pub fn is_trusted(path: &Path, text: &str, environment: &Environment) -> bool {
     let line = path.canonicalize().map(|path| format!("{}  {}", hash(text), path.display()));
     let list = environment.user_directory().map(|directory| directory.join(TRUSTED));
@@ -107,7 +108,7 @@ pub fn is_trusted(path: &Path, text: &str, environment: &Environment) -> bool {
 }
 
 fn hash(text: &str) -> String {
-    // Readers drop a byte order mark.
+    // Readers ignore a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     hexadecimal(&Sha256::digest(text))
 }
@@ -116,7 +117,7 @@ fn has(list: &Path, line: &str) -> bool {
     std::fs::read_to_string(list).is_ok_and(|text| text.lines().any(|known| known == line))
 }
 
-/// The keys of a found configuration that move keys, run commands, or understate costs.
+/// The keys in a discovered configuration that redirect API keys, run commands, or understate costs.
 pub fn refused(tree: &Value) -> Vec<String> {
     let is_set = |key: &&str| match tree.pointer(&format!("/{}", key.replace('.', "/"))) {
         None | Some(Value::Null) => false,
@@ -125,7 +126,7 @@ pub fn refused(tree: &Value) -> Vec<String> {
         Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => true,
     };
     let sections = ["providers", "prices", "hooks.afterDebate", "debate.arena.contextCommands"];
-    // Nothing limits what a program writes, so a cost limit relies on this figure.
+    // Nothing limits what a program writes, so a cost limit relies on this value.
     let models = tree["models"].as_object().into_iter().flatten();
     let outputs = models.filter(|(_, limits)| !limits["maxOutput"].is_null());
     let outputs = outputs.map(|(model, _)| format!("models.{model}.maxOutput"));
@@ -144,7 +145,7 @@ fn tightened(own: BudgetSettings, found: BudgetSettings) -> BudgetSettings {
     }
 }
 
-/// The files that an agent's prompts are read from.
+/// The files from which an agent's prompts are read.
 fn prompt_files(agent: &AgentSettings, base: &Path) -> Vec<PathBuf> {
     let role = base.join("prompts").join("roles").join(format!("{}.md", agent.role));
     let named = [
@@ -156,11 +157,11 @@ fn prompt_files(agent: &AgentSettings, base: &Path) -> Vec<PathBuf> {
     named.into_iter().flatten().map(|path| base.join(path)).chain([role]).collect()
 }
 
-/// The first prompt file of these settings, links resolved, that is outside `directories` or may hold secrets.
+/// The first prompt file in these settings, with links resolved, that is outside `directories` or may contain secrets.
 pub fn stray_prompt(settings: &Settings, directories: &[PathBuf]) -> Option<PathBuf> {
     let base = settings.base_dir.clone().unwrap_or_default();
     let files = settings.everybody().flat_map(|agent| prompt_files(agent, &base));
-    // Missing files are not sent.
+    // A missing file is not sent.
     let mut real = files.filter_map(|path| path.canonicalize().ok());
     real.find(|path| !is_below(path, directories) || may_hold_secrets(path))
 }
@@ -169,7 +170,7 @@ fn is_below(path: &Path, directories: &[PathBuf]) -> bool {
     directories.iter().filter_map(|directory| directory.canonicalize().ok()).any(|one| path.starts_with(one))
 }
 
-/// What only the user's own files define; a saved debate may only refer to it by name.
+/// Settings that only the user's own files may define; a saved debate may only refer to them by name.
 #[derive(Debug, Clone, Default)]
 pub struct UserSettings {
     /// The providers by name.
@@ -180,16 +181,16 @@ pub struct UserSettings {
     pub models: BTreeMap<String, ModelLimits>,
     /// The default limits of a debate.
     pub budget: BudgetSettings,
-    /// The commands whose output an arena may read.
+    /// The commands whose output an arena may use.
     pub context_commands: Vec<String>,
-    /// The limits of the command line, which replace all others.
+    /// The command-line limits, which replace all others.
     pub limit: BudgetLimit,
-    /// The directories besides the working directory whose files a saved debate may read.
+    /// The directories, besides the working directory, whose files a saved debate may read.
     pub directories: Vec<PathBuf>,
 }
 
 impl UserSettings {
-    /// The settings with which a saved debate runs here.
+    /// The settings under which a saved debate runs here.
     pub fn over(&self, recorded: &Settings, environment: &Environment) -> Settings {
         let mut settings = recorded.clone();
         settings.providers.clone_from(&self.providers);
@@ -205,10 +206,11 @@ impl UserSettings {
         settings
     }
 
-    /// Checks the commands and files of a saved debate's settings.
+    /// Checks the commands and files in a saved debate's settings.
     ///
     /// # Errors
-    /// The user did not name one of them.
+    ///
+    /// The user has not named one of them.
     pub fn check(&self, settings: &Settings) -> Result<(), TrustError> {
         let directories: Vec<PathBuf> = self.directories.iter().cloned().chain([PathBuf::from(".")]).collect();
         let mut commands = settings.debate.arena.context_commands.iter();
@@ -233,7 +235,7 @@ mod tests {
 
     use super::*;
 
-    /// A cost limit relies on them where programs are called.
+    /// A cost limit relies on these values for programs.
     #[test]
     fn limits_of_models_are_the_users_and_not_a_records() {
         let limits =

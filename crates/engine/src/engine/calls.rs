@@ -1,4 +1,4 @@
-//! Calls in flight: started concurrently, received one by one.
+//! Calls in flight: started concurrently, received one at a time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ use super::{Engine, EngineError};
 /// Calls in flight. Dropping them abandons them.
 pub(super) struct Calls {
     tasks: JoinSet<()>,
-    /// A map, because each returning call looks up every wanted one.
+    /// A map, because each finished call looks up every wanted one.
     in_flight: HashMap<CallKey, RunningCall>,
     /// Attempts that wait for room under the limit, oldest first.
     waiting: Vec<Pending>,
@@ -35,36 +35,36 @@ pub(super) struct Calls {
 struct RunningCall {
     task: tokio::task::Id,
     step: Step,
-    /// The length of the debate's texts in its request, unshortened.
+    /// The total length of the debate's texts in its request, before shortening.
     length: usize,
-    /// Whether it was permitted to send a request and has not reported the result. Tracked only if requests need
+    /// Whether it was permitted to send a request and has not reported the result. Only tracked if requests need
     /// permission.
     is_sending: bool,
 }
 
-/// A message from a call. All use one channel, so that a reply arrives before the result that follows from it.
+/// A message from a call. All messages use one channel, so a reply arrives before the result derived from it.
 pub(super) enum Message {
-    /// An attempt requests permission.
+    /// An attempt asks for permission.
     Reserve(Pending),
-    /// An attempt failed; its cost must be recorded before the next one.
+    /// An attempt failed; its cost must be recorded before the next attempt.
     AttemptFailed(CallKey, String, CallRecord),
-    /// An attempt failed, and another follows after a wait.
+    /// An attempt failed, and another will follow after a delay.
     Retries(CallKey),
     Replied(CallKey, StoredReply, CallRecord),
-    /// The copy of the journal accepts no more events, so no request may be sent.
+    /// The copy of the journal no longer accepts events, so no request may be sent.
     NotCopied(StoreError),
     Finished(CallKey, Box<Result<RequestResult, FailedCall>>),
-    /// A task ended without a result: a defect that must not leave the debate waiting.
+    /// A task ended without a result, which is a bug. The debate must not wait for it.
     Died(tokio::task::Id),
 }
 
-/// An attempt waiting for permission, and its answer channel.
+/// An attempt that waits for permission, and the channel for the answer.
 pub(super) struct Pending {
     wanted: AttemptRequest,
     answer: oneshot::Sender<Reserved>,
 }
 
-/// Accounts for and displays one call's attempts.
+/// Accounts for one call's attempts and displays them.
 struct Connection {
     step: Step,
     sender: UnboundedSender<Message>,
@@ -75,12 +75,12 @@ struct Connection {
 }
 
 impl Connection {
-    /// Waits until the copy of the journal, if there is one, contains all events, the reservation among them.
+    /// Waits until the copy of the journal, if there is one, contains all events including the reservation.
     async fn copied(&self) {
         let Some(replica) = &self.replica else { return };
         if let Err(refusal) = replica.holds().await {
             drop(self.sender.send(Message::NotCopied(refusal)));
-            // The engine ends the run including this call.
+            // The engine ends the run, including this call.
             std::future::pending::<()>().await;
         }
     }
@@ -95,7 +95,7 @@ impl Account for Connection {
             let (answer, granted) = oneshot::channel();
             let wanted = AttemptRequest::of(&self.step, request);
             drop(self.sender.send(Message::Reserve(Pending { wanted, answer })));
-            // No answer means no room, or the call was abandoned.
+            // No answer means that there is no room, or that the call was abandoned.
             let limit = self.limit.unwrap_or_default();
             let reserved = granted.await.map_err(|_| ModelError::OverBudget { limit })?;
             self.copied().await;
@@ -126,7 +126,7 @@ impl CallObserver for Connection {
 /// A finished call.
 pub(super) struct Completion {
     pub(super) step: Step,
-    /// The length of the debate's texts in its request, unshortened.
+    /// The total length of the debate's texts in its request, before shortening.
     pub(super) length: usize,
     pub(super) result: Result<RequestResult, FailedCall>,
 }
@@ -142,7 +142,7 @@ impl Calls {
         self.in_flight.is_empty()
     }
 
-    /// Whether a call has a request under way. Others wait for permission, for a slot, or for their next attempt.
+    /// Whether a call has a request in flight. Others wait for permission, a slot, or their next attempt.
     pub(super) fn is_sending(&self) -> bool {
         self.in_flight.values().any(|call| call.is_sending)
     }
@@ -169,8 +169,8 @@ impl Calls {
         self.in_flight.insert(step.key.clone(), RunningCall { task: task.id(), step, length, is_sending: false });
     }
 
-    /// The next message; `None` if only a task has ended. Messages precede the ends of tasks, so that a finished task is
-    /// not mistaken for a dead one.
+    /// The next message; `None` if a task has ended without one. Messages come before the ends of tasks, so a finished
+    /// task is not mistaken for a dead one.
     pub(super) async fn next(&mut self) -> Option<Message> {
         tokio::select! {
             biased;
@@ -192,7 +192,7 @@ impl Calls {
 }
 
 impl Completion {
-    /// Shows the call's return. Call this after recording its result.
+    /// Shows that the call has returned. Call this after recording its result.
     pub(super) fn show(&self, engine: &Engine) {
         let waits_for_server = engine.outage.waits(&self.step.key);
         let call = self.result.as_ref().ok().map(|answered| &answered.call);
@@ -247,7 +247,7 @@ impl Engine {
         let sender = self.calls.sender.clone();
         let on_reply: OnReply = {
             let sender = sender.clone();
-            // The receiver is only dropped when the calls are abandoned.
+            // The receiver is only dropped when all calls are abandoned.
             Arc::new(move |reply, call| drop(sender.send(Message::Replied(key.clone(), reply, call))))
         };
         let connection = Arc::new(Connection {
@@ -272,7 +272,7 @@ impl Engine {
         });
     }
 
-    /// Handles a message; returns a finished call.
+    /// Handles a message; returns the call if it has finished.
     pub(super) fn handle_message(&mut self, message: Message) -> Result<Option<Completion>, EngineError> {
         match message {
             Message::Reserve(pending) => {
@@ -284,7 +284,7 @@ impl Engine {
             Message::Replied(key, reply, call) => {
                 self.outage.heard(&call.provider);
                 self.calls.note_sending(&key, false);
-                // Kept beyond the call: it may be abandoned or fail, and be made again.
+                // Kept beyond the call, which may be abandoned or fail and then be repeated.
                 self.past.entry(key.clone()).or_default().push((reply.clone(), call.clone()));
                 self.append(Event::Replied { key, reply, call })?;
             }
@@ -302,8 +302,8 @@ impl Engine {
         Ok(None)
     }
 
-    /// Whether even calls in flight send no further request: the debate pauses, and another machine may continue it
-    /// soon.
+    /// Whether no call, not even one in flight, may send another request: the debate is pausing, and another machine
+    /// may soon continue it.
     pub(super) fn sends_no_more(&self) -> bool {
         self.is_pausing && self.record.replica().is_some()
     }

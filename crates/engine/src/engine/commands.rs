@@ -1,4 +1,4 @@
-//! Commands to a debate that runs or waits.
+//! Commands to a debate that is running or waiting.
 
 use dialectic_record::debate::{AgentClarifications, AgentId, Answerer, Clarification, Event, StopReason};
 use dialectic_record::protocol::OutputSpec;
@@ -8,21 +8,21 @@ use super::{Engine, EngineError};
 /// A command to a running debate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunCommand {
-    /// Start nothing new, and pause once the calls in flight have returned.
+    /// Start nothing new, and pause when the calls in flight have returned.
     Pause,
-    /// Like [`Pause`](Self::Pause), but ready to continue.
+    /// Like [`Pause`](Self::Pause), but stay ready to continue.
     Hold,
-    /// Cancel a pause, or continue after one.
+    /// Cancel a pause, or continue after it.
     GoOn,
-    /// Start nothing new, and close with the current texts.
+    /// Start nothing new, and close with the texts so far.
     Stop(StopReason),
-    /// A stop order is stored next to the record: obey it once the debate can close.
+    /// A stop request is stored next to the record; obey it once the debate can close.
     ObeyStop,
     /// The host may have replied.
     HostReplied,
-    /// The user has acknowledged the cost.
+    /// The user acknowledged the cost.
     Acknowledge,
-    /// The user answers a question. Ignored if the question is not open.
+    /// The user answered a question. Ignored if the question is not open.
     Answer {
         /// The agent that asked.
         agent_id: AgentId,
@@ -32,18 +32,18 @@ pub enum RunCommand {
         /// The program that answered for the user, if any.
         by: Option<Answerer>,
     },
-    /// The user, or the given substitute, gives no further answers.
+    /// The user or a substitute gives no further answers.
     EndQuestions(Option<Answerer>),
 }
 
-/// How a debate that waits for the user continues.
+/// How a debate that waits for the user goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UserReply {
-    /// The debate continues, possibly only to close.
+    /// It continues, possibly only to close.
     GoOn,
-    /// The debate ends, and there is nothing to close with.
+    /// It ends, because it has nothing to close with.
     GiveUp,
-    /// The debate stays paused.
+    /// It stays paused.
     Nothing,
 }
 
@@ -68,7 +68,7 @@ impl Engine {
                 }
                 self.obey_stop()?;
             }
-            // It has only woken the loop, which reads the replies.
+            // It only woke the loop, which reads the replies.
             RunCommand::HostReplied => {}
             RunCommand::Acknowledge => self.acknowledge()?,
             RunCommand::Stop(_) if self.debate().final_round().is_none() => {
@@ -85,8 +85,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Obeys a stop order once the debate can close. Removes the order's file only after recording the stop, so that it
-    /// survives a crash.
+    /// Obeys a stop request once the debate can close. Removes the request's file only after recording the stop, so
+    /// that it survives a crash.
     fn obey_stop(&mut self) -> Result<(), EngineError> {
         if self.is_to_stop && self.debate().final_round().is_some() {
             self.is_to_stop = false;
@@ -104,10 +104,11 @@ impl Engine {
         Ok(())
     }
 
-    /// Receives and records answers until no question is open. Then the debate continues, or closes if it was told to;
-    /// it stays paused if told to pause, or if no one can answer any more.
+    /// Receives and records answers until no question is open. The debate then continues, or closes if it was told to.
+    /// It stays paused if told to pause, or if nobody can answer any more.
     ///
     /// # Errors
+    ///
     /// A command cannot be recorded.
     pub async fn told_answers(&mut self) -> Result<UserReply, EngineError> {
         self.told_while(|engine| engine.debate().open_questions().next().is_some()).await
@@ -125,7 +126,7 @@ impl Engine {
         Ok(UserReply::GoOn)
     }
 
-    /// Closes a waiting debate with its current texts.
+    /// Closes a waiting debate with the texts so far.
     fn told_to_stop(&mut self) -> Result<UserReply, EngineError> {
         if self.debate().final_round().is_none() {
             return Ok(UserReply::GiveUp);
@@ -139,24 +140,26 @@ impl Engine {
     /// Records that the user stopped the debate before it had anything to close with.
     ///
     /// # Errors
-    /// It cannot be saved.
+    ///
+    /// The debate cannot be saved.
     pub async fn give_up(&mut self) -> Result<(), EngineError> {
         self.append(Event::stopped_without_proposal())?;
         self.withdraw_host_requests()?;
         Ok(self.record.flush().await?)
     }
 
-    /// Waits until a paused debate is told to continue or close. Returns at once if it was not held or if no one is
-    /// left to tell it. Then [`run`](Self::run) continues it.
+    /// Waits until a paused debate is told to continue or close. Returns at once if it was not held, or if nobody is
+    /// left to tell it. [`run`](Self::run) then continues it.
     ///
     /// # Errors
+    ///
     /// A command cannot be recorded.
     pub async fn told_to_go_on(&mut self) -> Result<UserReply, EngineError> {
         if !self.is_held {
             return Ok(UserReply::Nothing);
         }
         let told = self.told_while(|engine| engine.is_held).await?;
-        // The pause does not count as idle time of the models.
+        // The pause does not count as idle time.
         self.silence = None;
         Ok(told)
     }
@@ -179,7 +182,7 @@ impl Engine {
         Ok(self.append(Event::QuestionAnswered { agent_id, item_id, answer, by })?)
     }
 
-    /// Ends the questions; open ones stay unanswered. Has no effect after the question stage.
+    /// Ends the questions; open ones stay unanswered. Has no effect after the stage for questions.
     fn end_questions(&mut self, by: Option<Answerer>) -> Result<(), EngineError> {
         if self.debate().questions_ended || self.debate().current_round > 0 {
             return Ok(());

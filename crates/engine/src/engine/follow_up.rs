@@ -114,7 +114,7 @@ impl Engine {
             return Err(FollowUpError::Failed { reason: "its answer is not text".to_owned() });
         };
         if let Some(cut) = answered.call.cut() {
-            self.warn(format!("the answer was cut {}", cut.how()));
+            self.warn(format!("the answer was cut off {}", cut.how()));
         }
         let (key, answer) = (step.key.clone(), Arc::clone(text));
         let (metadata, call) = (answered.metadata.clone(), answered.call.clone());

@@ -1,9 +1,9 @@
 //! Forecasts a debate without calling a model: its calls, tokens and cost, and whether its prompts fit into the models'
 //! context windows.
 //!
-//! Tokens can only be estimated from characters, so there are two bounds: prompts that certainly do not fit are refused
-//! before anything is paid, and those that probably do not cause a warning. The debate handles the rest: it shortens
-//! the judge's texts if they are probably too long, or if a server says so.
+//! Tokens can only be estimated from characters, so there are two bounds: prompts that certainly do not fit are
+//! rejected before anything is paid, and prompts that probably do not fit cause a warning. The debate handles the rest
+//! by shortening the judge's texts if they are probably too long, or if a server says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,10 +27,10 @@ use super::{EngineError, purchase};
 
 /// The length of a short answer in tokens.
 const SHORT_ANSWER: u32 = 300;
-/// Bytes per token in the short and in the long run; prose lies between.
+/// Bytes per token, for the lower and the upper bound; prose lies in between.
 pub(super) const BYTES_PER_TOKEN: Span<f64> = Span { low: 4.5, high: 3.0 };
 
-/// Why there is no forecast.
+/// Why a forecast is not possible.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot forecast this debate")]
 pub enum ForecastError {
@@ -42,10 +42,11 @@ pub enum ForecastError {
     Engine(#[from] EngineError),
 }
 
-/// Forecasts the debate that `created` begins, without calls or writes. `routed` are the providers whose prices may
-/// differ from the list; `gathered` is the minimum and maximum of the collected material.
+/// Forecasts the debate that `created` begins, without calling models or writing anything. `routed` are the providers
+/// whose prices may differ from the list; `gathered` is the minimum and maximum of the collected material.
 ///
 /// # Errors
+///
 /// A role cannot be used.
 pub fn forecast(
     protocol: &'static Protocol,
@@ -76,7 +77,7 @@ pub fn forecast(
     let calls = keys.into_iter().filter_map(|key| {
         let agent = &panel.agent(&key.agent_id)?.settings;
         let (in_short, in_long) = (same_call(&short, key, &begun), same_call(&long, key, &begun));
-        // Only texts that agree are challenged, which neither run shows.
+        // Only texts that agree are challenged, which happens in neither run.
         let is_challenge = begun.stage(key.stage).is_some_and(|stage| stage.yields == Some(ResultKind::Challenge));
         let is_certain = !is_challenge && in_short.is_some() && in_long.is_some();
         let tokens =
@@ -107,8 +108,8 @@ pub fn forecast(
     Ok(Forecast { calls, purchase })
 }
 
-/// The call `key` of one run in the `calls` of the other. If rounds can end early, the calls after them belong to an
-/// earlier round in the shorter run, but are the same calls.
+/// The call `key` of one run among the `calls` of the other. If rounds can end early, later calls belong to an earlier
+/// round in the shorter run, but are the same calls.
 fn same_call<'a>(
     calls: &'a BTreeMap<CallKey, RehearsedCall>,
     key: &CallKey,
@@ -119,8 +120,8 @@ fn same_call<'a>(
     calls.get(key).or_else(|| calls.iter().find(|(other, _)| is_same(other)).map(|(_, call)| call))
 }
 
-/// The tokens and cost of a certain call with a request of this many bytes. `max_tokens` is the limit of its answer, if
-/// it has its own.
+/// The tokens and cost of a certain call whose request has this many bytes. `max_tokens` is the limit of its answer, if
+/// it has one of its own.
 pub(super) fn planned_call(
     key: CallKey,
     (provider, model): (&str, &str),
@@ -142,7 +143,7 @@ pub(super) fn planned_call(
     }
 }
 
-/// The least and the highest cost of a call, each for a number of input and of output tokens.
+/// The lowest and highest cost of a call, each for a number of input and output tokens.
 fn cost_of(price: Option<Price>, tokens: [(u64, u64); 2]) -> Option<Span<Usd>> {
     let price = price?;
     let [low, high] = tokens
@@ -150,8 +151,8 @@ fn cost_of(price: Option<Price>, tokens: [(u64, u64); 2]) -> Option<Span<Usd>> {
     Some(Span { low, high })
 }
 
-/// The calls for a question whose answer must be readable JSON: if it is not, a second request repeats the question with
-/// the answer.
+/// The calls for a question that must be answered in readable JSON. If the answer is unreadable, a second request
+/// repeats the question with the answer.
 pub fn planned_json_calls(
     key: CallKey,
     (provider, model): (&str, &str),
@@ -165,8 +166,8 @@ pub fn planned_json_calls(
     [first.clone(), PlannedCall { is_certain: false, input, cost, ..first }]
 }
 
-/// The debate at its beginning: complete, without a cost limit, and with a judge that reads everything, since context
-/// windows are checked separately.
+/// The debate at its start, without a cost limit and with a judge that reads everything, because context windows are
+/// checked separately.
 fn begin(mut created: Created, settings: &Settings) -> Result<Debate, FoldError> {
     created.settings.debate.budget = BudgetSettings::default();
     let unbounded = ModelLimits { context_window: Some(u64::MAX), max_output: None };
@@ -175,7 +176,8 @@ fn begin(mut created: Created, settings: &Settings) -> Result<Debate, FoldError>
     Debate::create(&Recorded { seq: 1, at: Timestamp::now(), event })
 }
 
-/// The length of answers in a run: short, and nothing adds calls; or the maximum, and everything adds calls that can.
+/// How long answers are in a run: short, with nothing that adds calls; or of maximum length, with everything that can
+/// add calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Length {
     Short,
@@ -188,7 +190,7 @@ impl Length {
         self.answer_within(agent.max_tokens)
     }
 
-    /// The length of answers with their own limit, in tokens.
+    /// The length in tokens of answers with a limit of their own.
     fn answer_within(self, max_tokens: Option<u32>) -> u32 {
         let limit = max_tokens.unwrap_or(ANSWER_LIMIT);
         match self {
@@ -221,7 +223,7 @@ impl Length {
     }
 }
 
-/// The calls of a whole debate.
+/// All calls of a debate.
 fn rehearse(
     protocol: &'static Protocol,
     panel: &Panel,
@@ -248,11 +250,11 @@ fn rehearse(
 /// An upper bound for bytes per token: prose has four to five, code three.
 const MOST_BYTES_PER_TOKEN: f64 = 8.0;
 
-/// A problem or prompt that does not fit.
+/// A problem or prompt that does not fit into a context window.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WindowError {
     #[error(
-        "the {phase} of {agent} is too long: its prompt has at least {}, and the context window of `{model}` is {}",
+        "the prompt for the {phase} of {agent} is too long: it has at least {}, but the context window of `{model}` is {}",
         tokens(*least), thousands(*window)
     )]
     Prompt {
@@ -266,11 +268,11 @@ pub enum WindowError {
         least: u64,
     },
     #[error(
-        "the problem is too long: it has about {} ({} characters), and the context window of `{model}` is {}",
+        "the problem is too long: it has about {} ({} characters), but the context window of `{model}` is {}",
         tokens(*length), thousands(*characters), thousands(*window)
     )]
     Problem {
-        /// The model with the smallest window.
+        /// The model with the smallest context window.
         model: String,
         /// Its context window in tokens.
         window: u64,
@@ -280,33 +282,34 @@ pub enum WindowError {
     },
 }
 
-/// The number of rounds after which prompts stop growing: shown histories are bounded.
+/// The number of rounds after which prompts stop growing, because the histories they show are bounded.
 const TELLING_ROUNDS: u32 = 3;
-/// An upper estimate for the tokens of a prompt without the problem and the agents' texts.
+/// An upper estimate of the tokens in a prompt other than the problem and the agents' texts.
 const FRAME: u64 = 40_000;
 
-/// The number of rounds to simulate if it is unclear whether prompts fit; `None` if there is plenty of room, or no
-/// known window.
+/// The number of rounds to simulate if it is unclear whether prompts fit; `None` if there is plenty of room or no known
+/// window.
 pub fn telling_rounds(settings: &Settings, given_bytes: usize) -> Option<u32> {
     let everybody = settings.everybody();
     let narrowest = everybody.filter_map(|agent| limits_of(agent, settings).context_window).min()?;
     let rounds = settings.debate.rounds.min(TELLING_ROUNDS);
     let agents = settings.agents.len() as u64;
-    // Proposals, critiques and refinements of every round, at the maximum length of a forecast.
+    // Proposals, critiques and refinements of every round, at the maximum length that a forecast assumes.
     let written = u64::from(rounds) * agents * (agents + 1) * u64::from(ANSWER_LIMIT);
     let most = given_bytes as u64 / 2 + FRAME + written;
     (most > narrowest).then_some(rounds)
 }
 
-/// Checks that the problem fits into the smallest known context window of the panel. It is far too long if a usual
-/// estimate says so, since every prompt contains more than the problem.
+/// Checks that the problem fits into the smallest known context window of the panel. Rejects it if even a typical
+/// estimate exceeds the window, since every prompt contains more than the problem.
 ///
 /// # Errors
-/// It does not.
+///
+/// The problem does not fit.
 pub fn check_problem(problem: &str, settings: &Settings) -> Result<(), WindowError> {
     let known = settings.everybody().filter_map(|agent| Some((limits_of(agent, settings).context_window?, agent)));
     let Some((window, agent)) = known.min_by_key(|(window, _)| *window) else { return Ok(()) };
-    // Characters, since bytes would overestimate scripts with long encodings.
+    // Counts characters, because bytes would overestimate scripts with long encodings.
     let characters = problem.chars().count() as u64;
     let length = scaled(characters, 1.0 / BYTES_PER_TOKEN.low);
     if length <= window {
@@ -316,9 +319,10 @@ pub fn check_problem(problem: &str, settings: &Settings) -> Result<(), WindowErr
 }
 
 /// Compares each planned call with its model's context window. Returns a warning for each model that probably cannot
-/// read its whole prompt.
+/// read a whole prompt.
 ///
 /// # Errors
+///
 /// The first call that certainly does not fit.
 pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<String>, WindowError> {
     let mut worst: Vec<(&PlannedCall, &AgentSettings, u64, u64)> = Vec::new();
@@ -336,7 +340,7 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
                 least,
             });
         }
-        // The geometric mean of short and long answers. Most windows also hold the answer.
+        // The geometric mean of short and long answers. Most windows have to hold the answer as well.
         let probable =
             call.input.low.saturating_mul(call.input.high).isqrt() + u64::from(agent.max_tokens.unwrap_or(0));
         if probable <= window {
@@ -363,8 +367,9 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
     Ok(worst.into_iter().map(warning).collect())
 }
 
-/// The bytes of a change that a prompt can show: half of the smallest context window. Instructions, findings, files that
-/// readers open, and answers need the rest. An unknown window is assumed to hold as much as attachments may have.
+/// How many bytes of a change a prompt can show: half of the smallest context window. The rest is for instructions,
+/// findings, files that readers open, and answers. An unknown window is assumed to hold as much as attachments may
+/// have.
 pub fn room_for_change(settings: &Settings) -> usize {
     let room = |agent: &AgentSettings| {
         let window = limits_of(agent, settings).context_window?;
@@ -374,11 +379,11 @@ pub fn room_for_change(settings: &Settings) -> usize {
     rooms.min().unwrap_or(DebateSettings::ATTACHMENT_LIMIT)
 }
 
-/// The fraction of a window reserved for an answer without a limit.
+/// The part of a window reserved for an answer without a limit.
 const ANSWERS_PART: u64 = 4;
 
-/// The estimated characters by which `request` and its answer exceed a `window` in tokens; the model writes at most
-/// `max_output`.
+/// The estimated number of characters by which `request` and its answer exceed a `window` in tokens. The model writes
+/// at most `max_output` tokens.
 pub(super) fn excess(request: &Request, window: u64, max_output: Option<u32>) -> usize {
     let usual = || u64::from(max_output.unwrap_or(ANSWER_LIMIT).min(ANSWER_LIMIT)).min(window / ANSWERS_PART);
     let answer = request.max_tokens.map_or_else(usual, u64::from);

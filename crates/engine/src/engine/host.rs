@@ -1,4 +1,4 @@
-//! Requests to the host, the person or agent running the debate. Each waits next to the record until it is answered,
+//! Requests to the host, the person or agent that runs the debate. Each waits next to the record until it is answered,
 //! whichever process is running by then.
 
 use std::future::ready;
@@ -18,14 +18,14 @@ pub(super) struct Host {
     waiting: Vec<Call>,
     /// Whether the file differs.
     has_changed: bool,
-    /// Whether the file says that it is complete.
+    /// Whether the file says that the requests are complete.
     is_complete: bool,
-    /// Whether the run ends because of them.
+    /// Whether the run ends in order to wait for the host.
     pub(super) ends_run: bool,
 }
 
 impl Host {
-    /// The host of a new run, which replaces what an earlier one has shown.
+    /// The host for a new run, which replaces the requests of an earlier one.
     pub(super) fn of(entry: &Entry) -> Self {
         let has_changed = entry.shown_to_host().map_or(true, |shown| !shown.requests.is_empty());
         Self { has_changed, ..Self::default() }
@@ -40,7 +40,7 @@ impl Host {
     }
 }
 
-/// The caller of a call that the host has answered.
+/// The caller for a call that the host has answered.
 pub(crate) fn replying(caller: Caller, SavedReply { text, by }: SavedReply) -> Caller {
     // There is no second reply.
     let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::unbounded()), max_retries: 0 };
@@ -48,7 +48,7 @@ pub(crate) fn replying(caller: Caller, SavedReply { text, by }: SavedReply) -> C
 }
 
 impl Engine {
-    /// Shows a request to the host if the limit allows it.
+    /// Shows a request to the host, if the limit allows it.
     pub(super) fn request_from_host(&mut self, call: Call) {
         let wanted = AttemptRequest::of(&call.step, &call.request);
         match self.budget.as_mut().map_or(Permission::Granted(()), |budget| budget.show(&wanted)) {
@@ -121,7 +121,7 @@ impl Engine {
         self.host.has_changed |= self.host.waiting.len() < before;
     }
 
-    /// Shows the host no request any more.
+    /// Removes all requests to the host.
     pub(super) fn withdraw_host_requests(&mut self) -> Result<(), EngineError> {
         self.open.clear();
         self.drop_unwanted_host_requests();

@@ -1,9 +1,9 @@
-//! Runs a debate by its protocol: starts the calls that are ready, records their results, and asks the protocol what
-//! follows.
+//! Runs a debate under its protocol: starts the calls that are ready, records their results, and asks the protocol what
+//! comes next.
 //!
-//! The engine alone owns the record. Calls run as tasks and return values; every event goes to the journal first, then
+//! The engine alone owns the record. Calls run as tasks and return values. Every event goes to the journal first, then
 //! to the state, then to the watchers. The engine handles steps and results but knows no stage by name: the
-//! [protocol](dialectic_record::protocol) decides the calls, their inputs and the next stage.
+//! [protocol](dialectic_record::protocol) decides about calls, their inputs and the next stage.
 
 mod budget;
 mod calls;
@@ -66,23 +66,23 @@ pub enum RunEnding {
     Suspended,
     /// The debate was interrupted; it can be resumed.
     Paused,
-    /// The debate is saved as paused because the host must answer requests first.
+    /// The host must answer requests first; the debate is saved as paused.
     HostAsked,
-    /// The debate is saved as paused because a required server is unreachable; it can be resumed.
+    /// A required server is unreachable. The debate is saved as paused and can be resumed.
     ServerGone,
-    /// The debate is saved as paused because a subscription's limit is reached; it can be resumed later.
+    /// A subscription's limit is reached. The debate is saved as paused and can be resumed later.
     LimitReached,
     /// The debate ended without an answer; it can be resumed.
     Failed,
 }
 
-/// Why a run could not continue. The debate itself is saved up to its last event.
+/// Why a run could not continue. The debate is saved up to its last event.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The record cannot be written.
     #[error("the debate cannot be saved")]
     Store(#[from] StoreError),
-    /// A template is defective.
+    /// A template is broken.
     #[error("a prompt cannot be rendered")]
     Prompt(#[from] PromptError),
     /// The context directory cannot be opened.
@@ -91,7 +91,7 @@ pub enum EngineError {
     /// The protocol lacks a transition.
     #[error(transparent)]
     Protocol(#[from] NoTransition),
-    /// The protocol calls an unknown agent.
+    /// The protocol requests a call from an unknown agent.
     #[error("the protocol calls the unknown agent {0}")]
     UnknownAgent(AgentId),
 }
@@ -110,21 +110,21 @@ pub struct Engine {
     /// Earlier replies that are not yet results.
     past: HashMap<CallKey, Vec<PaidReply>>,
     calls: Calls,
-    /// The unreachable servers, and the calls that wait for them.
+    /// Unreachable servers, and the calls that wait for them.
     outage: Outage,
     /// The calls that the host answers.
     host: Host,
-    /// The unfinished calls of the current stages, in the wanted order.
+    /// Unfinished calls of the current stages, in the order in which they are wanted.
     open: Vec<Open>,
     /// The started stages, by round and rank.
     announced: BTreeMap<(u32, usize), Announced>,
-    /// Calls omitted because the cost limit has no room for them.
+    /// Calls that are left out because the cost limit has no room for them.
     refused: HashSet<CallKey>,
     /// Why the limit has no room for the answer.
     refusal: Option<String>,
-    /// The characters of the debate's texts that fit into a call's context window, if it is limited.
+    /// How many characters of the debate's texts fit into a call's context window, if that is limited.
     rooms: HashMap<CallKey, usize>,
-    /// The idle limit of the current round's calls, once it runs.
+    /// The idle limit for the calls of the current round, once it has started.
     silence: Option<Arc<IdleTimeout>>,
     shared: Option<SharedPrompt>,
     /// The context of the current round's tools.
@@ -134,33 +134,33 @@ pub struct Engine {
     is_pausing: bool,
     /// Whether it stays ready to continue after a pause.
     is_held: bool,
-    /// Whether a stop order is stored next to the record.
+    /// Whether a stop request is stored next to the record.
     is_to_stop: bool,
-    /// Whether an attempt may have been billed.
+    /// Whether any attempt may have been billed.
     may_be_billed: Arc<AtomicBool>,
     round: RoundInProgress,
-    /// The name under which each configured model answered, until it was compared.
+    /// The name under which each configured model answered before, until it was compared.
     served: HashMap<(String, String), String>,
 }
 
 /// A wanted call.
 struct Open {
     step: Step,
-    /// The stage that requests it; its own stage may be another.
+    /// The stage that requests the call, which may differ from the call's own stage.
     stage: StageId,
 }
 
 /// A started stage.
 struct Announced {
     stage: StageId,
-    /// The steps of the stage that requests its calls. They change with its inputs.
+    /// The steps of the stage that requests its calls; they change with its inputs.
     steps: fn(&Debate) -> Vec<Step>,
-    /// The first pass of this visit; earlier passes belong to an earlier visit.
+    /// The first pass of this visit. Earlier passes belong to an earlier visit.
     first_pass: u8,
 }
 
 impl Engine {
-    /// Opens a debate. `past` are the events before this run; `commands` delivers commands, and `cancel` ends the run
+    /// Opens a debate. `past` are the events before this run, `commands` delivers commands, and `cancel` ends the run
     /// at once.
     pub fn new(
         protocol: &'static Protocol,
@@ -218,12 +218,12 @@ impl Engine {
         }
     }
 
-    /// Sets how the debate's material is collected, if its protocol wants any.
+    /// Sets how to collect the debate's material, if its protocol wants any.
     pub fn gathering(self, gather: Gather) -> Self {
         Self { gather: Some(gather), ..self }
     }
 
-    /// Sets a limit for the total cost, including `past`, besides the debate's own.
+    /// Limits the total cost, including `past`, in addition to the debate's own limit.
     pub fn at_most(mut self, most: Usd, past: &[Recorded]) -> Self {
         let Some(mut settings) = self.debate().settings.clone() else { return self };
         settings.debate.budget.max_cost_usd = Some(settings.max_cost().map_or(most, |own| own.min(most)));
@@ -231,14 +231,14 @@ impl Engine {
         self
     }
 
-    /// Sets whether it waits while a required server is unreachable; otherwise the run ends as paused.
+    /// Sets whether to wait while a required server is unreachable; otherwise the run ends as paused.
     pub fn waiting_for_servers(mut self, waits: bool) -> Self {
         self.outage.can_wait = waits;
         self
     }
 
-    /// Removes the record of a debate that left nothing: it failed, was certainly not billed, and the user added
-    /// nothing. Returns whether it did.
+    /// Removes the record of a debate that left nothing behind: it failed, was certainly not billed, and the user added
+    /// nothing. Returns whether it was removed.
     pub fn forget(&mut self) -> bool {
         let debate = self.debate();
         let is_answered = |group: &AgentClarifications| group.items.iter().any(|item| !item.answer.is_empty());
@@ -256,10 +256,11 @@ impl Engine {
         self.silence = limit.map(|limit| Arc::new(IdleTimeout::of_at_most(limit)));
     }
 
-    /// Records an interruption while the debate waited.
+    /// Records that the debate was interrupted while it waited.
     ///
     /// # Errors
-    /// It cannot be saved.
+    ///
+    /// The debate cannot be saved.
     pub async fn pause(&mut self) -> Result<(), EngineError> {
         self.append(Event::Paused)?;
         Ok(self.record.flush().await?)
@@ -305,7 +306,7 @@ impl Engine {
         Ok(recorded)
     }
 
-    /// Reports a model that answers under another name than in the previous run.
+    /// Reports if a model answers under another name than in the previous run.
     fn compare_served_model(&mut self, call: &CallRecord) {
         let Some(now) = call.served_model.as_ref().filter(|_| !call.is_hosted()) else { return };
         let before = self.served.remove(&(call.provider.clone(), call.model.clone()));
@@ -336,8 +337,8 @@ impl Engine {
     }
 }
 
-/// Whether two served names of the model configured as `asked` mean different models. Streams and whole answers often
-/// report different names, with or without the version.
+/// Whether two reported names of the model configured as `asked` denote different models. Streams and whole answers
+/// often report different names, with or without a version.
 fn is_another_model(asked: &str, before: &str, now: &str) -> bool {
     let [asked, before, now] = [asked, before, now].map(|name| name.rsplit('/').next().unwrap_or(name).to_lowercase());
     let is_version_of = |long: &str, short: &str| {

@@ -1,7 +1,7 @@
 //! Unreachable servers: which calls wait for them, when the debate continues without them, and how it waits.
 //!
-//! A call that failed because its server is unreachable stays undecided. Once its provider has nothing in flight, it
-//! fails if enough of the panel is reachable; otherwise the debate waits.
+//! A call that failed because its server is unreachable stays undecided. Once its provider has nothing in flight, the
+//! call fails if enough of the panel is reachable; otherwise the debate waits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,38 +18,38 @@ use dialectic_record::protocol::{PromptContext, Step, Trigger};
 use super::calls::Completion;
 use super::{Engine, EngineError};
 
-/// The minimum number of agents in a debate, unless the team is smaller.
+/// The minimum number of agents needed to continue, unless the team is smaller.
 const FEWEST_AGENTS: usize = 2;
-/// How often a call may return to a server that answers other calls but not this one; then it fails.
+/// How often a call may return to a server that answers other calls but not this one. After that it fails.
 const MOST_RETURNS: u32 = 2;
-/// The maximum number of times in a row that a server may return without answering, before waiting ends.
+/// How often in a row a server may become reachable without answering before the waiting ends.
 const MOST_IN_VAIN: u32 = 3;
-/// The delay before the first check of a server; each further one doubles.
+/// The delay before a server is first checked; it doubles with each check.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
-/// The same for a server that returned without answering.
+/// The same for a server that became reachable without answering.
 const WAIT_IN_VAIN: Duration = Duration::from_secs(15);
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 /// The state of a debate's servers.
 #[derive(Debug, Default)]
 pub(super) struct Outage {
-    /// Whether it waits for a server and continues when it is back; otherwise an outage ends the run.
+    /// Whether to wait for a server and continue when it is back; otherwise an outage ends the run.
     pub(super) can_wait: bool,
-    /// Whether the run ends because of it.
+    /// Whether the run ends because of an outage.
     pub(super) ends_run: bool,
     /// The providers that have answered in this debate.
     answered: HashSet<String>,
     /// Calls that wait for their server, or for a decision about it.
     waiting: BTreeMap<CallKey, WaitingCall>,
-    /// The providers that were unreachable when last called.
+    /// Providers that were unreachable when last called.
     unreachable: BTreeSet<Arc<str>>,
     /// Agents whose server was unreachable in their last call.
     cut_off: BTreeSet<AgentId>,
-    /// How often calls returned to a server that has answered others since.
+    /// How often each call returned to a server that has answered others since.
     returned: HashMap<CallKey, u32>,
     /// How often servers became reachable again without answering.
     in_vain: u32,
-    /// The delay until the next check of a server.
+    /// The delay before the next check of a server.
     wait: Option<Duration>,
 }
 
@@ -61,7 +61,7 @@ struct WaitingCall {
 }
 
 impl WaitingCall {
-    /// Whether the server itself did not answer, rather than one that it forwards to.
+    /// Whether the server itself did not respond, rather than one behind it.
     fn is_for_connection(&self) -> bool {
         matches!(self.failed.error, ModelError::Unreachable { .. } | ModelError::UsageLimit { .. })
     }
@@ -78,13 +78,13 @@ impl Outage {
         }
     }
 
-    /// Begins a run by retrying everything.
+    /// Starts a run, which retries everything.
     pub(super) fn begin_run(&mut self) {
         let (can_wait, answered) = (self.can_wait, std::mem::take(&mut self.answered));
         *self = Self { can_wait, answered, ..Self::default() };
     }
 
-    /// Drops all waiting calls because the debate closes.
+    /// Drops all waiting calls, because the debate closes.
     pub(super) fn give_up(&mut self) {
         self.waiting.clear();
     }
@@ -93,12 +93,12 @@ impl Outage {
         self.waiting.contains_key(key)
     }
 
-    /// The providers with waiting calls: they receive no calls until these are decided.
+    /// Providers with waiting calls, which receive no calls until these are decided.
     pub(super) fn providers(&self) -> BTreeSet<Arc<str>> {
         self.waiting.values().map(|waiting| Arc::clone(&waiting.provider)).collect()
     }
 
-    /// Whether a subscription is used up, and no server is unreachable.
+    /// Whether a subscription is used up while no server is unreachable.
     pub(super) fn is_limit(&self) -> bool {
         let is_limit = |waiting: &WaitingCall| waiting.failed.error.is_used_up();
         !self.waiting.is_empty() && self.waiting.values().all(is_limit)
@@ -113,7 +113,7 @@ impl Outage {
         (self.in_vain, self.wait) = (0, None);
     }
 
-    /// Notes that a provider has answered a call of `agent`. Waiting calls return to it.
+    /// Notes that a provider answered a call of `agent`. Waiting calls return to that provider.
     pub(super) fn answered(&mut self, agent: &AgentId, provider: &str) {
         self.heard(provider);
         self.cut_off.remove(agent);
@@ -156,11 +156,11 @@ impl Engine {
         }
     }
 
-    /// Whether a failed call waits for its unreachable server. A provider that has never answered may not exist.
+    /// Whether a failed call waits for its unreachable server. A provider that never answered may not exist.
     pub(super) fn waits_for_server(&mut self, arrival: &Completion, failed: &FailedCall) -> bool {
         let key = &arrival.step.key;
         let Some(provider) = self.provider_of(&key.agent_id) else { return false };
-        // A provider whose limit is reached is reachable.
+        // A provider whose usage limit is reached is reachable.
         let is_there = failed.error.is_used_up() || self.outage.answered.contains(&*provider);
         if !failed.is_server_gone() || !is_there {
             return false;
@@ -175,7 +175,7 @@ impl Engine {
         true
     }
 
-    /// Whether enough agents are reachable to continue. Agents that were not called yet count as reachable.
+    /// Whether enough agents are reachable to continue. Agents that have not been called yet count as reachable.
     fn has_enough_agents(&self) -> bool {
         let can_reach = |id: &AgentId| {
             let is_there = |provider: Arc<str>| !self.outage.unreachable.contains(&provider);
@@ -192,7 +192,7 @@ impl Engine {
     }
 
     /// Decides the waiting calls of providers with nothing in flight: they fail if the debate can continue without
-    /// them. Returns whether some did.
+    /// them. Returns whether any did.
     pub(super) fn fail_unreachable_calls(&mut self) -> Result<bool, EngineError> {
         if self.outage.waiting.is_empty() || !self.has_enough_agents() {
             return Ok(false);
@@ -209,7 +209,7 @@ impl Engine {
         Ok(!over.is_empty())
     }
 
-    /// Waits for an unreachable server or pauses, and returns the trigger with which the debate leaves stage `id`.
+    /// Waits for an unreachable server, or pauses. Returns the trigger with which the debate leaves stage `id`.
     pub(super) async fn wait_for_servers(&mut self, id: StageId) -> Result<Trigger, EngineError> {
         let calls = self.outage.waiting.len();
         let error = self.outage.waiting.values().next_back().map(|waiting| waiting.failed.to_string());
@@ -230,7 +230,7 @@ impl Engine {
                         if self.is_pausing {
                             return Ok(Trigger::PAUSE);
                         }
-                        // The judge may be reachable without the server.
+                        // The judge may be reachable although this server is not.
                         if self.must_close(id) {
                             return Ok(Trigger::STOP);
                         }
@@ -255,14 +255,14 @@ impl Engine {
             }
         }
         self.signal(Signal::ServerBack);
-        // The outage does not count as idle time, and the waiting calls are still unpaid.
+        // The outage does not count as idle time, and nothing was paid for the waiting calls.
         self.silence = None;
         self.plan_costs(self.debate().current_round.max(1))?;
         Ok(Trigger::RETRY)
     }
 
-    /// Repeats calls that failed on an unreachable server, unless later results depend on the failure. Returns the
-    /// stage to continue with: `reached` or an earlier one.
+    /// Repeats calls that failed because their server was unreachable, unless later results depend on the failure.
+    /// Returns the stage to continue with, which is `reached` or an earlier one.
     pub(super) fn reopen(&mut self, reached: StageId) -> Result<StageId, EngineError> {
         let debate = self.debate();
         let is_timed_out = debate.round(debate.current_round).is_some_and(|round| round.timed_out);
@@ -273,7 +273,7 @@ impl Engine {
         let present = gone.filter(|failure| failure.key.round == debate.current_round).map(|failure| &failure.key);
         let mut keys: Vec<CallKey> = present.filter(|key| !self.is_built_on(key)).cloned().collect();
         loop {
-            // A call may be needed only together with another.
+            // A call may only be needed together with another.
             let wanted: HashSet<CallKey> = self.protocol.steps(&debate.reopening(&keys)).map(|step| step.key).collect();
             let before = keys.len();
             keys.retain(|key| wanted.contains(key));
@@ -286,7 +286,7 @@ impl Engine {
         }
         let stages = self.protocol.stages;
         let rank = |id: StageId| stages.iter().position(|stage| stage.info.id == id);
-        // Kinds of call belong to the stage that follows them.
+        // Kinds of call belong to the next stage that is a transition target.
         let place = |id| (rank(id)?..stages.len()).find(|rank| stages[*rank].info.is_transition_target);
         let first = keys.iter().filter_map(|key| place(key.stage)).chain(rank(reached)).min();
         self.append(Event::Reopened { keys })?;

@@ -1,4 +1,4 @@
-//! Runs a debate in memory without a model, to find the remaining calls and the lengths of their requests.
+//! Runs a debate in memory without a model, to find out its remaining calls and how long their requests are.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
@@ -20,24 +20,22 @@ use dialectic_record::protocol::{BudgetClass, Delivery, Next, OutputSpec, Protoc
 use super::results::contribution;
 use super::{EngineError, check_before_closing, has_something_to_check};
 
-/// The bytes added to a repeated request.
+/// The bytes that repeating a request adds.
 const SECOND_CHANCE_BYTES: usize = 1000;
-/// The maximum number of points in a critique, as prompts request it: for one text, and for each text if a critic reads
-/// all.
+/// The maximum number of points per critique that prompts request, for each text if a critic reads all.
 const POINTS: usize = 7;
 const POINTS_OF_EACH: usize = 5;
-/// The bytes of a point with its remedy, and of a remark on a point, as strong models write them in answer to our
-/// prompts.
+/// The bytes of a point with its remedy and of a remark on a point, as strong models write them for our prompts.
 const POINT_BYTES: usize = 450;
 const REMARK_BYTES: usize = 100;
 /// The bytes of a question to the user, as prompts request it, and of an answer.
 const QUESTION_BYTES: usize = 300;
 /// Bytes of labels in lists that repeat all points.
 const LABELS: usize = 30 * 20;
-/// Decisions per text, and bytes of a decision.
+/// Decisions per text, and bytes per decision.
 const DECISIONS: usize = 7;
 const DECISION_BYTES: usize = 120;
-/// A debate with more transitions has a protocol without an end.
+/// A protocol that takes more transitions never ends.
 const MOST_TRANSITIONS: usize = 10_000;
 
 /// A future call.
@@ -47,7 +45,7 @@ pub(super) struct RehearsedCall {
     pub(super) cost: BudgetClass,
     /// Whether the stage belongs to a round.
     pub(super) in_round: bool,
-    /// Whether it may repeat an earlier foreseen call.
+    /// Whether it may repeat an earlier call.
     pub(super) is_second_chance: bool,
     /// The bytes of its request.
     pub(super) bytes: usize,
@@ -57,13 +55,13 @@ pub(super) struct RehearsedCall {
 /// The sample answers of a rehearsal.
 #[derive(Clone, Copy)]
 pub(super) struct SampleAnswers<'a> {
-    /// The number of bytes that an agent writes.
+    /// How many bytes an agent writes.
     pub(super) bytes: &'a dyn Fn(&AgentSettings) -> usize,
     /// Whether to assume everything that adds calls: agents choose the last option, texts make different decisions, and
-    /// every agreement is challenged if that is allowed. Authors accept every point in part, so that the judge has to
-    /// rule on it and the check has to look for it.
+    /// every agreement is challenged if allowed. Authors accept every point in part, so the judge has to rule on it and
+    /// the check has to look for it.
     pub(super) demanding: bool,
-    /// Whether the winning text has a fault that extends the debate.
+    /// Whether a fault in the winning text extends the debate.
     pub(super) extends: bool,
     /// Whether every text raises points that are answered, maintained and never verified, which maximizes lists of
     /// points.
@@ -78,7 +76,7 @@ pub(super) struct Rehearsal<'a> {
     shared: &'a SharedPrompt,
     answers: SampleAnswers<'a>,
     debate: Debate,
-    /// Texts by their lengths: a rehearsal has thousands, of few lengths.
+    /// Filler texts by length: a rehearsal has thousands of texts but few lengths.
     fillers: RefCell<BTreeMap<usize, Arc<str>>>,
     foreseen: Vec<RehearsedCall>,
     /// The bytes of rehearsed questions to the user and their answers, with their passes.
@@ -110,7 +108,7 @@ impl<'a> Rehearsal<'a> {
         }
     }
 
-    /// All calls until the end of round `until` or of the last round, without the closing and a check that precedes it.
+    /// All calls until the end of round `until` or of the last round, without the closing and a check before it.
     pub(super) fn rounds(&mut self, until: u32) -> Result<Vec<RehearsedCall>, EngineError> {
         let closing = self.protocol.closing;
         let check = check_before_closing(self.protocol);
@@ -152,7 +150,7 @@ impl<'a> Rehearsal<'a> {
         Ok(closing.foreseen)
     }
 
-    /// Closes the debate, including its check. Returns the first stage of another round if there is one.
+    /// Closes the debate, including its check. Returns the first stage of the next round if there is one.
     fn bring_to_an_end(&mut self) -> Result<Option<StageId>, EngineError> {
         let is_reached = self.debate.current_stage == Some(self.protocol.closing);
         let check = check_before_closing(self.protocol).filter(|_| !is_reached && has_something_to_check(&self.debate));
@@ -168,7 +166,7 @@ impl<'a> Rehearsal<'a> {
         Ok(None)
     }
 
-    /// The calls of the closing, and whether it began another round.
+    /// The calls of the closing, and whether it started another round.
     pub(super) fn close(&mut self) -> Result<(Vec<RehearsedCall>, bool), EngineError> {
         let next = self.bring_to_an_end()?;
         if let Some(next) = next {
@@ -181,7 +179,7 @@ impl<'a> Rehearsal<'a> {
     /// Makes the calls of a stage and returns what follows.
     fn run_stage(&mut self, stage: StageId) -> Result<Next, EngineError> {
         let Some(declared) = self.protocol.stage(stage) else { return Ok(Next::Done) };
-        // A step that is never answered would be asked forever.
+        // A step that is never answered would be wanted forever.
         let mut tried = HashSet::new();
         loop {
             let is_new = establish(declared, &mut self.debate);
@@ -227,7 +225,7 @@ impl<'a> Rehearsal<'a> {
         self.foreseen.push(RehearsedCall { key, cost, in_round, is_second_chance, bytes, offers_tools });
     }
 
-    /// Foresees the requests of a call with their lengths. Returns the points listed in it.
+    /// Predicts the requests of a call and their lengths. Returns the points listed in them.
     fn measure(&mut self, step: &Step, stage: &Stage, agent: &Agent) -> Result<Vec<Point>, EngineError> {
         let mut call = prepare(self.panel, agent, self.shared, &self.debate, step, usize::MAX)?;
         if step.may_use_tools() {
@@ -239,7 +237,7 @@ impl<'a> Rehearsal<'a> {
         if matches!(step.cost, BudgetClass::Closing | BudgetClass::Check)
             && matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Judgement | OutputSpec::Scores(_))
         {
-            // The repeated request of a missing answer; one for a missing assessment is shorter.
+            // Repeats the request for a missing answer, which is longer than one for a missing assessment.
             let text = "x".repeat((self.answers.bytes)(&agent.settings));
             call.request.turns = vec![
                 Turn::Assistant { text, calls: Vec::new(), message: None },
@@ -250,7 +248,7 @@ impl<'a> Rehearsal<'a> {
         Ok(call.listing.points.points)
     }
 
-    /// The event of a call that is answered with filler.
+    /// The event for a call that is answered with filler.
     fn answer(&self, step: &Step, stage: &Stage, agent: &Agent, call: CallRecord, listed: &[Point]) -> Option<Event> {
         let (key, settings) = (step.key.clone(), &agent.settings);
         let text = self.filler((self.answers.bytes)(settings));
@@ -284,7 +282,7 @@ impl<'a> Rehearsal<'a> {
                 let evaluation = Evaluation { kind: *kind, score: Some(0.0), threshold: f64::INFINITY };
                 Event::Evaluated { key, evaluation, call: Some(call) }
             }
-            // All choose the same text: a tie predicts nothing.
+            // All choose the same text; a tie would predict nothing.
             OutputSpec::Choice => {
                 let choice = step.inputs.first()?.agent_id.clone();
                 let contribution = contribution(Arc::default(), Some(choice), Metadata::default());
@@ -295,7 +293,7 @@ impl<'a> Rehearsal<'a> {
                 Event::Polled { key, vote: (*word).to_owned(), reason: String::new(), call }
             }
             OutputSpec::Relations => {
-                // Full agreement ends the debate soon, unless it is challenged.
+                // Full agreement ends the debate early, unless it is challenged.
                 let alike = self.related(step, true, call.clone());
                 if !demanding || leads_to_a_challenge(stage, self.debate.clone(), alike.clone()) {
                     alike
@@ -340,12 +338,12 @@ impl<'a> Rehearsal<'a> {
         })
     }
 
-    /// Whether an author abandons its draft's approach, in a debate with the maximum number of calls.
+    /// Whether an author abandons its draft's approach, in a debate with as many calls as possible.
     fn is_rethought(&self, step: &Step) -> bool {
         self.answers.extends && step.delivery == Delivery::DraftIfRethought
     }
 
-    /// The relations of decisions: all are the same, or none.
+    /// Relations in which all decisions are the same, or unrelated.
     fn related(&self, step: &Step, are_same: bool, call: CallRecord) -> Event {
         let wordings = self.debate.decisions_of(&step.inputs).wordings;
         let decisions: Vec<String> = wordings.into_iter().map(|wording| wording.decision).collect();
@@ -358,7 +356,7 @@ impl<'a> Rehearsal<'a> {
         Event::Related { key: step.key.clone(), relations, call }
     }
 
-    /// One answered question in place of all that an agent asks; none in a run without optional calls.
+    /// One answered question that stands for all questions of an agent; none in a run without optional calls.
     fn questions(&self, key: &CallKey, most: u32) -> Vec<Clarification> {
         let asked = Clarification {
             id: "q1".to_owned(),
@@ -371,13 +369,13 @@ impl<'a> Rehearsal<'a> {
         if self.answers.demanding && most > 0 { vec![asked] } else { Vec::new() }
     }
 
-    /// The bytes that rehearsed questions and answers add to a request: those of earlier passes.
+    /// How many bytes the questions and answers of earlier passes add to a request.
     fn clarified(&self, step: &Step) -> usize {
         let is_shown = |pass: u8| !matches!(step.answer, OutputSpec::Questions { .. }) || pass < step.key.pass;
         self.asked.iter().filter(|(pass, _)| is_shown(*pass)).map(|(_, bytes)| bytes).sum()
     }
 
-    /// The fault of each text in a debate with the maximum number of calls: a missed requirement.
+    /// The requirement that each text misses, in a debate with as many calls as possible.
     fn missing(&self, step: &Step) -> BTreeMap<AgentId, Vec<String>> {
         let texts = step.inputs.iter().filter(|_| self.answers.extends && matches!(step.answer, OutputSpec::Scores(_)));
         texts.map(|text| (text.agent_id.clone(), vec!["x".repeat(POINT_BYTES)])).collect()
@@ -403,7 +401,7 @@ impl<'a> Rehearsal<'a> {
         apply(&mut self.debate, event);
     }
 
-    /// The objections in a filler of `length` bytes: the maximum number of points.
+    /// The maximum number of objections in a filler of `length` bytes.
     fn reading(&self, yields: ResultKind, step: &Step, length: usize, listed: &[Point]) -> ParsedAnswer {
         let (key, SampleAnswers { demanding, disputes, .. }) = (&step.key, self.answers);
         let points = |target: Option<&AgentId>, texts: usize| {
@@ -427,7 +425,7 @@ impl<'a> Rehearsal<'a> {
                 let points = texts().flat_map(|of| points(Some(of), step.inputs.len())).collect();
                 ParsedAnswer { given_up: given_up.collect(), ..raising(points) }
             }
-            // A draft without findings is not rewritten.
+            // Without findings, a draft is not rewritten.
             (ResultKind::Check, _) if demanding => {
                 // The checker finds none of the changes.
                 let verification = |one: &Point| Statement {
@@ -475,7 +473,7 @@ impl<'a> Rehearsal<'a> {
         }
     }
 
-    /// The author's answers to new points: partly accepted, so that they count as accepted and stay open.
+    /// The author's answers to new points: partly accepted, so they count as accepted and stay open.
     fn replies(&self, step: &Step, length: usize) -> Vec<Statement<Response>> {
         let CallKey { agent_id, round, .. } = &step.key;
         let ledger = self.answers.demanding.then(|| Ledger::seen_by(&self.debate, agent_id, *round, &step.inputs));
@@ -490,7 +488,7 @@ impl<'a> Rehearsal<'a> {
         due.iter().map(reply).collect()
     }
 
-    /// The critic's recheck of first answers: all points are maintained.
+    /// The critic's recheck of first answers, which maintains all points.
     fn rechecks(&self, step: &Step, target: &AgentId, length: usize) -> Vec<Statement<RecheckStanding>> {
         let CallKey { agent_id, round, .. } = &step.key;
         let ledger = self.answers.disputes.then(|| Ledger::seen_by(&self.debate, target, *round, &step.inputs));
@@ -505,7 +503,7 @@ impl<'a> Rehearsal<'a> {
         due.iter().map(recheck).collect()
     }
 
-    /// The remark of a text of `length` bytes on one of `points` points.
+    /// A remark about one of `points` points in a text of `length` bytes.
     fn remark(&self, length: usize, points: usize) -> Arc<str> {
         let whole = length / points.max(1);
         self.filler(if self.answers.disputes { whole } else { REMARK_BYTES.min(whole) })
@@ -513,7 +511,7 @@ impl<'a> Rehearsal<'a> {
 }
 
 fn apply(debate: &mut Debate, event: Event) {
-    // Applying it is correct by construction; otherwise the forecast is only lower.
+    // Applying this event cannot fail; if it did, the forecast would only be lower.
     drop(debate.apply(&Recorded { seq: 0, at: Timestamp::now(), event }));
 }
 

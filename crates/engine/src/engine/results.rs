@@ -23,10 +23,10 @@ use super::calls::Completion;
 use super::forecast::excess;
 use super::{Engine, EngineError};
 
-/// A solution needs texts of at least this many characters.
+/// The minimum characters of the debate's texts that a solution needs.
 const LEAST_TEXT: usize = 500;
 
-/// The permanent failure of a call.
+/// Records that a call failed permanently.
 fn failure(step: &Step, failed: &FailedCall) -> Failure {
     Failure {
         key: step.key.clone(),
@@ -39,7 +39,7 @@ fn failure(step: &Step, failed: &FailedCall) -> Failure {
 }
 
 impl Engine {
-    /// Records the result of a call. Returns whether to recompute the wanted calls.
+    /// Records the result of a call. Returns whether the wanted calls must be recomputed.
     pub(super) fn record_completion(&mut self, arrival: &Completion) -> Result<bool, EngineError> {
         if arrival.result.as_ref().map_or_else(|failed| !failed.error.is_turned_away(), |_| true) {
             self.may_be_billed.store(true, Ordering::Relaxed);
@@ -74,7 +74,7 @@ impl Engine {
             Value::Text(text) => {
                 let lens = if let OutputSpec::Check(lens) = step.answer { Some(lens) } else { None };
                 if let Some(cut) = answered.metadata.cut() {
-                    self.warn(format!("{}'s {} was cut {}", key.agent_id, key.stage, cut.how()));
+                    self.warn(format!("{}'s {} was cut off {}", key.agent_id, key.stage, cut.how()));
                 }
                 let target = key.target_agent_id.clone();
                 let metadata = Metadata { lens, ..answered.metadata.clone() };
@@ -110,7 +110,7 @@ impl Engine {
                     self.warn(format!("the judge's answer is used without its full assessment: {missing}"));
                 }
                 if let Some(cut) = solution.cut {
-                    self.warn(format!("the judge's answer was cut {}", cut.how()));
+                    self.warn(format!("the judge's answer was cut off {}", cut.how()));
                 }
                 let room = self.rooms.get(&key).copied().unwrap_or(usize::MAX);
                 let shortened = (room < length).then_some(Shortened { from: length, to: room });
@@ -143,7 +143,7 @@ impl Engine {
             }
         };
         self.append(event)?;
-        // The readers of findings depend on whether there are any findings.
+        // Who reads findings depends on whether there are any.
         let yields = self.debate().stage(step.key.stage).and_then(|stage| stage.yields);
         Ok(yields == Some(ResultKind::Findings))
     }
@@ -177,8 +177,8 @@ impl Engine {
         Event::Evaluated { key, evaluation: Evaluation { kind, score, threshold }, call: Some(call) }
     }
 
-    /// Gives an agent's questions ids that are unique in the debate, regardless of the order of answers; drops those
-    /// over the limit.
+    /// Gives an agent's questions ids that are unique within the debate, whatever the order of answers. Drops questions
+    /// beyond the limit.
     fn number(&self, agent: &AgentSettings, pass: u8, most: u32, mut questions: Vec<String>) -> AgentClarifications {
         let most = most as usize;
         if questions.len() > most {
@@ -211,7 +211,7 @@ impl Engine {
         Ok(Trigger::FAILED)
     }
 
-    /// Why the debate must fail: an agent failed, and the settings require all of them.
+    /// Why the debate must fail: an agent failed although the settings require all of them.
     pub(super) fn broken(&self) -> Option<String> {
         let debate = self.debate();
         if debate.known_settings().debate.on_agent_failure != AgentFailurePolicy::Fail || self.is_stopping() {
@@ -233,7 +233,7 @@ impl Engine {
         self.signal(Signal::Warning { message, failed: Some(key.clone()) });
         let key = key.clone();
         self.append(Event::CallFailed { failure, call })?;
-        // Another run may repeat the call, which then needs another reply.
+        // Another run may repeat the call, and then needs another reply.
         self.record.entry().forget_host_reply(&key);
         Ok(())
     }
@@ -257,7 +257,7 @@ impl Engine {
                 return self.record_failure(failure(step, failed), None);
             }
             if self.is_out_of_money() {
-                // The call is dispensable.
+                // The call is optional.
                 self.refused.insert(step.key.clone());
                 self.refusal = Some(failed.to_string());
             }
@@ -267,11 +267,11 @@ impl Engine {
                 return Ok(());
             }
         }
-        // The costs of its attempts were recorded as they failed.
+        // The cost of each attempt was recorded when it failed.
         self.record_failure(failure(step, failed), None)
     }
 
-    /// The length of the debate's texts that probably fits into the model's window; reports it if they do not all fit.
+    /// How much of the debate's texts probably fits into the model's window. Reports if not all of it does.
     pub(super) fn room_of(&mut self, whole: &Call) -> usize {
         if let Some(known) = self.rooms.get(&whole.step.key) {
             return *known;
@@ -292,7 +292,7 @@ impl Engine {
             return usize::MAX;
         }
         self.warn(format!(
-            "the debate's {} characters exceed the context of the judge's model: it is sent {} of them, \
+            "the debate's {} characters exceed the context of the judge's model; sending {} of them, \
                  with the longest texts shortened",
             thousands(whole.length as u64),
             thousands(room as u64),
@@ -301,8 +301,8 @@ impl Engine {
         room
     }
 
-    /// Whether to repeat an overlong request with half of the debate's texts, rather than lose a debate that is paid
-    /// for.
+    /// Whether to repeat an overlong request with half of the debate's texts, rather than lose a debate that has been
+    /// paid for.
     pub(super) fn asks_for_less(&mut self, arrival: &Completion, failed: &FailedCall) -> bool {
         let Completion { step, length, .. } = arrival;
         let can_be_shortened = matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::FollowUp);
@@ -314,7 +314,7 @@ impl Engine {
             return false;
         }
         self.warn(format!(
-            "the debate's {} characters exceed the context of the judge's model: it is asked again with \
+            "the debate's {} characters exceed the context of the judge's model; asking again with \
                  {} of them, with the longest texts shortened",
             thousands(*length as u64),
             thousands(half as u64),
@@ -324,7 +324,7 @@ impl Engine {
         true
     }
 
-    /// The tools of an agent for a step: they see the finished rounds and the step's texts.
+    /// The tools of an agent for a step, which see the finished rounds and the step's texts.
     pub(super) fn tools_of(&mut self, agent: &AgentSettings, step: &Step) -> Result<Option<Tools>, EngineError> {
         let round = self.debate().current_round;
         if self.tools.as_ref().is_none_or(|(of, _)| *of != round) {
@@ -376,8 +376,8 @@ impl Engine {
     }
 }
 
-/// The description of the final text, with its draft's list of candidates added. The judge refers to candidates by number
-/// and is not shown that list again.
+/// The description of the final text, with its draft's list of candidates appended. The judge refers to candidates by
+/// number, but is not shown the list again.
 fn with_candidates_of(draft: &Solution, step: &Step, description: String) -> String {
     let is_amended = draft.base.is_some() && step.answer == OutputSpec::Solution(Authorship::Judge);
     let named = draft.description.rfind(CANDIDATES).map(|at| &draft.description[at..]);
@@ -410,7 +410,7 @@ fn summary(settings: &AgentSettings, text: &str, answered: &RequestResult, befor
     }
 }
 
-/// A contribution of an agent: a text or a ballot; `target` is the author of the text that it is about.
+/// A contribution by an agent, a text or a ballot. `target` is the author of the text that it is about.
 pub(super) fn contribution(
     settings: &AgentSettings,
     stage: StageId,

@@ -1,4 +1,4 @@
-//! The loop of a run: goes through the stages, starts ready calls, records results, and closes the debate.
+//! The loop of a run: goes through the stages, starts calls that are ready, records results, and closes the debate.
 
 use dialectic_record::debate::{
     CallKey, CallStatus, Debate, Event, Outcome, Recorded, ResultKind, Signal, StageId, Status, Timestamp,
@@ -13,7 +13,8 @@ impl Engine {
     /// Runs the debate until it ends or must wait.
     ///
     /// # Errors
-    /// It cannot be saved, or the program has a defect. The debate can be resumed from its last event.
+    ///
+    /// The debate cannot be saved, or there is a bug. It can be resumed from its last event.
     pub async fn run(&mut self) -> Result<RunEnding, EngineError> {
         let ended = self.run_stages().await;
         // Abandons calls before the last save, so that no event follows it.
@@ -38,14 +39,14 @@ impl Engine {
             reached = self.reopen(reached)?;
         }
         self.plan_costs(self.debate().current_round.max(1))?;
-        // Interrupted calls are repeated. A run killed after the decision to stop had not left its stage.
+        // Interrupted calls are repeated. If a run was killed after deciding to stop, it had not left its stage.
         let stops = self.must_close(reached);
         let again = if stops { Trigger::STOP } else { Trigger::RETRY };
         let Next::Go(mut stage) = self.protocol.next(reached, again)? else {
             return Err(NoTransition { protocol: self.protocol.name, stage: reached, trigger: again }.into());
         };
         self.append(Event::StageEntered { stage })?;
-        // Waits for the first save: if it fails, nothing has been paid yet.
+        // Waits for the first save. If that fails, nothing has been paid yet.
         self.record.flush().await?;
         loop {
             let trigger = self.visit_or_pause(stage).await?;
@@ -84,10 +85,10 @@ impl Engine {
         }
     }
 
-    /// Begins the next round with `stage` if the limit allows it; otherwise closes the debate.
+    /// Starts the next round with `stage` if the limit allows it; otherwise closes the debate.
     fn begin_round(&mut self, stage: StageId) -> Result<StageId, EngineError> {
         let round = self.debate().current_round + 1;
-        // After the closing a rehearsal would end at once.
+        // After the closing, a rehearsal would end at once.
         let mut ahead = self.debate().clone();
         let at = Timestamp::now();
         for event in [Event::RoundBegun { round, stage }, Event::StageEntered { stage }] {
@@ -110,24 +111,24 @@ impl Engine {
         }
         tokio::select! {
             biased;
-            // Listed first: an answer that arrives with the interrupt is paid for and must be recorded.
+            // Comes first: an answer that arrives together with the interrupt is paid for and must be recorded.
             trigger = self.run_stage(stage) => trigger,
             () = cancel.cancelled() => Ok(Trigger::PAUSE),
         }
     }
 
-    /// Makes the calls of a stage, and ready calls of later stages, until its own have finished.
+    /// Makes the calls of a stage until they have finished, and calls of later stages that are ready.
     pub(super) async fn run_stage(&mut self, id: StageId) -> Result<Trigger, EngineError> {
         self.gather(id).await?;
         if self.protocol.stage(id).is_some_and(|stage| stage.info.yields == Some(ResultKind::Check)) {
-            // A reading may have to be recorded first.
+            // The parsed text may have to be recorded first.
             self.refresh_open_steps(id)?;
         }
         if self.protocol.is_closing(id) {
-            // The answer's inputs are complete: only the closing is needed now.
+            // The answer's inputs are complete, so only the closing is needed now.
             self.plan_costs(0)?;
         } else if self.makes_calls_around_rounds(id) {
-            // The inputs are known: reserve for their actual length, not the worst case.
+            // The inputs are known, so reserve for their actual length rather than the worst case.
             self.plan_costs(self.debate().current_round.max(1))?;
         }
         self.skip_check(id)?;
@@ -154,12 +155,12 @@ impl Engine {
             }
             is_stale |= self.fail_unreachable_calls()?;
             if self.is_waiting_for_servers() {
-                // Calls in flight finish normally.
+                // Calls in flight run to completion.
                 match self.next_arrival().await? {
                     Some(arrival) => {
                         self.record_completion(&arrival)?;
                     }
-                    // A pause was requested in the meantime, so waiting calls get no permission.
+                    // A pause was requested meanwhile, so waiting calls get no permission.
                     None if self.is_pausing => {}
                     None => return self.wait_for_servers(id).await,
                 }
@@ -179,10 +180,10 @@ impl Engine {
             match self.next_arrival().await? {
                 Some(arrival) => {
                     is_stale = self.record_completion(&arrival)?;
-                    // The last result may lead to another call of the stage.
+                    // The last result may lead to another call of this stage.
                     is_stale |= !self.open.iter().any(|open| open.stage == id);
                 }
-                // A pause was requested in the meantime, so waiting calls get no permission, and the stage is not over.
+                // A pause was requested meanwhile, so waiting calls get no permission, and the stage has not ended.
                 None if self.is_pausing => {}
                 None if self.host.is_asked() => {
                     self.host.ends_run = true;
@@ -194,7 +195,7 @@ impl Engine {
                     self.append(Event::RoundTimedOut { round: self.debate().current_round })?;
                     is_stale = true;
                 }
-                // Nothing is in flight and nothing can start, so the rest will never come.
+                // Nothing is in flight and nothing can start, so the rest will never arrive.
                 None => break,
             }
         }
@@ -215,7 +216,7 @@ impl Engine {
         stage.is_some_and(|stage| !(stage.steps)(self.debate()).is_empty())
     }
 
-    /// Collects the debate's material, if the stage needs it and it was not collected yet.
+    /// Collects the debate's material, if the stage needs it and it has not been collected yet.
     async fn gather(&mut self, id: StageId) -> Result<(), EngineError> {
         let gathers = self.debate().stage(id).is_some_and(|stage| stage.yields == Some(ResultKind::Material));
         let Some(gather) = self.gather.as_ref().filter(|_| gathers && self.debate().gathered.is_none()) else {
@@ -238,7 +239,7 @@ impl Engine {
         Ok(protocol.stage(id).ok_or(missing)?)
     }
 
-    /// Asks the protocol for facts, which it records, and for wanted calls.
+    /// Asks the protocol for facts, which are recorded, and for wanted calls.
     fn refresh_open_steps(&mut self, id: StageId) -> Result<(), EngineError> {
         let within_reach = self.protocol.within_reach(id);
         for stage in &within_reach {
@@ -273,7 +274,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts every wanted call whose inputs are ready.
+    /// Starts every wanted call whose inputs are complete.
     fn start_ready(&mut self) -> Result<(), EngineError> {
         let debate = self.debate();
         let over_time = self.is_round_over_time();
@@ -283,7 +284,7 @@ impl Engine {
             self.outage.waits(key) || agent.is_some_and(|agent| held.contains(&agent.caller.provider))
         };
         let ready = self.open.iter().filter(|open| {
-            // A round past its time limit starts no calls; those in flight finish normally.
+            // A round past its time limit starts no calls; those in flight run to completion.
             let is_due = !over_time || open.step.cost != BudgetClass::Round;
             is_due
                 && !is_held(&open.step.key)
@@ -307,7 +308,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Shows that a stage begins. `steps` are the steps of the stage that requests its calls.
+    /// Shows that a stage starts. `steps` are the steps of the stage that requests its calls.
     fn announce(&mut self, round: u32, stage: StageId, steps: fn(&Debate) -> Vec<Step>) {
         let place = (round, self.debate().stage_rank(stage));
         if self.announced.contains_key(&place) {
@@ -322,7 +323,7 @@ impl Engine {
         self.signal(Signal::StageStarted { stage, round, total });
     }
 
-    /// Shows that a stage has ended, including nested calls.
+    /// Shows that a stage has ended, including the kinds of call within it.
     fn end_announced(&mut self, id: StageId) {
         let is_over = |stage: StageId| {
             let is_kind = self.debate().stage(stage).is_some_and(|info| !info.is_transition_target);
@@ -336,7 +337,7 @@ impl Engine {
         }
     }
 
-    /// The number of a stage's results in this visit, and of the wanted calls without one.
+    /// The number of a stage's results in this visit, and of wanted calls without a result.
     fn results_of(&self, round: u32, Announced { stage, steps, first_pass }: &Announced) -> (usize, usize) {
         let debate = self.debate();
         let is_meant = |key: &CallKey| key.round == round && key.stage == *stage && key.pass >= *first_pass;
@@ -371,7 +372,7 @@ impl Engine {
 }
 
 impl Engine {
-    /// Whether a closing debate leaves this stage early. It finishes the closing stage, and its check unless the user
+    /// Whether a closing debate leaves this stage early. It finishes the closing stage, and the check unless the user
     /// stopped the debate.
     pub(super) fn must_close(&self, stage: StageId) -> bool {
         let rank = |id: StageId| self.protocol.stages.iter().position(|stage| stage.info.id == id);

@@ -17,7 +17,7 @@ use dialectic_record::store::{Entry, Record, StoreError, read_state};
 
 use super::{ResumableDebate, Runner, RunnerError, known};
 
-/// A question that is ready to be asked. Nothing is saved or paid yet.
+/// A question that is ready to be asked. Nothing has been saved or paid yet.
 pub struct PreparedQuestion {
     protocol: &'static Protocol,
     panel: Panel,
@@ -25,18 +25,19 @@ pub struct PreparedQuestion {
     past: Vec<Recorded>,
     signals: Signals,
     question: Arc<str>,
-    /// Settings without agents: only the judge needs a key and a price.
+    /// Settings without agents, because only the judge needs a key and a price.
     settings: Settings,
     limit: BudgetLimit,
 }
 
 impl Runner {
     /// Opens a saved, finished debate for a question. `protocols` extends the built-in ones. `lent` are the judge's
-    /// settings if the debate's own are unknown: the older program saved neither settings nor a journal, which is
-    /// created then.
+    /// settings in case the debate's own are unknown: the older program saved neither settings nor a journal, which is
+    /// then created.
     ///
     /// # Errors
-    /// It is unfinished, in use, or damaged.
+    ///
+    /// The debate is unfinished, in use, or damaged.
     pub fn open_finished(
         &self,
         entry: &Entry,
@@ -69,10 +70,11 @@ impl Runner {
         Ok(ResumableDebate { record, contents, protocol, settings, most: None, warnings })
     }
 
-    /// Prepares a question about a finished debate for its judge, with the user's `own` providers. `limit` limits this
-    /// question; the debate's limits apply otherwise.
+    /// Prepares a question to the judge of a finished debate, with the user's `own` providers. `limit` limits this
+    /// question; otherwise the debate's limits apply.
     ///
     /// # Errors
+    ///
     /// The judge cannot be called, or the limit cannot be enforced.
     pub fn ask(
         &self,
@@ -114,16 +116,17 @@ impl PreparedQuestion {
         &self.settings
     }
 
-    /// The question's call with its tokens and cost. Calls nothing.
+    /// The question's call with its tokens and cost, without making it.
     ///
     /// # Errors
-    /// The debate has the maximum number of questions.
+    ///
+    /// The debate already has the maximum number of questions.
     pub fn forecast(&self) -> Result<Forecast, FollowUpError> {
         let Self { protocol, panel, record, question, settings, .. } = self;
         forecast_follow_up(protocol, panel, settings, record.debate(), question)
     }
 
-    /// The remaining amount; `None` without a limit. Calls of unknown cost are not subtracted.
+    /// What is left of the limit; `None` without a limit. Calls of unknown cost are not subtracted.
     pub fn left(&self) -> Option<Usd> {
         let spent = self.debate().total_cost().unwrap_or_default();
         self.limit.usd.or_else(|| Some(self.settings.max_cost()?.saturating_sub(spent)))
@@ -144,10 +147,11 @@ impl PreparedQuestion {
         self.record.events()
     }
 
-    /// Asks and waits for the answer; `cancel` aborts it. Returns the saved debate and the answer.
+    /// Asks the question and waits for the answer; `cancel` aborts it. Returns the saved debate and the answer.
     ///
     /// # Errors
-    /// There is no room for an answer, or no answer.
+    ///
+    /// The limit leaves no room for an answer, or the judge failed.
     pub async fn run(self, cancel: CancellationToken) -> Result<(Debate, Arc<str>), FollowUpError> {
         let Self { protocol, panel, record, past, signals, question, settings: _, limit } = self;
         // The run receives no commands.

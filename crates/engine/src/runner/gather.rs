@@ -25,7 +25,7 @@ use dialectic_record::protocol::Protocol;
 
 use super::DebateHistory;
 
-/// The time limit of a command, and the maximum number of bytes kept of its output.
+/// The time limit for a command, and the maximum bytes kept of its output.
 const COMMAND_TIME: Duration = Duration::from_secs(30);
 const COMMAND_BYTES: usize = 16_000;
 
@@ -51,7 +51,7 @@ impl Collector {
                 let here = settings.clone();
                 let rest = spawn_blocking(move || quiet.without_commands(&here, &problem));
                 let (printed, rest) = tokio::join!(commands, rest);
-                // A failed look-up of past debates must not abort the debate.
+                // If past debates cannot be looked up, the debate continues without them.
                 let mut gathered = rest.unwrap_or_default();
                 let (files, memory): (Vec<Material>, Vec<Material>) =
                     gathered.material.into_iter().partition(|one| one.source != MaterialSource::Memory);
@@ -61,7 +61,7 @@ impl Collector {
         })
     }
 
-    /// The minimum and maximum of the material, found without running a command; empty if the protocol collects
+    /// The minimum and maximum of the material, determined without running commands; empty if the protocol collects
     /// nothing.
     pub(super) fn foreseen(&self, protocol: &Protocol, settings: &Settings, problem: &str) -> Span<Gathered> {
         if !protocol.stages.iter().any(|stage| stage.info.yields == Some(ResultKind::Material)) {
@@ -161,7 +161,7 @@ pub enum AttachmentError {
     /// It is empty.
     #[error("the attachment {0} is empty")]
     Empty(String),
-    /// The files exceed the limit for text sent with every call.
+    /// The files exceed the limit for text that every call includes.
     #[error("with {name}, the attachments exceed {} characters in total", thousands(*limit as u64))]
     TooLong {
         /// The file that exceeds it.
@@ -169,10 +169,10 @@ pub enum AttachmentError {
         /// The limit in characters.
         limit: usize,
     },
-    /// The name or directory suggests secrets.
+    /// The file's name or directory suggests secrets.
     #[error("the attachment {0} may contain keys or passwords, judging by its name")]
     SecretName(String),
-    /// It contains a key.
+    /// The file contains a key.
     #[error("the attachment {name} contains {what}")]
     Secret {
         /// The user's name for it.
@@ -182,7 +182,7 @@ pub enum AttachmentError {
     },
 }
 
-/// The attachments of a debate, added one by one. None is sent if one cannot be used.
+/// The attachments of a debate, added one by one. If one cannot be used, none is sent.
 pub struct Attachments<'a> {
     settings: &'a Settings,
     environment: &'a Environment,
@@ -192,12 +192,12 @@ pub struct Attachments<'a> {
 }
 
 impl<'a> Attachments<'a> {
-    /// No attachments yet. `settings` limit them; they must not contain keys of `environment`.
+    /// No attachments yet. `settings` limit them, and they must not contain keys from `environment`.
     pub fn new(settings: &'a Settings, environment: &'a Environment) -> Self {
         Self { settings, environment, left: DebateSettings::ATTACHMENT_LIMIT, attached: Vec::new() }
     }
 
-    /// The bytes of the next file that must be read to check its length.
+    /// How many bytes of the next file to read in order to check its length.
     pub fn most_bytes(&self) -> u64 {
         (self.left as u64).saturating_add(1).saturating_mul(WIDEST)
     }
@@ -213,21 +213,22 @@ impl<'a> Attachments<'a> {
         Ok(())
     }
 
-    /// Lifts the limit for texts that are measured otherwise.
+    /// Removes the limit, for texts that are measured in another way.
     pub fn unlimited(self) -> Self {
         Self { left: usize::MAX, ..self }
     }
 
-    /// Attaches the contents of a file, or its first [`most_bytes`](Self::most_bytes).
+    /// Attaches the contents of a file, or at least its first [`most_bytes`](Self::most_bytes).
     ///
     /// # Errors
-    /// It is not text, is too long, or contains a secret.
+    ///
+    /// The file is not text, is too long, or contains a secret.
     pub fn add(&mut self, name: String, bytes: &[u8]) -> Result<&mut Attachment, AttachmentError> {
         let limit = DebateSettings::ATTACHMENT_LIMIT;
         let is_cut = bytes.len() as u64 >= self.most_bytes();
         let text = match decode(bytes) {
             Ok(text) => text,
-            // A character cut by the limit is valid.
+            // A character may be incomplete because of the limit.
             Err(_) if is_cut => return Err(AttachmentError::TooLong { name, limit }),
             Err(fault) => return Err(AttachmentError::NotUtf8 { name, fault }),
         };
@@ -252,7 +253,7 @@ impl<'a> Attachments<'a> {
         Ok(self.attached.push_mut(Attachment { name, sha256, text: text.into(), part: None }))
     }
 
-    /// All attachments in their order.
+    /// All attachments in the order in which they were added.
     pub fn into_all(self) -> Arc<[Attachment]> {
         self.attached.into()
     }

@@ -1,8 +1,8 @@
-//! The entry point: start, resume or fork a debate, and get a handle to the run.
+//! The entry point: starts, resumes or forks a debate, and returns a handle to the run.
 //!
 //! A [`Runner`] keeps debates in a directory and builds their parts from its [`Services`]. It returns a [`Prepared`]
-//! debate, which has cost nothing yet: keys, prices, prompts and the cost limit are checked. This becomes a [`Run`]
-//! that proceeds on its own, on the runtime where it was started, until it ends or waits for answers; any number of
+//! debate, which has cost nothing yet: keys, prices, prompts and the cost limit are checked. This becomes a [`Run`],
+//! which proceeds on its own, on the runtime where it was started, until it ends or waits for answers. Any number of
 //! consumers can watch it without slowing it down. `examples/embed.rs` runs a debate in a few lines.
 //!
 //! This module neither prints nor prompts. The command line is one of its clients.
@@ -68,7 +68,7 @@ pub struct Spec {
     pub protocol: &'static Protocol,
     /// The settings.
     pub settings: Settings,
-    /// The seed of every shuffle; falls back to the settings' seed, then to a random one.
+    /// The seed of all shuffles. Falls back to the settings' seed, then to a random one.
     pub seed: Option<u32>,
 }
 
@@ -102,12 +102,12 @@ pub struct ResumableDebate {
     contents: JournalContents,
     protocol: &'static Protocol,
     settings: Settings,
-    /// A limit for its total cost that replaces its own.
+    /// A limit for the total cost that replaces the debate's own.
     most: Option<Usd>,
     warnings: Vec<String>,
 }
 
-/// A point in a saved debate where a fork begins.
+/// A point in a saved debate at which a fork starts.
 pub struct Branch {
     created: Created,
     taken_over: Vec<Event>,
@@ -123,10 +123,10 @@ pub enum RunnerError {
     /// The settings do not fit the protocol.
     #[error(transparent)]
     Unfit(#[from] Unfit),
-    /// It cannot be saved or loaded.
+    /// The debate cannot be saved or loaded.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The calls could not be computed.
+    /// The calls could not be determined.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The forecast failed.
@@ -135,10 +135,10 @@ pub enum RunnerError {
     /// A prompt exceeds its model's context window.
     #[error(transparent)]
     Window(#[from] WindowError),
-    /// A saved debate would read files that the user did not give it.
+    /// A saved debate would read files that the user has not given it.
     #[error(transparent)]
     Trust(#[from] TrustError),
-    /// It cannot be forked as requested.
+    /// The debate cannot be forked as requested.
     #[error("cannot fork {id}: {reason}")]
     Fork {
         /// The other debate.
@@ -154,13 +154,13 @@ pub enum RunnerError {
         /// Warnings about repaired files.
         warnings: Vec<String>,
     },
-    /// The call of a host's reply has ended, or its stage has been left.
+    /// The call for a host's reply has ended, or its stage is over.
     #[error("the debate no longer needs the reply")]
     ReplyNotWanted,
     /// The engine would ask the host again.
     #[error("the reply cannot be used: {0}")]
     ReplyUnusable(String),
-    /// A saved debate cannot be asked.
+    /// A question about the saved debate cannot be answered.
     #[error("cannot ask about the debate {id}: {reason}")]
     NotAnswerable {
         /// The debate.
@@ -184,10 +184,11 @@ impl Runner {
         Self { directory, services }
     }
 
-    /// Prepares a new debate. Saves and pays nothing.
+    /// Prepares a new debate, without saving or paying anything.
     ///
     /// # Errors
-    /// It cannot run with these settings.
+    ///
+    /// The debate cannot run with these settings.
     pub fn prepare(&self, spec: Spec) -> Result<Prepared, RunnerError> {
         let (protocol, mut settings) = (spec.protocol, spec.settings.clone());
         protocol.name.clone_into(&mut settings.debate.protocol);
@@ -204,7 +205,7 @@ impl Runner {
         Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None }
     }
 
-    /// The collector of a debate's material. Neither the file `withheld` nor values of `keys` are shown.
+    /// Collects a debate's material. Shows neither the file `withheld` nor values of `keys`.
     fn collector(&self, withheld: Option<PathBuf>, keys: KnownKeys) -> Collector {
         Collector { past: self.services.past.clone(), withheld, keys }
     }
@@ -212,7 +213,8 @@ impl Runner {
     /// Starts a new debate on the current runtime.
     ///
     /// # Errors
-    /// It cannot run with these settings, or cannot be saved.
+    ///
+    /// The debate cannot run with these settings, or cannot be saved.
     pub fn start(&self, spec: Spec) -> Result<Run, RunnerError> {
         let prepared = self.prepare(spec)?;
         prepared.check_limit()?;
@@ -222,7 +224,8 @@ impl Runner {
     /// Opens a saved, unfinished debate. `protocols` extends the built-in ones.
     ///
     /// # Errors
-    /// It is finished, in use, damaged, or its protocol is unknown.
+    ///
+    /// The debate is finished, in use or damaged, or its protocol is unknown.
     pub fn open(&self, entry: &Entry, protocols: &[&'static Protocol]) -> Result<ResumableDebate, RunnerError> {
         if entry.journal.is_none() {
             let debate = read_state(&entry.state).map_err(StoreError::from)?;
@@ -265,7 +268,8 @@ impl Runner {
     /// Prepares a saved debate to continue with the user's `own` providers.
     ///
     /// # Errors
-    /// An agent or the judge cannot be called, or the record names files that the user did not give it.
+    ///
+    /// An agent or the judge cannot be called, or the record names files that the user has not given it.
     pub fn resume(&self, saved: ResumableDebate, own: &UserSettings) -> Result<Prepared, RunnerError> {
         let ResumableDebate { mut record, contents, protocol, settings, most, .. } = saved;
         let settings = own.over(&settings, &self.services.environment);
@@ -276,10 +280,11 @@ impl Runner {
         Ok(self.prepared(protocol, panel, origin))
     }
 
-    /// Prepares a saved debate, started from `spec` on another machine, to continue here. Only `spec` decides its
-    /// providers, files and limits, not its record.
+    /// Prepares a saved debate, which another machine started from `spec`, to continue here. Its providers, files and
+    /// limits come only from `spec`, not from its record.
     ///
     /// # Errors
+    ///
     /// It was started from another `spec`, or an agent or the judge cannot be called.
     pub fn take_over(&self, saved: ResumableDebate, spec: Spec) -> Result<Prepared, RunnerError> {
         let ResumableDebate { mut record, contents, protocol, .. } = saved;
@@ -300,11 +305,12 @@ impl Runner {
         Ok(self.prepared(protocol, panel, origin))
     }
 
-    /// Finds a point where a debate can be forked with the user's `own` providers. The debate may be running; nothing is
-    /// written to it.
+    /// Finds a point at which a debate can be forked with the user's `own` providers. The debate may be running;
+    /// nothing is written to it.
     ///
     /// # Errors
-    /// It has no journal, never reached the point, or names files that the user did not give it.
+    ///
+    /// The debate has no journal, never reached the point, or names files that the user has not given it.
     pub fn branch(&self, entry: &Entry, at: &ForkPoint, own: &UserSettings) -> Result<Branch, RunnerError> {
         let refused = |reason| RunnerError::Fork { id: DebateId::new(entry.id()), reason };
         let parent = read_journal(entry.journal_path()?).map_err(StoreError::from)?.events;
@@ -323,6 +329,7 @@ impl Runner {
     /// Prepares a fork to run with `settings`. `protocols` extends the built-in ones.
     ///
     /// # Errors
+    ///
     /// The settings lack an agent whose work is kept, or an agent or the judge cannot be called.
     pub fn fork(
         &self,
@@ -339,10 +346,11 @@ impl Runner {
         Ok(prepared)
     }
 
-    /// Reads a reply to the request of a call as the engine will, which must not have to ask again. The debate may be
-    /// running; otherwise it must be able to continue with the user's `own` providers. Nothing is written.
+    /// Checks that the engine could use this reply to a call's request without asking again. The debate may be running;
+    /// otherwise it must be able to continue with the user's `own` providers. Writes nothing.
     ///
     /// # Errors
+    ///
     /// The debate cannot use the reply.
     pub async fn check_reply(
         &self,
@@ -366,7 +374,7 @@ impl Runner {
         let shared = SharedPrompt::of(protocol, &debate).map_err(EngineError::from)?;
         let call = prepare(&panel, agent, &shared, &debate, &step, usize::MAX).map_err(EngineError::from)?;
         let call = call.to_be_read(&debate);
-        // A reply that the engine would keep asks again.
+        // Set if the engine would keep the reply but ask again.
         let asks_again = Arc::new(Mutex::new(None));
         let noted = Arc::clone(&asks_again);
         let ask = Ask {
@@ -437,7 +445,7 @@ impl ResumableDebate {
         &self.settings
     }
 
-    /// Limits the total cost of the debate when it continues, regardless of its own limit.
+    /// Limits the total cost of the debate when it continues, whatever its own limit.
     pub fn at_most(mut self, most: Usd) -> Self {
         let own = &mut self.settings.debate.budget.max_cost_usd;
         *own = Some(own.map_or(most, |own| own.min(most)));

@@ -1,4 +1,4 @@
-//! A debate that is ready to run, and what it is foreseen to cost.
+//! A debate that is ready to run, and its expected cost.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -24,7 +24,7 @@ use dialectic_record::store::{Directory, Record, Replica, StoreError};
 use super::gather::Collector;
 use super::{Branch, Run, Runner, RunnerError, Spec, known};
 
-/// A debate with its panel. Nothing is saved or paid yet.
+/// A debate with its panel. Nothing has been saved or paid yet.
 pub struct Prepared {
     pub(super) protocol: &'static Protocol,
     pub(super) panel: Panel,
@@ -34,7 +34,7 @@ pub struct Prepared {
     pub(super) copied: Option<(DebateId, Arc<dyn Replica>)>,
 }
 
-/// The origin of a debate.
+/// Where a debate comes from.
 pub(super) enum Origin {
     /// A new debate; a fork begins with the events that it keeps.
     New { created: Box<Created>, taken_over: Vec<Event> },
@@ -42,7 +42,7 @@ pub(super) enum Origin {
     Saved { record: Box<Record>, past: Vec<Recorded>, most: Option<Usd> },
 }
 
-/// A new debate with the events that it keeps of another, and their number.
+/// A new debate with the events kept from another one, and their number.
 pub(super) fn begun(created: &Created, taken_over: &[Event]) -> Result<(Debate, u64), RunnerError> {
     let events = std::iter::once(Event::Created(Box::new(created.clone()))).chain(taken_over.iter().cloned());
     let at = Timestamp::now();
@@ -82,9 +82,10 @@ impl Prepared {
         }
     }
 
-    /// Checks that a limit of cost or calls covers a debate.
+    /// Checks that the limit of cost or calls covers the debate.
     ///
     /// # Errors
+    ///
     /// It does not.
     pub fn check_limit(&self) -> Result<(), RunnerError> {
         let Origin::New { created, .. } = &self.origin else { return Ok(()) };
@@ -100,9 +101,10 @@ impl Prepared {
         Ok(())
     }
 
-    /// The remaining calls and their cost, by a dry run.
+    /// The remaining calls and their cost, from a dry run.
     ///
     /// # Errors
+    ///
     /// The dry run fails.
     pub fn forecast(&self) -> Result<Option<Forecast>, RunnerError> {
         let (debate, events) = self.debate()?;
@@ -110,9 +112,10 @@ impl Prepared {
         Ok(foreseen.map(|forecast| forecast()).transpose()?)
     }
 
-    /// The remaining amount; `None` without a limit. Calls of unknown cost are not subtracted.
+    /// What is left of the limit; `None` without a limit. Calls of unknown cost are not subtracted.
     ///
     /// # Errors
+    ///
     /// The debate cannot begin.
     pub fn left(&self) -> Result<Option<Usd>, RunnerError> {
         let (debate, _) = self.debate()?;
@@ -133,7 +136,8 @@ impl Prepared {
         }
     }
 
-    /// Copies the journal to `replica`, which has all events of a saved debate so far. A new debate is recorded as `id`.
+    /// Copies the journal to `replica`, which must already have all events of a saved debate. A new debate is recorded
+    /// as `id`.
     pub fn copied_to(self, id: DebateId, replica: Arc<dyn Replica>) -> Self {
         Self { copied: Some((id, replica)), ..self }
     }
@@ -141,15 +145,17 @@ impl Prepared {
     /// Records the debate.
     ///
     /// # Errors
-    /// It cannot be saved; then nothing of it is kept.
+    ///
+    /// The debate cannot be saved; nothing is kept then.
     pub fn begin(self) -> Result<Ready, StoreError> {
         self.begin_with_id(|_| {})
     }
 
-    /// Records the debate. `tell` receives the id of a new one before its first event is written, so that a caller
-    /// killed in between knows every record.
+    /// Records the debate. `tell` receives the id of a new debate before its first event is written, so that a caller
+    /// that is killed in between knows about every record.
     ///
     /// # Errors
+    ///
     /// As for [`begin`](Self::begin).
     pub fn begin_with_id(self, tell: impl Fn(&DebateId)) -> Result<Ready, StoreError> {
         let Self { protocol, panel, collector, directory, origin, copied } = self;
@@ -175,7 +181,7 @@ impl Prepared {
                 match copied.collect::<Result<Vec<Recorded>, StoreError>>() {
                     Ok(past) => (record, past, Some(begun), None),
                     Err(error) => {
-                        // A partial fork is discarded: resumed, it would pay for the missing part again.
+                        // Discards an incomplete fork, which would pay for the missing part again if resumed.
                         record.discard();
                         return Err(error);
                     }
@@ -223,13 +229,13 @@ impl Ready {
         if self.begun.is_some() { 0 } else { self.record.events() }
     }
 
-    /// Closes the debate with its current texts instead of continuing.
+    /// Closes the debate with the texts so far instead of continuing.
     pub fn closing(self) -> Self {
         Self { closes: true, ..self }
     }
 
-    /// Keeps the record even if the debate fails before it reaches a model, for a caller that knows it only by its
-    /// record.
+    /// Keeps the record even if the debate fails before it reaches a model, for a caller that knows the debate only by
+    /// its record.
     pub fn kept(self) -> Self {
         Self { is_kept: true, ..self }
     }
@@ -239,7 +245,7 @@ impl Ready {
         Self { waits_for_servers: true, ..self }
     }
 
-    /// The remaining calls and their cost, by a dry run. It takes a moment, so run it on another thread.
+    /// The remaining calls and their cost, from a dry run. This takes a moment, so run it on another thread.
     pub fn forecast(&self) -> Option<impl FnOnce() -> Result<Forecast, ForecastError> + Send + use<>> {
         to_come(self.protocol, &self.panel.routed, &self.collector, self.debate().clone(), self.record.events())
     }
@@ -249,10 +255,11 @@ impl Ready {
         &self.signals
     }
 
-    /// Starts it on the current runtime. It runs even if the handle is dropped.
+    /// Starts the debate on the current runtime. It runs even if the handle is dropped.
     ///
     /// # Panics
-    /// Outside of a Tokio runtime.
+    ///
+    /// Outside a Tokio runtime.
     pub fn run(self) -> Run {
         let Self { protocol, panel, collector, record, past, begun, signals, most, .. } = self;
         let Self { closes, is_kept, waits_for_servers, .. } = self;
@@ -267,7 +274,7 @@ impl Ready {
         }
         let cancel = CancellationToken::new();
         let (id, journal) = (record.debate().id.clone(), record.journal_path().to_owned());
-        // A fork kept results that another debate paid for.
+        // A fork keeps results that another debate paid for.
         let is_new = is_begun && past.is_empty() && !is_kept;
         let mut engine = Engine::new(protocol, panel, record, &past, signals.clone(), cancel.clone(), heard)
             .gathering(collector.into_gather())
@@ -289,7 +296,7 @@ pub(super) fn to_come(
 ) -> Option<impl FnOnce() -> Result<Forecast, ForecastError> + Send + use<>> {
     let (routed, collector) = (routed.clone(), collector.clone());
     if debate.status != Status::Pending {
-        // Failed calls are repeated by then.
+        // Failed calls will have been repeated by then.
         let resumed = Recorded { seq: events + 1, at: Timestamp::now(), event: Event::Resumed };
         debate.apply(&resumed).ok()?;
     }
@@ -321,9 +328,10 @@ pub(super) fn to_come(
 
 impl Runner {
     /// The calls of a debate, without calling a model or needing a key. Looks up past debates for material and for the
-    /// panel; runs no commands.
+    /// panel, but runs no commands.
     ///
     /// # Errors
+    ///
     /// A prompt cannot be rendered, or a role cannot be used.
     pub fn forecast(&self, spec: &Spec) -> Result<Forecast, ForecastError> {
         let gathered = self.foreseen(spec);
@@ -333,12 +341,13 @@ impl Runner {
     /// Checks that the programs in use can be called, without calling a model. Returns warnings.
     ///
     /// # Errors
-    /// One of them cannot be called.
+    ///
+    /// One of the programs cannot be called.
     pub fn check_programs(&self, spec: &Spec) -> Result<Vec<String>, ProviderAccessError> {
         self.services.program_warnings(&spec.settings)
     }
 
-    /// The remaining calls of a saved debate, as far as its record shows. `None` if it is finished, or its protocol is
+    /// The remaining calls of a saved debate, judging by its record. `None` if it is finished or its protocol is
     /// unknown.
     pub fn forecast_rest(&self, debate: &Debate) -> Option<Forecast> {
         if matches!(debate.status, Status::Completed | Status::Failed) {
@@ -364,10 +373,11 @@ impl Runner {
         Ok(forecast.map(|forecast| forecast()).transpose()?)
     }
 
-    /// Checks that the problem fits into the models' context windows, and the prompts if this is in doubt. Returns a
+    /// Checks that the problem fits into the models' context windows, and if in doubt that the prompts do. Returns a
     /// warning for each model that probably cannot read its whole prompt.
     ///
     /// # Errors
+    ///
     /// The problem or a prompt cannot fit, or a prompt cannot be rendered.
     pub fn check_prompts(&self, spec: &Spec) -> Result<Vec<String>, RunnerError> {
         check_problem(&spec.problem, &spec.settings)?;

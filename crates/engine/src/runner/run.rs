@@ -1,4 +1,4 @@
-//! The handle to a running debate, and what follows its end.
+//! The handle to a running debate, and what happens after its end.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -20,11 +20,10 @@ use dialectic_record::store::{Entry, JournalReader};
 
 use super::{DebateHistory, Runner};
 
-/// The interval between checks for a stop order and for replies.
+/// How often to check for a stop request and for replies.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// A running debate. It continues when the handle is dropped, unless it waits for answers that only the handle can
-/// give.
+/// A running debate. It continues if the handle is dropped, unless it waits for answers that only the handle can give.
 pub struct Run {
     id: DebateId,
     journal: PathBuf,
@@ -34,7 +33,8 @@ pub struct Run {
     ended: JoinHandle<Result<Finished, Failed>>,
 }
 
-/// Commands to a run, from any thread. All clones control the same run, which waits for answers while one exists.
+/// Sends commands to a run from any thread. All clones control the same run, which waits for answers while a clone
+/// exists.
 #[derive(Clone)]
 pub struct Controls {
     commands: mpsc::UnboundedSender<RunCommand>,
@@ -48,7 +48,7 @@ pub struct Finished {
     pub debate: Debate,
     /// How the run ended.
     pub ending: RunEnding,
-    /// Whether it is recorded: a new debate is discarded if it failed before any model was paid and the user added
+    /// Whether it is recorded. A new debate is discarded if it failed before any model was paid and the user added
     /// nothing.
     pub is_kept: bool,
 }
@@ -86,14 +86,15 @@ impl Run {
         &self.id
     }
 
-    /// The current state and the signals that follow. A slow watcher delays nothing, and is notified of gaps.
+    /// The current state, and the signals that follow. A slow watcher delays nothing, and learns about gaps.
     pub fn subscribe(&self, words: Words) -> (Progress, Subscription) {
         self.signals.subscribe(words)
     }
 
-    /// Every event from the first, read from the journal, and live signals from now on.
+    /// Every event from the first, read from the journal, followed by live signals.
     ///
     /// # Errors
+    ///
     /// The journal cannot be opened.
     pub fn follow(&self, words: Words) -> io::Result<Follower> {
         let journal = JournalReader::open(&self.journal)?;
@@ -101,7 +102,7 @@ impl Run {
         Ok(Follower::new(subscription, Box::new(journal), 0, recorded))
     }
 
-    /// Waits for open questions and returns the debate with them; `None` if it ends first.
+    /// Waits for open questions, and returns the debate with them; `None` if it ends first.
     pub async fn questions(&mut self) -> Option<Arc<Debate>> {
         loop {
             self.waiting.changed().await.ok()?;
@@ -112,18 +113,20 @@ impl Run {
         }
     }
 
-    /// Controls for a caller without the run.
+    /// Controls for a caller that does not have the run.
     pub fn controls(&self) -> Controls {
         self.controls.clone()
     }
 
-    /// Waits until the run is over. If the debate waits for answers and no one else holds [`Controls`], it is saved as
+    /// Waits until the run is over. If the debate waits for answers and nobody else holds [`Controls`], it is saved as
     /// paused.
     ///
     /// # Errors
-    /// The debate cannot be saved, or the program has a defect. It can be resumed from its last event.
+    ///
+    /// The debate cannot be saved, or there is a bug. It can be resumed from its last event.
     ///
     /// # Panics
+    ///
     /// The run panicked.
     pub async fn wait(self) -> Result<Finished, Failed> {
         let Self { ended, controls, .. } = self;
@@ -133,20 +136,20 @@ impl Run {
 }
 
 impl Controls {
-    /// Answers a question of `agent`. The debate continues when no question is open. If the question is not open, a
-    /// warning says so and the first answer stays. `by` is the program that answers for the user, if any.
+    /// Answers a question of `agent`. The debate continues when no question is open. If this question is not open, a
+    /// warning says so and the first answer is kept. `by` is the program that answers for the user, if any.
     pub fn answer(&self, by: Option<Answerer>, agent_id: AgentId, item_id: String, answer: String) {
         // A finished debate needs no answer.
         drop(self.commands.send(RunCommand::Answer { agent_id, item_id, answer, by }));
     }
 
-    /// Ends the questions: open ones count as unanswered, and no agent asks again. `by` is the program that skips them
+    /// Ends the questions: open ones count as unanswered, and no agent asks again. `by` is the program that does this
     /// for the user, if any.
     pub fn end_questions(&self, by: Option<Answerer>) {
         drop(self.commands.send(RunCommand::EndQuestions(by)));
     }
 
-    /// Starts nothing new, waits for paid calls in flight, and saves the debate as paused.
+    /// Starts nothing new, waits for calls in flight, which are paid for, and saves the debate as paused.
     pub fn pause(&self) {
         drop(self.commands.send(RunCommand::Pause));
     }
@@ -156,17 +159,17 @@ impl Controls {
         drop(self.commands.send(RunCommand::Hold));
     }
 
-    /// Cancels a [`hold`](Self::hold), or a [`pause`](Self::pause) that has not taken effect.
+    /// Cancels a [`hold`](Self::hold), or a [`pause`](Self::pause) that has not taken effect yet.
     pub fn go_on(&self) {
         drop(self.commands.send(RunCommand::GoOn));
     }
 
-    /// Starts nothing new, and closes the debate with its current texts.
+    /// Starts nothing new, and closes the debate with the texts so far.
     pub fn stop(&self) {
         drop(self.commands.send(RunCommand::Stop(StopReason::User)));
     }
 
-    /// Acknowledges the cost warning. Has no effect without one, or the second time.
+    /// Acknowledges the cost warning. Has no effect without a warning, or the second time.
     pub fn acknowledge(&self) {
         drop(self.commands.send(RunCommand::Acknowledge));
     }
@@ -231,7 +234,7 @@ async fn drive(
     };
     drop(alive);
     if matches!(ended, Ok(RunEnding::Completed | RunEnding::Failed)) {
-        // A late order must not affect the next run.
+        // A late request must not affect the next run.
         entry.forget_stop();
     }
     let is_kept = !(is_new && matches!(ended, Ok(RunEnding::Failed)) && engine.forget());
@@ -245,13 +248,13 @@ async fn drive(
     }
 }
 
-/// Forwards stop orders and the host's replies, found next to the record, to a run until it is `over`. Uses its own
+/// Forwards stop requests and the host's replies, found next to the record, to a run until it is `over`. Uses its own
 /// thread, independent of the runtime's clock and tasks.
 fn watch_files(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>, over: Receiver<()>) {
     let order = entry.clone();
     let is_there = move || order.stop_path().symlink_metadata().is_ok();
     let tell = move |command| commands.upgrade().is_some_and(|commands| commands.send(command).is_ok());
-    // An existing order is obeyed before the first call.
+    // An existing request is obeyed before the first call.
     let (mut was_there, mut changed) = (is_there(), entry.host_changed());
     if was_there && !tell(RunCommand::ObeyStop) {
         return;
@@ -270,16 +273,16 @@ fn watch_files(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>, ov
             changed = now;
         }
     };
-    // The debate runs without it, too.
+    // The debate also runs without it.
     drop(thread::Builder::new().name("files".to_owned()).spawn(watch));
 }
 
-/// The time limit of a command.
+/// The time limit for a command.
 pub const HOOK_LIMIT: Duration = Duration::from_mins(1);
 
-/// The steps after a debate.
+/// What to do after a debate.
 pub struct After {
-    /// Shell commands in order; each receives the debate's state on its standard input.
+    /// Shell commands in order; each receives the debate's state on standard input.
     hooks: Vec<String>,
     /// The variables withheld from the commands.
     secrets: BTreeSet<String>,
@@ -288,7 +291,7 @@ pub struct After {
 }
 
 impl Runner {
-    /// The steps after a debate with these settings. `hooks` come from the user, never from a record or a request.
+    /// What to do after a debate with these settings. `hooks` come from the user, never from a record or a request.
     pub fn after(&self, settings: &Settings, hooks: Vec<String>) -> After {
         let (past, secrets) = (self.services.past.clone(), secret_variables(&settings.providers));
         After { hooks, secrets, past, settings: settings.clone() }
@@ -296,15 +299,15 @@ impl Runner {
 }
 
 impl After {
-    /// Indexes the debate at `state` with earlier ones, then runs the commands in order, with the state on their
-    /// standard input. Returns warnings; a failure does not affect the debate.
+    /// Indexes the debate at `state` for later ones, then runs the commands in order, with the state on standard input.
+    /// Returns warnings; failures do not affect the debate.
     pub async fn run(self, state: &Path) -> Vec<String> {
         let Self { hooks, secrets, past, settings } = self;
         let mut warnings = Vec::new();
         if let Some(past) = past {
             let counted = spawn_blocking(move || past.take_in(&settings)).await;
             if let Err(error) = counted.unwrap_or_else(|defect| Err(defect.to_string())) {
-                // The next reader of past debates indexes it.
+                // It will be indexed when past debates are read next.
                 warnings.push(format!("the debate is not indexed yet: {error}"));
             }
         }

@@ -1,4 +1,4 @@
-//! The dependencies of debates: environment, models, and past debates.
+//! What debates depend on: environment, models, and past debates.
 
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
@@ -23,12 +23,12 @@ use dialectic_record::protocol::Protocol;
 /// Clients by their configuration.
 type SharedModels = Mutex<HashMap<String, Arc<dyn ChatModel>>>;
 
-/// The dependencies of debates.
+/// What debates depend on.
 #[derive(Clone)]
 pub struct Services {
     pub(super) environment: Environment,
     model: Option<Arc<dyn ChatModel>>,
-    /// The clients that all debates share, if they do.
+    /// The clients that all debates share, if they share them.
     shared: Option<Arc<SharedModels>>,
     pub(super) past: Option<Arc<dyn DebateHistory>>,
 }
@@ -39,7 +39,7 @@ pub enum ServicesError {
     /// Keys are missing.
     #[error(transparent)]
     Keys(#[from] MissingKeys),
-    /// A variable of the environment cannot be used.
+    /// An environment variable has an invalid value.
     #[error(transparent)]
     Environment(#[from] VariableError),
     /// A provider cannot be called as configured.
@@ -65,12 +65,12 @@ impl Services {
         Self { environment, model: None, shared: None, past: None }
     }
 
-    /// Uses `model` for every provider, without a key.
+    /// Uses `model` for every provider, without keys.
     pub fn with_model(self, model: Arc<dyn ChatModel>) -> Self {
         Self { model: Some(model), ..self }
     }
 
-    /// Shares the clients of providers among all debates, including connections and findings about servers.
+    /// Shares provider clients among all debates, including connections and what was learned about servers.
     pub fn sharing_models(self) -> Self {
         Self { shared: Some(Arc::default()), ..self }
     }
@@ -83,7 +83,8 @@ impl Services {
     /// The agents and the judge for these settings.
     ///
     /// # Errors
-    /// An agent or the judge cannot be called. Nothing is paid yet.
+    ///
+    /// An agent or the judge cannot be called. Nothing has been paid.
     pub fn panel(&self, protocol: &Protocol, settings: &Settings) -> Result<Panel, ServicesError> {
         let environment = &self.environment;
         check_prices(settings)?;
@@ -141,7 +142,7 @@ impl Services {
     }
 }
 
-/// The directories of a project, where programs are not searched.
+/// The directories of a project, where no programs are looked up.
 fn project_of(settings: &Settings) -> Vec<PathBuf> {
     [&settings.base_dir, &settings.context_dir].into_iter().flatten().cloned().collect()
 }
@@ -149,7 +150,8 @@ fn project_of(settings: &Settings) -> Vec<PathBuf> {
 /// Knowledge from past debates. Read once per debate and updated at its end, on a blocking thread.
 ///
 /// # Errors
-/// Errors are warnings for the user; the debate continues without the missing part.
+///
+/// Errors become warnings for the user, and the debate continues without the missing part.
 pub trait DebateHistory: Send + Sync {
     /// The past results of the models of `agents` in their roles.
     ///
@@ -160,26 +162,30 @@ pub trait DebateHistory: Send + Sync {
     /// Past decisions on the same subject, as material with its source; empty if the debate should not see them.
     ///
     /// # Errors
+    ///
     /// The decisions cannot be read.
     fn material(&self, problem: &str, settings: &Settings) -> Result<Vec<Material>, String>;
 
     /// Adds a finished debate with these settings, if it is useful for later ones.
     ///
     /// # Errors
-    /// It cannot be added now.
+    ///
+    /// The debate cannot be added now.
     fn take_in(&self, settings: &Settings) -> Result<(), String>;
 }
 
-/// The clients of the providers in use, one each, so that connections are shared.
+/// The clients of the providers in use, one per provider, so that connections are shared.
 pub struct Models {
     by_provider: Vec<(String, Arc<dyn ChatModel>)>,
 }
 
 impl Models {
-    /// Builds the clients of `used`, at least one provider in use; `configured` are the providers of the file.
-    /// `has_limit` is whether there is a cost limit, and `project` lists directories where programs are not searched.
+    /// Builds the clients of `used`, of which there must be at least one; `configured` are the providers in the file.
+    /// `has_limit` tells whether there is a cost limit, and `project` lists directories in which no programs are looked
+    /// up.
     ///
     /// # Errors
+    ///
     /// A provider cannot be called.
     pub fn build<'a>(
         used: impl IntoIterator<Item = &'a str>,
@@ -232,7 +238,7 @@ impl Models {
             if models.by_provider.iter().any(|(provider, _)| provider == name) {
                 continue;
             }
-            // Settings always have a JSON form.
+            // Settings can always be serialized as JSON.
             let settings = serde_json::to_string(&configured.get(name)).unwrap_or_default();
             let key = format!("{name} {has_limit} {project:?} {settings}");
             let chat = if let Some(chat) = shared.get(&key) {

@@ -1,5 +1,5 @@
-//! The spending of a directory's debates: from their journals, and from a ledger for what these lack: removed debates,
-//! and new limits of resumed ones.
+//! What the debates of a directory have spent: taken from their journals, and from a ledger for what these lack, namely
+//! removed debates and new limits of resumed ones.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -16,18 +16,18 @@ use dialectic_base::money::Usd;
 use dialectic_record::debate::{DebateId, Event, Recorded};
 use dialectic_record::store::{Directory, Entry, JournalReader, Readers, StoreError, write_atomically};
 
-/// The ledger. Only files that end in `.json` are debates.
+/// The file name of the ledger. Only files that end in `.json` are debates.
 const LEDGER: &str = "spending.ledger";
-/// The lock for the ledger, which each change replaces.
+/// The file name of the ledger's lock, which is separate because each change replaces the ledger.
 const LOCK: &str = "spending.lock";
 const LEDGER_FORMAT: u32 = 1;
-/// The name of evaluations among the removed spending. No debate has such an id.
+/// The name for evaluations among removed debates. No debate has this id.
 const EVALUATIONS: &str = "evaluations";
-/// The time limit for the lock, and the interval of retries.
+/// How long to wait for the lock, and how often to retry.
 const TO_WAIT: Duration = Duration::from_secs(20);
 const TRY_AGAIN: Duration = Duration::from_millis(10);
 
-/// Why the spending is unknown.
+/// Why the spending could not be determined.
 #[derive(Debug, thiserror::Error)]
 pub enum SpendingError {
     /// The directory or a debate's file cannot be read.
@@ -75,7 +75,7 @@ pub enum SpendingError {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SpendingFile {
     format_version: u32,
-    /// The spending of removed debates and of evaluations, by day (UTC).
+    /// What removed debates and evaluations have spent, by day (UTC).
     removed: Vec<Removed>,
     /// The total limits of debates that continued under a limit other than their own.
     limits: BTreeMap<String, Usd>,
@@ -96,7 +96,7 @@ struct LedgerFormat {
 }
 
 impl SpendingFile {
-    /// Reads a directory's ledger. Damage is an error, since the spending is unknown then.
+    /// Reads a directory's ledger. A damaged ledger is an error, since the spending is then unknown.
     fn read(directory: &Directory) -> Result<Self, SpendingError> {
         let path = directory.path().join(LEDGER);
         let bytes = match fs::read(&path) {
@@ -124,8 +124,8 @@ impl SpendingFile {
     }
 }
 
-/// An exclusive lock for decisions on the spending, one process per directory. The system releases it when a process is
-/// killed.
+/// An exclusive lock for decisions about spending, held by one process per directory. The system releases it if the
+/// process is killed.
 #[derive(Debug)]
 pub struct SpendingLock {
     directory: Directory,
@@ -133,10 +133,11 @@ pub struct SpendingLock {
 }
 
 impl SpendingLock {
-    /// Waits for the lock, blocking the thread.
+    /// Waits for the lock and blocks the thread.
     ///
     /// # Errors
-    /// It could not be taken in time.
+    ///
+    /// The lock could not be taken in time.
     pub fn take(directory: &Directory) -> Result<Self, SpendingError> {
         directory.create()?;
         let path = directory.path().join(LOCK);
@@ -157,9 +158,10 @@ impl SpendingLock {
         }
     }
 
-    /// Sets the total limit of a debate, in place of the limit in its record. `None` restores the limit in its record.
+    /// Sets the total limit of a debate, overriding the limit in its record. `None` restores the latter.
     ///
     /// # Errors
+    ///
     /// The ledger cannot be read or written.
     pub fn note_limit(&self, id: &DebateId, limit: Option<Usd>) -> Result<(), SpendingError> {
         let mut beside = SpendingFile::read(&self.directory)?;
@@ -177,6 +179,7 @@ impl SpendingLock {
 /// [`SpendingLock::note_limit`]. Does nothing if no server has kept a ledger. Blocks the thread.
 ///
 /// # Errors
+///
 /// The ledger cannot be locked, read or written.
 pub fn renew_limit(directory: &Directory, id: &DebateId, limit: Option<Usd>) -> Result<(), SpendingError> {
     let path = directory.path().join(LEDGER);
@@ -187,9 +190,10 @@ pub fn renew_limit(directory: &Directory, id: &DebateId, limit: Option<Usd>) -> 
     SpendingLock::take(directory)?.note_limit(id, limit)
 }
 
-/// Records current spending that leaves no journal. Blocks the thread.
+/// Records spending that leaves no journal, as of now. Blocks the thread.
 ///
 /// # Errors
+///
 /// The ledger cannot be read or written.
 pub fn note_spent(directory: &Directory, usd: Usd) -> Result<(), SpendingError> {
     let _lock = SpendingLock::take(directory)?;
@@ -201,10 +205,11 @@ pub fn note_spent(directory: &Directory, usd: Usd) -> Result<(), SpendingError> 
     beside.write(directory)
 }
 
-/// Removes a debate and keeps its spending in the ledger.
+/// Removes a debate but keeps its spending in the ledger.
 ///
 /// # Errors
-/// It is not in that directory, is running, or cannot be removed; or the ledger cannot be written.
+///
+/// The debate is not in that directory, is running, or cannot be removed; or the ledger cannot be written.
 pub fn remove(directory: &Directory, entry: &Entry) -> Result<(), SpendingError> {
     directory.check_is_here(entry)?;
     let lock = SpendingLock::take(directory)?;
@@ -214,7 +219,7 @@ pub fn remove(directory: &Directory, entry: &Entry) -> Result<(), SpendingError>
         _ => BTreeMap::new(),
     };
     if !by_day.is_empty() {
-        // Written before the removal: an existing debate counts by its journal.
+        // Written before the removal, because a debate that still exists counts by its journal.
         let mut beside = SpendingFile::read(directory)?;
         let id = entry.id();
         beside.removed.retain(|before| before.id != id);
@@ -226,10 +231,11 @@ pub fn remove(directory: &Directory, entry: &Entry) -> Result<(), SpendingError>
     Ok(())
 }
 
-/// The spending of all debates of a directory since midnight (UTC), including removed ones, plus the remaining limits
-/// of running ones. A call of unknown cost counts as zero unless money was reserved for it.
+/// What all debates of a directory have spent since midnight (UTC), including removed ones, plus what is left of the
+/// limits of running ones. A call of unknown cost counts as zero unless money was reserved for it.
 ///
 /// # Errors
+///
 /// The directory or the ledger cannot be read.
 pub fn spent_today(directory: &Directory) -> Result<Usd, SpendingError> {
     let today = Utc::now().date_naive();
@@ -237,27 +243,28 @@ pub fn spent_today(directory: &Directory) -> Result<Usd, SpendingError> {
     let mut spent = Usd::ZERO;
     for entry in directory.entries()? {
         let Some(journal) = &entry.journal else { continue };
-        // Checked first: a debate that ends in the meantime stays within its limit.
+        // Checked first: a debate that ends meanwhile stays within its limit.
         let is_held = entry.is_held();
         if !is_held && !is_younger(journal, today.and_time(NaiveTime::MIN).and_utc()) {
             continue;
         }
         let of_debate = JournalSpending::read(journal, today);
         spent += of_debate.by_day.values().copied().sum();
-        // A damaged journal counts with its full limit.
+        // If its journal is damaged, a debate counts with its full limit.
         if is_held || !of_debate.is_whole {
-            // The limit in the ledger holds for the run: a question may cost more than the rest of its debate's limit.
+            // The limit in the ledger applies to the run, since a question may cost more than is left of its debate's
+            // limit.
             let limit = beside.limits.get(&entry.id()).copied().or(of_debate.limit);
             spent += limit.map_or(Usd::ZERO, |limit| limit.saturating_sub(of_debate.total));
         }
     }
-    // A debate whose removal was interrupted still exists and counts by its journal.
+    // If its removal was interrupted, a debate still exists and counts by its journal.
     let is_gone = |removed: &&Removed| !directory.journal_path(&DebateId::new(removed.id.as_str())).exists();
     let removed = beside.removed.iter().filter(|removed| removed.day >= today).filter(is_gone);
     Ok(spent + removed.map(|removed| removed.usd).sum())
 }
 
-/// The total that a debate has spent and reserved.
+/// What a debate has spent and reserved in total.
 pub fn spent_by(entry: &Entry) -> Usd {
     entry.journal.as_deref().map_or(Usd::ZERO, |journal| JournalSpending::read(journal, NaiveDate::MIN).total)
 }
@@ -267,10 +274,10 @@ fn is_younger(path: &Path, than: DateTime<Utc>) -> bool {
     path.metadata().and_then(|file| file.modified()).is_ok_and(|changed| changed >= SystemTime::from(than))
 }
 
-/// The spending in a journal.
+/// The spending recorded in a journal.
 #[derive(Default)]
 struct JournalSpending {
-    /// The spending and reservations by day. An amount reserved before midnight and settled after it counts for both
+    /// What was spent and reserved by day. An amount reserved before midnight and settled afterwards counts on both
     /// days.
     by_day: BTreeMap<NaiveDate, Usd>,
     total: Usd,
@@ -338,10 +345,10 @@ mod tests {
         assert_eq!(spent_today(&directory).unwrap(), Usd::ZERO);
         let today = Utc::now().date_naive();
         let (before, after) = (today.pred_opt().unwrap(), today.succ_opt().unwrap());
-        // The clock may have been ahead: spending dated tomorrow has already happened.
+        // The clock may have been ahead, so spending dated tomorrow has already happened.
         write(&directory, &[(ID, before, 1.0), (ID, today, 0.25), (ID, after, 0.5)]);
         assert_eq!(spent_today(&directory).unwrap(), Usd::from_dollars(0.75));
-        // The debate still exists after an interrupted removal: its journal counts.
+        // After an interrupted removal the debate still exists, so its journal counts.
         fs::write(directory.journal_path(&DebateId::new(ID)), "").unwrap();
         assert_eq!(spent_today(&directory).unwrap(), Usd::ZERO);
     }
@@ -400,7 +407,7 @@ mod tests {
         let id = DebateId::new(ID);
         let noted = || SpendingFile::read(&directory).unwrap().limits.get(ID).copied();
         let (half, one) = (Usd::from_dollars(0.5), Usd::from_dollars(1.0));
-        // No server has ever been here: nothing is written.
+        // There has never been a server here, so nothing is written.
         renew_limit(&directory, &id, Some(one)).unwrap();
         assert!(!directory.path().join(LEDGER).exists() && !directory.path().join(LOCK).exists());
         SpendingLock::take(&directory).unwrap().note_limit(&id, Some(half)).unwrap();

@@ -8,7 +8,7 @@ use super::{Tool, ToolContext, ToolError};
 /// The length of a snippet in characters, and the maximum length of a term.
 const SNIPPET: usize = 200;
 
-/// The maximum number of matches. A common word is in every contribution, and each match is paid for as input.
+/// The maximum number of matches. A common word occurs in every contribution, and each match is paid for as input.
 const MATCHES: usize = 100;
 
 const TERM: TextArgument = TextArgument {
@@ -57,9 +57,9 @@ fn search(arguments: &Arguments<'_>, context: &ToolContext) -> Result<Value, Too
     Ok(result)
 }
 
-/// Up to [`SNIPPET`] characters of `text` centred on the first occurrence of `term`; `None` without one.
+/// Up to [`SNIPPET`] characters of `text` around the first occurrence of `term`; `None` if there is none.
 ///
-/// Case folding can change the number of bytes and characters (`İ`, `ß`), so each folded byte maps to its original
+/// Case folding can change the number of bytes and characters (`İ`, `ß`), so each folded byte is mapped to its original
 /// character.
 fn snippet(term: &str, text: &str) -> Option<String> {
     let term: String = term.chars().flat_map(fold).collect();
@@ -80,7 +80,7 @@ fn snippet(term: &str, text: &str) -> Option<String> {
     Some(text.chars().skip(from).take(SNIPPET).collect())
 }
 
-/// The character without case: upper, then lower case, which also unifies forms such as `ς` and `σ`.
+/// Folds case by converting to upper and then to lower case, which also unifies variants such as `ς` and `σ`.
 fn fold(character: char) -> impl Iterator<Item = char> {
     character.to_uppercase().flat_map(char::to_lowercase)
 }

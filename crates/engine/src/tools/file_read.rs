@@ -11,7 +11,7 @@ use super::{Tool, ToolContext, ToolError};
 /// The maximum returned length of a file: 256 KiB, in bytes.
 const LIMIT: usize = 256 * 1024;
 
-/// The beginning of the notice of a cut.
+/// How the notice of a truncated file begins.
 const NOTICE: &str = "\n\n[Cut: ";
 
 /// Reads a text file.
@@ -51,9 +51,9 @@ fn show(arguments: &Arguments<'_>, context: &ToolContext) -> Result<Value, ToolE
     Ok(json!({ "content": numbered.collect::<String>(), "totalLines": text.lines().count() }))
 }
 
-/// A file's text, cut at the limit with a notice.
+/// A file's text, truncated at the limit with a notice.
 pub(super) fn read(directory: &ContextDirectory, path: &str) -> Result<String, ToolError> {
-    // One extra byte shows whether there is more, since the size may be outdated.
+    // One more byte shows whether there is more, because the size may be out of date.
     let (bytes, size) = directory.read_sized(path, LIMIT as u64 + 1)?;
     shown(bytes, size, directory.keys())
 }
@@ -70,7 +70,7 @@ fn shown(bytes: Vec<u8>, size: u64, keys: &KnownKeys) -> Result<String, ToolErro
     })
 }
 
-/// The bytes as text, cut at the limit with a notice of `size`, the file's size in bytes.
+/// The bytes as text, truncated at the limit with a notice. `size` is the file's size in bytes.
 fn text(mut bytes: Vec<u8>, size: u64) -> Result<String, ToolError> {
     let is_cut = bytes.len() > LIMIT;
     bytes.truncate(LIMIT);
@@ -80,7 +80,7 @@ fn text(mut bytes: Vec<u8>, size: u64) -> Result<String, ToolError> {
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
-            // Only the cut can leave an incomplete character at the end.
+            // Only truncation can leave an incomplete character at the end.
             let problem = error.utf8_error();
             if !is_cut || problem.error_len().is_some() {
                 return Err(ToolError::Binary);
@@ -124,7 +124,7 @@ mod tests {
         bytes.truncate(LIMIT + 1);
         let content = text(bytes, size).expect("text");
         let (shown, _) = content.split_once("\n\n").expect("a notice");
-        // 1 byte, then characters of 3 bytes: the limit falls after a complete character at 262,144 = 1 + 3 * 87,381.
+        // One byte followed by three-byte characters: the limit of 262,144 = 1 + 3 * 87,381 falls between characters.
         assert_eq!(shown.len(), LIMIT);
         let mut bytes = "xx".to_owned().into_bytes();
         bytes.extend("€".repeat(LIMIT).into_bytes());

@@ -11,7 +11,7 @@ use super::source::matching;
 use super::toolbox::{Arguments, TextArgument};
 use super::{AccessError, Tool, ToolContext, ToolError};
 
-/// The maximum number of lines that match, of lines around each, of characters of a line, and of all characters.
+/// The maximum number of matching lines, of lines around each, of characters per line, and of characters in total.
 const MATCHES: usize = 100;
 const CONTEXT: usize = 10;
 const LINE: usize = 300;
@@ -79,7 +79,7 @@ fn search(arguments: &Arguments<'_>, context: &ToolContext) -> Result<Value, Too
     Ok(result)
 }
 
-/// The lines that match, at most `most`, with those around them, and the number of matches; `None` without one.
+/// The matching lines, at most `most`, with the lines around them, and the number of matches; `None` if there are none.
 fn excerpt(pattern: &Regex, text: &str, around: usize, most: usize) -> Option<(String, usize)> {
     let lines: Vec<&str> = text.lines().collect();
     let hits = lines.iter().enumerate().filter(|(_, line)| pattern.is_match(line)).map(|(place, _)| place);

@@ -12,7 +12,7 @@ use super::source::matching;
 use super::toolbox::{Arguments, TextArgument};
 use super::{Tool, ToolContext, ToolError, file_read};
 
-/// The maximum number of entries: enough for source trees, few enough to keep generated files from filling the context.
+/// The maximum number of entries: enough for source trees, but few enough that generated files cannot fill the context.
 pub(super) const ENTRIES: usize = 1000;
 
 /// Lists one directory.
@@ -51,7 +51,7 @@ fn list(arguments: &Arguments<'_>, context: &ToolContext) -> Result<Value, ToolE
 
 /// The first [`ENTRIES`] files and directories by name, and the total number of names.
 ///
-/// Links count as their targets; those that lead outside or nowhere are omitted, like pipes and devices.
+/// A link counts as its target. Links that lead outside or nowhere are omitted, as are pipes and devices.
 pub(super) fn entries(context: &ContextDirectory, path: &str) -> Result<(Vec<Value>, usize), AccessError> {
     let (directory, inside) = context.open_directory(path)?;
     let unreadable = |source| AccessError::Unreadable { source };
@@ -68,7 +68,7 @@ pub(super) fn entries(context: &ContextDirectory, path: &str) -> Result<(Vec<Val
     Ok((names.iter().filter_map(|name| entry(Path::new(name))).collect(), found))
 }
 
-/// The paths of the files below a directory in order, without links, and hidden or generated ones.
+/// The paths of all files below a directory in order. Omits links, and hidden or generated files.
 pub(super) fn files(directory: &ContextDirectory) -> Vec<String> {
     let (mut files, mut pending) = (Vec::new(), vec![String::from(".")]);
     while let Some(path) = pending.pop() {
@@ -92,7 +92,7 @@ pub(super) fn files(directory: &ContextDirectory) -> Vec<String> {
 
 /// The maximum number of files that are searched.
 const MOST_FILES: usize = 50_000;
-/// The maximum lines of an outline, and entries of one directory.
+/// The maximum lines of an outline, and the maximum entries of a single directory.
 const LINES: usize = 200;
 const OUTLINE_ENTRIES: usize = 60;
 /// The maximum characters of a readme.
@@ -100,16 +100,17 @@ const README: usize = 8000;
 /// Directories of generated or downloaded files, which do not describe the project.
 const UNTOLD: [&str; 6] = ["node_modules", "target", "dist", "build", "vendor", "__pycache__"];
 
-/// The beginning of a text, and whether it was cut.
+/// The beginning of a text, and whether it was truncated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
     pub text: String,
     pub cut: bool,
 }
 
-/// The files and directories of a directory, one per line, upper levels first. Omits hidden ones.
+/// The files and directories below a directory, one per line, upper levels first. Omits hidden ones.
 ///
 /// # Errors
+///
 /// The directory cannot be read.
 pub fn outline(directory: &ContextDirectory) -> Result<Excerpt, ToolError> {
     let (mut lines, mut cut) = (Vec::new(), false);
@@ -117,7 +118,7 @@ pub fn outline(directory: &ContextDirectory) -> Result<Excerpt, ToolError> {
     while let Some(path) = pending.pop_front() {
         let listed = match names(directory, if path.is_empty() { "." } else { &path }) {
             Ok(listed) => listed,
-            // An unreadable directory is listed with its parent's entries.
+            // An unreadable directory is listed among its parent's entries.
             Err(_) if !path.is_empty() => continue,
             Err(error) => return Err(error),
         };
@@ -154,10 +155,11 @@ fn names(directory: &ContextDirectory, path: &str) -> Result<Vec<(String, EntryK
     Ok(kinds.collect())
 }
 
-/// The name and beginning of a directory's readme; `None` if there is none.
+/// The name and beginning of a directory's readme, if there is one.
 ///
 /// # Errors
-/// It cannot be read.
+///
+/// The readme cannot be read.
 pub fn readme(directory: &ContextDirectory) -> Result<Option<(String, Excerpt)>, (String, ToolError)> {
     let here = names(directory, ".").map_err(|error| (".".to_owned(), error))?;
     let is_readme = |(name, kind): &&(String, EntryKind)| {

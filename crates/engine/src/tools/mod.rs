@@ -36,7 +36,7 @@ pub use toolbox::{Toolbox, specs};
 pub struct ToolContext {
     /// The only files that they can read.
     pub source: Arc<Source>,
-    /// The finished rounds of the debate, then the call's texts of the current one.
+    /// The finished rounds of the debate, followed by the call's texts from the current one.
     pub rounds: Arc<[Round]>,
 }
 
@@ -51,7 +51,7 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// The name, description and parameters for the model.
+    /// The name, description and parameters to send to the model.
     pub fn spec(&self) -> ToolSpec {
         let (name, description) = (self.name.to_owned(), self.description.to_owned());
         ToolSpec { name, description, parameters: parameters(self.arguments) }
@@ -60,20 +60,20 @@ impl Tool {
 
 static TOOLS: [Tool; 4] = [context_search::TOOL, file_read::TOOL, file_search::TOOL, list_files::TOOL];
 
-/// The tool names for an agent's configuration.
+/// The tool names that a configuration may use.
 pub const TOOL_NAMES: &[&str] =
     &[context_search::TOOL.name, file_read::TOOL.name, file_search::TOOL.name, list_files::TOOL.name];
 
 /// The names of the tools that read files.
 pub const FILE_TOOLS: &[&str] = &[file_read::TOOL.name, file_search::TOOL.name, list_files::TOOL.name];
 
-/// Why a call failed, as text for the model.
+/// Why a tool call failed, explained to the model.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
     /// The tool does not exist, or this agent may not use it.
     #[error("there is no tool `{name}`; {}", choice(offered))]
     Unknown {
-        /// The called name, shortened if long.
+        /// The requested name, shortened if it is long.
         name: String,
         /// The available names.
         offered: Vec<String>,
@@ -86,7 +86,7 @@ pub enum ToolError {
     NotAnObject(&'static str),
     #[error("the argument `{name}` is missing; expected {expected}")]
     Missing { name: &'static str, expected: &'static str },
-    /// An argument is unusable.
+    /// An argument is missing or invalid.
     #[error("the argument `{name}` is {found}; expected {expected}")]
     Unusable { name: &'static str, found: &'static str, expected: &'static str },
     /// An argument is too long.
@@ -99,7 +99,7 @@ pub enum ToolError {
     /// The path cannot be used.
     #[error(transparent)]
     Access(#[from] AccessError),
-    /// A pattern, glob or range is unusable.
+    /// A pattern, glob or range is invalid.
     #[error("the argument `{name}` cannot be used: {reason}")]
     Malformed { name: &'static str, reason: String },
     /// The file is not UTF-8 text.

@@ -31,7 +31,7 @@ mod unix {
 
     pub(in crate::tools) fn reading() -> OpenOptions {
         let mut options = OpenOptions::new();
-        // Opening a swapped-in pipe must not wait for a writer.
+        // If the file was replaced by a FIFO, opening must not block.
         options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed());
         options
     }
@@ -46,7 +46,7 @@ mod unix {
         devices.contains(&metadata.dev())
     }
 
-    /// The file systems of kernel files. If `/proc` or `/sys` is not a separate file system, it is an ordinary
+    /// The devices of kernel file systems. If `/proc` or `/sys` is not a separate file system, it is an ordinary
     /// directory.
     pub(in crate::tools) fn kernel_devices() -> Vec<u64> {
         let device = |path: &str| std::fs::metadata(path).ok().map(|metadata| metadata.dev());
@@ -55,14 +55,14 @@ mod unix {
     }
 }
 
-/// Here files have no identity numbers, and directories contain no pipes or kernel files.
+/// On other systems files have no identity numbers, and directories contain no FIFOs or kernel files.
 #[cfg(not(unix))]
 mod other {
     use std::path::{Path, PathBuf};
 
     use cap_std::fs::{Metadata, OpenOptions};
 
-    /// The identity of a file: its path without links.
+    /// The identity of a file: its path with links resolved.
     #[derive(Debug, Clone)]
     pub(in crate::tools) struct Identity(PathBuf);
 

@@ -1,9 +1,10 @@
-//! The context directory, and the only access to it.
+//! The context directory, and the only way to access it.
 //!
 //! All access is relative to a handle of the directory, which neither `..` nor a link can escape. Links *inside* the
-//! directory could still lead to forbidden files, so a path is resolved to one without links, checked, and opened
-//! component by component; each is compared with its checked target, and a file swapped in after the check is refused.
-//! The resolution itself need not be race-free, and may follow absolute links that lead back inside.
+//! directory could still lead to forbidden files, so a path is first resolved to one without links, then checked, and
+//! then opened component by component. Each component is compared with its checked target, and a file that was swapped
+//! in after the check is rejected. Resolving itself need not be race-free, and may follow absolute links that lead back
+//! inside.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read as _};
@@ -17,23 +18,24 @@ use dialectic_base::secrets::{KnownKeys, is_in_git, is_secret_file, is_secret_pl
 
 use super::platform::{self, Identity};
 
-/// The maximum number of resolutions if files are exchanged in the meantime, as editors do when saving.
+/// How often to resolve a path again if files are exchanged meanwhile, as editors do when saving.
 const ATTEMPTS: usize = 4;
 
-/// The maximum number of links on a path, as in operating systems; more are a loop.
+/// The maximum number of links on a path, as in operating systems; more indicate a loop.
 const LINKS: usize = 40;
 
-/// The directory that tools may read, without access to anything outside.
+/// A directory that tools may read, with no access to anything outside.
 #[derive(Debug)]
 pub struct ContextDirectory {
     root: Dir,
-    /// Absolute and without links, as tools show it.
+    /// The absolute path without links, as shown by tools.
     path: PathBuf,
-    /// Absolute, as the user wrote it.
+    /// The absolute path, as the user wrote it.
     given: PathBuf,
-    /// Devices with kernel files, such as `/proc` with environments and keys.
+    /// The devices of kernel files, such as `/proc`, which exposes environments and keys.
     kernel_devices: Vec<u64>,
-    /// A file that is never shown under any name, and its identity when the sandbox was opened: it may be replaced.
+    /// A file that is never shown under any name, and its identity when the sandbox was opened, since it may be
+    /// replaced.
     withheld: Option<(PathBuf, Option<Identity>)>,
     /// The keys removed from all texts.
     keys: KnownKeys,
@@ -47,13 +49,13 @@ pub(super) enum EntryKind {
     Directory,
 }
 
-/// Why a path cannot be used. The messages are for models; refusals begin with fixed words.
+/// Why a path cannot be used. The messages are for models; refusals start with fixed words.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
     /// The path leads out of the directory, possibly through a link.
     #[error("Access denied: path is outside the context directory")]
     Outside,
-    /// The file is of a kind that commonly contains keys or passwords.
+    /// Files of this kind usually contain keys or passwords.
     #[error("Access denied: files that may hold secrets, such as `.env` and private keys, cannot be read")]
     Secret,
     /// It is a device, a pipe, a socket, or a kernel file.
@@ -72,19 +74,20 @@ pub enum AccessError {
     Unreadable { source: io::Error },
 }
 
-/// The result of opening without links.
+/// The result of opening a path without links.
 enum Opened {
     File(File),
     Directory(Dir),
-    /// A name changed its target in the meantime.
+    /// A name has changed its target meanwhile.
     Swapped,
 }
 
 impl ContextDirectory {
-    /// Opens the directory at `path`, following a link there, since the user chose it.
+    /// Opens the directory at `path`. May follow a link there, since the user chose the path.
     ///
     /// # Errors
-    /// It is missing, not a directory, or not accessible.
+    ///
+    /// The directory is missing, not a directory, or not accessible.
     pub fn open(path: &Path) -> io::Result<Self> {
         let root = Dir::open_ambient_dir(path, ambient_authority())?;
         Ok(Self {
@@ -97,7 +100,7 @@ impl ContextDirectory {
         })
     }
 
-    /// Withholds that file under every name and link.
+    /// Withholds this file under every name and link.
     pub fn withholding(mut self, file: Option<&Path>) -> Self {
         self.withheld = file.map(|file| (file.to_owned(), Identity::of(file)));
         self
@@ -114,7 +117,7 @@ impl ContextDirectory {
         &self.keys
     }
 
-    /// The absolute path without links, the beginning of every path that tools show.
+    /// The absolute path without links, with which every path shown by tools starts.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -122,7 +125,8 @@ impl ContextDirectory {
     /// Checks that a path leads to a file that tools may read.
     ///
     /// # Errors
-    /// The path is refused, does not exist, or is not a file.
+    ///
+    /// The path is rejected, does not exist, or is not a file.
     pub fn check_file(&self, path: &str) -> Result<(), AccessError> {
         self.open_file(path).map(drop)
     }
@@ -130,7 +134,8 @@ impl ContextDirectory {
     /// At most `most` bytes of a readable file.
     ///
     /// # Errors
-    /// The path is refused, does not exist, or is not a file.
+    ///
+    /// The path is rejected, does not exist, or is not a file.
     pub fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, AccessError> {
         self.read_sized(path, most).map(|(bytes, _)| bytes)
     }
@@ -149,7 +154,8 @@ impl ContextDirectory {
     /// itself. Purely lexical.
     ///
     /// # Errors
-    /// It leads outside, or suggests secrets.
+    ///
+    /// The path leads outside or suggests secrets.
     pub(super) fn checked(&self, path: &str, is_file: bool) -> Result<String, AccessError> {
         let inside = self.relative(Path::new(path))?;
         self.refuse_secret_place(&inside)?;
@@ -160,13 +166,14 @@ impl ContextDirectory {
         Ok(names.join("/"))
     }
 
-    /// Opens a regular file for reading, without blocking or following an unchecked link.
+    /// Opens a regular file for reading, without blocking and without following unchecked links.
     ///
-    /// `path` is relative to the directory. An absolute path must begin with the directory's own: `list_files` shows
-    /// such paths, and models pass them on. `..` is refused; links are followed while they stay inside.
+    /// `path` is relative to the directory, or absolute and below it: `list_files` shows such paths, and models pass
+    /// them on. `..` is rejected, and links are followed while they stay inside.
     ///
     /// # Errors
-    /// The path is refused, does not exist, or is not a file.
+    ///
+    /// The path is rejected, does not exist, or is not a file.
     fn open_file(&self, path: &str) -> Result<File, AccessError> {
         match self.open_inside(path) {
             Ok((Opened::File(file), _)) => Ok(file),
@@ -178,10 +185,12 @@ impl ContextDirectory {
         }
     }
 
-    /// Opens a directory, and returns its real path relative to this one. Takes the paths of [`Self::open_file`].
+    /// Opens a directory, and returns its real path relative to this one. Accepts the same paths as
+    /// [`Self::open_file`].
     ///
     /// # Errors
-    /// The path is refused, does not exist, or is not a directory.
+    ///
+    /// The path is rejected, does not exist, or is not a directory.
     pub(super) fn open_directory(&self, path: &str) -> Result<(Dir, PathBuf), AccessError> {
         match self.open_inside(path)? {
             (Opened::Directory(directory), inside) => Ok((directory, inside)),
@@ -190,7 +199,8 @@ impl ContextDirectory {
         }
     }
 
-    /// The kind of the entry at `inside`, a relative path of names; links count as their targets inside this directory.
+    /// The kind of the entry at `inside`, a relative path of plain names. Links count as their targets inside this
+    /// directory.
     pub(super) fn kind(&self, inside: &Path) -> Option<EntryKind> {
         let found = self.resolve(inside).ok()??;
         let metadata = self.root.symlink_metadata(found).ok()?;
@@ -221,7 +231,7 @@ impl ContextDirectory {
         Ok((Opened::Swapped, asked))
     }
 
-    /// Resolves `asked` to a path of names without links; `None` if a link was exchanged in the meantime.
+    /// Resolves `asked` to a path of plain names without links; `None` if a link was exchanged meanwhile.
     fn resolve(&self, asked: &Path) -> Result<Option<PathBuf>, AccessError> {
         let mut pending = Vec::new();
         put_before(&mut pending, asked)?;
@@ -261,7 +271,7 @@ impl ContextDirectory {
         Ok(Some(resolved))
     }
 
-    /// The part of an absolute path below this directory, by its text or through its links.
+    /// The part of an absolute path below this directory, judging by its text or following its links.
     fn below(&self, target: &Path) -> Option<PathBuf> {
         let inside = target.strip_prefix(&self.path).or_else(|_| target.strip_prefix(&self.given));
         if let Ok(inside) = inside {
@@ -272,12 +282,12 @@ impl ContextDirectory {
 
     fn refuse_secret_place(&self, inside: &Path) -> Result<(), AccessError> {
         let own = self.path.file_name().map_or(Path::new(""), Path::new);
-        // The user may have named a directory inside a repository's data.
+        // The user may have chosen a directory inside a repository's data.
         let is_secret = is_secret_place(&own.join(inside)) || is_in_git(inside);
         if is_secret { Err(AccessError::Secret) } else { Ok(()) }
     }
 
-    /// Refuses a withheld file, and one that is secret by its requested or real name.
+    /// Rejects a withheld file, and a file that is secret by its requested or real name.
     fn refuse_secret_file(&self, asked: &Path, found: &Path, file: &File) -> Result<(), AccessError> {
         let path = self.path.join(found);
         let is_withheld = || -> io::Result<bool> {
@@ -294,7 +304,7 @@ impl ContextDirectory {
 
     /// The path relative to this directory, judging only by its text.
     fn relative(&self, path: &Path) -> Result<PathBuf, AccessError> {
-        // Refused before the prefix is removed: `/context/../secret` begins with it, too.
+        // Rejected before the prefix is removed: `/context/../secret` starts with it too.
         if path.components().any(|component| component == Component::ParentDir) {
             return Err(AccessError::Outside);
         }
@@ -309,7 +319,7 @@ impl ContextDirectory {
         Ok(if names.as_os_str().is_empty() { PathBuf::from(".") } else { names })
     }
 
-    /// Opens the file or directory at `names`, where no component may be a link.
+    /// Opens the file or directory at `names`, none of whose components may be a link.
     fn walk(&self, names: &Path) -> Result<Opened, AccessError> {
         let unreadable = |source| AccessError::Unreadable { source };
         let mut directory = self.root.try_clone().map_err(unreadable)?;
@@ -355,7 +365,8 @@ impl ContextDirectory {
     }
 }
 
-/// The opened or examined entry; `None` if its name has changed since the check and now leads outside or nowhere.
+/// The entry that was opened or examined; `None` if its name has changed since the check and now leads outside or
+/// nowhere.
 fn unless_gone<T>(result: io::Result<T>) -> Result<Option<T>, AccessError> {
     match result {
         Ok(opened) => Ok(Some(opened)),
@@ -367,7 +378,7 @@ fn unless_gone<T>(result: io::Result<T>) -> Result<Option<T>, AccessError> {
     }
 }
 
-/// Whether cap-std tried to read a link that was replaced in the meantime. Other invalid paths do not reach it.
+/// Whether cap-std tried to read a link that was replaced meanwhile. Other invalid paths do not get this far.
 fn is_exchange(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidInput
 }
@@ -375,7 +386,7 @@ fn is_exchange(error: &io::Error) -> bool {
 fn access_error(source: io::Error) -> AccessError {
     let kind = source.kind();
     if kind == io::ErrorKind::PermissionDenied && source.raw_os_error().is_none() {
-        // cap-std's own refusal; one of the operating system has a code.
+        // Rejected by cap-std itself; an error of the operating system has a code.
         AccessError::Outside
     } else if matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
         AccessError::NotFound
@@ -384,7 +395,7 @@ fn access_error(source: io::Error) -> AccessError {
     }
 }
 
-/// The path without `.` components, if it otherwise consists of names only.
+/// The path without `.` components, provided that it otherwise consists of plain names.
 fn names_only(path: &Path) -> Result<PathBuf, AccessError> {
     let names = path.components().filter(|component| *component != Component::CurDir);
     names
@@ -397,7 +408,7 @@ fn names_only(path: &Path) -> Result<PathBuf, AccessError> {
         .collect()
 }
 
-/// Pushes the components of a relative path onto the pending ones, the next one last.
+/// Pushes the components of a relative path onto the pending ones, so that its first component comes next.
 fn put_before(pending: &mut Vec<OsString>, path: &Path) -> Result<(), AccessError> {
     for component in path.components().rev() {
         match component {
@@ -419,7 +430,7 @@ mod tests {
 
     use super::*;
 
-    /// Tests the checks after resolving on their own: the walk receives the path that a swap would produce.
+    /// Tests the checks after resolving on their own, by giving the walk a path that a swap would produce.
     #[test]
     fn the_walk_follows_no_links() {
         let directory = tempfile::tempdir().expect("a directory");

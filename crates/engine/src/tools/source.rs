@@ -15,7 +15,7 @@ use super::list_files::{ENTRIES, entries, files};
 use super::sandbox::{AccessError, ContextDirectory, EntryKind};
 use crate::git::{Blob, Git, GitError};
 
-/// The maximum bytes of a file that is searched, and of all files together.
+/// The maximum bytes of a file to search, and of all files together.
 const FILE: u64 = 1 << 20;
 const TOTAL: u64 = 64 << 20;
 /// The number of files that are read at once.
@@ -29,11 +29,11 @@ pub struct Source {
     repository: Option<Repository>,
 }
 
-/// The files of a repository after a change: links and submodules of a commit are not among them.
+/// The files of a repository after a change, without the links and submodules of a commit.
 #[derive(Debug)]
 struct Repository {
     git: Git,
-    /// By path; `None` for a file of the working tree.
+    /// The files by path; `None` for a file of the working tree.
     files: BTreeMap<String, Option<Blob>>,
 }
 
@@ -43,10 +43,11 @@ impl Source {
         Self { directory, repository: None }
     }
 
-    /// The repository after a change: the files of the head commit, as git stores them, or the tracked and the changed
-    /// files of the working tree. `root` is the directory of that tree.
+    /// The repository after a change: the files of the head commit as Git stores them, or the tracked and changed files
+    /// of the working tree. `root` is the directory of that tree.
     ///
     /// # Errors
+    ///
     /// Git fails.
     pub fn after(change: &ChangeSet, root: ContextDirectory, git: Git) -> Result<Self, GitError> {
         let files = if let Some(head) = &change.head {
@@ -82,8 +83,8 @@ impl Source {
         }
     }
 
-    /// The first entries of a directory by name, as a model sees them, and the number of all: with absolute paths, or
-    /// those below the root of the repository.
+    /// The first entries of a directory by name, as a model sees them, and the total number. Paths are absolute, or
+    /// relative to the root of the repository.
     pub(super) fn entries(&self, path: &str) -> Result<(Vec<Value>, usize), AccessError> {
         let Some(Repository { files, .. }) = &self.repository else { return entries(&self.directory, path) };
         let inside = self.directory.checked(path, false)?;
@@ -104,7 +105,7 @@ impl Source {
         Ok((shown.collect(), all.len()))
     }
 
-    /// The paths of all files, in order. In a plain directory, without hidden and generated ones.
+    /// The paths of all files in order. Omits hidden and generated files in a plain directory.
     pub fn paths(&self) -> Vec<String> {
         match &self.repository {
             Some(repository) => repository.files.keys().cloned().collect(),
@@ -112,10 +113,11 @@ impl Source {
         }
     }
 
-    /// Passes the texts of files at these paths to `visit`, which returns whether to go on. Omits files that are binary,
-    /// large, or may hold secrets. Returns the number of paths that were looked at.
+    /// Passes the texts of the files at these paths to `visit`, which returns whether to continue. Skips files that are
+    /// binary, large, or may contain secrets. Returns the number of paths examined.
     ///
     /// # Errors
+    ///
     /// Git fails.
     pub fn visit(&self, paths: &[String], mut visit: impl FnMut(&str, &str) -> bool) -> Result<usize, GitError> {
         let (mut looked_at, mut total) = (0, 0);
@@ -138,7 +140,7 @@ impl Source {
         Ok(looked_at)
     }
 
-    /// The bytes of files, unless they are large or may hold secrets.
+    /// The bytes of files, except those that are large or may contain secrets.
     fn all(&self, paths: &[String]) -> Result<Vec<Option<Vec<u8>>>, GitError> {
         let in_tree = |path: &String| self.directory.read_sized(path, FILE + 1).ok().map(|(bytes, _)| bytes);
         let Some(Repository { git, files }) = &self.repository else { return Ok(paths.iter().map(in_tree).collect()) };
@@ -163,10 +165,12 @@ fn is_directory(files: &BTreeMap<String, Option<Blob>>, path: &str) -> bool {
     path.is_empty() || files.range(prefix.clone()..).next().is_some_and(|(first, _)| first.starts_with(&prefix))
 }
 
-/// The paths that match one of some globs, separated by commas: of the whole path, or of the name if a glob has no `/`.
+/// The paths that match one of several comma-separated globs. A glob without `/` is matched against the name, otherwise
+/// against the whole path.
 ///
 /// # Errors
-/// A glob is malformed.
+///
+/// A glob is invalid.
 pub(super) fn matching(paths: Vec<String>, globs: &str) -> Result<Vec<String>, ToolError> {
     let malformed = |reason: String| ToolError::Malformed { name: "glob", reason };
     if globs.contains(['{', '}']) {

@@ -1,4 +1,4 @@
-//! The tools of one agent: their arguments, and how its model's calls are run.
+//! The tools of an agent: their arguments, and how to run its model's calls.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -11,7 +11,7 @@ use dialectic_llm::ToolSpec;
 
 use super::{TOOLS, Tool, ToolContext, ToolError};
 
-/// The maximum number of characters shown of an unknown tool's name.
+/// The maximum characters shown of an unknown tool's name.
 const NAME_SHOWN: usize = 64;
 
 /// The tools of one agent.
@@ -21,16 +21,16 @@ pub struct Toolbox {
     context: ToolContext,
 }
 
-/// The specifications of tools by name; omits unknown names.
+/// The specifications of the named tools, omitting unknown names.
 pub fn specs<'a>(names: impl Iterator<Item = &'a str>) -> Vec<ToolSpec> {
     let names: Vec<_> = names.collect();
     TOOLS.iter().map(Tool::spec).filter(|spec| names.contains(&spec.name.as_str())).collect()
 }
 
 impl Toolbox {
-    /// The tools with these `names`. Omits unknown ones, about which the configuration has warned.
+    /// The tools with these `names`. Omits unknown ones, since the configuration has warned about them.
     ///
-    /// They are in the registry's order, so that agents with the same tools send the same bytes, which providers cache.
+    /// They are in the registry's order, so agents with the same tools send the same bytes, which providers can cache.
     pub fn new<'a>(names: impl Iterator<Item = &'a str>, context: ToolContext) -> Self {
         let names: Vec<_> = names.collect();
         let with_specs = TOOLS.iter().map(|tool| (tool, tool.spec()));
@@ -48,7 +48,7 @@ impl Toolbox {
         self.tools.is_empty()
     }
 
-    /// Runs a call, and returns its result or error as text for the model. Blocks on file I/O.
+    /// Runs a call and returns its result or error as text for the model. Blocks on file I/O.
     pub fn run(&self, call: &ToolCall) -> ToolResult {
         let answer = match self.result(call) {
             Ok(result) => json!({ "status": "success", "result": result }),
@@ -58,8 +58,8 @@ impl Toolbox {
         ToolResult { tool_call_id: call.id.clone(), role: "tool".to_owned(), content }
     }
 
-    /// Runs calls in order. A result that exceeds `room`, the characters for all of them, is replaced by an error. Tells
-    /// the model if these are its last calls.
+    /// Runs calls in order. Replaces a result that exceeds `room`, the number of characters left for all of them, with
+    /// an error. Tells the model if these are its last calls.
     pub fn run_all(&self, calls: &[ToolCall], mut room: usize, is_last: bool) -> Vec<ToolResult> {
         let mut results = Vec::new();
         for call in calls {
@@ -117,7 +117,7 @@ fn with_causes(error: &ToolError) -> String {
 pub(super) struct Arguments<'a>(Vec<(&'static str, Cow<'a, str>)>);
 
 impl Arguments<'_> {
-    /// The text of an argument; empty for an optional one that was not given.
+    /// The value of an argument; empty if it is optional and was not given.
     pub(super) fn get(&self, argument: &TextArgument) -> &str {
         self.0.iter().find(|(name, _)| *name == argument.name).map_or("", |(_, text)| text)
     }
@@ -130,7 +130,7 @@ pub(super) struct TextArgument {
     pub(super) name: &'static str,
     /// Shown to the model.
     pub(super) description: &'static str,
-    /// The same, continuing "expected".
+    /// The description, phrased to follow "expected".
     pub(super) expected: &'static str,
     /// The maximum length in characters.
     pub(super) limit: usize,
@@ -138,7 +138,7 @@ pub(super) struct TextArgument {
 }
 
 impl TextArgument {
-    /// The `path` argument of file tools. Operating systems refuse longer paths.
+    /// The `path` argument of file tools. Operating systems reject longer paths.
     pub(super) const fn path(description: &'static str) -> Self {
         let expected = "a path as a string, relative to the context directory, with `.` for the directory itself";
         Self { name: "path", description, expected, limit: 4096, is_optional: false }
@@ -150,8 +150,8 @@ impl TextArgument {
     }
 }
 
-/// The maximum length in a schema: servers turn schemas into grammars, and some releases of llama.cpp refuse 2000 or
-/// more repetitions.
+/// The maximum length to state in a schema: servers turn schemas into grammars, and some releases of llama.cpp reject
+/// 2000 or more repetitions.
 const LONGEST_IN_SCHEMA: usize = 1000;
 
 /// The schema of a tool with these parameters.
@@ -171,10 +171,11 @@ pub(super) fn parameters(arguments: &[TextArgument]) -> Value {
 }
 
 impl TextArgument {
-    /// The argument's value: not blank unless it is optional, not too long, without NUL.
+    /// The argument's value: not blank unless it is optional, not too long, and without NUL.
     ///
     /// # Errors
-    /// It is missing or unusable.
+    ///
+    /// The argument is missing or invalid.
     pub(super) fn of<'a>(&self, arguments: &'a Value) -> Result<Cow<'a, str>, ToolError> {
         let Self { name, expected, limit, is_optional, .. } = *self;
         let object = arguments.as_object().ok_or(ToolError::NotAnObject(type_name(arguments)))?;
@@ -183,7 +184,7 @@ impl TextArgument {
             None | Some(Value::Null) if is_optional => "".into(),
             None => return Err(ToolError::Missing { name, expected }),
             Some(Value::String(text)) => text.into(),
-            // Models write numbers as they like.
+            // Models may write numbers without quotes.
             Some(Value::Number(number)) if is_optional => number.to_string().into(),
             Some(other) => return Err(unusable(type_name(other))),
         };

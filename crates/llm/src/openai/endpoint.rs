@@ -506,7 +506,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let missing = directory.path().join("missing.pem");
         let error = check_certificates(&missing).unwrap_err().to_string();
-        assert!(error.contains("missing.pem`, which SSL_CERT_FILE names, cannot be read: "), "{error}");
+        assert!(error.contains("missing.pem` (from SSL_CERT_FILE) cannot be read: "), "{error}");
         for content in ["", "no certificate", "-----BEGIN CERTIFICATE-----\nAAAA"] {
             let broken = directory.path().join("broken.pem");
             std::fs::write(&broken, content).unwrap();

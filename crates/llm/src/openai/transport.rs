@@ -1,4 +1,4 @@
-//! Sends a request and returns the answer, complete or as a stream of events. One attempt, no retry.
+//! Sends a request and returns the answer, complete or as a stream of events. Makes a single attempt.
 
 use std::error::Error as _;
 use std::io::Write as _;
@@ -20,14 +20,15 @@ use super::endpoint::{Address, EndpointError};
 /// The initial capacity, enough for most requests.
 const USUAL_REQUEST: usize = 64 << 10;
 
-/// The maximum length of an answer.
+/// The maximum bytes of an answer.
 const LONGEST_ANSWER: usize = 8 << 20;
-/// The maximum length of a stream, which wraps each word in an event of some hundred bytes.
+/// The maximum bytes of a stream, which wraps each word in an event of several hundred bytes.
 const LONGEST_STREAM: usize = 8 * LONGEST_ANSWER;
-/// The maximum length of a refusal, enough for servers that repeat the request in it.
+/// The maximum bytes of a refusal, enough for servers that repeat the request in it.
 const LONGEST_REFUSAL: usize = 512 << 10;
 
-/// The maximum read after the end of an answer to reuse its connection: marks and comments, within one round trip.
+/// How much to read after the end of an answer in order to reuse its connection: marks and comments, within one round
+/// trip.
 const LONGEST_REST: usize = 64 << 10;
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
 
@@ -38,13 +39,12 @@ pub(super) struct HttpAnswer {
     pub(super) body: Vec<u8>,
 }
 
-/// An answer after its head. Dropping it closes the connection.
+/// An answer whose head has arrived. Dropping it closes the connection.
 pub(super) struct Streamed {
     response: Response,
     decoder: Decoder,
     read: usize,
-    /// The idle timer. Kept between pieces, since resetting it is faster than creating it, and there is a piece per
-    /// word.
+    /// The idle timer. It is reused, because resetting is faster than creating one for every word.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
@@ -57,7 +57,8 @@ impl Streamed {
     /// The next bytes; `None` at the end. Fails after `idle` without data.
     ///
     /// # Errors
-    /// It is interrupted, idle, or endless.
+    ///
+    /// The answer is interrupted, idle, or too long.
     pub(super) async fn next(&mut self, idle: Option<Duration>) -> Result<Option<Bytes>, ModelError> {
         let chunk = if let Some(idle) = idle {
             let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(idle)));
@@ -78,7 +79,7 @@ impl Streamed {
         Ok(chunk)
     }
 
-    /// Reads the irrelevant bytes after an answer, so that its connection can be reused.
+    /// Reads the irrelevant rest of an answer, so that its connection can be reused.
     pub(super) async fn drain(&mut self) {
         let rest = async {
             let mut read = 0;
@@ -93,9 +94,10 @@ impl Streamed {
         let _ = timeout(DRAIN_TIMEOUT, rest).await;
     }
 
-    /// The complete answer that begins with `body`; a refusal is cut.
+    /// The complete answer that starts with `body`; a refusal is truncated.
     ///
     /// # Errors
+    ///
     /// As for [`next`](Self::next).
     pub(super) async fn rest(&mut self, mut body: Vec<u8>, idle: Option<Duration>) -> Result<HttpAnswer, ModelError> {
         let is_success = self.response.status().is_success();
@@ -103,7 +105,7 @@ impl Streamed {
             match self.next(idle).await {
                 Ok(Some(chunk)) => body.extend_from_slice(&chunk),
                 Ok(None) => break,
-                // The status says enough.
+                // The status is sufficient.
                 Err(ModelError::Unusable { .. }) if !is_success => break,
                 Err(error) => return Err(error),
             }
@@ -133,14 +135,15 @@ impl Transport {
         Ok(Self { address, client, proxy })
     }
 
-    /// Posts `body` to the path of an API.
+    /// Posts `body` to an API's path.
     ///
     /// # Errors
-    /// No answer arrived; a refusal counts as one.
+    ///
+    /// No answer arrived. A refusal counts as an answer.
     pub(super) async fn post(&self, path: &str, body: &(impl Serialize + Sync)) -> Result<Streamed, ModelError> {
         let mut json = Vec::with_capacity(USUAL_REQUEST);
         serde_json::to_writer(&mut json, body).map_err(|error| unsendable(&error.to_string()))?;
-        // Kept until the answer arrives, possibly a hundred at once.
+        // Kept until the answer arrives, possibly for a hundred calls at once.
         json.shrink_to_fit();
         let request = self
             .client
@@ -157,15 +160,16 @@ impl Transport {
     /// Gets the resource at `path`.
     ///
     /// # Errors
-    /// No complete answer arrived; a refusal counts as one.
+    ///
+    /// No complete answer arrived. A refusal counts as an answer.
     pub(super) async fn get(&self, path: &str) -> Result<HttpAnswer, ModelError> {
         let request = self.client.get(self.address.url(path)).headers(self.address.headers.clone()).build();
         let request = request.map_err(|error| unsendable(&root_cause(error)))?;
         self.send(request).await?.rest(Vec::new(), None).await
     }
 
-    /// Sends once. A request of which nothing was written, because its kept connection was closed, is sent over another
-    /// connection; any other may have been processed, and counts as an attempt.
+    /// Sends a request once. If nothing of it was written, because its kept-alive connection was closed, it is sent
+    /// over another connection; otherwise it may have been processed, and counts as an attempt.
     async fn send(&self, request: Request) -> Result<Streamed, ModelError> {
         let response = self.client.execute(request).await.map_err(|error| self.failure(error))?;
         match &self.proxy {
@@ -180,7 +184,7 @@ impl Transport {
     fn failure(&self, error: reqwest::Error) -> ModelError {
         if error.is_connect() {
             let (cause, origin) = (root_cause(error), self.address.origin());
-            // Tunnel errors come from the proxy; TLS errors come from the server.
+            // Tunnel errors come from the proxy, TLS errors from the server.
             let tunnel = cause.contains("tunnel error");
             match &self.proxy {
                 Some(proxy) if cause.contains("proxy authorization required") => wants_password(proxy),
@@ -200,12 +204,12 @@ impl Transport {
     }
 }
 
-/// Some servers compress bodies unasked.
+/// Some servers compress bodies without being asked.
 enum Decoder {
     Plain,
     Gzip(MultiGzDecoder<Vec<u8>>),
     Deflate(ZlibDecoder<Vec<u8>>),
-    /// An unsupported method.
+    /// An unsupported compression method.
     Unknown(String),
 }
 
@@ -259,7 +263,7 @@ fn broken_off(error: reqwest::Error) -> ModelError {
     broken(format!("it was interrupted: {}", root_cause(error)))
 }
 
-/// Whether the answer is called a stream of events.
+/// Whether the answer's content type is an event stream.
 pub(super) fn is_event_stream(answer: &HttpAnswer) -> bool {
     let content_type = answer.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = content_type.split(';').next().unwrap_or_default();
@@ -277,7 +281,7 @@ fn root_cause(error: reqwest::Error) -> String {
     let mut next = error.source();
     while let Some(cause) = next {
         let text = cause.to_string();
-        // HTTP layers only add their name, or quote their cause.
+        // HTTP layers only add their name or quote their cause.
         if !text.starts_with("client error (") && !causes.iter().any(|above| above.contains(&text)) {
             causes.push(text);
         }

@@ -490,9 +490,9 @@ mod tests {
         let refused = |point: &str| forked(point).unwrap_err().to_string();
         assert_eq!(
             refused("1.opera"),
-            "its protocol makes no calls in a stage `opera`; stages with calls: pitch, heckle, applause, show-of-hands, ruling"
+            "the protocol has no calls in a stage `opera`; stages with calls: pitch, heckle, applause, show-of-hands, ruling"
         );
-        assert_eq!(refused("0.heckle"), "heckle belongs to a round, and the first is 1");
+        assert_eq!(refused("0.heckle"), "heckle belongs to a round; rounds are numbered from 1");
         assert_eq!(refused("2.heckle"), "the debate never reached 2.heckle; its last point is 1.ruling");
         assert_eq!(refused("0.ruling"), "the debate never reached 0.ruling, but it reached 1.ruling");
     }
@@ -515,7 +515,7 @@ mod tests {
             refused("1.murmur"),
             "murmur is a kind of call within the stage speech; a debate can only be forked before a whole stage: `1.speech`"
         );
-        assert_eq!(refused("1.opera"), "its protocol makes no calls in a stage `opera`; stages with calls: speech");
+        assert_eq!(refused("1.opera"), "the protocol has no calls in a stage `opera`; stages with calls: speech");
     }
 
     #[test]

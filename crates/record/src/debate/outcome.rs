@@ -60,7 +60,7 @@ impl Outcome {
             for one in &round.contributions {
                 let Some(cut) = one.metadata.cut() else { continue };
                 let noun = debate.stage(one.stage).map_or("contribution", |stage| &stage.words.noun);
-                reasons.push(format!("{}'s {noun} in round {number} was cut {}", one.agent_id, cut.how()));
+                reasons.push(format!("{}'s {noun} in round {number} was cut off {}", one.agent_id, cut.how()));
             }
         }
         reasons.extend(unread_critiques(debate));

@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(twice, RoleError::DuplicateSection("Clarify"));
         assert_eq!(
             error(&TEXT.replace("## Refine", "## Vote")).to_string(),
-            "unknown section `## Vote`, known are System, Propose, Critique, Refine, Summarize, Clarify"
+            "unknown section `## Vote`; known: System, Propose, Critique, Refine, Summarize, Clarify"
         );
     }
 }

@@ -52,7 +52,7 @@ pub enum StoreError {
     #[error(transparent)]
     State(#[from] StateFileError),
     /// A saved debate has no journal.
-    #[error("the debate {id} has no journal, because it was saved by the older program")]
+    #[error("the debate {id} has no journal (the older program kept none)")]
     NoJournal { id: DebateId },
     /// A saved debate's journal is missing.
     #[error("the journal of the debate {id} is missing: {path} does not exist")]

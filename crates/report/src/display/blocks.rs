@@ -1,4 +1,4 @@
-//! Blocks for a terminal.
+//! Renders blocks for a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -16,24 +16,24 @@ use super::markdown::rendered_after;
 use super::table::{Table, TableColumn};
 use super::wrap::{StyledText, wrap};
 
-/// The minimum width for wrapping; the terminal wraps narrower text itself.
+/// The minimum width for wrapping; a narrower terminal wraps the text itself.
 const NARROWEST: usize = 30;
-/// The indentation of lines that belong to the one above.
+/// The indentation of lines that belong to the line above.
 const INDENT: usize = 2;
-/// Tables with more columns are shown row by row, even if they fit.
+/// Tables with more columns are shown one row at a time, even if they fit.
 const COLUMNS: usize = 6;
-/// Longer words in tables may be broken.
+/// Longer words in tables may be split.
 const LONGEST: usize = 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// The width of the terminal in columns. `None`: lines are not broken.
+    /// The terminal's width in columns; `None` disables wrapping.
     pub width: Option<usize>,
     pub color: bool,
 }
 
-/// The counts of all points of a debate, and those of them that `is_shown`, by status, open ones first. Contains no escape
-/// codes except its own colours.
+/// Counts all points of a debate, and lists those for which `is_shown` holds, by status with open ones first. Contains
+/// no escape codes other than its own colours.
 pub fn objections(ledger: &Ledger, is_shown: impl Fn(&Point) -> bool, view: &View<'_>, layout: Layout) -> String {
     let points: Vec<&Point> = ledger.in_order().into_iter().filter(|one| is_shown(one)).collect();
     let given_up = if points.len() < ledger.objections.len() { Vec::new() } else { subject::given_up(view.debate) };
@@ -41,7 +41,7 @@ pub fn objections(ledger: &Ledger, is_shown: impl Fn(&Point) -> bool, view: &Vie
     written(&blocks, view, layout)
 }
 
-/// One point with everything that was said of it.
+/// One point with everything that was said about it.
 pub fn story(point: &Point, view: &View<'_>, layout: Layout) -> String {
     let blocks = [vec![subject::title(point)], subject::point(point)].concat();
     written(&blocks, view, layout)
@@ -117,7 +117,7 @@ impl TerminalPage<'_> {
         }
     }
 
-    /// Writes a table, or a paragraph per row if its columns do not fit.
+    /// Writes a table, or a paragraph per row if the columns do not fit.
     fn table(&mut self, table: &TableBlock<'_>, indent: usize) {
         let kept: Vec<usize> =
             (0..table.columns.len()).filter(|place| table.columns[*place].audience != Audience::Programs).collect();
@@ -170,7 +170,7 @@ impl TerminalPage<'_> {
         }
     }
 
-    /// The columns left after an indentation.
+    /// The columns that remain after an indentation.
     fn room(&self, indent: usize) -> usize {
         self.layout.width.map_or(usize::MAX, |width| width.max(NARROWEST).saturating_sub(indent))
     }
@@ -281,7 +281,7 @@ mod tests {
             assert!(text.lines().all(|line| measure_text_width(line) <= width && line == line.trim_end()), "{text}");
             assert_eq!(letters(&text), letters(&whole), "at {width}");
         }
-        // Below the minimum width it may exceed the terminal, but stays readable.
+        // Below the minimum width, lines may exceed the terminal but stay readable.
         assert_eq!(shown(&debate, Some(1)), shown(&debate, Some(30)));
     }
 

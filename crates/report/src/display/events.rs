@@ -1,4 +1,4 @@
-//! The event stream: every signal as one line of JSON, written by its own thread.
+//! The event stream: writes every signal as a line of JSON, on its own thread.
 
 #![expect(clippy::disallowed_methods, reason = "output is escaped before it is printed here")]
 
@@ -17,15 +17,15 @@ use super::view::Messages;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamEnd {
-    /// All of it was written.
+    /// Everything was written.
     Complete,
     /// Something is missing, and the user was notified.
     Incomplete,
-    /// The reader of standard output has closed it, which is not an error.
+    /// The reader of standard output closed it, which is not an error.
     ReaderGone,
 }
 
-/// An event stream being written. It ends with the signals, or when standard output is closed.
+/// An event stream that is being written. It ends with the signals, or when standard output is closed.
 #[derive(Debug)]
 pub struct EventStream {
     end: watch::Receiver<Option<StreamEnd>>,
@@ -35,6 +35,7 @@ impl EventStream {
     /// Writes the items of `follower` to `sink` on a separate thread. Errors go to `messages`.
     ///
     /// # Errors
+    ///
     /// The system cannot start a thread.
     pub fn start(follower: Follower, sink: EventSink, messages: Messages) -> io::Result<Self> {
         let (ended, end) = watch::channel(None);
@@ -82,17 +83,17 @@ async fn write(mut follower: Follower, mut sink: EventSink, messages: &Messages)
 /// The destination of the event stream. Each line is flushed at once.
 pub struct EventSink {
     out: Box<dyn Write + Send>,
-    /// What errors call it; `None` for stdout.
+    /// The name to use in errors; `None` for stdout.
     name: Option<String>,
 }
 
-/// Why the event stream ended before the debate.
+/// Why the event stream ended before the debate did.
 #[derive(Debug, thiserror::Error)]
 pub enum EventSinkError {
     /// The reader has closed stdout, which is not an error.
     #[error("the event stream has no reader any more")]
     ReaderGone,
-    /// Events that were missed cannot be read from the journal.
+    /// Events that were missed could not be read from the journal.
     #[error("the event stream cannot be rebuilt from the journal")]
     Unread(#[source] io::Error),
     #[error("the event stream cannot be written to {target}")]
@@ -103,15 +104,16 @@ pub enum EventSinkError {
     },
 }
 
-/// A signal as one line of JSON without anything that could control a terminal.
+/// A signal as one line of JSON that cannot control a terminal.
 ///
 /// # Errors
+///
 /// None for this program's signals.
 pub fn event_line(signal: &Signal) -> serde_json::Result<String> {
     serde_json::to_string(signal).map(escaped_json)
 }
 
-/// The line for `missed` dropped signals, none of them an event.
+/// The line that reports `missed` dropped signals, none of which was an event.
 pub fn gap_line(missed: u64) -> String {
     format!(r#"{{"signal":"gap","missed":{missed}}}"#)
 }
@@ -125,15 +127,16 @@ impl EventSink {
         Self { out, name: None }
     }
 
-    /// A sink to the file at `path`, which is created or truncated.
+    /// A sink that writes to the file at `path`, creating or truncating it.
     ///
     /// # Errors
-    /// It cannot be created.
+    ///
+    /// The file cannot be created.
     pub fn create(path: &Path) -> io::Result<Self> {
         Ok(Self::new(path.display().to_string(), Box::new(File::create(path)?)))
     }
 
-    /// A sink to any writer, which errors call `name`.
+    /// A sink for any writer, called `name` in errors.
     pub fn new(name: String, out: Box<dyn Write + Send>) -> Self {
         Self { out, name: Some(name) }
     }
@@ -141,15 +144,17 @@ impl EventSink {
     /// Writes `signal` as one line.
     ///
     /// # Errors
-    /// It cannot be written; write nothing more after that.
+    ///
+    /// The line cannot be written. Write nothing more after that.
     pub fn write(&mut self, signal: &Signal) -> Result<(), EventSinkError> {
         let line = event_line(signal).map_err(|error| self.failed(error.into()))?;
         self.line(line)
     }
 
-    /// Writes the number of dropped signals, none of them an event.
+    /// Writes the number of dropped signals, none of which was an event.
     ///
     /// # Errors
+    ///
     /// As for [`Self::write`].
     pub fn write_gap(&mut self, missed: u64) -> Result<(), EventSinkError> {
         self.line(gap_line(missed))
@@ -289,7 +294,7 @@ mod tests {
         }
     }
 
-    /// A sink that accepts a line only when permitted.
+    /// A sink that accepts each line only when permitted.
     struct Stopped {
         may_go_on: Receiver<()>,
         lines: Sender<String>,

@@ -1,4 +1,4 @@
-//! What follows a debate on a terminal: its outcome and cost, then the answer, the strongest objection, and the next
+//! What follows a debate on a terminal: its outcome and cost, the answer, the strongest objection, and suggested
 //! commands.
 
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ const QUIET: Style = Style::new().dimmed();
 
 /// The indentation below the first line.
 const INDENT: &str = "  ";
-/// The approximate rows of the reason, and the maximum rows of the case in which a requirement fails.
+/// The approximate rows for a reason, and the maximum rows for the case in which a requirement fails.
 const REASON_ROWS: usize = 2;
 const CASE_ROWS: usize = 3;
 
@@ -44,7 +44,7 @@ pub fn footer(debate: &Debate, columns: usize) -> String {
         let (style, mark) = match (is_clean, is_fault) {
             (true, _) => (FULL, "✓ "),
             (false, true) => (LESS, "! "),
-            // A green mark beside a fault would hide it.
+            // A green mark next to a fault would hide the fault.
             (false, false) => (Style::new(), INDENT),
         };
         rows(mark, text, columns).into_iter().map(move |row| format!("{style}{row}{style:#}"))
@@ -71,7 +71,7 @@ pub fn footer(debate: &Debate, columns: usize) -> String {
     }
     let partly = debate.final_solution.iter().flat_map(|solution| &solution.partly_fulfilled);
     let fails: Vec<&str> = partly.map(|one| one.fails.trim()).filter(|fails| !fails.is_empty()).collect();
-    // Of several, each stands with its requirement in the answer.
+    // If there are several, each is in the answer with its requirement.
     if let [fails] = fails[..] {
         lines.extend(first_rows(INDENT, &format!("Fails: {fails}"), columns, CASE_ROWS));
     }
@@ -81,7 +81,7 @@ pub fn footer(debate: &Debate, columns: usize) -> String {
     lines.join("\n")
 }
 
-/// Adds parts with separators, on as many lines as they need.
+/// Appends parts with separators, using as many lines as needed.
 fn append(lines: &mut Vec<String>, parts: impl Iterator<Item = String>, columns: usize) {
     for part in parts {
         match lines.last_mut().filter(|line| measure_text_width(line) + 3 + measure_text_width(&part) <= columns) {
@@ -96,7 +96,7 @@ fn append(lines: &mut Vec<String>, parts: impl Iterator<Item = String>, columns:
 const TITLE: usize = 80;
 const SENTENCE: usize = 160;
 
-/// The three lines, wrapped to `columns` if set. `name` is the debate's short name.
+/// The three lines, wrapped to `columns` if given. `name` is the debate's short name.
 pub fn gist(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     format!("{}\n{}", essence(debate, columns), next(debate, &one_line(name), columns))
 }
@@ -105,14 +105,14 @@ pub fn gist(debate: &Debate, name: &str, columns: Option<usize>) -> String {
 pub fn essence(debate: &Debate, columns: Option<usize>) -> String {
     let debate = &debate.with_named_texts();
     let broken = |line: String| columns.map_or_else(|| line.clone(), |columns| rows("", &line, columns).join("\n"));
-    // The findings of a review are its answer, and a rehearsal has no objections.
+    // A review's answer already lists its findings, and a rehearsal has no objections.
     let objection =
         (debate.change.is_none() && was_criticised(debate) && !debate.is_offline()).then(|| objection(debate));
     let lines = [Some(answer(debate)), objection].into_iter().flatten();
     lines.map(broken).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether the debate asked for objections.
+/// Whether the debate requested objections.
 fn was_criticised(debate: &Debate) -> bool {
     let is_critique = |(_, one): (u32, &Arc<Contribution>)| debate.yield_of(one) == Some(ResultKind::Critique);
     !debate.checks.is_empty() || debate.contributions().any(is_critique)
@@ -130,8 +130,8 @@ fn answer(debate: &Debate) -> String {
     }
 }
 
-/// `Strongest open objection (2.3, blocking), Kiss on Architect: “A write is lost.”`; without an open one, the
-/// strongest that changed the answer, and what it changed.
+/// `Strongest open objection (2.3, blocking), Kiss on Architect: “A write is lost.”`; if none is open, the strongest
+/// one that changed the answer, with the change.
 fn objection(debate: &Debate) -> String {
     let ledger = Ledger::shown(debate);
     let first = |groups: Vec<Vec<&Point>>| groups.first().and_then(|group| group.first().copied()).cloned();
@@ -165,7 +165,7 @@ fn quoted(debate: &Debate, one: &Point) -> String {
     format!("({}, {}), {critic} on {target}: “{said}”", one.number(), one.point.severity.name())
 }
 
-/// The next commands, not wrapped, so that they can be copied.
+/// Suggested commands, not wrapped, so that they can be copied.
 fn next(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     let points = if Ledger::shown(debate).is_empty() { "" } else { " points" };
     let mut line = "Next: ".to_owned();
@@ -189,7 +189,7 @@ fn next(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     line
 }
 
-/// Cuts a text to this many characters, at a word.
+/// Cuts a text to this many characters, between words.
 fn cut(text: &str, chars: usize) -> String {
     if text.chars().count() <= chars {
         return text.to_owned();
@@ -230,7 +230,7 @@ mod tests {
         let said = gist(&silent, "vhkp", None);
         assert!(said.contains("\nNo objection was raised") && said.contains("show vhkp ·"), "{said}");
         assert_eq!(said.lines().count(), 3, "{said}");
-        // Nobody was asked for any.
+        // Nobody was asked for objections.
         silent.rounds.clear();
         let said = gist(&silent, "vhkp", None);
         assert_eq!(said.lines().count(), 2, "{said}");

@@ -1,4 +1,4 @@
-//! The forecast of a debate for people, and how many of its calls remain.
+//! Shows the forecast of a debate, and tracks how many of its calls remain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use super::blocks::Layout;
 use super::table::{Table, TableColumn};
 use super::wrap::StyledText;
 
-/// A row for each stage and model: its calls, the tokens that they use at most, and their likely and maximum cost.
+/// One row per stage and model: number of calls, maximum tokens, likely and maximum cost.
 pub fn forecast(forecast: &Forecast, layout: Layout) -> String {
     let mut groups: Vec<((StageId, &str), Vec<&PlannedCall>)> = Vec::new();
     for call in &forecast.calls {
@@ -56,7 +56,7 @@ pub fn forecast(forecast: &Forecast, layout: Layout) -> String {
 /// any.
 pub fn price_tag(forecast: &Forecast, limit: Option<Usd>) -> String {
     let calls = forecast.count().counted("call");
-    // Limits also count repeated requests, but no tools.
+    // Limits also cover repeated requests, but not tools.
     let of_cost = forecast.purchase.as_ref().filter(|purchase| purchase.limit.usd.is_some());
     let of_limit = of_cost.map(|purchase| (purchase.likely_all, purchase.all_rounds.usd));
     let of_all = forecast.likely().zip(forecast.most());
@@ -78,7 +78,7 @@ pub fn price_tag(forecast: &Forecast, limit: Option<Usd>) -> String {
     format!("{calls}, likely {}, at most {}{reason}", shown(likely.min(most)), shown(most))
 }
 
-/// What the limit of cost or calls covers, as text.
+/// What the limit of cost or calls covers, in words.
 pub fn purchase(purchase: &Purchase) -> String {
     let Purchase { limit, all_rounds, bought, rounds, left_out, answer_limit, .. } = purchase;
     let held = answer_limit.map(|tokens| format!(", with answers of at most {} tokens", thousands(tokens.into())));
@@ -103,30 +103,30 @@ pub fn purchase(purchase: &Purchase) -> String {
     format!("The {limit} buys {buys}{held}{without}{all}.")
 }
 
-/// The remaining calls. Empty until the forecast is complete.
+/// The remaining calls. Empty until the forecast is available.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     /// The number of expected calls by round and stage.
     stages: BTreeMap<(u32, StageId), usize>,
-    /// The calls that have not ended.
+    /// The calls that have not finished.
     to_come: BTreeMap<CallKey, PlannedCall>,
-    /// The last round that is likely: extra ones are only possible.
+    /// The last round that is likely to happen; further rounds are only possible.
     likely_rounds: u32,
-    /// The ended calls with their cost, if known.
+    /// The finished calls with their cost, if known.
     settled: BTreeMap<CallKey, Option<Usd>>,
-    /// The ended stages.
+    /// The finished stages.
     over: BTreeSet<(u32, StageId)>,
-    /// The range of all calls, which only narrows.
+    /// The range of the total number of calls, which only narrows.
     calls: Option<Span<u64>>,
-    /// The forecast and the real cost of the ended calls.
+    /// The forecast cost and the actual cost of the finished calls.
     foreseen: Span<Usd>,
     cost: Usd,
-    /// Whether no further round begins.
+    /// Whether no further round will begin.
     is_closing: bool,
 }
 
 impl Plan {
-    /// Adds the forecast, which may arrive during the debate.
+    /// Adds the forecast, which may arrive while the debate runs.
     pub(super) fn expect(&mut self, forecast: &Forecast, progress: &Progress) {
         let panel = progress.panel();
         self.likely_rounds = panel.rounds;
@@ -168,7 +168,7 @@ impl Plan {
     }
 
     fn settle(&mut self, key: &CallKey, cost: Option<Usd>, panel: &PanelInfo) {
-        // If rounds end early, the calls after them belong to an earlier round than foreseen.
+        // If rounds end early, later calls belong to an earlier round than forecast.
         let is_in_round = panel.stage(key.stage).is_none_or(|stage| stage.in_round);
         let is_same = |other: &CallKey| !is_in_round && CallKey { round: key.round, ..other.clone() } == *key;
         let found =
@@ -180,7 +180,7 @@ impl Plan {
         }
     }
 
-    /// Removes calls that will not be made any more, and narrows the range of all calls.
+    /// Removes calls that will not be made, and narrows the range of the total.
     fn narrow(&mut self, progress: &Progress) {
         let panel = progress.panel();
         let in_round = |stage| panel.stage(stage).is_some_and(|stage| stage.in_round);
@@ -194,7 +194,7 @@ impl Plan {
             let certain = self.to_come.values().filter(|call| call.is_certain).count() as u64;
             let (low, high) = (made + certain, made + self.to_come.values().map(PlannedCall::requests).sum::<u64>());
             let before = self.calls.unwrap_or(Span { low, high });
-            // Tool turns and second chances are calls that no forecast counts.
+            // Forecasts do not include tool turns and repeated requests.
             let high = high.min(before.high).max(made);
             self.calls = Some(Span { low: low.max(before.low).min(high), high });
         }
@@ -211,15 +211,15 @@ impl Plan {
         self.calls
     }
 
-    /// The likely final cost. Extrapolates the length of answers from finished ones; `None` before the first one, or if
-    /// a price is unknown.
+    /// The likely final cost, extrapolating the length of answers from finished ones. `None` before the first answer,
+    /// or if a price is unknown.
     pub(super) fn likely(&self, spent: ModelUsage) -> Option<Usd> {
         let room = self.foreseen.high.saturating_sub(self.foreseen.low).dollars();
         if room <= 0.0 {
             return None;
         }
         let least = self.foreseen.low.dollars();
-        // If answers are even shorter than the minimum, later ones are assumed to be as short.
+        // If answers are even shorter than the minimum, assumes that later ones will be as short.
         let part_of_least = if least > 0.0 { (self.cost.dollars() / least).min(1.0) } else { 1.0 };
         let share = (self.cost.saturating_sub(self.foreseen.low).dollars() / room).clamp(0.0, 1.0);
         let of = |span: &Span<Usd>| span.low.times(part_of_least) + span.high.saturating_sub(span.low).times(share);
@@ -299,7 +299,7 @@ mod tests {
         Forecast { calls, purchase: None }
     }
 
-    /// The plan after the forecast and these signals, and the progress.
+    /// The plan after the forecast and these signals, with the progress.
     fn after(forecast: &Forecast, signals: &[Signal]) -> (Plan, Progress) {
         let now = Instant::now();
         let (mut plan, mut progress) = (Plan::default(), Progress::new(panel(), now));
@@ -343,7 +343,7 @@ mod tests {
     fn the_range_of_calls_only_narrows_and_ends_with_the_calls_that_were_made() {
         let mut foreseen = foreseen_at(Some((1.0, 5.0)));
         let critique = |agent| fixture::key(CRITIQUE, agent, Some("agent-architect"));
-        // A debate that ends early has its last call in an earlier round than foreseen.
+        // In a debate that ends early, the last call is in an earlier round than forecast.
         foreseen.calls[3].key.round = 2;
         foreseen.calls.push(PlannedCall { is_certain: false, ..planned(critique("agent-kiss"), None) });
         let synthesized = fixture::recorded(Event::Synthesized {
@@ -355,7 +355,7 @@ mod tests {
         let signals = [
             contributed(PROPOSAL, "agent-kiss", None),
             contributed(PROPOSAL, "agent-architect", None),
-            // A carried-over text is no call.
+            // A carried-over text needs no call.
             fixture::carried_over(PROPOSAL, "agent-performance"),
             fixture::stage_ended(PROPOSAL, 3, 0),
             // Neither critique was made.

@@ -1,4 +1,4 @@
-//! The live block on a terminal: the stages, a line per agent, time and cost.
+//! The live block on a terminal: stages, one line per agent, time and cost.
 
 #![expect(clippy::disallowed_methods, reason = "it only reads the size")]
 
@@ -23,19 +23,19 @@ use super::told::{LinePart, cut_words, fitting, label, spending, style_of};
 /// The interval between frames.
 pub(super) const FRAME_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The width from which the purpose of a cost is shown in full.
+/// The minimum width for showing in full what a cost stands for.
 const ROOMY: usize = 60;
-/// The width from which names are not cut.
+/// The minimum width for showing names in full.
 const ROOM_FOR_NAMES: usize = 44;
 /// The maximum width of names.
 const NAME_COLUMN: usize = 28;
 
 /// The separator between parts of a line.
 const SEPARATOR: &str = " · ";
-/// With fewer columns, no streamed words are shown.
+/// The minimum width for showing streamed words.
 const LEAST_WORDS: usize = 12;
 
-/// Shown until a call's first words arrive.
+/// Shown until the first words of a call arrive.
 const SILENT: &str = "thinking";
 
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
@@ -66,7 +66,7 @@ impl TerminalSize {
     }
 }
 
-/// Draws the block; dropping it erases the block.
+/// Draws the block. Dropping it erases the block.
 pub(super) struct LiveBlock {
     bar: ProgressBar,
     out: SharedWriter,
@@ -84,7 +84,7 @@ impl LiveBlock {
         Self { bar, out, size: None, is_shown: false }
     }
 
-    /// Replaces the last frame with `lines`, which fit the terminal of this `size`.
+    /// Replaces the last frame with `lines`, which fit a terminal of this `size`.
     pub(super) fn draw(&mut self, lines: &[String], size: TerminalSize) {
         let was_shown = std::mem::replace(&mut self.is_shown, !lines.is_empty());
         if !was_shown && !self.is_shown {
@@ -93,17 +93,17 @@ impl LiveBlock {
         let is_resized = self.size.replace(size) != Some(size);
         self.at_once(|bar| {
             if is_resized {
-                // The terminal may have joined or split lines; erased lines forget that.
+                // The terminal may have joined or split lines, and erasing them resets the count.
                 bar.set_message("");
             }
             bar.set_message(lines.join("\n"));
         });
     }
 
-    /// Makes capable terminals show everything that `change` writes at once.
+    /// Lets capable terminals show everything that `change` writes at once.
     fn at_once(&self, change: impl FnOnce(&ProgressBar)) {
         let mut out = self.out.clone();
-        // A closed terminal must not end a debate.
+        // A closed terminal must not end the debate.
         out.write_all(BEGIN_UPDATE.as_bytes()).ok();
         change(&self.bar);
         out.write_all(END_UPDATE.as_bytes()).and_then(|()| out.flush()).ok();
@@ -122,13 +122,13 @@ impl LiveBlock {
 pub(super) enum HeardKeys {
     #[default]
     None,
-    /// Keys that control a debate.
+    /// The keys that control a debate.
     Debate,
     /// The keys that control a replay.
     Replay,
 }
 
-/// The state of the user's controls, shown in the block.
+/// What the user has requested, as shown in the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct PendingControls {
     pub(super) keys: HeardKeys,
@@ -137,8 +137,8 @@ pub(super) struct PendingControls {
     pub(super) is_held: bool,
 }
 
-/// The coloured lines of the block, cut to `size`: the stages, a line for each participant, and time and cost at the
-/// bottom, which are never cut.
+/// The coloured lines of the block, cut to `size`: the stages, a line for each participant, and finally time and cost,
+/// which are never cut.
 pub(super) fn block(
     progress: &Progress,
     plan: &Plan,
@@ -146,7 +146,7 @@ pub(super) fn block(
     now: Instant,
     size: TerminalSize,
 ) -> Vec<String> {
-    // Keeps the last column free: some terminals wrap as soon as it is filled.
+    // Leaves the last column empty, since some terminals wrap as soon as it is filled.
     let columns = size.columns.saturating_sub(1).clamp(1, WIDEST);
     let rows = size.rows.saturating_sub(1).max(1);
     let is_replay = controls.keys == HeardKeys::Replay;
@@ -178,8 +178,8 @@ pub(super) fn block(
     lines.iter().map(|line| truncate_str(line, columns, "…").into_owned()).collect()
 }
 
-/// `✓ proposals  ▸ critiques 4/6  ▸ refinements 1/3  · evaluation`: the stages of the round. On a narrow screen
-/// finished stages are dropped first, then future ones.
+/// The stages of the round: `✓ proposals  ▸ critiques 4/6  ▸ refinements 1/3  · evaluation`. If space is short, omits
+/// finished stages first, then future ones.
 fn strip(progress: &Progress, plan: &Plan, columns: usize) -> Option<String> {
     let panel = progress.panel();
     let begun: Vec<(StageId, StageProgress)> = progress.stages().collect();
@@ -214,7 +214,7 @@ fn strip(progress: &Progress, plan: &Plan, columns: usize) -> Option<String> {
             format!("{SPIN}▸{SPIN:#} {HEADER}{}{HEADER:#}", one_line(&entered.words.noun)),
         ));
     }
-    // Started stages of one place precede future ones, in the order of their start.
+    // Stages that have started come before future ones of the same rank, in the order of their start.
     items.sort_by_key(|(rank, ..)| *rank);
     let shown = |items: &[(usize, Stands, String)], cut: bool| {
         let texts: Vec<&str> = items.iter().map(|(.., text)| text.as_str()).collect();
@@ -274,7 +274,8 @@ fn status(progress: &Progress, plan: &Plan, controls: PendingControls, now: Inst
     fitting(parts, columns).join(SEPARATOR)
 }
 
-/// A line for each participant, always in the same place. If they do not all fit, shows only participants with calls in flight.
+/// A line for each participant, always in the same position. If they do not all fit, shows only participants with calls
+/// in flight.
 fn people(progress: &Progress, now: Instant, columns: usize, room: usize) -> Vec<String> {
     let busy = progress.busy();
     let everybody: Vec<_> = progress.panel().participants().collect();
@@ -297,7 +298,7 @@ fn people(progress: &Progress, now: Instant, columns: usize, room: usize) -> Vec
 /// A participant's name and number, padded.
 fn named(progress: &Progress, id: &AgentId, columns: usize) -> String {
     let panel = progress.panel();
-    // In the narrowest windows, what an agent does is worth as much room as its name.
+    // In very narrow windows, an agent's activity gets as much room as its name.
     let most = if columns < ROOM_FOR_NAMES { columns / 3 } else { NAME_COLUMN };
     let label = |id| label(panel, id, most);
     let widths = panel.participants().map(|participant| measure_text_width(&label(&participant.id)));
@@ -316,9 +317,9 @@ fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize
     let own = style_of(progress.panel(), busy.agent_id);
     let mut line = format!("{SPIN}{spinner}{SPIN:#} {own}{name}{own:#} ");
     let room = |line: &str| columns.saturating_sub(measure_text_width(line) + measure_text_width(SEPARATOR));
-    // The time shows that something is happening, so the activity is cut instead.
+    // The time shows that something is happening, so the activity is cut rather than the time.
     let for_doing = room(&line).saturating_sub(elapsed.len());
-    // Words show that a retry succeeded.
+    // Words show that a retry has succeeded.
     let is_waiting = |call: &&CallInFlight| call.words.count() == 0;
     let mut calls = busy.calls.iter().map(|(_, call)| *call);
     let is_silent = calls.clone().all(|call| is_waiting(&call) && call.retry.is_none());
@@ -327,7 +328,7 @@ fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize
     let fits = |text: &String| measure_text_width(text) <= for_doing;
     let doing = match activities.into_iter().find(fits) {
         Some(fitting) => fitting,
-        // The stages are named above.
+        // The stages are already named above.
         None if is_silent => SILENT.to_owned(),
         None => doing(progress, busy, false),
     };
@@ -350,20 +351,20 @@ fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize
     let count: u64 = calls.clone().map(|call| call.words.count()).sum();
     if let Some(first) = calls.find(|call| !is_waiting(call)) {
         let number = counted(count, "word");
-        // If only one fits, the words are more useful than their number.
+        // If there is only room for one of them, the words are more useful than their count.
         let behind = room(&line).saturating_sub(number.len());
         if behind >= LEAST_WORDS + measure_text_width(SEPARATOR) || (room(&line) < LEAST_WORDS && behind > 0) {
             let _ = write!(line, "{SEPARATOR}{number}");
         }
         if room(&line) >= LEAST_WORDS {
-            // Only the first of several answers, since the line would jump between them.
+            // Shows only the first of several answers; otherwise the line would jump between them.
             let _ = write!(line, "{SEPARATOR}{QUIET}{}{QUIET:#}", last_words(&first.words, room(&line)));
         }
     }
     line
 }
 
-/// `critiquing Simplicity Advocate`, `critiquing 2 proposals`, `critiquing 2 proposals, refining`; without the targets
+/// `critiquing Simplicity Advocate`, `critiquing 2 proposals`, `critiquing 2 proposals, refining`; without targets
 /// `critiquing, refining`.
 fn doing(progress: &Progress, busy: &Busy<'_>, with_targets: bool) -> String {
     let panel = progress.panel();
@@ -379,17 +380,17 @@ fn doing(progress: &Progress, busy: &Busy<'_>, with_targets: bool) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// The plural for the targets of a stage's calls: the noun of the preceding solutions.
+/// What a stage's calls are about, in the plural: the noun of the preceding solutions.
 fn targets(stages: &[StageInfo], stage: StageId) -> &str {
     let before = stages.iter().take_while(|before| before.id != stage);
     let proposal = before.filter(|before| before.yields == Some(ResultKind::Proposal)).last();
     proposal.map_or("agents", |proposal| &proposal.words.plural)
 }
 
-/// The maximum distance from a cut within a word to the next word, in characters.
+/// How far a cut within a word may move to the next word, in characters.
 const LONGEST_WORD: usize = 16;
 
-/// The last words of an answer on one line of at most `columns`, without escape codes.
+/// The last words of an answer, on one line of at most `columns`, without escape codes.
 fn last_words(words: &WordsSoFar, columns: usize) -> String {
     let line = one_line(words.end());
     if measure_text_width(&line) <= columns {

@@ -1,4 +1,4 @@
-//! Markdown for a terminal.
+//! Renders Markdown for a terminal.
 
 use anstream::ColorChoice;
 use anstyle::{AnsiColor, Style};
@@ -9,18 +9,18 @@ use console::measure_text_width;
 use super::wrap::{StyledText, fit, width_of, wrap};
 use dialectic_base::sanitize::sanitize;
 
-/// The minimum width for wrapping; the terminal wraps narrower text itself.
+/// The minimum width for wrapping; a narrower terminal wraps the text itself.
 const NARROWEST: usize = 20;
-/// Longer texts are not rendered.
+/// The maximum bytes of a text that is rendered.
 const RENDERED_BYTES: usize = 1024 * 1024;
-/// The maximum nesting of quotes and lists; deeper ones are plain text.
+/// The maximum nesting of quotes and lists that is rendered; deeper ones are plain text.
 const DEEPEST: usize = 12;
-/// The maximum width of a rule without a terminal.
+/// The maximum width of a rule if there is no terminal.
 const RULE: usize = 80;
 const CODE_INDENT: &str = "  ";
 
-/// `text` rendered for a terminal of `width` columns, ending in a newline. Escape codes in the text are dropped;
-/// without colour there are none at all. [`ColorChoice::Auto`] counts as no colour.
+/// `text` rendered for a terminal of `width` columns, ending in a newline. Escape codes in the text are dropped, and
+/// without colour the result has none. [`ColorChoice::Auto`] means no colour.
 pub fn render_markdown(text: &str, width: usize, color: ColorChoice) -> String {
     let colored = matches!(color, ColorChoice::Always | ColorChoice::AlwaysAnsi);
     let lines = rendered_after(Vec::new(), text, width.max(NARROWEST), colored);
@@ -31,8 +31,8 @@ pub fn render_markdown(text: &str, width: usize, color: ColorChoice) -> String {
     text
 }
 
-/// The lines of a text whose first paragraph begins with a label; before any other beginning, the label is on its own
-/// line.
+/// The lines of a text, with a label before its first paragraph, or on its own line if the text starts with anything
+/// else.
 pub(super) fn rendered_after(label: Vec<StyledText>, text: &str, width: usize, colored: bool) -> Vec<String> {
     let text = sanitize(text);
     if text.len() > RENDERED_BYTES {
@@ -118,7 +118,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// A heading: higher levels stand out more, even without colours.
+    /// A heading. Higher levels stand out more, even without colours.
     fn heading(&self, node: Node<'_>, level: u8, width: usize) -> Vec<String> {
         let bold = Style::new().bold();
         let (mark, under, style) = match level {
@@ -143,7 +143,7 @@ impl Renderer<'_> {
         text.lines().map(line).collect()
     }
 
-    /// A table with wrapped cells, or its source if that does not fit.
+    /// A table with wrapped cells, or its source if it does not fit.
     fn table(&self, node: Node<'_>, alignments: &[TableAlignment], width: usize) -> Vec<String> {
         // A border and two spaces per column, and the last border.
         let borders = 3 * alignments.len() + 1;
@@ -189,7 +189,7 @@ impl Renderer<'_> {
         lines
     }
 
-    /// The styled text in `node`. Character references can produce any character, so the text is sanitized here.
+    /// The styled text in `node`. Sanitized here, because character references can produce any character.
     fn inlines(&self, node: Node<'_>, base: Style) -> Vec<StyledText> {
         let mut styles = vec![base];
         let mut spans: Vec<StyledText> = Vec::new();
@@ -199,7 +199,7 @@ impl Renderer<'_> {
             match edge {
                 NodeEdge::Start(node) => match &node.data().value {
                     NodeValue::Text(text) => spans.push(self.span(text, style)),
-                    // Without colours only the backticks mark code.
+                    // Without colours, only backticks mark code.
                     NodeValue::Code(code) if !self.colored => {
                         spans.push(self.span(&format!("`{}`", code.literal), style));
                     }
@@ -244,7 +244,7 @@ impl Renderer<'_> {
     }
 }
 
-/// Uses few colours and no background, to be readable on dark and light terminals.
+/// Uses few colours and no background, so it is readable on dark and light terminals.
 fn dim() -> Style {
     AnsiColor::BrightBlack.on_default()
 }

@@ -1,10 +1,9 @@
-//! The display of a running debate.
+//! Displays a running debate.
 //!
-//! Contains the consumers of a debate's signals (`dialectic_record::signals`): [`LiveView`] shows them on standard
-//! error, as a live block on a terminal and as plain lines elsewhere, and [`EventStream`] writes them as NDJSON. Each
-//! has its own thread, and only that thread blocks if its reader stops. The module depends only on the record
-//! (`dialectic_record::debate`): it never reads the environment, never ends the process, and handles closed streams
-//! without panicking.
+//! Consumes a debate's signals (`dialectic_record::signals`): [`LiveView`] shows them on standard error, as a live
+//! block on a terminal or as plain lines elsewhere, and [`EventStream`] writes them as NDJSON. Each has its own thread,
+//! which is all that blocks if the reader stops. This module depends only on the record (`dialectic_record::debate`).
+//! It never reads the environment or ends the process, and does not panic on closed streams.
 
 mod blocks;
 mod events;

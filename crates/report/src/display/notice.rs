@@ -11,7 +11,8 @@ use console::measure_text_width;
 
 use dialectic_base::sanitize::sanitize;
 
-/// When to use colour. The caller has already considered `--color` and `NO_COLOR`; nothing here reads the environment.
+/// When to use colour. The caller has already taken `--color` and `NO_COLOR` into account, since nothing here reads the
+/// environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ColorMode {
     /// On a terminal.
@@ -21,11 +22,11 @@ pub enum ColorMode {
     Never,
 }
 
-/// Writes notices, warnings and errors, each on separate lines.
+/// Writes notices, warnings and errors, each on its own lines.
 #[derive(Debug)]
 pub struct Notices<W> {
     out: W,
-    /// The width of lines, if limited.
+    /// The maximum width of lines, if any.
     width: Option<usize>,
 }
 
@@ -35,7 +36,7 @@ const CAUSE: Style = Style::new().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
 impl ColorMode {
-    /// The explicit choice for `stream`: never [`ColorChoice::Auto`], which reads the environment.
+    /// The explicit choice for `stream`; never [`ColorChoice::Auto`], which reads the environment.
     pub fn choice(self, stream: &impl IsTerminal) -> ColorChoice {
         match self {
             Self::Always => ColorChoice::Always,
@@ -46,7 +47,7 @@ impl ColorMode {
 }
 
 impl Notices<AutoStream<StderrLock<'static>>> {
-    /// Writes to stderr, which stays locked for its lifetime.
+    /// Writes to stderr, which stays locked as long as this exists.
     pub fn stderr(color: ColorMode) -> Self {
         let stderr = io::stderr().lock();
         let choice = color.choice(&stderr);
@@ -61,7 +62,7 @@ impl<W: Write> Notices<W> {
         Self { out, width: None }
     }
 
-    /// Wraps lines between words to this width.
+    /// Wraps lines to this width between words.
     pub fn within(self, width: Option<usize>) -> Self {
         Self { width, ..self }
     }
@@ -69,7 +70,8 @@ impl<W: Write> Notices<W> {
     /// Writes a plain line, such as `Saved debate to ./debates/x.json`.
     ///
     /// # Errors
-    /// It cannot be written.
+    ///
+    /// The line cannot be written.
     pub fn notice(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "{}", self.broken(&sanitize(text), 0))?;
         self.out.flush()
@@ -78,7 +80,8 @@ impl<W: Write> Notices<W> {
     /// Writes `warning: …`.
     ///
     /// # Errors
-    /// It cannot be written.
+    ///
+    /// The line cannot be written.
     pub fn warning(&mut self, text: &str) -> io::Result<()> {
         self.labelled(WARNING, "warning", text)?;
         self.out.flush()
@@ -87,7 +90,8 @@ impl<W: Write> Notices<W> {
     /// Writes `error: …`, a `caused by: …` for each source, and `hint: …` if there is one.
     ///
     /// # Errors
-    /// It cannot be written.
+    ///
+    /// The lines cannot be written.
     pub fn error(&mut self, error: &dyn Error, hint: Option<&str>) -> io::Result<()> {
         let mut said = error.to_string();
         self.labelled(ERROR, "error", &said)?;
@@ -107,15 +111,15 @@ impl<W: Write> Notices<W> {
         self.out.flush()
     }
 
-    /// Indents continuation lines of `text`, so that they cannot imitate a label.
+    /// Indents the continuation lines of `text`, so that they cannot imitate a label.
     fn labelled(&mut self, style: Style, label: &str, text: &str) -> io::Result<()> {
         let text = sanitize(text.trim_end()).replace('\n', "\n  ");
         let text = self.broken(&text, label.len() + 2);
         writeln!(self.out, "{style}{label}:{style:#} {text}")
     }
 
-    /// Wraps wide lines of `text` between words; the first line begins after `taken` columns. A word wider than a line
-    /// stays whole, since paths and addresses are copied.
+    /// Wraps wide lines of `text` between words; the first line starts after `taken` columns. Overlong words stay
+    /// whole, since users copy paths and addresses.
     fn broken(&self, text: &str, taken: usize) -> String {
         let Some(width) = self.width else { return text.to_owned() };
         let lines = text.split('\n').enumerate().map(|(place, line)| {

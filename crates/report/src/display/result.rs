@@ -1,5 +1,5 @@
-//! Results in one line, and the progress without a terminal: a line for the start and the end of each stage that makes
-//! calls, without escape codes.
+//! Results on one line, and progress without a terminal: a line for the start and end of each stage that makes calls,
+//! without escape codes.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use dialectic_record::debate::{
 
 use super::told::spending;
 
-/// The result of an event that ends no call: of a vote, a comparison or a verdict. Not sanitized.
+/// The result of an event that settles no call, such as a vote, a comparison or a verdict. Not sanitized.
 pub(super) fn result_line(panel: &PanelInfo, event: &Event) -> Option<String> {
     let name = |id| panel.name(id);
     match event {
@@ -53,7 +53,7 @@ pub(super) fn result<'a>(
     if scores.is_empty() { format!("{winner} wins") } else { format!("{winner} wins ({})", scores.join(", ")) }
 }
 
-/// Whether the order of the debaters mattered; `None` if only one was tried.
+/// Whether the order of the debaters made a difference; `None` if only one order was tried.
 pub(super) fn stability(verdict: &Verdict) -> Option<&'static str> {
     verdict.stable.map(|stable| if stable { "the same in both orders" } else { "the result changed with the order" })
 }
@@ -94,7 +94,7 @@ pub(super) fn challenged(challenge: &Challenge) -> String {
     format!("{} without support, {} without an answer", counted(claims, "claim"), counted(points, "point"))
 }
 
-/// `evidence 4, rebuttal 2`: the number of texts with each kind.
+/// The number of texts with each kind of argument: `evidence 4, rebuttal 2`.
 pub(super) fn observed(observations: &[Observation]) -> String {
     let count = |kind: &Argument| observations.iter().filter(|one| one.kinds.contains(kind)).count();
     let kinds = Argument::ALL.iter().map(|kind| (kind, count(kind))).filter(|(_, count)| *count > 0);
@@ -114,22 +114,22 @@ pub(super) fn swayed(polls: &Polls<'_>) -> String {
     format!("polls: {gained} ({})", choices.join(", "))
 }
 
-/// A percentage without its fraction.
+/// A percentage without decimals.
 fn whole(percent: f64) -> String {
     format!("{percent:.0}")
 }
 
-/// Printed in place of dropped lines.
+/// Printed instead of dropped lines.
 pub(super) const GAP: &str = "… progress was skipped here: the reader was too slow …";
 
 #[derive(Debug, Default)]
 pub(super) struct PlainLines {
-    /// The stages that have started to make calls.
+    /// The stages that have started calls.
     begun: Vec<(u32, StageId)>,
 }
 
 impl PlainLines {
-    /// The lines for `signal`, which `progress` has already seen. Warnings are printed separately, with or without
+    /// The lines for `signal`, which `progress` has already seen. Warnings are printed separately, even without
     /// progress.
     pub(super) fn lines(&mut self, progress: &Progress, signal: &Signal) -> Vec<String> {
         self.texts(progress, signal).iter().map(|line| one_line(line)).collect()
@@ -139,7 +139,7 @@ impl PlainLines {
         let rounds = progress.panel().rounds;
         match signal {
             Signal::Recorded(recorded) => event(progress, &recorded.event).into_iter().collect(),
-            // Carried-over texts need no call, so a stage starts with its first one.
+            // Carried-over texts need no call, so a stage starts with its first call.
             Signal::CallStarted { key, .. } if !self.begun.contains(&(key.round, key.stage)) => {
                 self.begun.push((key.round, key.stage));
                 let expected = progress.stages().find(|(stage, _)| *stage == key.stage).map(|(_, so_far)| so_far.total);
@@ -166,7 +166,7 @@ impl PlainLines {
             | Signal::Words { .. }
             | Signal::CallStarted { .. }
             | Signal::CallRetrying { .. }
-            // Failures are warnings.
+            // Failures are shown as warnings.
             | Signal::CallEnded { .. }
             | Signal::ServerGone { .. }
             | Signal::Warning { .. } => Vec::new(),
@@ -189,7 +189,7 @@ fn event(progress: &Progress, event: &Event) -> Option<String> {
         Event::Stopping { reason: StopReason::Budget } => Some("stopping: the limit is reached".to_owned()),
         Event::Stopping { reason: StopReason::User } => Some("stopping: the user requested it".to_owned()),
         Event::Suspended { stage } => Some(progress.panel().words(*stage).progressive.into_owned()),
-        // Nothing that began after the questions could be resumed.
+        // Nothing after the questions had begun yet.
         Event::Resumed => (progress.round() > 0).then(|| "debate resumed".to_owned()),
         _ => result_line(progress.panel(), event),
     }

@@ -1,9 +1,9 @@
 //! Draws the live block.
 //!
-//! indicatif pads lines to the full width and leaves the cursor below the block; a terminal that re-flows such lines
-//! when it becomes narrower then has more rows than are erased. Here lines are never padded or wrapped, and the cursor
-//! rests at the start of the block, where a terminal keeps it when resized: the next frame overwrites everything below.
-//! Between frames only the cursor is hidden; removing the block shows it again.
+//! indicatif pads lines to the full width and leaves the cursor below the block. If a terminal that re-flows such lines
+//! becomes narrower, it then has more rows than are erased. Here lines are never padded or wrapped, and the cursor
+//! rests at the start of the block, where a resized terminal keeps it; the next frame overwrites everything below. The
+//! cursor is only hidden between frames, and removing the block shows it again.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -25,10 +25,10 @@ pub(super) struct Screen {
     is_shown: AtomicBool,
 }
 
-/// Wider than any line. Lines are already cut, so the terminal's width is not needed.
+/// Wider than any line. Lines are cut beforehand, so the terminal's width is not needed.
 const CANVAS: u16 = 2_000;
 
-/// The maximum width of a line. A resized terminal does not break lines that are shorter than its width.
+/// The maximum width of a line. When a terminal is resized, lines shorter than its width stay intact.
 pub(super) const WIDEST: usize = 100;
 
 /// Capable terminals show everything between these marks at once.
@@ -41,8 +41,8 @@ const WRAP_OFF: &str = "\x1b[?7l";
 const WRAP_ON: &str = "\x1b[?7h";
 const ERASE_LINE: &str = "\x1b[K";
 const ERASE_BELOW: &str = "\x1b[J";
-/// Erases from the start of the block: its first line, then everything below. Erasing all at once from the top left
-/// corner would make tmux copy it to its history.
+/// Erases from the start of the block: its first line, then everything below. If everything were erased at once from
+/// the top left corner, tmux would copy it to its history.
 pub(super) const ERASE_BLOCK: &str = "\r\x1b7\x1b[K\x1b[B\x1b[J\x1b8";
 
 impl SharedWriter {
@@ -73,15 +73,15 @@ impl fmt::Debug for Screen {
     }
 }
 
-/// The bytes that replace the last frame with `lines` and return the cursor to its start.
+/// The bytes that replace the last frame with `lines` and move the cursor back to its start.
 fn frame(lines: &[String]) -> String {
     if lines.is_empty() {
         return format!("{ERASE_BLOCK}{CURSOR_ON}");
     }
     let text = lines.join(&format!("{ERASE_LINE}\r\n"));
     let back = if lines.len() > 1 { format!("\r\x1b[{}A", lines.len() - 1) } else { "\r".to_owned() };
-    // Disables wrapping only within this write: if the terminal became narrower in the meantime, lines lose their ends
-    // instead of becoming two.
+    // Disables wrapping within this write only. If the terminal has become narrower meanwhile, lines lose their ends
+    // instead of wrapping.
     format!("{CURSOR_OFF}{WRAP_OFF}\r{text}{ERASE_BELOW}{back}{WRAP_ON}")
 }
 
@@ -114,7 +114,7 @@ impl TermLike for Screen {
         self.write_str(text)
     }
 
-    /// Writes a line, but drops the padding that would move the cursor to the next one.
+    /// Writes a line without the padding that would move the cursor to the next one.
     fn write_str(&self, text: &str) -> io::Result<()> {
         let line = text.trim_end();
         if !line.is_empty() {
@@ -129,7 +129,7 @@ impl TermLike for Screen {
 
     fn flush(&self) -> io::Result<()> {
         let lines = std::mem::take(&mut *self.next.lock().unwrap_or_else(PoisonError::into_inner));
-        // Without a block there may be other text, such as a question.
+        // Without a block, there may be other text on the screen, such as a question.
         if !self.is_shown.swap(!lines.is_empty(), Ordering::Relaxed) && lines.is_empty() {
             return Ok(());
         }

@@ -13,7 +13,7 @@ use super::blocks::{Layout, written};
 /// Lines always have this width.
 const LAYOUT: Layout = Layout { width: Some(80), color: false };
 
-/// The agents and the judge: name, id, role, model, provider, and source of prompts.
+/// The agents and the judge: name, id, role, model, provider, and where their prompts come from.
 pub fn participants(debate: &Debate) -> String {
     if debate.settings.is_none() {
         return format!("Agents: {UNKNOWN}\n");
@@ -196,7 +196,7 @@ mod tests {
         - Run: incomplete
           - agent-architect failed in the critique of agent-kiss of round 2: the
             server answered 503
-          - agent-kiss's critique in round 1 was cut at the output limit
+          - agent-kiss's critique in round 1 was cut off at the output limit
           - round 2 ran into its time limit
           - the convergence score of round 2 could not be read
           - agent-architect's critique of agent-kiss in round 1 could not be read for

@@ -13,9 +13,9 @@ const GAP: usize = 2;
 pub struct TableColumn {
     title: String,
     is_figure: bool,
-    /// Columns with higher ranks are dropped first; those of rank 0 never.
+    /// Columns with higher ranks are dropped first; those with rank 0 never are.
     rank: u8,
-    /// The minimum width if its cells may be cut or wrapped.
+    /// The minimum width, if its cells may be cut or wrapped.
     least: Option<usize>,
 }
 
@@ -30,18 +30,18 @@ impl TableColumn {
         Self { is_figure: true, ..Self::text(title) }
     }
 
-    /// Allows dropping it; columns with the highest ranks go first.
+    /// Allows dropping the column; those with the highest ranks are dropped first.
     pub fn rank(self, rank: u8) -> Self {
         Self { rank, ..self }
     }
 
-    /// Lets it take the remaining room, at least `least` columns.
+    /// Gives the column the remaining width, at least `least`.
     pub fn flexible(self, least: usize) -> Self {
         Self { least: Some(least), ..self }
     }
 }
 
-/// A table with titles that fits the screen: it drops the least important columns, and wraps or cuts flexible cells.
+/// A table with titles that fits the screen: drops the least important columns, and wraps or cuts flexible cells.
 #[derive(Debug, Clone)]
 pub struct Table {
     columns: Vec<TableColumn>,
@@ -55,7 +55,7 @@ impl Table {
         Self { columns: columns.into_iter().collect(), rows: Vec::new(), height: usize::MAX }
     }
 
-    /// Limits each row to one line: long cells are cut, not wrapped.
+    /// Limits each row to one line, so long cells are cut rather than wrapped.
     pub fn of_lines(self) -> Self {
         Self { height: 1, ..self }
     }
@@ -65,7 +65,7 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// The table as text: the titles, then the rows. Without a width it is complete, with one line per row.
+    /// The table as text: the titles, then the rows. Without a width it is complete, one line per row.
     pub fn drawn(&self, layout: Layout) -> String {
         let shown = self.shown(layout.width.unwrap_or(usize::MAX));
         let mut widths: Vec<usize> = shown.iter().map(|index| self.width(*index)).collect();
@@ -127,7 +127,7 @@ impl Table {
         let mut shown: Vec<usize> = (0..self.columns.len()).collect();
         loop {
             let highest = shown.iter().map(|index| self.columns[*index].rank).max().unwrap_or(0);
-            // Drops unimportant columns before it cuts others.
+            // Prefers dropping unimportant columns to cutting others.
             let comfort = if highest > 1 { 2 } else { 1 };
             let least = |index: &usize| {
                 let all = self.width(*index);
@@ -150,7 +150,7 @@ impl Table {
     }
 }
 
-/// `text` cut to `width` columns, without a single letter of a word at its end.
+/// `text` cut to `width` columns, without leaving a single letter of a word at the end.
 fn cut(text: &str, width: usize) -> String {
     if measure_text_width(text) <= width {
         return text.to_owned();

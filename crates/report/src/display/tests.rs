@@ -1,4 +1,4 @@
-//! A protocol that nothing here knows, through everything that shows a debate.
+//! Runs a protocol that this crate does not know through everything that displays a debate.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ use super::live::{PendingControls, TerminalSize, block};
 use super::result::PlainLines;
 use super::told::Scrollback;
 
-/// That no word of the default protocol is in `text`.
+/// Checks that `text` contains no word of the default protocol.
 fn assert_own_words(text: &str) {
     let foreign = DIALECTIC.stages.iter().map(|stage| &stage.info).filter(|stage| stage.yields.is_some());
     for stage in foreign {

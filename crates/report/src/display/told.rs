@@ -1,4 +1,4 @@
-//! The scrollback of a debate: a line for each finished call, a rule at the end of each round, and other lasting notes.
+//! The scrollback of a debate: a line for each finished call, a rule after each round, and other permanent notes.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -24,17 +24,17 @@ const NOTE: Style = AnsiColor::Yellow.on_default();
 const RULE: Style = Style::new().dimmed();
 const QUIET: Style = Style::new().dimmed();
 
-/// The agents' colours on pages, approximated for terminals: readable on dark and light ones.
+/// The agents' colours from the HTML page, approximated for terminals; readable on dark and light ones.
 const OF_AGENTS: [u8; 8] = [33, 168, 98, 31, 161, 133, 62, 97];
 
 /// The indentation of a result below its call.
 const INDENT: &str = "    ";
-/// The minimum length of a cut name.
+/// The minimum length of a name when it is cut.
 const LEAST_NAME: usize = 6;
 /// The maximum rows of a quotation or result, and of a failure's reason.
 const SAID_ROWS: usize = 2;
 const REASON_ROWS: usize = 3;
-/// The bytes of a text searched for its first sentence.
+/// How many bytes of a text to search for its first sentence.
 const READ: usize = 4_000;
 
 /// The colour of an agent; the judge has none.
@@ -55,15 +55,15 @@ pub(super) struct ScrollbackLine {
 
 #[derive(Debug)]
 pub(super) struct Scrollback {
-    /// The spending before the round.
+    /// What was spent before the round.
     before: ModelUsage,
     /// The judge's score of the round.
     evaluation: Option<Evaluation>,
     /// The agreement of the round's texts.
     convergence: Option<Convergence>,
-    /// The number of points raised in the round; `None` if its beginning was not seen.
+    /// The number of points raised in the round; `None` if its start was missed.
     raised: Option<usize>,
-    /// The last ended round, until something follows.
+    /// The last round that ended, until something follows it.
     ended: Option<u32>,
     is_stopping: bool,
 }
@@ -80,8 +80,8 @@ impl Scrollback {
         }
     }
 
-    /// Renders `signal`, already applied to `progress`, at this width. Without `quotes`, texts are mentioned but not
-    /// quoted.
+    /// Renders `signal`, which was already applied to `progress`, at this width. Without `quotes`, texts are mentioned
+    /// but not quoted.
     pub(super) fn tell(
         &mut self,
         progress: &Progress,
@@ -125,7 +125,7 @@ impl Scrollback {
         self.note_on(progress, event).map_or_else(ScrollbackLine::default, |text| note(&text, columns))
     }
 
-    /// The note on an event that ends no call.
+    /// The note about an event that settles no call.
     fn note_on(&mut self, progress: &Progress, event: &Event) -> Option<String> {
         let panel = progress.panel();
         match event {
@@ -174,7 +174,7 @@ impl Scrollback {
         format!("the debate ends after round {round} of {rounds}{}", why.unwrap_or_default())
     }
 
-    /// The rule at the end of a round, with the most important part last.
+    /// The rule after a round, with the most important part last.
     fn rule(&self, progress: &Progress, round: u32, points: Option<&Tally>) -> Vec<LinePart> {
         let spent = progress.spent();
         let used = spent.tokens().saturating_sub(self.before.tokens());
@@ -202,12 +202,12 @@ impl Scrollback {
     }
 }
 
-/// The spending; `None` if it is zero, so that an offline debate shows no price.
+/// What was spent; `None` if it is zero, so that an offline debate shows no price.
 pub(super) fn spending(cost: Option<Usd>, tokens: u64) -> Option<String> {
     (cost != Some(Usd::ZERO) || tokens > 0).then(|| named_cost(cost))
 }
 
-/// The points at the end of a later round: how many are new, and the status of all of them.
+/// The points at the end of a later round: how many are new, and the status of all.
 fn apart(points: &Tally, raised: usize) -> Vec<LinePart> {
     let new = if raised == 0 { "no new point".to_owned() } else { counted(raised as u64, "new point") };
     let all = points.to_string();
@@ -215,7 +215,7 @@ fn apart(points: &Tally, raised: usize) -> Vec<LinePart> {
     [LinePart { text: new, rank: 2 }].into_iter().chain(statuses).collect()
 }
 
-/// A text for use in quotation marks, with its own quotation marks replaced.
+/// A text for use inside quotation marks, with its own quotation marks replaced.
 pub(super) fn inner_quotes(text: &str) -> String {
     text.replace('“', "‘").replace('”', "’")
 }
@@ -228,12 +228,12 @@ fn note(text: &str, columns: usize) -> ScrollbackLine {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LinePart {
     pub(super) text: String,
-    /// Higher ranks are dropped first.
+    /// Higher ranks are omitted first.
     pub(super) rank: u8,
 }
 
-/// The parts that fit with their separators. Parts of the highest rank are dropped first, from the last one on. One
-/// part always stays.
+/// The parts that fit, with their separators. Omits parts with the highest rank first, starting from the end. At least
+/// one part stays.
 pub(super) fn fitting(mut parts: Vec<LinePart>, columns: usize) -> Vec<String> {
     let width = |parts: &[LinePart]| {
         parts.iter().map(|part| measure_text_width(&part.text)).sum::<usize>() + 3 * parts.len().saturating_sub(1)
@@ -276,7 +276,7 @@ struct EndedCall<'a> {
     about: Option<&'a AgentId>,
     went_well: bool,
     latency_ms: Option<u64>,
-    /// The result; a quotation is from its text.
+    /// The result; if it is a quotation, it comes from its text.
     said: String,
     is_quotation: bool,
     text: Option<Arc<str>>,
@@ -327,7 +327,7 @@ impl<'a> EndedCall<'a> {
             },
             Event::Drafted { solution, .. } | Event::Synthesized { solution, .. } => {
                 if let Some(author) = solution.synthesized_by.as_ref().filter(|by| *by != &key.agent_id) {
-                    // The text belongs to another agent: the call only assessed it.
+                    // The text belongs to another agent, and the call only assessed it.
                     about = Some(author);
                     let limited = solution.limited_confidence().map(|why| format!(" ({why})")).unwrap_or_default();
                     let sure = solution.confidence.map(|sure| format!(", with confidence {}{limited}", percent(sure)));
@@ -363,7 +363,7 @@ impl<'a> EndedCall<'a> {
         let agents = [Some(&self.key.agent_id), self.about];
         let names: Vec<String> = agents.iter().flatten().map(|id| label(panel, id, usize::MAX)).collect();
         let room = columns.saturating_sub(fixed);
-        // Where there is no room for both names, the second begins the next row.
+        // If there is no room for both names, the second one starts the next row.
         let is_broken = measure_text_width(&names.join(" → ")) > room && names.len() > 1;
         let of = |id: &AgentId, room: usize| {
             let style = style_of(panel, id);
@@ -405,7 +405,7 @@ pub(super) fn label(panel: &PanelInfo, id: &AgentId, columns: usize) -> String {
     format!("{}{number}", cut(&one_line(panel.name(id)), room))
 }
 
-/// The first [`rows`] of a text; the last one says that there are more, and closes a quotation.
+/// The first [`rows`] of a text. The last one says that there are more, and closes a quotation.
 pub(super) fn first_rows(mark: &str, text: &str, columns: usize, most: usize) -> Vec<String> {
     let mut all = rows(mark, text, columns);
     if all.len() > most {
@@ -419,7 +419,7 @@ pub(super) fn first_rows(mark: &str, text: &str, columns: usize, most: usize) ->
     all
 }
 
-/// `text` cut to this width, without a blank before the ellipsis.
+/// `text` cut to this width, without a space before the ellipsis.
 fn cut(text: &str, columns: usize) -> String {
     let cut = truncate_str(text, columns, "…");
     match cut.split_once(" …") {
@@ -428,9 +428,9 @@ fn cut(text: &str, columns: usize) -> String {
     }
 }
 
-/// Uncoloured `text` cut to this width, between words unless the last one is too long.
+/// Uncoloured `text` cut to this width between words, unless the last word is too long.
 pub(super) fn cut_words(text: &str, columns: usize) -> String {
-    /// The longest word that is dropped rather than cut.
+    /// The longest word to drop rather than cut.
     const LONGEST: usize = 16;
 
     let shown = cut(text, columns);
@@ -438,7 +438,7 @@ pub(super) fn cut_words(text: &str, columns: usize) -> String {
         return shown;
     }
     let kept = shown.trim_end_matches('…');
-    // A cut before a blank already ends with a whole word.
+    // A cut before a space already ends with a whole word.
     if text[kept.len()..].starts_with(char::is_whitespace) {
         return shown;
     }
@@ -450,7 +450,7 @@ pub(super) fn cut_words(text: &str, columns: usize) -> String {
     }
 }
 
-/// `text` wrapped into rows between words, the first after `mark`, the others below it.
+/// `text` wrapped into rows between words, the first one after `mark` and the others aligned with it.
 pub(super) fn rows(mark: &str, text: &str, columns: usize) -> Vec<String> {
     let indent = measure_text_width(mark);
     let rows = wrap(&[StyledText::plain(one_line(text))], columns.saturating_sub(indent));
@@ -458,21 +458,21 @@ pub(super) fn rows(mark: &str, text: &str, columns: usize) -> Vec<String> {
     rows.iter().enumerate().map(|(place, row)| before(place) + row).collect()
 }
 
-/// The first sentence of a contribution, or of its first objection or finding with what it is about.
+/// The first sentence of a contribution, or of its first objection or finding with its subject.
 fn point_of(contribution: &Contribution) -> String {
     let reading = contribution.reading.as_deref();
     if let Some(point) = reading.and_then(|reading| reading.points.as_ref().or(reading.findings.as_ref())?.first()) {
         let place = point.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
         return place + &first_sentence(&point.in_words());
     }
-    // The new part of a text precedes or follows its answers to objections.
+    // What is new in a text comes before or after its answers to objections.
     let answers = reading.and_then(|reading| reading.answers_at.clone()).unwrap_or_default();
     let around = [contribution.content.get(answers.end..), contribution.content.get(..answers.start)];
     let sentences = around.into_iter().flatten().map(first_sentence);
     sentences.into_iter().find(|sentence| !sentence.is_empty()).unwrap_or_default()
 }
 
-/// The checker's findings: their number, and the first one.
+/// A checker's findings: how many there are, and the first one.
 fn seen(contribution: &Contribution) -> String {
     match contribution.reading.as_ref().and_then(|reading| reading.points.as_deref()) {
         None => "could not be read".to_owned(),
@@ -484,7 +484,7 @@ fn seen(contribution: &Contribution) -> String {
     }
 }
 
-/// The first sentence of a Markdown text without markup: of its prose, otherwise of its headings.
+/// The first sentence of a Markdown text without markup, from its prose if possible, else from its headings.
 pub(super) fn first_sentence(markdown: &str) -> String {
     let mut end = markdown.len().min(READ);
     while !markdown.is_char_boundary(end) {
@@ -501,7 +501,7 @@ pub(super) fn first_sentence(markdown: &str) -> String {
             continue;
         }
         let plain = unmarked(line);
-        // A line that only introduces the next one is a heading, too.
+        // A line that only introduces the next one also counts as a heading.
         if line.starts_with('#') || (prose.is_empty() && plain.ends_with(':')) {
             heading.get_or_insert(plain);
         } else if plain.chars().any(char::is_alphanumeric) {
@@ -523,7 +523,7 @@ pub(super) fn first_sentence(markdown: &str) -> String {
 /// The first complete sentence of a text.
 fn sentence(text: &str) -> Option<&str> {
     let ends = text.char_indices().filter(|(_, c)| ".!?。！？".contains(*c));
-    // A dot within a number or name, or after an abbreviation, does not end a sentence.
+    // Dots in numbers and names, and after abbreviations, do not end a sentence.
     let is_end = |(place, c): &(usize, char)| {
         let (before, behind) = (&text[..*place], &text[place + c.len_utf8()..]);
         let word = before.rsplit([' ', '(']).next().unwrap_or_default();
@@ -536,7 +536,7 @@ fn sentence(text: &str) -> Option<&str> {
     Some(&text[..place + c.len_utf8()])
 }
 
-/// A line without the marks of lists, quotes and emphasis.
+/// A line without list, quote and emphasis marks.
 fn unmarked(line: &str) -> String {
     let text = line.trim_start_matches(|c: char| "#>-*+ ".contains(c) || c.is_whitespace());
     let behind = text.trim_start_matches(|c: char| c.is_ascii_digit());

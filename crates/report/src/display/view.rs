@@ -26,18 +26,19 @@ use super::result::{GAP, PlainLines};
 use super::screen::{SharedWriter, WIDEST};
 use super::told::Scrollback;
 
-/// How long lines are batched before a write: imperceptible, while writing each line alone would dominate the run time.
+/// How long lines are batched before a write. Not noticeable, but writing each line separately would dominate the run
+/// time.
 const GATHERING: Duration = Duration::from_millis(10);
 
-/// The indentation of a text shown in full.
+/// The indentation of a text that is shown in full.
 const INDENT: &str = "    ";
 
-/// The form of progress. Warnings are always shown.
+/// How to show progress. Warnings are always shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgressMode {
     /// A redrawn block, for terminals with escape codes.
     Live,
-    /// A line for each beginning or end.
+    /// A line whenever something starts or ends.
     Plain,
     Quiet,
 }
@@ -48,7 +49,7 @@ pub struct DisplayOptions {
     pub color: ColorMode,
 }
 
-/// The display of a running debate on standard error. It ends after the last signal, and removes its block.
+/// Shows a running debate on standard error. Ends after the last signal and removes its block.
 #[derive(Debug, Clone)]
 pub struct LiveView {
     messages: Messages,
@@ -56,8 +57,8 @@ pub struct LiveView {
     ended: watch::Receiver<()>,
 }
 
-/// Sends messages to the user while a debate is shown: the view writes everything to standard error in one order, and
-/// no sender waits for a stopped terminal.
+/// Sends messages to the user while a debate is displayed. The view writes everything to standard error in one order,
+/// and no sender waits for a stopped terminal.
 #[derive(Debug, Clone)]
 pub struct Messages(UnboundedSender<ViewMessage>);
 
@@ -70,27 +71,27 @@ enum ViewMessage {
     Hidden { is_hidden: bool, shown: oneshot::Sender<()> },
 }
 
-/// The effect of a key on the view.
+/// How a key affects the view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeysMeaning {
-    /// Keys that control a debate are accepted; the block says so.
+    /// Keys that control a debate are accepted, and the block says so.
     Heard,
     /// Keys that control a replay are accepted.
     HeardInReplay,
-    /// Toggles between whole texts and first sentences.
+    /// Toggles between full texts and first sentences.
     MoreOrLess,
     /// Toggles the list of keys.
     Help,
-    /// The debate pauses or continues.
+    /// Whether the debate is held.
     Held(bool),
 }
 
 impl Messages {
-    /// Shows `text`, which ends with a line break, after everything published before. The future resolves when it is
-    /// shown; it need not be awaited.
+    /// Shows `text`, which ends with a line break, after everything published before. The future resolves once it is
+    /// shown, and need not be awaited.
     pub fn say(&self, text: &str) -> impl Future<Output = ()> + use<> {
         let (shown, told) = oneshot::channel();
-        // An ended view shows nothing, and no one has to wait for it.
+        // A view that has ended shows nothing, and nobody has to wait for it.
         drop(self.0.send(ViewMessage::Text { text: sanitize(text).into_owned(), shown }));
         async move { drop(told.await) }
     }
@@ -109,8 +110,8 @@ impl Messages {
         drop(self.0.send(ViewMessage::Keys(meaning)));
     }
 
-    /// Hides the block while another part uses the terminal, or shows it again. The future resolves when this is done,
-    /// which may be never.
+    /// Hides the block while something else uses the terminal, or shows it again. The future resolves when this is
+    /// done, which may be never.
     pub fn hide(&self, is_hidden: bool) -> impl Future<Output = ()> + use<> {
         let (shown, told) = oneshot::channel();
         drop(self.0.send(ViewMessage::Hidden { is_hidden, shown }));
@@ -119,9 +120,10 @@ impl Messages {
 }
 
 impl LiveView {
-    /// Shows the `signals` after `progress` on a separate thread.
+    /// Shows the `signals` that follow `progress`, on a separate thread.
     ///
     /// # Errors
+    ///
     /// The system cannot start a thread.
     pub fn start((progress, signals): (Progress, Subscription), options: DisplayOptions) -> io::Result<Self> {
         let colors = options.color.choice(&io::stderr());
@@ -150,9 +152,9 @@ impl LiveView {
         self.leave.cancel();
     }
 
-    /// Waits until everything is shown. A stopped terminal may delay this forever.
+    /// Waits until everything was shown. A stopped terminal may delay this forever.
     pub async fn ended(&mut self) {
-        // Nothing is ever sent: the channel closes with the thread.
+        // Nothing is ever sent; the channel closes when the thread ends.
         drop(self.ended.changed().await);
     }
 }
@@ -168,7 +170,7 @@ async fn show(
     loop {
         let news = tokio::select! {
             biased;
-            // First, so that a flood of signals cannot stop the drawing; due at most ten times a second.
+            // First, so that many signals cannot stop the drawing; due at most ten times a second.
             _ = frames.tick(), if reporter.is_live() => {
                 reporter.draw(&progress, now());
                 continue;
@@ -215,12 +217,12 @@ fn painted(colors: ColorChoice, line: String) -> String {
     }
 }
 
-/// Writes to stderr. Text that cannot be written is lost, since it cannot be reported.
+/// Writes to stderr. If text cannot be written it is lost, since that cannot be reported either.
 struct Reporter {
     out: SharedWriter,
     colors: ColorChoice,
     form: ViewForm,
-    /// Whether every text is shown in full, instead of its first sentence.
+    /// Whether texts are shown in full instead of by their first sentence.
     in_full: bool,
     teller: Scrollback,
     plan: Plan,
@@ -276,7 +278,7 @@ impl Reporter {
         }
     }
 
-    /// Writes lasting text above the block.
+    /// Writes permanent text above the block.
     fn tell_signal(&mut self, progress: &Progress, signal: &Signal) {
         let ViewForm::Live { size, .. } = &self.form else { return };
         self.plan.see(signal, progress);
@@ -299,9 +301,9 @@ impl Reporter {
 
     fn show(&mut self, progress: &Progress, signal: &Signal) {
         if let Some(message) = signal.warning() {
-            // The line of the failed call follows.
+            // The line for the failed call comes next.
             let is_told_next = matches!(signal, Signal::Warning { failed: Some(_), .. });
-            // A single line reports an outage; the block counts the waiting calls.
+            // A single line reports an outage, and the block counts the waiting calls.
             let is_known = matches!(signal, Signal::ServerGone { .. }) && std::mem::replace(&mut self.is_out, true);
             if !self.is_live() || !(is_told_next || is_known) {
                 self.say(|notices| notices.warning(&message));
@@ -315,12 +317,12 @@ impl Reporter {
             let lines: String = plain.lines(progress, signal).into_iter().map(|line| line + "\n").collect();
             self.print(lines.as_bytes());
         } else if !progress.is_running() {
-            // Immediately: a question or the shell's prompt follows.
+            // At once, because a question or the shell's prompt follows.
             self.draw(progress, now());
         }
     }
 
-    /// Shows the state after dropped signals, and the warnings among them.
+    /// Shows the state after dropped signals, and any warnings among them.
     fn skip<'a>(&mut self, warnings: impl Iterator<Item = &'a Arc<Signal>>) {
         let left_out = match &self.form {
             ViewForm::Plain(_) | ViewForm::Live { .. } => Some(GAP.to_owned()),
@@ -341,7 +343,7 @@ impl Reporter {
             ViewMessage::Text { text, shown } => {
                 self.print(text.as_bytes());
                 self.flush();
-                // The sender need not wait.
+                // The sender may not be waiting.
                 let _ = shown.send(());
             }
             ViewMessage::Error(error) => self.say(|notices| notices.error(&error, None)),
@@ -359,7 +361,7 @@ impl Reporter {
             ViewMessage::Hidden { is_hidden, shown } => {
                 self.is_hidden = is_hidden;
                 self.draw(progress, now());
-                // The sender need not wait.
+                // The sender may not be waiting.
                 let _ = shown.send(());
             }
         }
@@ -390,18 +392,18 @@ impl Reporter {
     }
 }
 
-/// A substitute for times that a clock cannot represent.
+/// Replaces times that a clock cannot represent.
 const FOREVER: Duration = Duration::from_hours(24 * 365);
 
-/// Publishes the signals at `times` their original speed (infinite: without waiting), and pauses while `held`, which
-/// delays later signals. Waits for watchers.
+/// Publishes the signals at `times` their original speed (infinite: without waiting). Pauses while `held`, which delays
+/// later signals. Waits for watchers.
 pub async fn play(moments: Vec<Moment>, times: f64, signals: &Signals, mut held: watch::Receiver<bool>) {
     let mut begun = Instant::now();
     for Moment { at, signal } in moments {
         loop {
             if *held.borrow_and_update() {
                 let since = Instant::now();
-                // If no one can continue it, it is not held.
+                // If nobody can continue it, it is not held.
                 let _ = held.wait_for(|is_held| !is_held).await;
                 begun += since.elapsed();
             }
@@ -433,7 +435,7 @@ mod tests {
     use super::super::screen::{BEGIN_UPDATE, CURSOR_ON, END_UPDATE, ERASE_BLOCK};
     use super::*;
 
-    /// The arrival times of two signals, of which the second comes after 10 seconds.
+    /// When two signals arrive, the second of which was sent after 10 seconds.
     async fn arrivals(times: f64) -> [Duration; 2] {
         let moment = |seconds| Moment { at: Duration::from_secs(seconds), signal: warning("x") };
         let signals = Signals::new(panel());
@@ -531,7 +533,7 @@ mod tests {
         }
     }
 
-    /// A running display that writes to `out`, its signals, and its messages.
+    /// A running display that writes to `out`, with its signals and messages.
     fn started(out: Box<dyn Write + Send>, mode: ProgressMode) -> (Signals, Messages, tokio::task::JoinHandle<()>) {
         started_at(out, mode, || TerminalSize { columns: 60, rows: 24 })
     }
@@ -662,7 +664,7 @@ mod tests {
         assert!(memory.text().ends_with(&format!("{}Question [2J1 of 2?\n", erased())), "{:?}", memory.text());
         drop(sender);
         display.await.unwrap();
-        // The waiter may have gone.
+        // The waiter may be gone.
         messages.say("Too late.\n").await;
         assert!(!memory.text().contains("late"));
     }
@@ -671,7 +673,7 @@ mod tests {
     async fn whoever_fell_behind_goes_on_from_a_snapshot_and_hears_every_warning() {
         let memory = ScreenBuffer::default();
         let (sender, _messages, display) = started(Box::new(memory.clone()), ProgressMode::Plain);
-        // The display gets no turn while these are published.
+        // The display does not run while these are published.
         sender.publish(round_begun(1));
         sender.publish(warning("look out"));
         for _ in 0..5_000 {
@@ -737,7 +739,7 @@ mod tests {
         Forecast { calls, purchase: None }
     }
 
-    /// The terminal's contents during and after that debate.
+    /// What the terminal shows during and after that debate.
     async fn screens(in_full: bool, size: fn() -> TerminalSize) -> [String; 2] {
         let memory = ScreenBuffer::default();
         let TerminalSize { columns, rows } = size();
@@ -754,7 +756,7 @@ mod tests {
         messages.key(KeysMeaning::Heard);
         if in_full {
             messages.key(KeysMeaning::MoreOrLess);
-            // Signals come before keys that were pressed later.
+            // Signals come before keys that are pressed later.
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         for signal in debate() {

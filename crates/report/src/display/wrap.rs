@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 use console::measure_text_width;
 
-/// A run of text in one style, such as a cell of a [`Table`](super::Table). `\n` is a line break.
+/// A run of text in one style, such as a cell of a [`Table`](super::Table). `\n` breaks the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StyledText {
     pub(super) text: String,
@@ -28,7 +28,8 @@ pub(super) fn width_of(spans: &[StyledText]) -> usize {
     spans.iter().map(|span| measure_text_width(&span.text)).sum()
 }
 
-/// Wraps `spans` to `width` columns between words; breaks words wider than a line. Each line closes its styles.
+/// Wraps `spans` to `width` columns between words, and splits words that are wider than a line. Each line closes its
+/// styles.
 pub(super) fn wrap(spans: &[StyledText], width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Lines::default();
@@ -56,7 +57,7 @@ pub(super) fn wrap(spans: &[StyledText], width: usize) -> Vec<String> {
     lines.done
 }
 
-/// Reduces the widest columns until all fit into `room`, but none below its `least` width.
+/// Shrinks the widest columns until all fit into `room`, but none below its width in `least`.
 pub(super) fn fit(widths: &mut [usize], least: &[usize], room: usize) {
     while widths.iter().sum::<usize>() > room {
         let shrinkable = (0..widths.len()).filter(|index| widths[*index] > least[*index]);
@@ -93,7 +94,7 @@ impl Lines {
         }
     }
 
-    /// Appends a part of a word, broken at the end of a line.
+    /// Appends part of a word, splitting it at the end of a line.
     fn push(&mut self, span: &StyledText, width: usize) {
         let mut rest = span.text.as_str();
         while !rest.is_empty() {

@@ -1,13 +1,13 @@
-//! Reports as blocks. Each subject builds its blocks once; Markdown, page and terminal render them.
+//! Reports as blocks. Each subject builds its blocks once; Markdown, HTML and terminal render them.
 //!
-//! A block describes content, not appearance. Words of models and users are separate pieces, so that each form escapes
-//! them in its own way; only the program's own words are inserted unescaped.
+//! A block describes content, not appearance. Text by models and users is kept in separate pieces, so that each format
+//! can escape it; only the program's own words are inserted unescaped.
 
 use std::borrow::Cow;
 
 use dialectic_record::debate::{AgentId, Severity};
 
-/// Words on one line.
+/// Inline content of a single line.
 pub(crate) type Phrase<'a> = Vec<Piece<'a>>;
 
 /// A part of a line.
@@ -15,9 +15,9 @@ pub(crate) type Phrase<'a> = Vec<Piece<'a>>;
 pub(crate) enum Piece<'a> {
     /// The program's own words and figures.
     Words(Cow<'a, str>),
-    /// Words of a model or a user.
+    /// Text by a model or a user.
     Foreign(Cow<'a, str>),
-    /// Foreign words that are set off.
+    /// Text by a model or a user that is set off.
     Marked(Cow<'a, str>),
     Agent(&'a AgentId),
     /// A point of the ledger, by its number.
@@ -34,20 +34,20 @@ pub(crate) enum Block<'a> {
     Heading(Phrase<'a>),
     /// One or more sentences.
     Paragraph(Phrase<'a>),
-    /// The items of a list. An empty list still writes its closing blank line in Markdown.
+    /// A list. In Markdown, even an empty list writes its closing blank line.
     List(Vec<ListItem<'a>>),
     Table(TableBlock<'a>),
-    /// A multi-line text of a model or a user.
+    /// A multi-line text by a model or a user.
     Text(Cow<'a, str>),
-    /// Such a text under a title line. Notes its absence.
+    /// Such a text under a title line, which says if there is no text.
     Said(Phrase<'a>, Option<Cow<'a, str>>),
-    /// A file or JSON. In Markdown it has a fence like any other text.
+    /// A file or JSON. In Markdown it is fenced like any other text.
     Verbatim(Cow<'a, str>),
-    /// Collapsed blocks under a line.
+    /// Collapsed blocks under a summary line.
     Folded(Phrase<'a>, Vec<Block<'a>>),
     /// Blocks indented below a line.
     Indented(Phrase<'a>, Vec<Block<'a>>),
-    /// Highlighted blocks that qualify the text around them.
+    /// Highlighted blocks that qualify the surrounding text.
     Warning(Vec<Block<'a>>),
     /// Blocks omitted from the Markdown report.
     Aside(Vec<Block<'a>>),
@@ -56,7 +56,7 @@ pub(crate) enum Block<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct ListItem<'a> {
     pub(crate) line: Phrase<'a>,
-    /// The explanation: items, or a text.
+    /// The explanation: items or a text.
     pub(crate) more: Vec<Block<'a>>,
     /// Whether the Markdown report omits it.
     pub(crate) is_aside: bool,
@@ -79,14 +79,14 @@ pub(crate) struct TableHead<'a> {
     pub(crate) is_figure: bool,
     /// Whether a terminal may drop it.
     pub(crate) is_detail: bool,
-    /// The forms that include it.
+    /// The formats that include it.
     pub(crate) audience: Audience,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
     Everywhere,
-    /// All forms except the Markdown report, which programs parse.
+    /// All formats except the Markdown report, which programs parse.
     People,
     Programs,
 }
@@ -115,17 +115,17 @@ pub(crate) fn figure<'a>(figure: impl ToString) -> Piece<'a> {
     Piece::Words(figure.to_string().into())
 }
 
-/// Words of a model or a user.
+/// Text by a model or a user.
 pub(crate) fn foreign<'a>(words: impl Into<Cow<'a, str>>) -> Piece<'a> {
     Piece::Foreign(words.into())
 }
 
-/// Words of a model or a user, set off.
+/// Text by a model or a user, set off.
 pub(crate) fn marked<'a>(words: impl Into<Cow<'a, str>>) -> Piece<'a> {
     Piece::Marked(words.into())
 }
 
-/// A line of pieces; literals are the program's own words.
+/// A line of pieces. Literals are the program's own words.
 macro_rules! line {
     ($($piece:expr),* $(,)?) => { vec![$($crate::report::block::Piece::from($piece)),*] };
 }
@@ -154,7 +154,7 @@ impl<'a> Block<'a> {
         Self::Said(line, Some(text.into()))
     }
 
-    /// An explanation for people, which the Markdown report lacks.
+    /// An explanation for people, which the Markdown report omits.
     pub(crate) fn lead(line: Phrase<'a>) -> Self {
         Self::Aside(vec![Self::Paragraph(line)])
     }

@@ -1,7 +1,7 @@
-//! The decision record: a decision and its reasons as Markdown in the form of MADR, for version control.
+//! The decision record: a decision and its reasons as Markdown in the MADR format, for version control.
 //!
-//! The solution is included directly, not in a fence. Its headings are moved below the record's, and its HTML becomes
-//! text, so that no model can alter the record's own parts.
+//! The solution is included directly rather than fenced. Its headings are moved below the record's and its HTML becomes
+//! text, so that a model cannot change other parts of the record.
 
 use std::borrow::Cow;
 use std::io;
@@ -23,22 +23,23 @@ use super::prose::{RENDERED_BYTES, gist, leads, options as markdown_options, pla
 use super::stages::{capitalized, said_in};
 use super::{View, subject};
 
-/// The characters of an option's first sentences, and the number of its named parts.
+/// The maximum characters of an option's sketch, and the number of parts that it names.
 const SKETCH: usize = 300;
 const LEADS: usize = 5;
-/// The characters of the name of a text without a title.
+/// The maximum characters in the name of an untitled text.
 const NAME: usize = 100;
-/// The level of the highest headings in a text within the record.
+/// The highest heading level of a text inside the record.
 const TOP: u8 = 3;
 
-/// The beginning of the last line, which has the hash of the lines above.
+/// The start of the last line, which contains the hash of the lines above.
 const SEAL: &str = "<!-- Written by dialectic, which does not overwrite this file once it is edited. ";
 
-/// Writes the decision record of a debate to `out`, with a hash that shows whether it was edited: people are meant to
-/// edit it, and a later record of the same debate may differ without that.
+/// Writes the decision record of a debate to `out`, with a hash that shows whether it was edited. People are meant to
+/// edit it, and a later record of the same debate may differ even without edits.
 ///
 /// # Errors
-/// `out` cannot be written.
+///
+/// Writing to `out` fails.
 pub(super) fn decision_record(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let mut record = Vec::new();
     write(view, &mut record)?;
@@ -46,13 +47,13 @@ pub(super) fn decision_record(view: &View<'_>, out: &mut dyn io::Write) -> io::R
     writeln!(out, "\n{SEAL}{} -->", seal(&String::from_utf8_lossy(&record)))
 }
 
-/// Whether a text is a decision record as [`decision_record`] wrote it.
+/// Whether a text is exactly what [`decision_record`] wrote.
 pub(super) fn is_unedited(text: &str) -> bool {
     let Some((record, end)) = text.rsplit_once(SEAL) else { return false };
     end.trim_end() == format!("{} -->", seal(record))
 }
 
-/// The hash of a record with any line endings.
+/// The hash of a record, whatever its line endings.
 fn seal(record: &str) -> String {
     hash(&record.trim_end().replace('\r', ""))
 }
@@ -90,13 +91,13 @@ fn write(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     appendix(view, &ledger, out)
 }
 
-/// MADR's front matter as YAML: its values are quoted strings that cannot be broken out of.
+/// MADR's front matter as YAML, with quoted values that cannot be broken out of.
 fn front_matter(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let quoted = |one: &AgentSettings| {
         let model = if view.debate.is_offline() { "no model" } else { one.model.as_str() };
         serde_json::to_string(&one_line(&format!("{} ({model})", one.name))).unwrap_or_default()
     };
-    // A debate only proposes; its reader accepts.
+    // A debate only proposes; the reader accepts.
     writeln!(out, "---\nstatus: proposed")?;
     if let Some(at) = view.debate.updated_at {
         writeln!(out, "date: {}", at.utc().format("%Y-%m-%d"))?;
@@ -106,7 +107,7 @@ fn front_matter(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     writeln!(out, "---\n")
 }
 
-/// The problem without its title, unless that is all of it.
+/// The problem without its title, unless there is nothing else.
 fn context(view: &View<'_>) -> String {
     let problem = Some(view.problem_below_title()).filter(|rest| !rest.trim().is_empty());
     let problem = below(problem.unwrap_or(&view.debate.problem));
@@ -141,11 +142,11 @@ fn list(out: &mut dyn io::Write, title: &str, items: impl Iterator<Item = String
 struct Choice<'v> {
     author: &'v AgentId,
     title: String,
-    /// The title, the first sentences and the names of the parts, as far as they are known.
+    /// The title, the first sentences and the names of the parts, as far as known.
     sketch: String,
 }
 
-/// Each agent's final position in its own words; the sides in a debate on a motion.
+/// Each agent's final position in its own words. In a debate on a motion, the sides.
 fn options<'v>(view: &'v View<'_>) -> Vec<Choice<'v>> {
     let debate = view.debate;
     let texts = || debate.rounds.iter().flat_map(|round| &round.contributions);
@@ -154,7 +155,7 @@ fn options<'v>(view: &'v View<'_>) -> Vec<Choice<'v>> {
     };
     let option = |agent: &'v AgentSettings| {
         let (proposals, speeches) = (of(agent, ResultKind::Proposal), of(agent, ResultKind::Speech));
-        // A speech addressed to someone is a question or answer, not the speaker's case.
+        // A speech with an addressee is a question or an answer, not the speaker's case.
         let case = speeches.iter().find(|one| one.target_agent_id.is_none());
         // A later proposal replaces an earlier one; the first speech states the case.
         let text = proposals.last().or(case)?.without_answers();
@@ -175,12 +176,12 @@ fn options<'v>(view: &'v View<'_>) -> Vec<Choice<'v>> {
     view.agents.iter().filter_map(option).collect()
 }
 
-/// The name of a text without a title: its first sentence.
+/// The name of an untitled text: its first sentence.
 fn name_of(text: &str) -> String {
     gist(text, NAME)
 }
 
-/// The decision: the option, the reason, and the answer's text; and the option's title if it is the judge's own.
+/// The decision: the option, the reason, and the text of the answer. Also the option's title, if the judge chose it.
 fn decision(view: &View<'_>, options: &[Choice<'_>]) -> (String, Option<String>) {
     let debate = view.debate;
     let Some(solution) = &debate.final_solution else { return ("Nothing is decided yet.".to_owned(), None) };
@@ -205,7 +206,7 @@ fn decision(view: &View<'_>, options: &[Choice<'_>]) -> (String, Option<String>)
     (format!("{chosen}\n\n{}", below(text)), own)
 }
 
-/// Open points of the same words, with what remains of them.
+/// Open points with the same words, and what remains of them.
 fn open_point(points: &[&Point]) -> String {
     let ruling = points.first().and_then(|one| one.ruling());
     let remains = ruling.map(|ruling| ruling.remains.trim()).filter(|remains| !remains.is_empty());
@@ -213,21 +214,21 @@ fn open_point(points: &[&Point]) -> String {
     format!("{}{remains}", named(points))
 }
 
-/// `2.1 and 2.3 (major): ` and the words of these points.
+/// `2.1 and 2.3 (major): `, followed by the text of these points.
 fn named(points: &[&Point]) -> String {
     let Some(one) = points.first() else { return String::new() };
     let numbers = figures::list(&points.iter().map(|one| one.number()).collect::<Vec<_>>());
     format!("{numbers} ({}): {}", one.point.severity.name(), inline(&sentence(&one.point.in_words())))
 }
 
-/// A sentence that names points, and these points.
+/// A sentence that refers to points, followed by these points.
 fn with_points(text: &str, ledger: &Ledger) -> String {
     let is_named = |one: &&Point| text.split([' ', ',']).any(|word| word.trim_end_matches('.') == one.number());
     let points = ledger.objections.iter().filter(is_named).map(|one| format!("\n  - {}", named(&[one])));
     format!("{}{}", inline(&plain(text)), points.collect::<String>())
 }
 
-/// The rejected objections with reasons, from the author or the judge. Merges objections of a critic to several texts
+/// The rejected objections with reasons from the author or the judge. Merges a critic's objections to several texts
 /// that were rejected for the same reason.
 fn rejected(view: &View<'_>, ledger: &Ledger) -> Vec<String> {
     let mut items: Vec<(String, Vec<String>, String)> = Vec::new();
@@ -266,14 +267,14 @@ fn rejection(view: &View<'_>, one: &Point) -> Option<(String, String)> {
     Some((point, if fates.is_empty() { "Its critic withdrew it.".to_owned() } else { fates.join(" ") }))
 }
 
-/// A text on one line with a full stop.
+/// A text on one line, ending in a full stop.
 fn sentence(text: &str) -> String {
     let text = plain(text);
     let is_ended = text.ends_with(['.', '!', '?', '…', '。']);
     if is_ended || text.is_empty() { text } else { format!("{text}.") }
 }
 
-/// The source of the record, collapsed.
+/// Where the record comes from, collapsed.
 fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Result<()> {
     let debate = view.debate;
     writeln!(out, "## More Information\n\n<details>\n<summary>The debate behind this record</summary>\n")?;
@@ -283,7 +284,7 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
     if debate.is_offline() {
         writeln!(out, "- {rounds}, {}. A rehearsal: no model was called.", counted(usage.requests, "call"))?;
     } else if debate.usage.is_empty() {
-        // Older debates lack the usage.
+        // Older debates have no usage.
         writeln!(out, "- {rounds}")?;
     } else {
         writeln!(
@@ -309,7 +310,7 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
     writeln!(out, "\n</details>")
 }
 
-/// Markdown with headings below the record's, and with HTML as text. Drops control characters, which would become
+/// Markdown with its headings below the record's and its HTML as text. Drops control characters, which would become
 /// character references.
 pub(super) fn below(text: &str) -> String {
     let text = &*sanitize(text);
@@ -338,7 +339,7 @@ pub(super) fn below(text: &str) -> String {
             _ => {}
         }
     }
-    // Comrak separates a list from another or from code by a comment, but not from a paragraph.
+    // Comrak separates a list from another list or from code by a comment, but not from a paragraph.
     let is_list = |node: &Node<'_>| matches!(node.data().value, NodeValue::List(_));
     let lists: Vec<Node<'_>> = root.descendants().filter(is_list).collect();
     for list in lists {

@@ -1,6 +1,6 @@
-//! Reports of a debate: one view of it, and its formats. [`FORMATS`] is the table of them.
+//! Reports of a debate: one view and several formats, listed in [`FORMATS`].
 //!
-//! Formats turn a [`View`] into text without knowing its destination or the time. Text of models is not trusted:
+//! A format turns a [`View`] into text without knowing its destination or the time. Text by models is not trusted:
 //! Markdown fences it, HTML escapes it.
 
 use std::io;
@@ -39,12 +39,12 @@ pub struct ReportFormat {
     pub name: &'static str,
     /// A description for users.
     pub about: &'static str,
-    /// The endings of file names that choose it, in lower case and without the dot.
+    /// The file extensions that select it, in lower case and without the dot.
     pub endings: &'static [&'static str],
-    /// The ending of a downloaded file.
+    /// The extension of a downloaded file.
     pub ending: &'static str,
     pub media_type: &'static str,
-    /// Whether it exists only for reviews.
+    /// Whether it is only available for reviews.
     is_of_reviews: bool,
     write: fn(&View<'_>, ReportDetail, &mut dyn io::Write) -> io::Result<()>,
 }
@@ -72,7 +72,7 @@ const STATE: ReportFormat = ReportFormat {
     ..DECISION
 };
 
-/// The formats, as users see them in a list.
+/// The formats in display order.
 pub static FORMATS: [ReportFormat; 6] = [
     ReportFormat {
         name: "markdown",
@@ -112,7 +112,7 @@ pub static FORMATS: [ReportFormat; 6] = [
 ];
 
 impl ReportFormat {
-    /// The format of a report without a chosen one: Markdown.
+    /// The default format, Markdown.
     pub fn usual() -> &'static Self {
         &FORMATS[0]
     }
@@ -121,7 +121,7 @@ impl ReportFormat {
         FORMATS.iter().find(|format| format.name == name)
     }
 
-    /// Whether it is a page for browsers.
+    /// Whether it is an HTML page.
     pub fn is_page(&self) -> bool {
         self.media_type.starts_with("text/html")
     }
@@ -130,21 +130,22 @@ impl ReportFormat {
         self.media_type.starts_with("text/markdown")
     }
 
-    /// Whether a file with this text may be overwritten. A decision record replaces only an unedited one.
+    /// Whether a file with this content may be overwritten. A decision record only replaces an unedited one.
     pub fn may_replace(&self, text: &str) -> bool {
         self.name != DECISION.name || decision::is_unedited(text)
     }
 
-    /// Why a debate has no such report.
+    /// Why this format is not available for a debate.
     pub fn lacks(&self, debate: &Debate) -> Option<&'static str> {
         let lacks = self.is_of_reviews && debate.change.is_none();
         lacks.then_some("is a review format, and this debate is not a review")
     }
 
-    /// Writes the report to `out`, of a debate that [`redact`] prepared.
+    /// Writes the report to `out`. [`redact`] must have prepared the debate.
     ///
     /// # Errors
-    /// `out` cannot be written.
+    ///
+    /// Writing to `out` fails.
     pub fn write(&self, view: &View<'_>, detail: ReportDetail, out: &mut dyn io::Write) -> io::Result<()> {
         (self.write)(view, detail, out)
     }

@@ -1,4 +1,4 @@
-//! The overview of a debate: course, result, and open points.
+//! The overview of a debate: its course, result and open points.
 
 use std::fmt::Write as _;
 
@@ -11,11 +11,11 @@ use super::prose::brief;
 use super::stages::said_in;
 use super::{View, subject};
 
-/// The characters of the solution's beginning.
+/// How many characters of the solution to show.
 const BEGINNING: usize = 400;
-/// The maximum items of a list.
+/// The maximum items in a list.
 const MOST: usize = 5;
-/// The characters of a hash, as in Git.
+/// The characters of a hash, as many as Git shows.
 const HASH: usize = 12;
 /// The maximum characters of an item.
 const ITEM: usize = 300;
@@ -61,8 +61,8 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
     page
 }
 
-/// The run and the answer, then `deb-… · dialectic · 3 rounds · 38 calls · 43 s · $0.21`, and a line for each of the
-/// user's notes.
+/// The run and the answer, then `deb-… · dialectic · 3 rounds · 38 calls · 43 s · $0.21`, and a line for each note by
+/// the user.
 fn facts(view: &View<'_>) -> String {
     let debate = view.debate;
     let usage = debate.total_usage();
@@ -136,7 +136,7 @@ fn decided(page: &mut String, view: &View<'_>) {
     list(page, "Not verified", items(&solution.unverified));
 }
 
-/// The winner, the deciding result and its stability; `None` if there cannot be one.
+/// The winner, how it was decided and whether that is stable; `None` if there cannot be a winner.
 pub(super) fn won(view: &View<'_>) -> Option<String> {
     let debate = view.debate;
     let name = |id: &AgentId| inline(view.name_of(id)).into_owned();

@@ -1,4 +1,4 @@
-//! Rendered text of models: its lines without markup, and summarizing sentences.
+//! Text by models: rendered lines without markup, and sentences that summarize it.
 
 use comrak::arena_tree::NodeEdge;
 use comrak::nodes::{ListType, Node, NodeValue};
@@ -7,9 +7,9 @@ use comrak::{Arena, Options, parse_document};
 use dialectic_base::markdown::{inline, single_spaced, truncate};
 use dialectic_base::problem::{states_requirement, without_bullet};
 
-/// Longer texts are not rendered: Markdown of that size can nest deeply.
+/// The maximum bytes of a text that is rendered, since longer Markdown can be nested deeply.
 pub(super) const RENDERED_BYTES: usize = 128 * 1024;
-/// A heading with fewer words names a section, not a text.
+/// A heading with fewer words names a section rather than a text.
 const TITLE_WORDS: usize = 3;
 /// Deeper lists are not indented further.
 const DEEPEST: usize = 6;
@@ -58,9 +58,9 @@ fn lines(text: &str) -> Vec<ProseLine> {
 struct ProseReader {
     lines: Vec<ProseLine>,
     line: String,
-    /// The marker of the item that begins with the next line.
+    /// The marker of the item that starts on the next line.
     mark: Option<String>,
-    /// The open lists: the next number of each ordered one.
+    /// The open lists, each with its next number if it is ordered.
     lists: Vec<Option<usize>>,
 }
 
@@ -134,18 +134,18 @@ impl ProseReader {
 pub(super) fn plain(text: &str) -> String {
     let lines = lines(truncate(text, RENDERED_BYTES / 4));
     let texts: Vec<&str> = lines.iter().map(|line| line.text.trim_start().trim_start_matches("• ")).collect();
-    // A cut text may contain half of a pair of marks.
+    // A truncated text may contain only one of a pair of marks.
     texts.join(" ").replace("**", "").replace('`', "").trim().to_owned()
 }
 
-/// A model's text on one line of Markdown, cut between words at about this length: keeps code, drops other markup.
+/// A model's text on one line of Markdown, cut between words at about this length. Keeps code and drops other markup.
 pub(super) fn brief(text: &str, chars: usize) -> String {
     let flat = single_spaced(text).replace("**", "");
     let shown = truncate(&flat, chars);
     let is_cut = shown.len() < flat.len();
     let shown = if is_cut { shown.rsplit_once(' ').map_or(shown, |(words, _)| words) } else { shown };
     let pieces: Vec<&str> = shown.split('`').collect();
-    // The last of an odd number of marks is unmatched.
+    // If the number of marks is odd, the last one is unmatched.
     let is_code = |place: usize| place % 2 == 1 && place + 1 < pieces.len();
     let written = pieces.iter().enumerate().map(|(place, piece)| match piece.trim() {
         "" => String::new(),
@@ -163,30 +163,30 @@ pub(super) fn brief(text: &str, chars: usize) -> String {
     format!("{}{more}", written.collect::<String>().trim())
 }
 
-/// The gist of a text: the first complete sentences of its first paragraph, about this long; without a paragraph, its
-/// first item or heading.
+/// The gist of a text: the first complete sentences of its first paragraph, of about this length. Without a paragraph,
+/// its first item or heading.
 pub(super) fn gist(text: &str, chars: usize) -> String {
     let lines = lines(truncate(text, RENDERED_BYTES / 4));
     let of = |kind: LineKind| lines.iter().position(|line| line.kind == kind);
     let place = of(LineKind::Prose).or_else(|| of(LineKind::Item)).or_else(|| of(LineKind::Heading));
     let (first, after) = place.and_then(|place| lines[place..].split_first()).unzip();
     let mut said = first.map_or("", |line| line.text.trim()).trim_start_matches("• ").to_owned();
-    // The text after a colon is the point of the sentence.
+    // The point of such a sentence comes after the colon.
     if said.ends_with(':') {
         for item in after.unwrap_or_default().iter().take_while(|line| line.kind == LineKind::Item) {
             said.push(' ');
             let numbered = item.text.trim().trim_start_matches("• ");
             let item = numbered.trim_start_matches(|c: char| c.is_ascii_digit());
-            // The dot of a number would end a sentence.
+            // The dot of the number would end a sentence.
             said.push_str(item.strip_prefix(". ").unwrap_or(numbered));
         }
     }
-    // A cut text may contain half of a pair of marks.
+    // A truncated text may contain only one of a pair of marks.
     sentences(&said.replace("**", ""), chars)
 }
 
-/// The gist of a text, and the next paragraph if more than half of the room is left: one line seldom states the
-/// decision.
+/// The gist of a text, followed by the next paragraph if more than half of the room is left, since one line seldom
+/// states the decision.
 pub(super) fn opening(text: &str, chars: usize) -> String {
     let first = gist(text, chars);
     let lines = lines(truncate(text, RENDERED_BYTES / 4));
@@ -222,7 +222,7 @@ pub(super) fn leads(text: &str, most: usize) -> Vec<String> {
     items.filter_map(first_words).take(most).collect()
 }
 
-/// A text's title and the text below it: the heading with which it begins, if that says more than "Approach" does.
+/// A text's title and the text below it. The title is its first heading, if that says more than, say, "Approach".
 pub(super) fn titled(text: &str) -> (Option<String>, &str) {
     let arena = Arena::new();
     let document = parse_document(&arena, truncate(text, RENDERED_BYTES / 4), &options());
@@ -237,8 +237,8 @@ pub(super) fn titled(text: &str) -> (Option<String>, &str) {
     (Some(title), &text[text.len() - lines.map(str::len).sum::<usize>()..])
 }
 
-/// The requirements that a problem states, without their bullets: lines with a word of obligation or wish, and all items
-/// of a list that has one or that such a line introduces.
+/// The requirements that a problem states, without bullets: lines with words of obligation or wish, and all items of a
+/// list that contains such a line or is introduced by one.
 pub(super) fn requirements(problem: &str) -> Vec<String> {
     let lines = lines(truncate(problem, RENDERED_BYTES / 4));
     let is_item = |line: &ProseLine| line.kind == LineKind::Item;
@@ -258,7 +258,7 @@ pub(super) fn requirements(problem: &str) -> Vec<String> {
     found.into_iter().map(str::to_owned).collect()
 }
 
-/// The first complete sentences of a text, about this long; a longer first one is cut.
+/// The first complete sentences of a text, of about this length. A longer first sentence is cut.
 fn sentences(text: &str, chars: usize) -> String {
     let room = truncate(text, chars);
     if room.len() == text.len() {

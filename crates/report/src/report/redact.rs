@@ -1,8 +1,8 @@
-//! A debate as reports may show it: without attachments, collected material, tool calls, and the paths and servers of the
-//! machine it ran on.
+//! Prepares a debate for reports: removes attachments, collected material, tool calls, and paths and servers of the
+//! machine on which it ran.
 //!
-//! They are removed from the record before a report is written, so that no form of a report can show them. The texts of
-//! agents, the judge and the user stay as they are and may quote them.
+//! They are removed from the record before a report is written, so that no format can show them. Texts by agents, the
+//! judge and the user stay unchanged and may quote them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
@@ -15,7 +15,7 @@ const PATH: &str = "[path]";
 /// The replacement for the address of a server.
 const ADDRESS: &str = "[address]";
 
-/// Removes what no report shows.
+/// Removes everything that no report may show.
 pub fn redact(debate: &mut Debate) {
     let (paths, addresses) = (known_paths(debate), known_addresses(debate));
     debate.attachments = Arc::default();
@@ -37,8 +37,8 @@ pub fn redact(debate: &mut Debate) {
 
 /// The settings without paths, servers and commands.
 fn without_machine(settings: &Settings) -> Settings {
-    // Names every field of the settings themselves, so that a new one does not compile unnoticed. Those of an agent, the
-    // debate and the summaries are kept unless they are removed here.
+    // Names every field of the settings themselves, so that a new one causes a compile error. Fields of agents, the
+    // debate and summaries are kept unless they are removed here.
     let Settings { agents, judge, debate, providers: _, prices, models, elsewhere: _, base_dir: _, context_dir: _ } =
         settings.clone();
     let mut debate = DebateSettings { summarization: summarization(debate.summarization), ..debate };
@@ -94,13 +94,13 @@ fn known_paths(debate: &Debate) -> Vec<String> {
     let files = settings.chain(prompts).map(|path| path.display().to_string());
     let given = debate.attachments.iter().map(|one| one.name.clone());
     let gathered = debate.gathered.iter().flat_map(|gathered| &gathered.material).map(|one| one.name.clone());
-    // A short name is a part of other words.
+    // Short names also occur inside other words.
     let mut known: Vec<String> = files.chain(given).chain(gathered).filter(|name| name.len() > 3).collect();
     known.sort_by_key(|name| std::cmp::Reverse(name.len()));
     known
 }
 
-/// The addresses of servers in the record, as `host:port` and, if it cannot be another word, `host`; longest first.
+/// The server addresses in the record, as `host:port` and, unless it could be an ordinary word, `host`; longest first.
 fn known_addresses(debate: &Debate) -> Vec<String> {
     let providers = debate.settings.iter().flat_map(|settings| settings.providers.values());
     let servers = providers.filter_map(|provider| {
@@ -128,7 +128,7 @@ fn hide_paths(debate: &mut Debate, paths: &[String], addresses: &[String]) {
     }
 }
 
-/// A sentence with [`PATH`] and [`ADDRESS`] in place of known paths and addresses, and of words that look like them.
+/// A sentence in which [`PATH`] and [`ADDRESS`] replace known paths and addresses, and words that look like them.
 fn without_paths(text: &str, paths: &[String], addresses: &[String]) -> String {
     let text = paths.iter().fold(text.to_owned(), |text, path| text.replace(path.as_str(), PATH));
     let is_edge = |c: char| c.is_whitespace() || "\"'`()<>,;=“”‘’".contains(c);
@@ -151,7 +151,7 @@ fn without_paths(text: &str, paths: &[String], addresses: &[String]) -> String {
     addresses.iter().fold(hidden, |text, address| text.replace(address.as_str(), ADDRESS))
 }
 
-/// Whether a word is a path, possibly after a label, as in `cwd:/x`.
+/// Whether a word is a path, possibly with a prefix, as in `cwd:/x`.
 fn is_path(word: &str) -> bool {
     let word = bare(word);
     let labelled = word.split_once(':').filter(|(label, rest)| label.len() > 1 && !rest.starts_with("//"));
@@ -164,13 +164,13 @@ fn is_address(word: &str) -> bool {
     word.contains("://") || word.parse::<SocketAddr>().is_ok() || word.parse::<IpAddr>().is_ok()
 }
 
-/// A word without the punctuation around it.
+/// A word without surrounding punctuation.
 fn bare(word: &str) -> &str {
     word.trim_start_matches(['[', '{', '|']).trim_end_matches([':', '.', '!', '?'])
 }
 
-/// Whether a word is a path: an absolute path, one from the home or working directory, or a file with an extension. A
-/// model's name such as `maker/model-1.5` is not, and neither is a URL.
+/// Whether a word is a path: absolute, relative to the home or working directory, or a file with an extension. A
+/// model's name such as `maker/model-1.5` is not a path, and neither is a URL.
 fn is_bare_path(word: &str) -> bool {
     let is_letter = word.as_bytes().first().is_some_and(u8::is_ascii_alphabetic);
     let has_drive = is_letter && [":/", ":\\"].iter().any(|begin| word[1..].starts_with(begin));

@@ -8,8 +8,8 @@ use dialectic_record::debate::{
     Debate, Placed, Report, ReviewText, ReviewedFinding, Severity, Since, Stance, Status, Voices,
 };
 
-/// The path of the changed file in which a finding can be shown, and the place there; `None` if it names no changed file:
-/// no other path that a model writes is followed.
+/// The changed file in which to show a finding, and where; `None` if the finding names no changed file. Other paths
+/// that a model writes are ignored.
 fn shown<'a>(debate: &Debate, finding: &'a ReviewedFinding) -> Option<(&'a str, Placed)> {
     let (place, placed) = finding.place(debate)?;
     (placed != Placed::Elsewhere).then_some((&*place.path, placed))
@@ -17,14 +17,14 @@ fn shown<'a>(debate: &Debate, finding: &'a ReviewedFinding) -> Option<(&'a str, 
 
 /// Indented JSON with a final line break.
 fn pretty(value: &impl Serialize) -> String {
-    // Keys are text and numbers are integers, so writing cannot fail.
+    // Cannot fail, because keys are text and numbers are integers.
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
-/// The maximum number of characters of a text on the platform, with room for a closing note.
+/// The maximum characters of a text on the platform, leaving room for a closing note.
 const MOST: usize = 60_000;
 
-/// The review with a comment at each finding that the diff shows, and all others in its text.
+/// The review, with a comment at each finding that the diff shows and all other findings in its text.
 pub fn review_github(debate: &Debate) -> String {
     let review = ReviewText::of(debate, debate.findings());
     let comments: Vec<Value> = review.kept().filter_map(|finding| comment(debate, &review, finding)).collect();
@@ -46,7 +46,7 @@ pub fn review_github(debate: &Debate) -> String {
     pretty(&written)
 }
 
-/// The comment at a finding's place; `None` if the diff does not show it, or the platform does not accept its length.
+/// The comment for a finding; `None` if the diff does not show its place, or the comment is too long for the platform.
 fn comment(debate: &Debate, review: &ReviewText<'_>, finding: &ReviewedFinding) -> Option<Value> {
     let (path, Placed::InDiff(lines)) = shown(debate, finding)? else { return None };
     let body: String = format!("**{}**\n\n{}", review.title(finding), review.in_words(finding));
@@ -61,8 +61,7 @@ fn comment(debate: &Debate, review: &ReviewText<'_>, finding: &ReviewedFinding) 
     Some(comment)
 }
 
-/// The findings of a review with their finders, confirmations and refutations, the rulings, and the files that were
-/// read.
+/// The findings of a review with those who found, confirmed or refuted them, the rulings, and the files that were read.
 pub fn review_json(debate: &Debate) -> String {
     let voices = Voices::of(debate);
     let findings: Vec<Value> = debate.findings().iter().map(|one| finding(debate, one, &voices)).collect();
@@ -128,13 +127,13 @@ const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os
 /// The maximum number of characters in a message.
 const MESSAGE: usize = 4000;
 
-/// The findings that were not dismissed, as results.
+/// The findings that were not dismissed, as SARIF results.
 pub fn review_sarif(debate: &Debate) -> String {
     let voices = Voices::of(debate);
     let findings = debate.findings();
     let kept = findings.iter().filter(|finding| finding.is_kept());
     let results: Vec<Value> = kept.map(|finding| result(debate, finding, &voices)).collect();
-    // As results, platforms would take them for open ones.
+    // As results, platforms would consider them open.
     let fixed = findings.iter().filter(|finding| finding.since == Some(Since::Fixed));
     let fixed = fixed.map(|finding| ("note", format!("Fixed: {} ({})", finding.lead().text, finding.id)));
     let rules = Severity::ALL.iter().map(|severity| {
@@ -237,7 +236,7 @@ fn capitalised(word: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// The text without links and placeholders: in messages, brackets make links, and braces mark arguments.
+/// The text without links and placeholders: SARIF messages use brackets for links and braces for arguments.
 fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut letters = text.chars().take(MESSAGE).filter(|c| !c.is_control() || *c == '\n').peekable();
@@ -253,7 +252,7 @@ fn plain(text: &str) -> String {
     if out.trim().is_empty() { "-".to_owned() } else { out }
 }
 
-/// A path below the root as a relative reference.
+/// A path below the root as a relative URI reference.
 fn uri(path: &str) -> String {
     let encoded = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => char::from(byte).to_string(),

@@ -19,12 +19,12 @@ use super::{View, subject};
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Said<'a> {
-    /// The round; 0 outside of rounds.
+    /// The round; 0 outside the rounds.
     pub round: u32,
     /// The stage; `None` in states of the older program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<StageId>,
-    /// The author; `None` without a call.
+    /// The author; `None` if there was no call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<&'a AgentId>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,7 +35,8 @@ pub struct Said<'a> {
     pub metadata: Option<&'a Metadata>,
 }
 
-/// All texts of a debate in order: questions, each round's summaries, contributions and scores, and the judge's texts.
+/// All texts of a debate in order: questions, the summaries, contributions and scores of each round, and the judge's
+/// texts.
 pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
     let debate = view.debate;
     let stage = |yields: ResultKind| first(debate, yields).map(|stage| stage.id);
@@ -118,7 +119,7 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
     }
     all.extend(debate.checks.iter().map(|one| of_contribution(view, 0, one)));
     if let Some(solution) = &debate.final_solution {
-        // Without a replacement the draft is the answer.
+        // The draft is the answer unless it was replaced.
         let draft = debate.newest_draft().map(|draft| draft.text.stage);
         let written = debate.final_text().map(|text| text.stage).or(draft);
         let of_solution = written.or_else(|| stage(ResultKind::Solution));
@@ -146,13 +147,13 @@ fn of_contribution<'a>(view: &'a View<'a>, round: u32, one: &'a Contribution) ->
 }
 
 impl Said<'_> {
-    /// The kind of its stage's results; `None` if the record does not know the stage.
+    /// The kind of result of its stage; `None` if the record does not know the stage.
     pub fn yields(&self, debate: &Debate) -> Option<ResultKind> {
         debate.stage(self.stage?)?.yields
     }
 }
 
-/// Texts as Markdown, each under a heading. Headings inside a text stay below that level.
+/// Texts as Markdown, each under a heading. Headings inside a text are lowered.
 pub fn readable(view: &View<'_>, texts: &[Said<'_>]) -> String {
     let mut page = String::new();
     let mut round = None;

@@ -1,5 +1,5 @@
-//! The stages of a debate in reports: their words and order. All of it comes from the record; unknown stages use their
-//! ids.
+//! The stages of a debate in reports: their names and order. Everything comes from the record; unknown stages are shown
+//! by their ids.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use dialectic_record::debate::{Contribution, Debate, ResultKind, Round, StageId,
 /// The contributions of one stage in a round.
 pub(super) struct StageSection<'v> {
     pub(super) title: String,
-    /// Shown when there are none.
+    /// Shown if there are none.
     pub(super) empty: String,
     pub(super) contributions: Vec<&'v Contribution>,
 }
 
-/// The contributions of a round by stage in order; unknown stages last. Speeches keep their order, since they answer
+/// The contributions of a round by stage in order, unknown stages last. Speeches keep their order, since they answer
 /// each other.
 pub(super) fn sections<'v>(debate: &'v Debate, round: &'v Round) -> Vec<StageSection<'v>> {
     let all = || round.contributions.iter().map(Arc::as_ref);
@@ -56,8 +56,8 @@ fn held<'v>(debate: &Debate, turn: &[&'v Contribution]) -> StageSection<'v> {
     section(&name, turn.to_vec())
 }
 
-/// Whether a round should mention an empty stage: if the debate requires it. Of adjacent stages with the same kind of
-/// result, a round has one.
+/// Whether a round should mention that a stage is empty, because the debate requires it. Of adjacent stages with the
+/// same kind of result, a round has only one.
 fn is_missed(debate: &Debate, round: &Round, stage: &StageInfo) -> bool {
     let mut groups = debate.stages.chunk_by(|one, next| one.yields == next.yields);
     let group = groups.find(|group| group.first().is_some_and(|first| first.id == stage.id)).unwrap_or_default();

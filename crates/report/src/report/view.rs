@@ -7,12 +7,12 @@ use dialectic_base::provider::OFFLINE;
 use dialectic_record::debate::defaults::unnamed_agent;
 use dialectic_record::debate::{AgentId, AgentSettings, Debate, Position, ResultKind, Settings, StageInfo, Status};
 
-/// Roles that older files may name; a file without settings shows any other role as the first one.
+/// Roles that older files may name. If a file has no settings, any other role is shown as the first one.
 const KNOWN_ROLES: [&str; 7] =
     ["architect", "performance", "security", "testing", "kiss", "datamodeling", "generalist"];
 /// Shown for an unknown model.
 const UNKNOWN_MODEL: &str = "N/A";
-/// The provider, temperatures and judge of older files without settings.
+/// The provider, temperatures and judge assumed for older files without settings.
 const OLD_PROVIDER: &str = "openai";
 const OLD_TEMPERATURE: f64 = 0.5;
 const OLD_JUDGE: &str = "judge-main";
@@ -23,20 +23,20 @@ const OLD_JUDGE_TEMPERATURE: f64 = 0.3;
 #[derive(Debug, Clone)]
 pub struct View<'a> {
     pub debate: &'a Debate,
-    /// The agents: in configuration order if settings are known, otherwise in the order of first contributions.
+    /// The agents: in configuration order if the settings are known, or else in the order of first contributions.
     pub agents: Vec<AgentSettings>,
     pub judge: AgentSettings,
-    /// Those of them whose settings are not known: their values are assumed.
+    /// The agents whose settings are unknown and therefore assumed.
     assumed: BTreeSet<AgentId>,
     sides: BTreeMap<AgentId, Position>,
-    /// The status by its files, which its state does not contain if its program was killed.
+    /// The status according to the files, which the state lacks if the program was killed.
     standing: Option<&'static str>,
 }
 
 impl<'a> View<'a> {
-    /// The view of `debate`. Agents come from `configured`, matched by ids in the state, else from the state's
-    /// settings, else from the contributions. The judge does too; a configured judge with another id is ignored if the
-    /// debate's settings are known.
+    /// The view of `debate`. Agents come from `configured` if their ids match the state, or else from the state's
+    /// settings, or else from the contributions. The same holds for the judge, but a configured judge with another id
+    /// is ignored if the debate's settings are known.
     pub fn new(debate: &'a Debate, configured: Option<&Settings>) -> Self {
         let own = debate.settings.as_ref();
         let known = |id: &AgentId| {
@@ -63,18 +63,18 @@ impl<'a> View<'a> {
         Self { debate, agents, judge, assumed, sides, standing: None }
     }
 
-    /// The same view of another copy of its debate.
+    /// The same view of another copy of the debate.
     pub(super) fn on<'d>(&self, debate: &'d Debate) -> View<'d> {
         let Self { agents, judge, assumed, sides, standing, .. } = self.clone();
         View { debate, agents, judge, assumed, sides, standing }
     }
 
-    /// Sets the status by its files: whether a process runs it.
+    /// Sets the status according to the files: whether a process is running it.
     pub fn with_standing(self, standing: &'static str) -> Self {
         Self { standing: Some(standing), ..self }
     }
 
-    /// Whether the run is complete, in words; before the end, its status.
+    /// Whether the run is complete, in words. Before the end, its status.
     pub fn run_in_words(&self) -> String {
         match self.standing {
             Some(standing) if self.debate.outcome.is_none() && self.debate.status != Status::Failed => {
@@ -89,19 +89,19 @@ impl<'a> View<'a> {
         !self.assumed.contains(id)
     }
 
-    /// The agents by their numbers.
+    /// The agents by number.
     pub fn by_number(&self) -> Vec<&AgentSettings> {
         let mut agents: Vec<&AgentSettings> = self.agents.iter().collect();
         agents.sort_by_key(|one| self.number_of(&one.id).unwrap_or(u32::MAX));
         agents
     }
 
-    /// The number of an agent: of its text in prompts, and of the points against it.
+    /// The number of an agent, as used for its text in prompts and for the points against it.
     pub fn number_of(&self, id: &AgentId) -> Option<u32> {
         self.debate.text_number(id)
     }
 
-    /// Sets each agent's side by `side`, which overrides the settings.
+    /// Sets each agent's side from `side`, which overrides the settings.
     pub fn with_sides(mut self, side: impl Fn(&Settings, &AgentId) -> Position) -> Self {
         if let Some(settings) = &self.debate.settings {
             self.sides = settings.agents.iter().map(|agent| (agent.id.clone(), side(settings, &agent.id))).collect();
@@ -109,13 +109,13 @@ impl<'a> View<'a> {
         self
     }
 
-    /// The judge's confidence in the solution, 0 to 100. Not shown for the offline provider.
+    /// The judge's confidence in the solution, 0 to 100. `None` for the offline provider.
     pub fn confidence(&self) -> Option<f64> {
         let is_model = self.debate.settings.as_ref().is_none_or(|settings| settings.judge.provider != OFFLINE);
         self.debate.final_solution.as_ref().and_then(|solution| solution.confidence).filter(|_| is_model)
     }
 
-    /// The judge's title, otherwise the problem's first line of text without heading markers.
+    /// The judge's title, or else the first line of text in the problem without heading markers.
     pub fn title(&self) -> Option<&'a str> {
         let debate = self.debate;
         if let Some(title) = debate.given_title() {
@@ -125,8 +125,8 @@ impl<'a> View<'a> {
         lines.into_iter().find(|line| !line.is_empty())
     }
 
-    /// The problem without its title, if that is a whole heading or paragraph. The whole problem if the judge gave the
-    /// title, or if the title is only a part.
+    /// The problem without its title, if the title is a whole heading or paragraph. Otherwise, or if the judge gave the
+    /// title, the whole problem.
     pub fn problem_below_title(&self) -> &'a str {
         let debate = self.debate;
         let problem = debate.problem.trim_start();
@@ -143,7 +143,7 @@ impl<'a> View<'a> {
         found.map_or(id.as_str(), |participant| participant.name.as_str())
     }
 
-    /// The judged agents, the best mean score first.
+    /// The judged agents, highest mean score first.
     pub fn judged(&self) -> Vec<&'a AgentId> {
         let means = self.debate.verdict.as_ref().map(|verdict| &verdict.scores);
         let passes = self.debate.judgements.iter().map(|judgement| &judgement.scores);
@@ -154,12 +154,12 @@ impl<'a> View<'a> {
         judged
     }
 
-    /// The side of an agent, if it is known.
+    /// The side of an agent, if known.
     pub fn side_of(&self, id: &AgentId) -> Option<Position> {
         self.sides.get(id).copied()
     }
 
-    /// The words for the judged texts: speeches or solutions.
+    /// What to call the judged texts: speeches or solutions.
     pub(super) fn judged_words(&self) -> JudgedWords {
         let speaks = |stage: &StageInfo| stage.yields == Some(ResultKind::Speech);
         if self.debate.stages.iter().any(speaks) {
@@ -175,7 +175,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The terms for the texts that the judge scored.
+/// What to call the texts that the judge scored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct JudgedWords {
     /// The heading of their names.
@@ -186,8 +186,8 @@ pub(super) struct JudgedWords {
     pub(super) several: &'static str,
 }
 
-/// The participants with their roles: first the agents of the settings, even if all their calls failed, then others in
-/// the order of their first contribution. Without the judge.
+/// The participants with their roles, without the judge: first the agents from the settings, even if all their calls
+/// failed, then others in the order of their first contributions.
 fn members(debate: &Debate) -> Vec<(&AgentId, &str)> {
     let mut seen = BTreeSet::new();
     let settled = debate.agents().iter().map(|agent| (&agent.id, agent.role.as_str()));

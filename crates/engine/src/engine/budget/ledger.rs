@@ -1,4 +1,4 @@
-//! The spending of a debate with a cost limit, and the observed prices of its models. A fold of the journal, so that a
+//! What a debate with a cost limit has spent, and the observed prices of its models. Folded from the journal, so that a
 //! resumed run knows what was spent before a crash.
 
 use std::collections::{BTreeMap, HashMap};
@@ -7,29 +7,29 @@ use dialectic_base::call::CallRecord;
 use dialectic_base::money::{Amount, Price, Usd};
 use dialectic_record::debate::{CallKey, Event, Recorded};
 
-/// Estimated tokens per byte of a prompt, until a provider reports figures. Prose has about 0.25, code 0.35, Chinese
-/// and Japanese 0.4.
+/// Estimated tokens per byte of a prompt, until a provider reports usage. Prose has about 0.25, code 0.35, Chinese and
+/// Japanese 0.4.
 const TOKENS_PER_BYTE: f64 = 0.5;
-/// Additional tokens of a request: roles and separators.
+/// Additional tokens per request, for roles and separators.
 const FRAME_TOKENS: u64 = 64;
-/// The maximum cost of an attempt relative to its list price, until its model has answered once, for providers that
-/// state costs: a router may choose a more expensive server for any call.
+/// How far an attempt may exceed its list price before its model has answered for the first time, for providers that
+/// state costs. A router may choose a more expensive server for any call.
 const STATED_FACTOR: f64 = 4.0;
 
-/// The pair of provider and model.
+/// A provider and a model.
 pub(super) type ModelId = (String, String);
 
-/// The spent and the reserved part of a limit.
+/// What has been spent and reserved of a limit.
 #[derive(Debug, Default)]
 pub struct CostLedger {
     spent: Usd,
-    /// Requests sent, including those in flight.
+    /// The number of requests sent, including those in flight.
     requests: u32,
     open: BTreeMap<u64, Reservation>,
     models: HashMap<ModelId, Measures>,
 }
 
-/// The amount reserved for an attempt.
+/// What is reserved for an attempt.
 #[derive(Debug, Clone)]
 struct Reservation {
     key: CallKey,
@@ -39,18 +39,18 @@ struct Reservation {
     max_tokens: Option<u32>,
 }
 
-/// What a model's answers so far imply for the next one's cost.
+/// What a model's answers so far tell about the cost of the next one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measures {
     pub(super) answered: bool,
     /// Whether its provider states costs.
     states: bool,
-    /// The maximum stated cost relative to the list price.
+    /// The highest stated cost relative to the list price.
     ratio: f64,
     tokens_per_byte: f64,
-    /// The maximum length of an answer relative to its output limit.
+    /// The greatest length of an answer relative to its output limit.
     overrun: f64,
-    /// Whether its server used a one-hour cache, which costs more. Our requests do not ask for it, but a proxy may.
+    /// Whether its server used a one-hour cache, which costs more. Our requests do not ask for that, but a proxy may.
     writes_for_an_hour: bool,
 }
 
@@ -75,7 +75,7 @@ impl CostLedger {
             self.open.insert(recorded.seq, Reservation { key, usd, factor, bytes, max_tokens });
             self.requests = self.requests.saturating_add(1);
         } else if matches!(event, Event::Resumed) {
-            // Calls in flight when the previous run ended may have been billed.
+            // Calls that were in flight when the previous run ended may have been billed.
             self.abandon();
         } else if let Some(call) = event.call().filter(|call| !call.copied) {
             let failed = matches!(event, Event::AttemptFailed { .. });
@@ -91,7 +91,7 @@ impl CostLedger {
         }
     }
 
-    /// Counts everything in flight as spent, since no result will arrive.
+    /// Counts everything in flight as spent, since no results will arrive.
     pub(super) fn abandon(&mut self) {
         self.spent += std::mem::take(&mut self.open).into_values().map(|of| of.usd).sum();
     }
@@ -115,7 +115,7 @@ impl CostLedger {
         Amount { usd: self.taken(), requests: self.requests }
     }
 
-    /// Whether an attempt in flight may cost less than its reservation.
+    /// Whether an attempt in flight may turn out cheaper than its reservation.
     pub(super) fn is_waiting(&self) -> bool {
         self.open.values().any(|of| of.usd > Usd::ZERO)
     }
@@ -150,19 +150,20 @@ impl CostLedger {
 }
 
 impl Reservation {
-    /// The charge for an attempt of unknown cost: its whole reservation. A known cost is charged as is, even if higher:
-    /// a server that ignores an output limit or lengthens prompts bills it, and charging less would let later attempts
-    /// overspend. The limit thus errs in the user's favour, and later reservations use the observed figures.
+    /// What to charge for an attempt of unknown cost: its whole reservation. A known cost is charged even if it is
+    /// higher, because a server that ignores an output limit or extends prompts bills for it, and charging less would
+    /// let later attempts overspend. The limit therefore errs in the user's favour, and later reservations use the
+    /// observed values.
     ///
-    /// A complete answer is charged the list price, since providers without stated costs bill it; an interrupted one
-    /// may be billed for its whole reservation.
+    /// A complete answer is charged at the list price, which is what providers that state no cost bill. An interrupted
+    /// answer may be billed up to its whole reservation.
     fn unsaid(&self, failed: bool) -> Usd {
         if failed { self.usd } else { self.usd.times(1.0 / self.factor.max(1.0)) }
     }
 }
 
 impl Measures {
-    /// The maximum cost of an attempt relative to the list price.
+    /// How far an attempt may exceed the list price.
     pub(super) fn factor(&self) -> f64 {
         match (self.answered, self.states) {
             (true, false) => 1.0,
@@ -170,19 +171,19 @@ impl Measures {
         }
     }
 
-    /// [`factor`](Self::factor) for later attempts of a model. `routed` is whether the server's prices may differ from
-    /// the list.
+    /// [`factor`](Self::factor) for later attempts of a model. `routed` tells whether the server's prices may differ
+    /// from the list.
     pub(super) fn planned_factor(&self, routed: bool) -> f64 {
         if self.answered || routed { self.factor() } else { self.ratio }
     }
 
-    /// The likely cost relative to the list price.
+    /// The expected cost relative to the list price.
     pub(super) fn likely_factor(&self) -> f64 {
         self.ratio
     }
 
-    /// The maximum cost of a request at the list price, if all input is written to the cache. `answer` is its output
-    /// limit in tokens.
+    /// The maximum cost of a request at the list price, assuming that all input is written to the cache. `answer` is
+    /// the output limit in tokens.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -205,7 +206,7 @@ mod tests {
 
     const PRICE: Price = Price::flat(1.0, None, 1.0);
 
-    /// The ledger after these events, which are numbered from 1.
+    /// The ledger after these events, numbered from 1.
     fn ledger(events: impl IntoIterator<Item = Event>) -> CostLedger {
         let mut ledger = CostLedger::default();
         for (seq, event) in (1..).zip(events) {
@@ -325,7 +326,7 @@ mod tests {
                 Some(stated) => prop_assert_eq!(taken, usd(stated)),
                 None => prop_assert!(taken <= usd(set_aside) && taken >= usd(set_aside).times(0.249)),
             }
-            // The whole reservation counts until there is a result.
+            // The whole reservation counts until a result arrives.
             prop_assert_eq!(ledger([reserved(set_aside)]).taken(), usd(set_aside));
         }
     }

@@ -1,4 +1,5 @@
-//! The remaining calls of a debate with their prices and output limits under a cost limit, and what a limit must cover.
+//! The remaining calls of a debate with their prices and output limits under a cost limit, and what a limit has to
+//! cover.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
@@ -18,12 +19,11 @@ use dialectic_record::protocol::{BudgetClass, Protocol};
 use super::Budget;
 use super::ledger::{CostLedger, Measures, ModelId};
 
-/// The output limit in tokens for agents without `maxTokens` under a cost limit, and the minimum to which it is
-/// lowered.
+/// The default output limit in tokens for agents without `maxTokens` under a cost limit, and how far it may be lowered.
 const ANSWERS: RangeInclusive<u32> = 1024..=ANSWER_LIMIT;
 /// The same for reasoning models, whose reasoning counts as output.
 const REASONED_ANSWERS: RangeInclusive<u32> = 4096..=16_384;
-/// The number of steps by which output limits are lowered.
+/// The number of steps in which output limits are lowered.
 const STEPS: u16 = 16;
 
 /// Why a cost limit cannot be enforced.
@@ -39,24 +39,24 @@ pub enum BudgetError {
         models.join(", ")
     )]
     Unbounded { limit: Usd, models: Vec<String> },
-    /// The limit does not cover a debate.
+    /// The limit is too low for the debate.
     #[error("the {} does not cover one round and the answer: {}{}", _0.limit, one_round(_0), all_rounds(_0))]
     TooLow(Box<Purchase>),
 }
 
-/// The requirements of one round and the answer.
+/// What one round and the answer require.
 fn one_round(purchase: &Purchase) -> String {
     figures(purchase, purchase.likely_round, purchase.one_round)
 }
 
-/// Calls and dollars, if limited.
+/// Calls and dollars, as far as they are limited.
 fn figures(purchase: &Purchase, likely: Usd, most: Amount) -> String {
     let calls = purchase.limit.calls.map(|_| counted(most.requests.into(), "call"));
     let cost = purchase.limit.usd.map(|_| format!("likely {likely}, at most {}", most.usd));
     calls.into_iter().chain(cost).collect::<Vec<_>>().join(", ")
 }
 
-/// The requirements of all rounds; empty if there is only one.
+/// What all rounds require; empty if there is only one.
 fn all_rounds(purchase: &Purchase) -> String {
     let Purchase { rounds, left_out, likely_all, all_rounds, .. } = purchase;
     let what = match (rounds, left_out.is_empty()) {
@@ -71,7 +71,8 @@ fn all_rounds(purchase: &Purchase) -> String {
 /// Checks that every model has a price, which a cost limit requires.
 ///
 /// # Errors
-/// Lists the models without one.
+///
+/// Lists the models without a price.
 pub fn check_prices(settings: &Settings) -> Result<(), BudgetError> {
     let Some(limit) = settings.max_cost() else { return Ok(()) };
     let everybody = settings.everybody();
@@ -92,13 +93,13 @@ pub fn check_prices(settings: &Settings) -> Result<(), BudgetError> {
     Err(BudgetError::Unpriced { limit, models: models.into_iter().collect() })
 }
 
-/// The maximum output, in tokens, of one call of a program, which may send several requests.
+/// The maximum output, in tokens, of one call of a program, which may make several requests.
 fn output_of(agent: &AgentSettings, settings: &Settings) -> Option<u32> {
     let requests = preset_of(&agent.provider, &settings.providers).map_or(1, |preset| preset.requests);
     Some(limits_of(agent, settings).max_output?.saturating_mul(requests))
 }
 
-/// A level of answer length, from the shortest output limits to the longest.
+/// A level of answer length, from the lowest output limits to the highest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct AnswerLength(u16);
 
@@ -106,18 +107,18 @@ impl AnswerLength {
     pub(super) const LEAST: Self = Self(0);
     pub(super) const FULL: Self = Self(STEPS);
 
-    /// This level and all lower ones, from the top.
+    /// This level and all lower ones, in descending order.
     pub(super) fn and_below(self) -> impl Iterator<Item = Self> {
         (0..=self.0).rev().map(Self)
     }
 
-    /// Interpolates between two figures, rounded up.
+    /// Interpolates between two values, rounding up.
     fn between(self, least: u64, full: u64) -> u64 {
         least + (full.saturating_sub(least) * u64::from(self.0)).div_ceil(u64::from(STEPS))
     }
 }
 
-/// An agent or judge, with its price and limits.
+/// An agent or the judge, with its price and limits.
 #[derive(Debug, Clone)]
 pub(super) struct PricedAgent {
     pub(super) model: ModelId,
@@ -126,7 +127,7 @@ pub(super) struct PricedAgent {
     routed: bool,
     least: u32,
     most: u32,
-    /// The maximum overhead per request, in bytes, and the maximum number of requests.
+    /// The maximum overhead per request in bytes, and the maximum number of requests.
     overhead: usize,
     requests: u32,
 }
@@ -134,9 +135,9 @@ pub(super) struct PricedAgent {
 impl PricedAgent {
     pub(super) fn of(agent: &AgentSettings, price: Price, settings: &Settings, routed: bool) -> Self {
         let preset = preset_of(&agent.provider, &settings.providers);
-        // The user's own limit is not changed.
+        // A limit set by the user is not changed.
         let (least, most) = if is_program(&agent.provider, &settings.providers) {
-            // Checked to be known, unless it is free.
+            // Known to be set, unless the model is free.
             let most = output_of(agent, settings).unwrap_or(ANSWER_LIMIT);
             (most, most)
         } else if let Some(own) = agent.max_tokens {
@@ -158,12 +159,12 @@ impl PricedAgent {
         }
     }
 
-    /// The bytes charged for a prompt of this length.
+    /// The bytes to charge for a prompt of this length.
     pub(super) fn read(&self, bytes: usize) -> usize {
         (bytes + self.overhead) * self.requests as usize
     }
 
-    /// The output limit of its answers in tokens.
+    /// The output limit of its answers, in tokens.
     pub(super) fn answer(&self, level: AnswerLength) -> u32 {
         u32::try_from(level.between(u64::from(self.least), u64::from(self.most))).unwrap_or(self.most)
     }
@@ -201,14 +202,14 @@ impl Payees {
         self.get(id).map_or(ANSWER_LIMIT, |payee| payee.answer(level))
     }
 
-    /// The lowest output limit that the level reduces.
+    /// The lowest of the output limits that this level reduces.
     pub(super) fn lowered<'a>(&self, ids: impl Iterator<Item = &'a AgentId>, level: AnswerLength) -> Option<u32> {
         let payees = ids.filter_map(|id| self.get(id));
         payees.filter(|payee| payee.answer(level) < payee.most).map(|payee| payee.answer(level)).min()
     }
 
     /// The maximum total cost of calls that read texts of level `read` and give answers of minimum length. A model's
-    /// first answer may cost more; this is not counted if `is_asked` holds.
+    /// first answer may cost more, which is not counted if `is_asked` holds.
     pub(super) fn need<'a>(
         &self,
         ledger: &CostLedger,
@@ -257,7 +258,7 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    /// Pairs the calls of the forecasts with short and with long texts, including calls that occur in only one of them.
+    /// Pairs the calls of the forecasts with short and with long texts. Includes calls that only one of them has.
     pub(super) fn merge<'a>(
         least: impl IntoIterator<Item = &'a RehearsedCall>,
         full: impl IntoIterator<Item = &'a RehearsedCall>,
@@ -277,8 +278,8 @@ impl Planned {
         Self { key, is_second_chance, cost, least: bytes, full: bytes }
     }
 
-    /// The amount for a cost of `usd`. The answer's second request is always reserved. Any other is counted only if
-    /// needed, and replaces a dispensable call.
+    /// What to reserve for a cost of `usd`. A second request for the answer is always reserved; other second requests
+    /// only count when they are needed, and then replace an optional call.
     fn amount(&self, usd: Usd) -> Amount {
         let is_spared = self.is_second_chance && self.cost != BudgetClass::Closing;
         if is_spared { Amount { usd, requests: 0 } } else { Amount::request(usd) }
@@ -290,7 +291,7 @@ impl Planned {
 }
 
 impl Budget {
-    /// The likely maximum cost of the rest of a debate, with answers of a level.
+    /// The expected maximum cost of the rest of a debate, with answers of a level.
     fn likely_cost(&self, least: &CostPlan, full: &CostPlan, level: AnswerLength) -> Amount {
         let cost = |calls: &[Planned]| self.likely(calls, level, level);
         let rounds = least.rounds.iter().zip(&full.rounds).map(|(least, full)| cost(&Planned::merge(least, full)));
@@ -309,14 +310,14 @@ impl Budget {
         calls.iter().map(|call| call.amount(cost(call))).sum()
     }
 
-    /// The highest level at which `all` is likely to fit, including dispensable calls and initial reserves, if there is
-    /// one. `near` is the current plan.
+    /// The highest level at which `all` probably fits, including optional calls and initial reserves. `near` is the
+    /// current plan.
     pub(super) fn highest_level(&self, near: &CostRange, all: &CostRange) -> Option<AnswerLength> {
         let room = self.room();
         AnswerLength::FULL.and_below().find(|level| self.whole_cost(near, all, *level).fits(room))
     }
 
-    /// The amount required for all of it.
+    /// What all of it requires.
     fn whole_cost(&self, near: &CostRange, all: &CostRange, level: AnswerLength) -> Amount {
         let likely = self.likely_cost(&all.least, &all.full, level) + self.margin_of_closing(all, level);
         let kept = [near.merged(CostPlan::needed), near.merged(CostPlan::spare)].concat();
@@ -327,6 +328,7 @@ impl Budget {
 /// Checks that a limit covers a debate.
 ///
 /// # Errors
+///
 /// [`BudgetError::TooLow`] if it does not cover one complete round and the closing.
 pub fn check_purchase(purchase: &Purchase) -> Result<(), BudgetError> {
     if purchase.one_round.fits(purchase.limit.whole()) {
@@ -338,13 +340,14 @@ pub fn check_purchase(purchase: &Purchase) -> Result<(), BudgetError> {
 /// What a debate's limit covers from its current state on; `None` without a limit.
 ///
 /// # Errors
-/// A template is defective.
+///
+/// A template is broken.
 pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> Result<Option<Purchase>, EngineError> {
     let Some(settings) = &debate.settings else { return Ok(None) };
     let Some(budget) = Budget::of(settings, &panel.routed, &[]) else { return Ok(None) };
     let shared = SharedPrompt::of(protocol, debate)?;
     let rounds = settings.debate.rounds;
-    // A fork may already include this round.
+    // A fork may already contain this round.
     let last_of_round = debate.stages.iter().rfind(|stage| stage.in_round && stage.is_essential).map(|stage| stage.id);
     let mut contributions = debate.rounds.iter().flat_map(|round| &round.contributions);
     let has_round = contributions.any(|one| Some(one.stage) == last_of_round);
@@ -383,8 +386,8 @@ pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> 
     }))
 }
 
-/// The number of rounds that fit, with the closing, the check and minimum answers, without dispensable calls. The first
-/// round counts as affordable, and all others yield to the check.
+/// How many rounds fit with minimum answers, in addition to the closing and the check, but without optional calls. The
+/// first round is assumed to fit; all others yield to the check.
 fn bought(budget: &Budget, all: &CostRange, current: u32, rounds: u32) -> u32 {
     let upto = |view: &CostPlan, rounds: usize, is_whole: bool| {
         let needed =
@@ -409,10 +412,10 @@ fn bought(budget: &Budget, all: &CostRange, current: u32, rounds: u32) -> u32 {
     (current..=rounds).take_while(fits).last().unwrap_or(current)
 }
 
-/// The maximum bytes of a token in an answer.
+/// The maximum bytes per token in an answer.
 const BYTES_PER_TOKEN: usize = 5;
-/// The maximum number of rehearsed rounds; further ones cost as much as the last of these. Protocols with growing
-/// prompts have no more rounds; others have bounded histories.
+/// The maximum number of rehearsed rounds; further ones are assumed to cost as much as the last. Protocols with growing
+/// prompts have no more rounds, and others have bounded histories.
 const MOST_ROUNDS: u32 = 10;
 
 /// The remaining calls of a debate.
@@ -427,16 +430,16 @@ pub(super) struct CostPlan {
     pub(super) around: Vec<RehearsedCall>,
     /// The calls that produce an answer without a check, even if the debate closes early.
     pub(super) closing: Vec<RehearsedCall>,
-    /// The same calls with a check, whose results they may read.
+    /// The same calls if there is a check, whose results they may read.
     pub(super) closing_checked: Vec<RehearsedCall>,
-    /// Further decisions of a debate that does not close early.
+    /// Additional decisions of a debate that does not close early.
     pub(super) decisions: Vec<RehearsedCall>,
     pub(super) check: Vec<RehearsedCall>,
 }
 
 impl CostPlan {
-    /// The calls from the state of `debate` to the end of round `until`, and the closing; `tokens` returns each agent's
-    /// answer length.
+    /// The calls from the state of `debate` to the end of round `until`, and the closing. `tokens` returns the length
+    /// of each agent's answers.
     pub(super) fn of(
         protocol: &'static Protocol,
         panel: &Panel,
@@ -488,12 +491,12 @@ impl CostPlan {
         self.rounds.iter().flatten().chain(&self.around)
     }
 
-    /// The necessary calls before the closing.
+    /// The calls that must precede the closing.
     pub(super) fn needed(&self) -> Vec<&RehearsedCall> {
         self.before_closing().filter(|call| call.cost != BudgetClass::Extra).collect()
     }
 
-    /// The dispensable calls.
+    /// The optional calls.
     pub(super) fn spare(&self) -> Vec<&RehearsedCall> {
         self.before_closing().filter(|call| call.cost == BudgetClass::Extra).collect()
     }
@@ -540,14 +543,14 @@ impl CostRange {
         self.merged(|view| view.check.iter().collect())
     }
 
-    /// The dispensable calls before the closing, as named by their stages.
+    /// The optional calls before the closing, named after their stages.
     pub(super) fn dispensable(&self, debate: &Debate) -> Vec<String> {
         let spare = self.merged(CostPlan::spare);
         let stages = debate.stages.iter().filter(|stage| spare.iter().any(|call| call.key.stage == stage.id));
         stages.map(|stage| stage.words.plural.to_string()).collect()
     }
 
-    /// The check, as named by its stages.
+    /// The check, named after its stages.
     pub(super) fn checking(&self, debate: &Debate) -> Vec<String> {
         let stages = debate.stages.iter().filter(|stage| self.full.check.iter().any(|call| call.key.stage == stage.id));
         stages.map(|stage| stage.words.plural.to_string()).collect()

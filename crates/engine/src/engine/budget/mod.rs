@@ -1,11 +1,11 @@
-//! Enforces the limit of cost or calls: which attempts may be sent with what output limit, the reserves for the rest of
-//! the round and the closing, whether another round fits, and when to stop.
+//! Enforces the limit of cost or calls: which attempts may be sent and with what output limit, what to reserve for the
+//! rest of the round and the closing, whether another round fits, and when to stop.
 //!
-//! The maximum cost of an attempt is reserved in the journal before it is sent; its result replaces the reservation
+//! The maximum cost of an attempt is reserved in the journal before it is sent, and its result replaces the reservation
 //! with the actual cost. An attempt that does not fit in addition to the reserves waits for others to return, then gets
-//! a lower output limit, and is refused as a last resort. A started round can therefore finish, and the judge can
-//! always close. If the whole debate is likely to fit, dispensable calls are reserved too, and yield only to necessary
-//! ones. `docs/models.md` states the assumptions.
+//! a lower output limit, and is only refused as a last resort. This ensures that a started round can finish and that
+//! the judge can close. If the whole debate probably fits, optional calls are reserved as well; they only yield to
+//! necessary ones. `docs/models.md` states the assumptions.
 
 mod ledger;
 mod limits;
@@ -32,7 +32,7 @@ pub use ledger::CostLedger as Books;
 
 pub use limits::{BudgetError, check_prices, check_purchase, purchase};
 
-/// The limit, the spending, and the remaining needs.
+/// The limit, what has been spent, and what is still needed.
 #[derive(Debug)]
 pub(super) struct Budget {
     limit: BudgetLimit,
@@ -42,31 +42,31 @@ pub(super) struct Budget {
     rest: Vec<Planned>,
     /// The calls that close the debate.
     closing: Vec<Planned>,
-    /// The calls that check the answer; empty if the limit does not cover all of them.
+    /// The calls that check the answer; empty if the limit does not cover them all.
     check: Vec<Planned>,
-    /// Whether the limit does not cover a future round, which is worth less than the check.
+    /// Whether the limit does not cover the next round, which matters less than the check.
     is_round_too_dear: bool,
-    /// Dispensable calls until then, if the limit covers them.
+    /// Optional calls until then, if the limit covers them.
     spare: Vec<Planned>,
-    /// The level of answer length at which the whole debate is likely to fit.
+    /// The level of answer length at which the whole debate probably fits.
     level: AnswerLength,
-    /// The maximum length of this round's answers.
+    /// The maximum length of answers in this round.
     written: AnswerLength,
-    /// Requests shown to the host: each counts as a call although nothing is sent.
+    /// Requests shown to the host. Each counts as a call although nothing is sent.
     pub(super) shown: BTreeSet<CallKey>,
-    /// Whether this run has reported omissions.
+    /// Whether this run has already reported what is left out.
     has_said_left_out: bool,
 }
 
-/// An attempt to be sent.
+/// An attempt that asks for permission.
 #[derive(Debug, Clone)]
 pub(super) struct AttemptRequest {
     key: CallKey,
     cost: BudgetClass,
     bytes: usize,
-    /// Whether it repeats a request whose answer was unusable.
+    /// Whether it repeats a request whose answer could not be used.
     is_second_chance: bool,
-    /// Whether the model may call tools and be asked again with their results.
+    /// Whether the model may call tools and be asked again with the results.
     offers_tools: bool,
 }
 
@@ -79,7 +79,7 @@ impl AttemptRequest {
                 matches!(last, Some(Turn::User(_)))
             }
             (OutputSpec::Summary | OutputSpec::Amendment | OutputSpec::FollowUp, _) => false,
-            // Solutions are texts; JSON is requested only for an assessment.
+            // Solutions are texts; JSON is only requested for an assessment.
             (OutputSpec::Solution(_), last) => last.is_some() || request.answer.is_some(),
             (_, last) => last.is_some(),
         };
@@ -95,14 +95,14 @@ impl AttemptRequest {
 
 /// Whether an attempt may be sent.
 pub(super) enum Permission<T> {
-    /// Yes, with this.
+    /// Yes, with this value.
     Granted(T),
-    /// Not before others have returned.
+    /// Not until others have returned.
     Later,
     Refused,
 }
 
-/// The reservation for an attempt.
+/// What is reserved for an attempt.
 struct Grant {
     usd: Usd,
     factor: f64,
@@ -112,8 +112,8 @@ struct Grant {
 }
 
 impl Budget {
-    /// The limits in the settings, if any, after the `past` events.
-    /// `routed` are the providers whose prices may differ from the list.
+    /// The budget under the limits in the settings, if any, after the `past` events. `routed` are the providers whose
+    /// prices may differ from the list.
     pub(super) fn of(settings: &Settings, routed: &BTreeSet<String>, past: &[Recorded]) -> Option<Self> {
         let limit = BudgetLimit { usd: settings.max_cost(), calls: settings.max_calls() };
         if limit.usd.is_none() && limit.calls.is_none() {
@@ -144,8 +144,8 @@ impl Budget {
         self.ledger.apply(recorded, |call: &CallRecord| payees.price_of(call));
     }
 
-    /// Adapts the budget to a follow-up question: calls in flight when an earlier run ended count as spent, and the
-    /// question's own limits are added.
+    /// Adapts the budget to a follow-up question: counts calls in flight when an earlier run ended as spent, and adds
+    /// the question's own limits.
     pub(super) fn of_follow_up(mut self, own: BudgetLimit) -> Self {
         self.ledger.abandon();
         let taken = self.ledger.taken_in_all();
@@ -172,7 +172,7 @@ impl Budget {
         (needed > room.usd).then(|| FollowUpError::TooDear { room: room.usd, needed: needed.rounded_up() })
     }
 
-    /// The lowest output limit that the level reduces. A call limit alone reduces none.
+    /// The lowest of the output limits that this level reduces. A call limit alone reduces none.
     fn lowered<'a>(&self, ids: impl Iterator<Item = &'a AgentId>, level: AnswerLength) -> Option<u32> {
         self.limit.usd.and_then(|_| self.payees.lowered(ids, level))
     }
@@ -182,7 +182,7 @@ impl Budget {
         self.limit.whole().saturating_sub(self.ledger.taken_in_all() + Amount { usd: Usd::ZERO, requests })
     }
 
-    /// The reserve that must remain in addition to an attempt; `spares` is whether it includes dispensable calls.
+    /// What must stay reserved in addition to an attempt; `spares` tells whether that includes optional calls.
     fn kept_beside(&self, wanted: &AttemptRequest, written: AnswerLength, spares: bool) -> Amount {
         let none = &[][..];
         let (closing, rest) = match wanted.cost {
@@ -198,8 +198,8 @@ impl Budget {
         self.need(others, written, Some(wanted))
     }
 
-    /// The maximum cost of calls that read texts of level `written`. A model's first answer may cost more unless it was
-    /// already requested.
+    /// The maximum cost of calls that read texts of level `written`. A model's first answer may cost more, unless it
+    /// was already requested.
     fn need<'a>(
         &self,
         calls: impl Iterator<Item = &'a Planned>,
@@ -215,10 +215,10 @@ impl Budget {
         self.payees.need(&self.ledger, calls, written, is_asked)
     }
 
-    /// The margin reserved for the closing beyond its likely cost: its models answer for the first time then, and may
-    /// cost more than known. `read` is the length of their texts.
+    /// The margin reserved for the closing beyond its expected cost, since its models answer for the first time then
+    /// and may cost more than known. `read` is the length of the texts that they read.
     fn margin_of_closing(&self, views: &CostRange, read: AnswerLength) -> Amount {
-        // No other call needs the margin if only the closing is left.
+        // If only the closing is left, no other call needs the margin.
         if views.full.before_closing().next().is_none() {
             return Amount::ZERO;
         }
@@ -230,10 +230,10 @@ impl Budget {
         need.saturating_sub(self.likely(&closing, read, AnswerLength::LEAST))
     }
 
-    /// The minimum reserve in addition to an attempt that has priority.
+    /// What must at least stay reserved in addition to an attempt that has priority.
     fn kept_at_least(&self, wanted: &AttemptRequest) -> Option<Amount> {
         match wanted.cost {
-            // Not even the judge may spend on look-ups what its answer needs.
+            // Not even the judge may use up on lookups what its answer needs.
             BudgetClass::Closing if !wanted.offers_tools => Some(Amount::ZERO),
             BudgetClass::Check => Some(self.need(self.closing.iter(), self.written, Some(wanted))),
             BudgetClass::Round if !wanted.offers_tools => {
@@ -241,7 +241,7 @@ impl Budget {
                 let check = if wanted.key.round > 1 { &self.check[..] } else { &[][..] };
                 Some(self.need(self.closing.iter().chain(check), self.written, Some(wanted)))
             }
-            // Dispensable calls must not use the reserve of necessary ones.
+            // Optional calls must not use what is reserved for necessary ones.
             BudgetClass::Closing | BudgetClass::Round | BudgetClass::Extra | BudgetClass::Decision => None,
         }
     }
@@ -257,7 +257,7 @@ impl Budget {
         needed.fits(self.room()).then_some(Grant { usd, factor, bytes, max_tokens, level })
     }
 
-    /// Decides whether an attempt may be sent, and what it reserves.
+    /// Decides whether an attempt may be sent, and what to reserve for it.
     fn decide(&self, wanted: &AttemptRequest) -> Permission<Grant> {
         let Some(payee) = self.payees.get(&wanted.key.agent_id) else { return Permission::Refused };
         let is_known = self.ledger.measures(&payee.model).answered || payee.is_free();
@@ -275,14 +275,14 @@ impl Budget {
             return Permission::Later;
         }
         let lower = |spares| self.level.and_below().find_map(|level| at(level, spares));
-        // Dispensable calls yield to necessary ones, but not to each other.
+        // Optional calls yield to necessary ones, but not to each other.
         let is_needed = wanted.cost != BudgetClass::Extra;
         let least = || self.grant(payee, wanted, AnswerLength::LEAST, self.kept_at_least(wanted)?);
         let grant = lower(true).or_else(|| is_needed.then(|| lower(false)).flatten()).or_else(least);
         grant.map_or(Permission::Refused, Permission::Granted)
     }
 
-    /// Decides whether a request may be shown to the host; if so, it counts as a call.
+    /// Decides whether a request may be shown to the host. If so, it counts as a call.
     pub(super) fn show(&mut self, wanted: &AttemptRequest) -> Permission<()> {
         match self.decide(wanted) {
             Permission::Granted(grant) => {
@@ -295,16 +295,16 @@ impl Budget {
         }
     }
 
-    /// The reservation for a request that the host was shown and has answered.
+    /// The reservation for a request to the host that was shown and answered.
     fn accept(&self, wanted: &AttemptRequest) -> Permission<Grant> {
         let payee = self.payees.get(&wanted.key.agent_id);
         let grant = payee.and_then(|payee| self.grant(payee, wanted, self.level, Amount::ZERO));
         grant.map_or(Permission::Refused, Permission::Granted)
     }
 
-    /// Removes a granted call from the remaining needs.
+    /// Removes a call that was granted from what is still needed.
     fn note_granted(&mut self, wanted: &AttemptRequest, level: AnswerLength) {
-        // No reserved call reads the results of dispensable ones.
+        // No reserved call reads the results of optional ones.
         if wanted.cost != BudgetClass::Extra {
             self.written = self.written.max(level);
         }
@@ -319,8 +319,8 @@ impl Budget {
         }
     }
 
-    /// Sets the needs until a round and the closing are done, with answers of minimum and maximum length. `spares` is
-    /// whether the limit also covers dispensable calls.
+    /// Sets what is needed until a round and the closing are done, with answers of minimum and maximum length. `spares`
+    /// tells whether the limit also covers optional calls.
     fn plan(&mut self, near: &CostRange, spares: bool, is_first_round: bool) {
         self.rest = near.merged(CostPlan::needed);
         self.closing = near.closing(true);
@@ -330,7 +330,7 @@ impl Budget {
             self.check.clear();
             self.closing = near.closing(false);
         }
-        // Savings of other calls may still pay for the check, but not together with another round.
+        // Savings of other calls may still pay for the check, but not for another round as well.
         self.is_round_too_dear = !is_affordable && !is_first_round;
         self.spare = if spares { near.merged(CostPlan::spare) } else { Vec::new() };
         for calls in [&mut self.rest, &mut self.closing, &mut self.check, &mut self.spare] {
@@ -339,7 +339,7 @@ impl Budget {
         self.written = AnswerLength::LEAST;
     }
 
-    /// Whether the limit covers the whole check and the closing; in the first round, the rest of that round too.
+    /// Whether the limit covers the whole check and the closing; in the first round also the rest of the round.
     fn is_check_affordable(&self, is_first_round: bool) -> bool {
         let rest = if is_first_round { &self.rest[..] } else { &[][..] };
         let calls = rest.iter().chain(&self.closing).chain(&self.check);
@@ -348,7 +348,7 @@ impl Budget {
 }
 
 impl Engine {
-    /// Closes the debate because of the limit, with a single notice.
+    /// Closes the debate because of the limit, and says so once.
     pub(super) fn stop_for_budget(&mut self) -> Result<(), EngineError> {
         if self.is_out_of_money() {
             return Ok(());
@@ -364,7 +364,7 @@ impl Engine {
         self.budget.as_ref().map(|budget| budget.limit)
     }
 
-    /// Counts reservations of these calls as spent, since no result will arrive.
+    /// Counts reservations of these calls as spent, since no results will arrive.
     pub(super) fn abandon_cost(&mut self, keys: &[CallKey]) {
         if let Some(budget) = &mut self.budget {
             budget.ledger.abandon_calls(keys);
@@ -376,12 +376,12 @@ impl Engine {
         self.debate().stop_reason.is_some()
     }
 
-    /// Whether a limit caused it to close.
+    /// Whether it is closing because of a limit.
     pub(super) fn is_out_of_money(&self) -> bool {
         self.debate().stop_reason == Some(StopReason::Budget)
     }
 
-    /// Requests permission for an attempt. A granted reservation is in the journal.
+    /// Requests permission for an attempt. When granted, the reservation is in the journal.
     pub(super) fn reserve(&mut self, wanted: &AttemptRequest) -> Result<Permission<Reserved>, StoreError> {
         let was_shown = self.budget.as_mut().is_some_and(|budget| budget.shown.remove(&wanted.key));
         let Some(budget) = &self.budget else { return self.note_unlimited(wanted) };
@@ -391,7 +391,7 @@ impl Engine {
             Permission::Refused => return Ok(Permission::Refused),
         };
         let Grant { usd, factor, bytes, max_tokens, level } = grant;
-        // The state records limits of the debate's answers, not those of later questions.
+        // The state records the limits of the debate's answers, not those of follow-up questions.
         if self.debate().status != Status::Completed {
             let lowered = budget.lowered(std::iter::once(&wanted.key.agent_id), level);
             self.say_lowered(lowered)?;
@@ -404,8 +404,8 @@ impl Engine {
         Ok(Permission::Granted(Reserved { number: recorded.seq, max_tokens }))
     }
 
-    /// Records an attempt that no limit restrains, with its maximum cost if known. A copied journal needs the record:
-    /// the next worker must know which calls were in flight.
+    /// Records an attempt that is not subject to a limit, with its maximum cost if known. A copied journal needs this,
+    /// because the next worker must know which calls were in flight.
     fn note_unlimited(&mut self, wanted: &AttemptRequest) -> Result<Permission<Reserved>, StoreError> {
         if self.record.replica().is_none() {
             return Ok(Permission::Refused);
@@ -425,7 +425,7 @@ impl Engine {
         Ok(Permission::Granted(Reserved { number, max_tokens: None }))
     }
 
-    /// Plans the costs until round `until` and the closing, and the answer length at which everything fits.
+    /// Plans the costs until the end of round `until` and the closing, and the answer length at which everything fits.
     pub(super) fn plan_costs(&mut self, until: u32) -> Result<(), EngineError> {
         if self.budget.is_none() {
             return Ok(());
@@ -434,7 +434,7 @@ impl Engine {
         self.plan_costs_of(&debate, until)
     }
 
-    /// [`plan_costs`](Self::plan_costs) from the state of `debate`.
+    /// Like [`plan_costs`](Self::plan_costs), from the state of `debate`.
     pub(super) fn plan_costs_of(&mut self, debate: &Debate, until: u32) -> Result<(), EngineError> {
         if self.budget.is_none() {
             return Ok(());
@@ -444,7 +444,7 @@ impl Engine {
         let views = |until| CostRange::of(self.protocol, &self.panel, budget, &shared, debate, until);
         let near = views(until)?;
         let last = self.debate().known_settings().debate.rounds.max(until);
-        // Identical if no further round follows.
+        // The same if no further round follows.
         let further = if self.is_stopping() || !near.goes_on() { None } else { Some(views(last)?) };
         let all = further.as_ref().unwrap_or(&near);
         let level = budget.highest_level(&near, all);
@@ -466,7 +466,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Reports once per run which calls the limit omits.
+    /// Reports once per run which calls the limit leaves out.
     fn say_left_out(&mut self, left_out: &[String]) {
         let Some(budget) = self.budget.as_mut().filter(|budget| !budget.has_said_left_out) else { return };
         if left_out.is_empty() {
@@ -475,12 +475,12 @@ impl Engine {
         budget.has_said_left_out = true;
         let (limit, left_out) = (budget.limit, list(left_out));
         self.warn(format!(
-            "the {limit} has no room for {left_out}: they are left out unless the other calls use less than \
+            "the {limit} has no room for {left_out}, which are left out unless the other calls use less than \
              their maximum"
         ));
     }
 
-    /// Records that the answer is not checked if the limit does not cover all calls of `stage` and none was made.
+    /// Records that the answer stays unchecked, if the limit does not cover all calls of `stage` and none was made.
     pub(super) fn skip_check(&mut self, stage: StageId) -> Result<(), EngineError> {
         let Some(budget) = self.budget.as_ref().filter(|budget| budget.check.is_empty()) else { return Ok(()) };
         let debate = self.debate();
@@ -495,7 +495,7 @@ impl Engine {
         Ok(self.append(Event::CheckForgone)?)
     }
 
-    /// Whether the planned next round and the closing fit, including the check after the first round.
+    /// Whether the next round and the closing fit as planned; after the first round also the check.
     pub(super) fn is_plan_affordable(&self) -> bool {
         self.budget.as_ref().is_none_or(|budget| {
             let calls = budget.rest.iter().chain(&budget.closing).chain(&budget.check);
@@ -503,7 +503,7 @@ impl Engine {
         })
     }
 
-    /// Reports reduced output limits, once for each lower value.
+    /// Reports lowered output limits, once for each new value.
     fn say_lowered(&mut self, lowered: Option<u32>) -> Result<(), StoreError> {
         let Some(max_tokens) = lowered else { return Ok(()) };
         if self.debate().output_limit.is_some_and(|before| before <= max_tokens) {
@@ -532,7 +532,7 @@ pub fn known_cost(events: &[Recorded]) -> Usd {
     events.iter().filter_map(|recorded| cost_of(&recorded.event)).sum()
 }
 
-/// The known cost of an event's call, unless it was copied.
+/// The known cost of an event's call, unless the call was copied.
 pub(super) fn cost_of(event: &Event) -> Option<Usd> {
     event.call().filter(|call| !call.copied).and_then(|call| call.cost_usd)
 }

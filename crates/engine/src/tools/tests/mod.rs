@@ -1,4 +1,4 @@
-//! Tools as a model calls them, and what hostile paths come to.
+//! Tools as a model calls them, and how they treat hostile paths.
 
 #[cfg(unix)]
 mod unix;
@@ -21,7 +21,7 @@ const SECRET: &str = "Access denied: files that may hold secrets, such as `.env`
 const SPECIAL: &str = "Access denied: only regular files and directories can be read";
 const BINARY: &str = "this is not a text file: it is binary, or not encoded as UTF-8";
 
-/// `ctx` is the context directory; beside it lies what must stay hidden.
+/// `ctx` is the context directory; files next to it must stay hidden.
 struct ToolDirectory {
     _keep: TempDir,
     base: PathBuf,
@@ -117,7 +117,7 @@ fn every_parameter_is_described_and_bounded_and_the_first_is_required() {
         assert_eq!(parameters["required"], json!(properties.keys().take(1).collect::<Vec<_>>()));
         assert_eq!(parameters["additionalProperties"], json!(false));
         assert!(properties.values().all(|property| property["description"].is_string()));
-        // Without one, a small model that has lost its way goes on to its output limit.
+        // Without a limit, a confused small model continues to its output limit.
         assert!(properties.values().all(|property| property["maxLength"].is_u64()));
     }
 }
@@ -267,7 +267,7 @@ fn absolute_paths_outside_are_refused() {
         "//etc/passwd",
         "/proc/self/environ",
         &place.text("outside/plan.md"),
-        // Begins with the directory's text, but not with its components.
+        // Starts with the directory's text, but not with its components.
         &place.text("ctx-2/plan.md"),
         &place.text("outside/nothing"),
     ] {
@@ -304,12 +304,12 @@ fn secrets_are_refused_by_the_place_they_are_in_and_by_what_is_in_them() {
         fs::write(place.path("ctx").join(path), "TOP SECRET").expect("written");
         assert_eq!(place.read(path), refused(SECRET), "{path}");
     }
-    // The context directory is one of the names that count.
+    // The context directory itself has a secret name.
     let tools = toolbox(&place.path("ctx/.git"), Vec::new());
     assert_eq!(read(&tools, "config"), refused(SECRET));
     fs::write(place.path("ctx/notes.txt"), "-----BEGIN OPENSSH PRIVATE KEY-----\nTOP SECRET\n").expect("written");
     assert_eq!(place.read("notes.txt"), refused(SECRET));
-    // Of source code, and of directories, such names are ordinary; and names are no secret.
+    // For source code and directories such names are ordinary, and names are not secret.
     fs::create_dir(place.path("ctx/credentials")).expect("created");
     fs::write(place.path("ctx/credentials/token.rs"), "fn token() {}").expect("written");
     assert_eq!(place.read("credentials/token.rs").as_deref(), Ok("fn token() {}"));
@@ -366,7 +366,7 @@ fn a_search_covers_all_finished_rounds() {
     assert_eq!(error, refused("the argument `term` is longer than 200 characters"));
 }
 
-/// A model that was shown a key in another way may have said it.
+/// A model that learned a key in another way may have repeated it.
 #[test]
 fn a_search_shows_no_key_of_the_users() {
     let place = ToolDirectory::new();

@@ -59,7 +59,7 @@ fn absolute_links_are_followed_where_they_lead_back_inside() {
     assert_eq!(place.read("d/n").as_deref(), Ok("the notes"));
     assert_eq!(place.list("d").expect("listed").len(), 2);
     assert_eq!(place.list(".").expect("listed")[0], ("d".to_owned(), "directory".to_owned()));
-    // By another name of the directory, and out of it and back in, which only an absolute link may be trusted with.
+    // Uses another name of the directory, which leads out and back in; this is only allowed for absolute links.
     symlink(place.path("ctx"), place.path("alias")).expect("linked");
     symlink(place.path("alias/docs/plan.md"), place.path("ctx/by-alias")).expect("linked");
     assert_eq!(place.read("by-alias").as_deref(), Ok("the plan"));
@@ -91,7 +91,7 @@ fn the_withheld_file_is_refused_by_every_name() {
         for path in ["team.txt", "docs/hard", "soft"] {
             assert_eq!(read(&tools, path), refused(SECRET), "{path}");
         }
-        // Saved anew, as editors do it: neither the file that has the name now nor the one that had it.
+        // Saved again, like an editor does: neither the new file with this name nor the old one may be shown.
         fs::write(place.path("ctx/new"), "TOP SECRET").expect("written");
         fs::rename(place.path("ctx/new"), place.path("ctx/team.txt")).expect("replaced");
         for path in ["team.txt", "docs/hard"] {
@@ -177,7 +177,7 @@ fn the_kernels_files_are_refused() {
     for path in ["environ", "fd", "cwd", "cwd/Cargo.toml", "/proc/self/environ", "/proc/self/root/etc/passwd"] {
         assert_eq!(place.read(path), refused(OUTSIDE), "{path}");
     }
-    // The environment holds the keys: not even a user who offers the whole machine means to offer it.
+    // The environment contains keys, and even a user who allows the whole machine does not mean to reveal it.
     let tools = toolbox(Path::new("/"), Vec::new());
     for path in ["proc/self/environ", "/proc/self/environ", "proc/version"] {
         assert_eq!(read(&tools, path), refused(SPECIAL), "{path}");
@@ -186,8 +186,8 @@ fn the_kernels_files_are_refused() {
     assert_eq!(read(&tools, "environ"), refused(SPECIAL));
 }
 
-/// While `target` in the context directory is exchanged for a link to `secret` and back, reads of `path` return
-/// the harmless content or a refusal, and both happen.
+/// Exchanges `target` in the context directory for a link to `secret` and back while `path` is read. Reads return the
+/// harmless content or are rejected, and both must happen.
 fn race(place: &ToolDirectory, target: &str, secret: &str, path: &str, harmless: &str) {
     let target = place.path("ctx").join(target);
     let aside = place.path("aside");
@@ -215,7 +215,7 @@ fn race(place: &ToolDirectory, target: &str, secret: &str, path: &str, harmless:
                     read += 1;
                 }
                 Err(error) if error.starts_with("Access denied") => denied += 1,
-                // Between two renames there is nothing.
+                // Between two renames the file does not exist.
                 Err(error) => {
                     stop.fetch_or(!error.starts_with("there is no"), Ordering::Relaxed);
                     assert!(error.starts_with("there is no"), "{error}");

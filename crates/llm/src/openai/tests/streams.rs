@@ -106,7 +106,7 @@ async fn a_stream_without_an_end_is_broken() {
         assert_eq!(cut.to_string(), "the answer is broken: the stream ended before the answer did");
         assert_eq!(heard, "Beca");
     }
-    // A finish reason of "null" is no end.
+    // A finish reason of "null" does not end the answer.
     let open = events(&[json!({"choices": [{"delta": {"content": "Beca"}, "finish_reason": "null"}]})]);
     let (open, heard) = failed(ApiKind::Chat, open, Delivery::Whole, IDLE).await;
     assert_eq!(
@@ -145,7 +145,8 @@ async fn a_silent_stream_is_broken_and_a_comment_is_no_silence() {
     let (failed, heard) = failed(ApiKind::Chat, beginning.clone(), Delivery::Silent, idle).await;
     assert_eq!(failed.to_string(), "the answer is broken: the stream was idle for 250ms");
     assert_eq!((failed.error.is_transient(), heard.as_str()), (true, "Beca"));
-    // Until the first token it is the caller who waits: servers read a long prompt in silence. A role is no token.
+    // Until the first token the caller limits the time, since servers process long prompts silently. A role is not a
+    // token.
     let first = vec![regular_stream(CHAT)[0].clone()];
     for (api, beginning) in [(ApiKind::Responses, Vec::new()), (ApiKind::Chat, first)] {
         let answer = answer_events(beginning, Delivery::Silent);
@@ -153,7 +154,7 @@ async fn a_silent_stream_is_broken_and_a_comment_is_no_silence() {
         let client = streaming(&server, api);
         assert!(tokio::time::timeout(4 * idle, follow(&client, &request(), idle)).await.is_err(), "{api:?}");
     }
-    // 200 comments take 400 ms and more: together longer than the limit.
+    // 200 comments take at least 400 ms, longer than the limit.
     let comments = vec![": thinking\n\n".to_owned(); 200];
     let pieces = [comments, regular_stream(CHAT)].concat();
     let server = Server::with(move |_| answer_events(pieces.clone(), Delivery::Whole));
@@ -164,7 +165,7 @@ async fn a_silent_stream_is_broken_and_a_comment_is_no_silence() {
 async fn comments_after_the_end_of_an_answer_do_not_hold_the_call() {
     let chat = regular_stream(CHAT);
     let finished = chat.iter().position(|event| event.contains("\"stop\"")).unwrap() + 1;
-    // 2,000 comments take 4 s and more.
+    // 2,000 comments take at least 4 s.
     let pieces = [chat[..finished].to_vec(), vec![": ping\n\n".to_owned(); 2000]].concat();
     let server = Server::with(move |_| answer_events(pieces.clone(), Delivery::Silent));
     let (client, request) = (streaming(&server, ApiKind::Chat), request());
@@ -200,8 +201,8 @@ async fn a_model_that_streams_without_figures_is_asked_for_whole_answers() {
     }
 }
 
-/// What comes of a text that either API says, as a whole and as a stream in pieces of some characters, and what is
-/// heard of the stream.
+/// The result of a text from either API, as a whole and streamed in pieces of several characters, and what is heard of
+/// the stream.
 async fn all_ways(text: &str) -> Vec<(Result<Reply, ModelError>, Option<String>)> {
     let mut ways = Vec::new();
     for (api, path) in APIS {
@@ -248,7 +249,7 @@ async fn an_end_of_reasoning_alone_is_seen_and_remembered() {
         let is_new = model == "m-1" && server.requests().is_empty();
         let (reply, heard) = follow(&client, &request_for(model), IDLE).await;
         assert_eq!(reply.unwrap().text, "B.");
-        // Of the first answer of an unknown model nobody can know.
+        // Nothing is known yet about the first answer of a model.
         assert_eq!(heard.concat() == "B.", !is_new, "{model}");
     }
 }
@@ -272,7 +273,7 @@ async fn reasoning_among_the_parts_of_a_stream_is_a_sign_of_life() {
     let thought = json!([{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}]);
     let answer =
         json!({"choices": [{"delta": {"content": [{"type": "text", "text": "B."}]}, "finish_reason": "stop"}]});
-    // The second model's answers usually begin inside reasoning: their beginning is held back until that ends.
+    // The second model's answers usually start with reasoning, so their beginning is held back until that ends.
     for model in ["magistral-medium", "m-1-thinking"] {
         let stream = events(&[chunk(thought.clone()), chunk(thought.clone()), answer.clone()]);
         let server = Server::with(move |_| answer_events(stream.clone(), Delivery::Whole));
@@ -280,7 +281,7 @@ async fn reasoning_among_the_parts_of_a_stream_is_a_sign_of_life() {
         assert_eq!(reply.unwrap().text, "B.");
         assert_eq!(heard, ["", "", "B."], "{model}");
     }
-    // Figures from the middle of the reasoning are not those of its end.
+    // Usage from the middle of the reasoning is not final.
     let early =
         json!({"choices": [{"delta": {"content": "A"}}], "usage": {"prompt_tokens": 12, "completion_tokens": 1}});
     let end = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
@@ -327,7 +328,7 @@ async fn what_is_no_text_is_replaced() {
         read(ApiKind::Chat, answer_text(200, "\u{feff}".to_owned() + &chat("\\ufeffA."))).await.unwrap().text,
         "A."
     );
-    // A pair of which each half comes in an event of its own.
+    // A surrogate pair with each half in its own event.
     let halves = [r"a\ud83d", r"\ude00b"]
         .map(|half| format!("data: {{\"choices\": [{{\"delta\": {{\"content\": \"{half}\"}}}}]}}\n\n"));
     let stream = [halves.concat(), events(&[json!({"choices": [{"finish_reason": "stop"}]})]).concat()];
@@ -346,7 +347,7 @@ async fn as_many_tokens_as_were_allowed_are_a_cut() {
             }
         }
     }
-    // A call of a tool that ends there is whole.
+    // A tool call that ends there is complete.
     let call = json!({"id": "c", "function": {"name": "read", "arguments": "{}"}});
     let answer = json!({
         "choices": [{"message": {"tool_calls": [call]}, "finish_reason": "tool_calls"}],

@@ -5,7 +5,7 @@ use dialectic_base::call::{ToolCall, ToolResult};
 
 use super::*;
 
-/// What a client with `provider`'s name sends.
+/// What a client for a provider of this name sends.
 async fn sent(provider: &str, api: ApiKind, request: &Request) -> Arc<Incoming> {
     let server = Server::with(|seen| regular(&seen.path));
     let endpoint = Endpoint { name: provider.into(), ..endpoint(&server.base_url(), api) };
@@ -15,7 +15,7 @@ async fn sent(provider: &str, api: ApiKind, request: &Request) -> Arc<Incoming> 
     seen
 }
 
-/// One request in both APIs.
+/// The same request in both APIs.
 async fn both(request: &Request) -> [Arc<Incoming>; 2] {
     let responses = sent("local", ApiKind::Responses, request).await;
     let chat = sent("local", ApiKind::Chat, request).await;
@@ -23,7 +23,7 @@ async fn both(request: &Request) -> [Arc<Incoming>; 2] {
     [responses, chat]
 }
 
-/// Checks the bodies of a request: in the Responses API, and in Chat Completions.
+/// Checks the bodies of a request in the Responses API and in Chat Completions.
 async fn assert_sent(request: Request, responses: Value, chat: Value) {
     let [sent_by_responses, sent_by_chat] = both(&request).await;
     assert_eq!(sent_by_responses.body, responses);
@@ -131,7 +131,7 @@ async fn tools_their_calls_and_results() {
 #[tokio::test]
 async fn a_schema() {
     let [responses, chat] = both(&Request { answer: Some(score()), ..request() }).await;
-    // As it is written: in another order a model would give a score before the reasons for it.
+    // Keeps the order, so that a model gives its reasons before the score.
     let schema = r#""schema":{"type":"object","properties":{"score":{"type":"integer"}},"required":["score"]}"#;
     assert!(responses.sent.contains(schema) && chat.sent.contains(schema), "{} {}", responses.sent, chat.sent);
     let schema = score().schema.clone();

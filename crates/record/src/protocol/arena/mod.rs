@@ -230,8 +230,7 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     enough_agents(settings, "the arena")?;
     let fewest = FEWEST_PROPOSALS;
     if let Some(size) = settings.debate.arena.team.size.filter(|size| (*size as usize) < fewest) {
-        let problem =
-            format!("an arena team needs at least {fewest} agents, but `debate.arena.team.size` is {size}");
+        let problem = format!("an arena team needs at least {fewest} agents, but `debate.arena.team.size` is {size}");
         return Err(Unfit::new(problem, format!("set it to {fewest} or more, or remove it so that all take part")));
     }
     Ok(())

@@ -85,10 +85,10 @@ fn unfit_settings_are_refused_with_a_hint() {
         }
         assert_eq!(protocol.default_rounds, 5);
     }
-    assert_eq!(refused(&OXFORD, &[None], 5), "oxford needs agents on both sides, and no one speaks against the motion");
+    assert_eq!(refused(&OXFORD, &[None], 5), "oxford needs agents on both sides, but nobody speaks against the motion");
     assert_eq!(
         refused(&OXFORD, &[Some(Against), Some(Neutral), None], 5),
-        "oxford needs agents on both sides, and no one speaks for the motion"
+        "oxford needs agents on both sides, but nobody speaks for the motion"
     );
     let two = "lincoln-douglas is a debate of two, and";
     assert_eq!(refused(&LINCOLN_DOUGLAS, &[None], 5), format!("{two} 1 agent takes part"));
@@ -164,7 +164,7 @@ fn who_did_not_open_is_not_examined_and_who_was_not_asked_does_not_answer() {
     assert_eq!(course.debate.status, Status::Completed);
     let course = failing("opening", "a");
     assert_eq!(said(&course.debate.rounds[0]), ["opening b", "cross-examination a b", "cross-examination-answer b"]);
-    assert_eq!(course.debate.error.as_deref(), Some("no one has opened for the motion"));
+    assert_eq!(course.debate.error.as_deref(), Some("nobody opened for the motion"));
     let course = failing("rebuttal", "a");
     assert_eq!(course.debate.status, Status::Completed);
     let course = failing("closing", "b");

@@ -124,7 +124,7 @@ fn what_was_done_to_a_journal_is_named() {
     line 2 of the journal a does not follow line 1: lines were changed, removed, added or moved
     line 3 of the journal a does not follow line 2: lines were changed, removed, added or moved
     line 1 of the journal a was changed: its hash does not match
-    the journal a was changed at its end: the text after line 2 is not a line
+    the end of the journal a was changed: the text after line 2 is not a journal line
     line 4 of the journal a is not an event
     ");
 }

@@ -1,4 +1,4 @@
-//! Blocks, tables and participants on the page; each participant has a colour and the number of its text.
+//! Blocks, tables and participants on the page. Each participant has a colour and the number of its text.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use dialectic_record::debate::{AgentId, AgentSettings, Point, PointStatus, Sever
 
 use super::text::{SHORT, markdown, name, plain, verbatim};
 
-/// The blocks of a section. Its headings have level `top`, those of texts are below.
+/// The blocks of a section. Its headings have level `top`; those of texts are lower.
 pub(super) fn blocks(blocks: &[Block<'_>], participants: &Participants<'_>, top: u8) -> Markup {
     html! { @for one in blocks { (block(one, participants, top)) } }
 }
@@ -105,7 +105,7 @@ fn pill(severity: Severity) -> Markup {
     html! { span.pill.(class) { (severity.name()) } }
 }
 
-/// A point's severity, as a pill only while the point is open.
+/// A point's severity, shown as a pill only while the point is open.
 pub(super) fn severity(point: &Point) -> Markup {
     if point.status() == PointStatus::Open {
         return pill(point.point.severity);
@@ -125,7 +125,7 @@ pub(super) fn column(heading: impl Render) -> Markup {
     html! { @if heading.0.is_empty() { td {} } @else { th scope="col" { (heading) } } }
 }
 
-/// A table. `rows` are its `<tr>` elements; `foot` is its total, if any.
+/// A table. `rows` contains its `<tr>` elements, and `foot` its total, if any.
 pub(super) fn table(
     class: &'static str,
     caption: &str,
@@ -149,8 +149,8 @@ pub(super) fn table(
     scrolling(caption, &table)
 }
 
-/// A box that scrolls sideways if its content is wider than the window, by keyboard too. `label` describes it to screen
-/// readers.
+/// A box that scrolls sideways, also by keyboard, if its content is wider than the window. `label` describes it to
+/// screen readers.
 fn scrolling(label: &str, content: &Markup) -> Markup {
     html! {
         div.scroll role="group" aria-label=(label) tabindex="0" { (content) }
@@ -175,16 +175,16 @@ pub(super) struct Participants<'v> {
 
 pub(super) struct PanelMember<'v> {
     pub(super) id: &'v AgentId,
-    /// The display name, cut if it is absurdly long.
+    /// The display name, truncated if it is extremely long.
     name: String,
-    /// The number, if the stylesheet has no separate colour for it.
+    /// The number, if the stylesheet has no colour of its own for it.
     high_number: Option<usize>,
     /// The class of its colour: `a1` to `a8`, `judge`.
     colour: String,
 }
 
 impl<'v> Participants<'v> {
-    /// The agents by their numbers, then others named in the record, then the judge.
+    /// The agents by number, then others named in the record, then the judge.
     pub(super) fn of(view: &'v View<'_>) -> Self {
         let mut participants = Self { members: Vec::new(), places: HashMap::new() };
         let number = |id: &AgentId| view.number_of(id).map(|number| number as usize);
@@ -212,7 +212,7 @@ impl<'v> Participants<'v> {
             return;
         }
         self.places.insert(id, place);
-        // Somebody whom the settings do not know has no number, and follows the others.
+        // Participants missing from the settings have no number and come after the others.
         let number = number.unwrap_or(place + 1);
         self.members.push(PanelMember {
             id,
@@ -222,7 +222,7 @@ impl<'v> Participants<'v> {
         });
     }
 
-    /// Agents, then the judge.
+    /// The agents, then the judge.
     pub(super) fn members(&self) -> &[PanelMember<'v>] {
         &self.members
     }
@@ -236,14 +236,14 @@ impl<'v> Participants<'v> {
         self.members.get(self.place(id)?)
     }
 
-    /// An agent or the judge with badge and name; otherwise the bare id.
+    /// Badge and name of an agent or the judge, or just the id if unknown.
     pub(super) fn chip(&self, id: &AgentId) -> Markup {
         self.find(id).map_or_else(|| name(id.as_str()), PanelMember::chip)
     }
 }
 
 impl PanelMember<'_> {
-    /// Badge and name. The stylesheet draws the badge: a page holds hundreds of them.
+    /// Badge and name. The stylesheet draws the badge, because a page has hundreds of them.
     pub(super) fn chip(&self) -> Markup {
         html! { bdi.who.(self.colour) data-number=[self.high_number] { (self.name) } }
     }

@@ -1,4 +1,4 @@
-//! Additional facts about contributions: usage and cuts; and the summaries that replace them.
+//! Additional facts about contributions, such as usage and cuts, and the summaries that replace them.
 
 use maud::{Markup, html};
 
@@ -35,14 +35,14 @@ fn separated<const N: usize>(figures: [Option<Markup>; N]) -> Markup {
     }
 }
 
-/// A note that a text is incomplete.
+/// A note if a text is incomplete.
 fn cut(contribution: &Contribution) -> Markup {
     html! {
-        @if let Some(cut) = contribution.metadata.cut() { p.notice.warn { "This text was cut " (cut.how()) "." } }
+        @if let Some(cut) = contribution.metadata.cut() { p.notice.warn { "This text was cut off " (cut.how()) "." } }
     }
 }
 
-/// A collapsed contribution under a line that begins with `title`.
+/// A collapsed contribution under a summary line that starts with `title`.
 pub(super) fn folded(title: &Markup, one: &Contribution) -> Markup {
     html! {
         details {
@@ -94,7 +94,7 @@ pub(super) fn yielding(view: &View<'_>, participants: &Participants<'_>, wanted:
     rounds(view, participants, |yields| yields == Some(wanted))
 }
 
-/// The section of all other texts: from unknown stages, or unexpected.
+/// The section for all other texts, from unknown stages or unexpected.
 pub(super) fn others(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     rounds(view, participants, |yields| {
         let has_a_place = [ResultKind::Proposal, ResultKind::Critique, ResultKind::Speech, ResultKind::Ballot];

@@ -1,4 +1,4 @@
-//! The summary of the answer for a quick reader: what was decided, what does not hold, what was fought over.
+//! The summary for a quick reader: what was decided, what does not hold, what was disputed.
 
 use maud::{Markup, html};
 
@@ -15,9 +15,9 @@ use super::blocks::{blocks, line, severity};
 use super::story::{parties, point, quote};
 use super::text::{SHORT, markdown, plain};
 
-/// The number of objections.
+/// How many objections to show.
 const STRONGEST: usize = 3;
-/// The characters of the answer, and of a change.
+/// The maximum characters of the answer and of a change.
 const ANSWER: usize = 360;
 const CHANGE: usize = 140;
 
@@ -55,7 +55,7 @@ fn answer(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     }
 }
 
-/// The major requirements that are not met, or only in part.
+/// The major requirements that are not met or only partly met.
 fn faults(view: &View<'_>) -> Markup {
     let Some(solution) = &view.debate.final_solution else { return Markup::default() };
     let (unmet, partly) = (&solution.unfulfilled_major_requirements, &solution.partly_fulfilled);
@@ -96,7 +96,7 @@ fn objection(one: &Point, group: &[&Point], participants: &Participants<'_>) -> 
         (one.number()) " " (severity(one)) " " (point(one)) " "
         span.fate-words {
             (parties(group, participants))
-            // The title says that these are open.
+            // The title already says that these are open.
             @if one.status() != PointStatus::Open { ": " (line(&subject::status_line(one), participants)) }
             "."
             @if let Some(grounds) = &grounds {
@@ -120,7 +120,7 @@ fn questions(view: &View<'_>) -> Markup {
     }
 }
 
-/// The section's title, after the stage of the ballots.
+/// The section's title, named after the stage with the ballots.
 pub(super) fn title(debate: &Debate) -> String {
     let counted = stages::first(debate, ResultKind::Ballot).filter(|_| debate.voting.is_some());
     let name = match (counted, stages_of_ballots(debate).as_slice()) {

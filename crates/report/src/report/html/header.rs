@@ -11,7 +11,7 @@ use super::blocks::time;
 use super::text::{markdown, name, typed};
 use super::title;
 
-/// The number of visible reasons; further ones are collapsed.
+/// How many reasons to show; further ones are collapsed.
 const REASONS: usize = 2;
 
 pub(super) fn header(view: &View<'_>, glance: &Markup) -> Markup {
@@ -34,7 +34,7 @@ pub(super) fn header(view: &View<'_>, glance: &Markup) -> Markup {
     }
 }
 
-/// Whether the run is complete, and what the answer is worth. Green only if both are without fault.
+/// Whether the run is complete and what the answer is worth. Green only if both are flawless.
 fn verdict(view: &View<'_>) -> Markup {
     let debate = view.debate;
     let answer = debate.answer_state();
@@ -108,7 +108,7 @@ fn list(reasons: &[String]) -> Markup {
     }
 }
 
-/// The number of agents; for a chosen team, also of candidates.
+/// The number of agents, and of candidates if a team was chosen.
 fn agents(view: &View<'_>) -> Markup {
     let (team, all) = (view.debate.team().len(), view.agents.len());
     html! { (counted(team as u64, "agent")) @if team < all { " of " (all) } }

@@ -1,7 +1,7 @@
-//! The report as one self-contained page without scripts and external assets; text of models cannot execute.
+//! The report as a self-contained page without scripts or external resources, on which text by models cannot execute.
 //!
 //! Pages are written with `maud`, which escapes every value that is not markup. Only `text.rs`, which renders Markdown,
-//! turns text into markup. A section without content is empty.
+//! turns text into markup. Empty sections are omitted.
 
 mod blocks;
 mod contributions;
@@ -69,7 +69,7 @@ pub fn html(view: &View<'_>) -> String {
     ];
     let glance = glance::glance(view, &participants, &ledger);
     let page = page(view, &header::header(view, &glance), &sections);
-    // The whole page at once, so that nothing is missed: escaping handles markup, this handles control characters.
+    // Cleans the whole page at once, so nothing is missed. Escaping takes care of markup, this of control characters.
     sanitize(&page).into_owned()
 }
 
@@ -84,13 +84,13 @@ pub(super) struct PageSection {
     body: Markup,
 }
 
-/// The parts of the page in order, by their titles.
+/// The titles of the page's parts, in order.
 const ANSWER: &str = "The answer";
 const COURSE: &str = "How it was made";
 const RUN: &str = "The run";
 
 impl PageSection {
-    /// A section that is omitted if its body is empty.
+    /// A section, omitted if its body is empty.
     pub(super) fn new(id: &'static str, title: &str, part: &'static str, body: Markup) -> Self {
         Self { id, title: plain(title, SHORT), part, body }
     }
@@ -144,7 +144,7 @@ pub(super) fn frame(title: &str, body: &Markup) -> String {
     bare_quotation_marks(&page.into_string())
 }
 
-/// The stylesheet without the spaces that only its authors need. Its strings stay as they are.
+/// The stylesheet without whitespace that only helps its authors. Strings are left alone.
 fn compact(style: &str) -> String {
     let lines: String = style.lines().map(str::trim).filter(|line| !line.starts_with("/*")).collect();
     let pieces = lines.split('"').enumerate().map(|(place, piece)| {
@@ -157,12 +157,12 @@ fn compact(style: &str) -> String {
     pieces.collect::<Vec<_>>().join("\"")
 }
 
-/// The text between the parts of a rule, with spaces and without.
+/// Separators between the parts of a rule, with and without spaces.
 const SPACED: [(&str, &str); 8] =
     [(" {", "{"), ("{ ", "{"), ("; ", ";"), (": ", ":"), (", ", ","), (" }", "}"), ("} ", "}"), (";}", "}")];
 
-/// The page with unescaped quotation marks outside tags, where they need no escape: texts and settings are full of
-/// them. In a page written by `maud`, every bare `<` begins a tag and every bare `>` ends one.
+/// The page with unescaped quotation marks outside tags, where they need no escaping; texts and settings have many of
+/// them. In a page written by `maud`, every bare `<` starts a tag and every bare `>` ends one.
 fn bare_quotation_marks(page: &str) -> String {
     let mut bare = String::with_capacity(page.len());
     let mut pieces = page.split('<');

@@ -1,4 +1,4 @@
-//! The objections: a filterable list in which each point expands to its history, and the authors' changes.
+//! The objections: a list with filters, whose points expand to their history, and the authors' changes.
 
 use maud::{Markup, html};
 
@@ -42,7 +42,7 @@ fn mark(status: PointStatus) -> Markup {
     html! { span.mark.(class) aria-hidden="true" { (shape) } }
 }
 
-/// The points and their outcomes: critics as rows, authors as columns, a mark for each point.
+/// The points and their outcomes: critics as rows, authors as columns, one mark per point.
 fn drawing(ledger: &Ledger, participants: &Participants<'_>) -> Markup {
     let points = ledger.in_order();
     let of = |id: fn(&Point) -> &AgentId| {
@@ -70,7 +70,7 @@ fn drawing(ledger: &Ledger, participants: &Participants<'_>) -> Markup {
     table("small attacks", "Each mark is a point: ● open, ◐ claimed, ✓ fixed, ○ rejected", &columns, &rows, None)
 }
 
-/// The filters of the list, which need only the stylesheet.
+/// The filters of the list, which work through the stylesheet alone.
 fn filters(objections: &[Point]) -> Markup {
     let counts = Tally::of(objections);
     let of = |severity: Severity| objections.iter().filter(|one| one.point.severity == severity).count();
@@ -97,7 +97,7 @@ fn filters(objections: &[Point]) -> Markup {
     }
 }
 
-/// A point against one or several texts: its status on one line, and its collapsed history.
+/// A point against one or several texts: its status on one line, with its history collapsed.
 fn point(group: &[&Point], participants: &Participants<'_>) -> Markup {
     let Some(one) = group.first() else { return Markup::default() };
     let status = one.status();
@@ -114,11 +114,11 @@ fn point(group: &[&Point], participants: &Participants<'_>) -> Markup {
                     }
                     " " (parties(group, participants)) ": "
                     strong { (line(&subject::status_line(one), participants)) }
-                    // The expanded text begins with the same words.
+                    // The expanded text starts with the same words.
                     " " span.beginning { bdi { (beginning(&one.point.in_words())) } }
                 }
                 @for one in group {
-                    // The anchor is inside, since browsers expand the target of a link.
+                    // The anchor is inside, because browsers expand the target of a link.
                     div.fate id=(anchor(&one.number())) tabindex="-1" {
                         @if group.len() > 1 { p { (one.number()) ", on " (participants.chip(&one.target_id)) } }
                         (blocks(&subject::point(one), participants, 3))
@@ -136,7 +136,7 @@ mod tests {
     use dialectic_record::debate::fixture::argued;
     use dialectic_record::debate::{Debate, Ledger};
 
-    /// The text of a section with tags replaced by spaces.
+    /// The text of a section, with tags replaced by spaces.
     fn section(debate: &Debate, id: &str) -> String {
         let page = page(&View::new(debate, None));
         let (_, section) = page.split_once(&format!("<section id=\"{id}\"")).unwrap_or_else(|| panic!("no {id}"));

@@ -1,4 +1,4 @@
-//! The answer, its author's assessment, and the questions asked after it.
+//! The answer, the judge's assessment, and follow-up questions.
 
 use maud::{Markup, html};
 
@@ -12,7 +12,7 @@ use super::text::{markdown, name, noun, plain};
 /// The section after the assessment that names the labelled texts.
 const CANDIDATES: &str = "\n\n### Candidates\n\n";
 
-/// The section's title. In a debate that ends with a verdict, the verdict is the answer.
+/// The section's title. If a debate ends with a verdict, the verdict is the answer.
 pub(super) fn title(debate: &Debate) -> String {
     let verdict =
         stages::first(debate, ResultKind::Verdict).filter(|_| stages::first(debate, ResultKind::Solution).is_none());
@@ -46,7 +46,7 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
                 p.error dir="auto" { (error) }
             }
         }
-        // Missing parts are listed before the text.
+        // What is missing is listed before the text.
         (card("Unfulfilled major requirements", "warn before", &solution.unfulfilled_major_requirements))
         (card("Major requirements fulfilled in part", "warn before", &partly))
         div.answer { (markdown(answer(view, solution), 3)) }
@@ -89,7 +89,7 @@ fn below_headings<'t>(text: &'t str, above: &[&str]) -> &'t str {
     let (first, rest) = trimmed.split_once('\n').unwrap_or((trimmed, ""));
     let heading = first.trim_start_matches('#');
     let repeats = heading.len() < first.len() && above.iter().any(|one| heading.trim().eq_ignore_ascii_case(one));
-    // A text of headings only is kept.
+    // A text that consists of headings is kept.
     if repeats && !rest.trim().is_empty() { below_headings(rest, above) } else { text }
 }
 
@@ -109,7 +109,7 @@ fn origin(debate: &Debate, solution: &Solution, participants: &Participants<'_>)
     }
 }
 
-/// The title of the agent's last text, which replaces a solution.
+/// The title of an agent's last text when it stands in for a solution.
 fn last_text(debate: &Debate, author: &AgentId) -> String {
     let positions = debate.final_round().map(|round| debate.positions(round)).unwrap_or_default();
     let last = positions.into_iter().find(|one| one.agent_id == *author);

@@ -1,5 +1,5 @@
 //! A summary of the debate: proposals, disputes, changes and open points, all counted or quoted from the record and its
-//! ledger. Parts without a record are omitted.
+//! ledger. Parts that were not recorded are omitted.
 
 use std::collections::BTreeSet;
 
@@ -18,13 +18,13 @@ use super::blocks::{anchor, blocks, line};
 use super::solution::title;
 use super::text::{SHORT, name, noun, plain, words};
 
-/// The quoted characters of a text, and of a point.
+/// The maximum characters to quote of a text and of a point.
 const GIST: usize = 260;
 const POINT: usize = 160;
 const REASON: usize = 120;
-/// The number of points named individually.
+/// How many points are named individually.
 const NAMED: usize = 3;
-/// The number of listed lead phrases.
+/// How many lead phrases are listed.
 const LEADS: usize = 4;
 
 pub(super) fn story(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
@@ -52,7 +52,7 @@ pub(super) fn story(view: &View<'_>, participants: &Participants<'_>, ledger: &L
     }
 }
 
-/// All texts of the debate in order, without carried-over ones.
+/// All texts in order, without carried-over ones.
 fn texts(debate: &Debate, yields: ResultKind) -> impl Iterator<Item = &Contribution> {
     let all = debate.rounds.iter().flat_map(|round| round.contributions.iter().map(AsRef::as_ref));
     all.filter(move |one: &&Contribution| debate.yield_of(one) == Some(yields) && !one.metadata.carried_over)
@@ -62,7 +62,7 @@ fn texts(debate: &Debate, yields: ResultKind) -> impl Iterator<Item = &Contribut
 fn first_texts<'v>(view: &'v View<'_>, participants: &Participants<'_>, yields: ResultKind) -> Vec<&'v Contribution> {
     let mut first: Vec<&Contribution> = Vec::new();
     for one in texts(view.debate, yields) {
-        // A speech addressed to someone is a question or answer, not the speaker's case.
+        // A speech with an addressee is a question or an answer, not the speaker's case.
         let is_own = yields != ResultKind::Speech || one.target_agent_id.is_none();
         if is_own && first.iter().all(|known| known.agent_id != one.agent_id) {
             first.push(one);
@@ -107,11 +107,11 @@ fn quoted(text: &str) -> Markup {
 }
 
 pub(super) fn quote(text: &str, chars: usize) -> Markup {
-    // Single quotation marks inside double ones.
+    // Uses single quotation marks inside double ones.
     html! { q { bdi { (plain(text, chars).replace('“', "‘").replace('”', "’")) } } }
 }
 
-/// For debates of speeches: the number of each kind, and their beginnings.
+/// For debates of speeches: how many there are of each kind, and how they begin.
 fn argued(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let debate = view.debate;
     let mut kinds: Vec<(StageId, usize)> = Vec::new();
@@ -144,14 +144,14 @@ fn argued(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     }
 }
 
-/// The most disputed points, grouped by their words.
+/// The most disputed points, grouped by wording.
 fn disputed(ledger: &Ledger) -> Vec<Vec<&Point>> {
     let mut named: Vec<&Point> = ledger.objections.iter().filter(|one| subject::heat(one) > 1).collect();
     named.sort_by_key(|one| (std::cmp::Reverse(subject::heat(one)), one.point.severity));
     subject::alike(&named)
 }
 
-/// The sentences about the points, and about each of the groups.
+/// Sentences about all points, and about each group.
 fn fought_over(debate: &Debate, participants: &Participants<'_>, ledger: &Ledger, groups: &[Vec<&Point>]) -> Markup {
     if ledger.is_empty() {
         return without_points(debate);
@@ -174,7 +174,7 @@ fn fought_over(debate: &Debate, participants: &Participants<'_>, ledger: &Ledger
     }
 }
 
-/// The sentence about critiques without points.
+/// A sentence about critiques that raise no points.
 fn without_points(debate: &Debate) -> Markup {
     let critiques: Vec<&Contribution> = texts(debate, ResultKind::Critique).collect();
     if critiques.is_empty() {
@@ -196,7 +196,7 @@ fn without_points(debate: &Debate) -> Markup {
     }
 }
 
-/// A point against one or several texts, its status, and the reason for it.
+/// A point against one or several texts, with its status and the reason for it.
 fn contested(group: &[&Point], participants: &Participants<'_>) -> Markup {
     let Some(first) = group.first() else { return Markup::default() };
     let reason = subject::grounds(first).map(|reason| gist(reason, REASON)).filter(|reason| !reason.trim().is_empty());
@@ -219,12 +219,12 @@ pub(super) fn parties(group: &[&Point], participants: &Participants<'_>) -> Mark
     }
 }
 
-/// The words as a link to its row.
+/// The words of a point as a link to its row.
 pub(super) fn point(one: &Point) -> Markup {
     html! { a href={ "#" (anchor(&one.number())) } { (quote(&gist(&one.point.in_words(), POINT), POINT)) } }
 }
 
-/// The effects on the texts and on the audience.
+/// What changed in the texts and in the audience.
 fn changed(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
     let members = participants.members().iter();
     let agents: Vec<_> = members.filter_map(|one| Some((one.chip(), revised(view, one.id, ledger)?))).collect();
@@ -298,7 +298,7 @@ fn checked(debate: &Debate) -> Markup {
     html! { @if let Some(status) = status { p { "The answer was " a href="#answer-check" { (status) } "." } } }
 }
 
-/// How the debate ended without an answer.
+/// How a debate without an answer ended.
 fn ended(debate: &Debate) -> Markup {
     let how = match debate.status {
         Status::Completed => None,
@@ -370,7 +370,7 @@ fn often(times: usize) -> String {
     }
 }
 
-/// Small numbers as words.
+/// Small numbers in words.
 fn number(count: usize) -> String {
     const WORDS: [&str; 13] =
         ["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
@@ -386,7 +386,7 @@ mod tests {
     use dialectic_record::debate::fixture::argued;
     use dialectic_record::debate::{Poll, StageId, Verdict};
 
-    /// The summary of a page, a line per part.
+    /// The summary of a page, one line per part.
     fn story_of(debate: &Debate) -> String {
         let page = page(&View::new(debate, None));
         let Some((_, story)) = page.split_once("<dl class=\"story\">") else { return String::new() };

@@ -1,15 +1,15 @@
-//! The stylesheet: what its hash is, that it loads nothing, and that its colours can be read on what they stand on, in
-//! both schemes and in print.
+//! The stylesheet: its hash, that it loads nothing, and that its colours are readable on their backgrounds, in both
+//! schemes and in print.
 
 use std::collections::BTreeMap;
 
 use super::*;
 
 const STYLE: &str = include_str!("page.css");
-/// What WCAG 2 asks of text at level AA.
+/// The contrast that WCAG 2 requires of text at level AA.
 const ENOUGH: f64 = 4.5;
 
-/// The schemes of the stylesheet: its colours by name. Later ones change those of the first.
+/// The colours of each scheme in the stylesheet by name. Later schemes override colours of the first.
 fn schemes() -> Vec<BTreeMap<String, [f64; 3]>> {
     let mut schemes: Vec<BTreeMap<String, [f64; 3]>> = Vec::new();
     for block in STYLE.split(":root {").skip(1) {
@@ -94,7 +94,7 @@ fn a_stylesheet_without_spaces_says_the_same() {
     assert_eq!(compact(written), "a,.b > c{margin:0 auto;content:\" x: y; \"}@media print{d{top:calc(1px + 2px)}}");
     let compact = compact(STYLE);
     assert!(compact.len() + 2_000 < STYLE.len() && !compact.contains("/*") && !compact.contains('\n'));
-    // What a browser reads of both: names and values, without the spaces between.
+    // What a browser reads in both: names and values, ignoring whitespace.
     let bare =
         |style: &str| style.lines().filter(|line| !line.starts_with("/*")).collect::<String>().replace(";}", "}");
     let bare = |style: &str| bare(style).replace([' ', ';'], "");

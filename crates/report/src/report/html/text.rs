@@ -1,4 +1,4 @@
-//! Text of models and users: Markdown as HTML that executes nothing, loads nothing and stays in its place.
+//! Text by models and users: Markdown as HTML that executes nothing, loads nothing and stays in place.
 
 use std::fmt::{self, Write as _};
 
@@ -13,28 +13,28 @@ use dialectic_record::debate::{Debate, StageId};
 
 /// The maximum characters of a name or another short text.
 pub(super) const SHORT: usize = 60;
-/// The characters of the beginning of a collapsed text.
+/// The characters shown of a collapsed text.
 const BEGINNING: usize = 110;
-/// The maximum growth by nested quotes and lists.
+/// How much nested quotes and lists may enlarge a text.
 const GROWTH: usize = 12;
 
-/// A model's Markdown. Its highest headings become `<h{top}>`.
+/// A model's Markdown, whose highest headings become `<h{top}>`.
 pub(super) fn markdown(text: &str, top: u8) -> Markup {
     rendered(text, top, false)
 }
 
-/// The user's text, possibly plain: keeps its line breaks.
+/// The user's text, which may be plain; keeps its line breaks.
 pub(super) fn typed(text: &str, top: u8) -> Markup {
     rendered(text, top, true)
 }
 
-/// Literal text in a box: code, JSON, or prose too long to render.
+/// Literal text in a box: code, JSON, or prose that is too long to render.
 pub(super) fn verbatim(text: &str) -> Markup {
-    // Browsers drop a line break at the beginning.
+    // Browsers drop a leading line break.
     html! { pre.verbatim dir="auto" tabindex="0" { "\n" (text) } }
 }
 
-/// A name, an id or another short foreign text, isolated from the direction of its surroundings.
+/// A name, an id or another short foreign text, isolated from the text direction around it.
 pub(super) fn name(text: &str) -> Markup {
     html! { bdi { (text) } }
 }
@@ -44,10 +44,10 @@ pub(super) fn noun(debate: &Debate, stage: StageId) -> String {
     plain(&debate.words(stage).noun, SHORT)
 }
 
-/// `text` for a title or an attribute, where `<bdi>` is not possible: one line without control characters, at most
-/// `chars` characters.
+/// `text` for a title or an attribute, where `<bdi>` is not possible: one line of at most `chars` characters, without
+/// control characters.
 pub(super) fn plain(text: &str, chars: usize) -> String {
-    // More than enough for the line, so that huge texts cost no more.
+    // More than enough for the line, so that huge texts take no longer.
     let beginning = dialectic_base::markdown::truncate(text.trim_start(), chars.saturating_mul(4));
     let line = dialectic_base::sanitize::one_line(beginning);
     let cut = dialectic_base::markdown::truncate(&line, chars);
@@ -58,9 +58,9 @@ pub(super) fn plain(text: &str, chars: usize) -> String {
     }
 }
 
-/// `cut`, the beginning of a line, without a partial last word, unless that is long.
+/// `cut`, the beginning of a line, without an incomplete last word unless that word is long.
 fn whole_words<'t>(cut: &'t str, line: &str) -> &'t str {
-    /// The longest partial word that is dropped.
+    /// The longest incomplete word that is dropped.
     const LONGEST: usize = 20;
 
     let ends_whole = line[cut.len()..].chars().next().is_none_or(char::is_whitespace);
@@ -70,12 +70,12 @@ fn whole_words<'t>(cut: &'t str, line: &str) -> &'t str {
     }
 }
 
-/// The number of words in a text, without isolated punctuation.
+/// The number of words in a text, ignoring isolated punctuation.
 pub(super) fn words(text: &str) -> u64 {
     text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count() as u64
 }
 
-/// The first words outside of headings.
+/// The first words outside headings.
 pub(super) fn beginning(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let prose: Vec<&str> = lines.take(2).collect();
@@ -86,7 +86,7 @@ fn rendered(text: &str, top: u8, keeps_breaks: bool) -> Markup {
     if text.trim().is_empty() {
         return html! { p.none { "There is no text." } };
     }
-    // Very long Markdown can nest deeply enough to stall a browser.
+    // Very long Markdown can be nested deeply enough to stall a browser.
     let rendered = (text.len() <= RENDERED_BYTES).then(|| render(text, top, keeps_breaks)).flatten();
     match rendered.filter(|html| html.len() <= text.len().saturating_mul(GROWTH).saturating_add(4096)) {
         Some(rendered) => html! { div.text dir="auto" { (PreEscaped(rendered)) } },
@@ -105,14 +105,14 @@ fn render(text: &str, top: u8, keeps_breaks: bool) -> Option<String> {
         _ => None,
     });
     let highest = levels.min().unwrap_or(1);
-    // The page's level of the text's highest headings, less their own.
+    // Shifts the text's highest headings to the level they have on the page.
     let shift = i16::from(top) - i16::from(highest);
     let mut html = String::with_capacity(text.len() + text.len() / 4);
     format_document_with_formatter(document, &options, &mut html, &Plugins::default(), write_node, shift).ok()?;
     Some(html)
 }
 
-/// Renders nodes that need special handling; comrak renders the others.
+/// Renders nodes that need special treatment; comrak renders the others.
 fn write_node(
     context: &mut Context<'_, '_, i16>,
     node: Node<'_>,
@@ -128,9 +128,9 @@ fn write_node(
             }
             Ok(ChildRendering::HTML)
         }
-        // Drops other links, but keeps their text.
+        // Drops other links but keeps their text.
         NodeValue::Link(link) if !leads_to_a_page(&link.url) => Ok(ChildRendering::HTML),
-        // Images become links, so that nothing is loaded.
+        // Images become links, so nothing is loaded.
         NodeValue::Image(image) => {
             let shown = leads_to_a_page(&image.url) && !is_inside_link(node);
             match (entering, shown) {
@@ -177,7 +177,7 @@ fn write_pre(context: &mut Context<'_, '_, i16>, literal: &str) -> fmt::Result {
     context.write_str("</code></pre>\n")
 }
 
-/// Whether a link only opens a page or a mail. All others are dropped: `javascript:` and `data:`, but also paths and
+/// Whether a link only opens a page or an email. Drops all others: `javascript:` and `data:`, but also paths and
 /// anchors, which mean nothing here.
 fn leads_to_a_page(url: &str) -> bool {
     let scheme = url.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
@@ -203,7 +203,7 @@ mod tests {
         html.split('<').skip(1).filter_map(|piece| piece.split('>').next()).collect()
     }
 
-    /// Panics unless this module intends to write every tag.
+    /// Panics if there is a tag that this module does not intend to write.
     fn assert_harmless(text: &str, html: &str) {
         const PLAIN: [&str; 25] = [
             "p",
@@ -382,13 +382,13 @@ mod tests {
         assert_eq!(making, sources);
     }
 
-    /// A browser's text of escaped text.
+    /// What a browser displays for escaped text.
     fn read(html: &str) -> String {
         let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")];
         entities.iter().fold(html.to_owned(), |html, (entity, c)| html.replace(entity, c))
     }
 
-    /// Pieces of Markdown, HTML and attacks.
+    /// Fragments of Markdown, HTML and attacks.
     const PIECES: &str =
         "[<>&\"'`|\\[\\]()!#*_~:;=/\\\\ \\n-]|javascript:|on[a-z]{1,5}=|https?://|script|<a |<img |</|[a-z]";
 

@@ -87,7 +87,7 @@ pub(super) fn write_table(out: &mut Document<'_>, table: &TableBlock<'_>, rule: 
     out.line("");
 }
 
-/// Blocks for readers outside a report: with names, and with parts that the report omits.
+/// Blocks for readers outside a report, with names and with parts that the report omits.
 pub(crate) fn for_readers(blocks: &[Block<'_>], view: &View<'_>) -> String {
     let mut written = Vec::new();
     write(&mut Document { out: &mut written, written: Ok(()), reader: Some(view) }, blocks);
@@ -103,7 +103,7 @@ impl Document<'_> {
         self.pieces(line, true)
     }
 
-    /// Whether a column is in this document.
+    /// Whether this document includes a column.
     pub(super) fn has(&self, column: &TableHead<'_>) -> bool {
         match column.audience {
             Audience::Everywhere => true,

@@ -1,8 +1,8 @@
-//! The report as Markdown. It begins with the verdict, the answer and the open points; the rest has the form of older
-//! files, which programs parse. A report on a debate of the older program has that form only.
+//! The report as Markdown. It starts with the verdict, the answer and the open points; the rest has the format of older
+//! files, which programs parse. Reports on debates of the older program only have that part.
 //!
-//! Text of models and users is in fences longer than any inside, or escaped within a line, so that it cannot alter the
-//! report's headings, tables and blocks.
+//! Text by models and users is fenced with more backticks than it contains, or escaped within a line, so that it cannot
+//! change headings, tables and blocks of the report.
 
 pub(super) mod blocks;
 
@@ -20,7 +20,7 @@ use super::prose::gist;
 use super::stages::{self, StageSection, capitalized, sections};
 use super::{View, subject};
 
-/// The shown facts about each contribution.
+/// What to show about each contribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportDetail {
     Plain,
@@ -31,7 +31,8 @@ pub enum ReportDetail {
 /// Writes the report of a debate as Markdown to `out`, in many pieces because texts may be large. Times are local.
 ///
 /// # Errors
-/// `out` cannot be written.
+///
+/// Writing to `out` fails.
 pub fn markdown(view: &View<'_>, detail: ReportDetail, out: &mut dyn io::Write) -> io::Result<()> {
     // The older program recorded no format.
     let is_older = view.debate.format_version.is_none();
@@ -54,7 +55,7 @@ pub fn markdown(view: &View<'_>, detail: ReportDetail, out: &mut dyn io::Write) 
     if is_older {
         solution(&mut out, view);
     }
-    // By its heading the final solution belongs to the rounds, so this follows both.
+    // Its heading makes the final solution part of the rounds, so this follows both.
     write_objections(&mut out, view);
     follow_ups(&mut out, view);
     out.written
@@ -103,10 +104,10 @@ fn verdict(out: &mut Document<'_>, view: &View<'_>) {
     }
 }
 
-/// The characters of a point in the list of open ones.
+/// The maximum characters of a point in the list of open ones.
 const POINT: usize = 300;
 
-/// Dashes as wide as each column's name. One is a dash shorter, as in older reports.
+/// Dashes as wide as each column's name, one of them a dash short, as in older reports.
 const RULE: &str = "|----|------|------|-------|----------|-------------|----------|------------------|-------------------|---------------|";
 
 const COLUMNS: usize = 10;
@@ -178,7 +179,7 @@ fn follow_ups(out: &mut Document<'_>, view: &View<'_>) {
 struct Document<'a> {
     out: &'a mut dyn io::Write,
     written: io::Result<()>,
-    /// The debate, if the reader is a person rather than a program that parses the report.
+    /// The debate, if the reader is a person rather than a program.
     reader: Option<&'a View<'a>>,
 }
 
@@ -217,7 +218,7 @@ fn id(id: &str) -> String {
     if shown.is_empty() { UNKNOWN.to_owned() } else { format!("*{shown}*") }
 }
 
-/// Writes nothing about a missing check, nor about objections of older records without readings: their reports stay
+/// Writes nothing if there was no check, or about objections in older records without parsed texts, whose reports stay
 /// unchanged.
 fn write_objections(out: &mut Document<'_>, view: &View<'_>) {
     let check = subject::check(view.debate);
@@ -296,7 +297,7 @@ fn took(contribution: &Contribution, detail: ReportDetail) -> String {
     }
 }
 
-/// Writes nothing for older debates, which did not save these.
+/// Writes nothing for older debates, which did not record this.
 fn write_run(out: &mut Document<'_>, view: &View<'_>) {
     let debate = view.debate;
     let kept = debate.settings.is_some() || debate.outcome.is_some();

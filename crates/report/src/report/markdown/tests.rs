@@ -1,4 +1,4 @@
-//! Reports as they are written.
+//! Complete reports.
 
 use serde_json::json;
 

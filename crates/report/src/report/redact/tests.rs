@@ -4,7 +4,7 @@ use super::*;
 use crate::report::{ReportDetail, View, html, markdown};
 use dialectic_record::debate::fixture::argued;
 
-/// What a stranger must not find, each in its place.
+/// Values that must not be shown, one for each place.
 const MARKERS: [&str; 15] = [
     "MARK-ATTACHMENT-NAME",
     "MARK-ATTACHMENT-TEXT",
@@ -23,7 +23,7 @@ const MARKERS: [&str; 15] = [
     "MARK-ERROR",
 ];
 
-/// A debate with something in each place.
+/// A debate with a marker in each place.
 fn marked() -> Debate {
     let mut state = serde_json::to_value(argued()).unwrap();
     let tools = |what: &str| {
@@ -63,7 +63,7 @@ fn marked() -> Debate {
     serde_json::from_value(state).unwrap()
 }
 
-/// The page, and both kinds of Markdown.
+/// The HTML page and both kinds of Markdown.
 fn written(view: &View<'_>) -> [String; 3] {
     let text = |detail| {
         let mut out = Vec::new();

@@ -34,7 +34,7 @@ pub(crate) fn status(debate: &Debate) -> Option<String> {
     Some(said.into_iter().chain(unread).collect::<Vec<_>>().join(", "))
 }
 
-/// The checkers and lenses of each draft, their findings and changes, and unchecked parts; empty without a draft.
+/// Each draft's checkers and lenses, their findings and changes, and what was left unchecked; empty without a draft.
 pub(crate) fn check(debate: &Debate) -> Vec<Block<'_>> {
     if debate.checks.is_empty() {
         return Vec::new();

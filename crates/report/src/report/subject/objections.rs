@@ -49,7 +49,7 @@ fn unread(debate: &Debate) -> Vec<ListItem<'_>> {
     unread.collect()
 }
 
-/// Reviewers' remarks that reject whole approaches; empty without any.
+/// Reviewers' remarks that reject whole approaches, if any.
 pub(crate) fn given_up(debate: &Debate) -> Vec<Block<'_>> {
     let given_up = Ledger::given_up(debate);
     if given_up.is_empty() {
@@ -66,7 +66,7 @@ pub(crate) fn given_up(debate: &Debate) -> Vec<Block<'_>> {
     [Block::Heading(line!["Approaches to give up"])].into_iter().chain(said).collect()
 }
 
-/// All points of a ledger, a row each, open ones first.
+/// All points of a ledger, one row each, open ones first.
 pub(crate) fn table(ledger: &Ledger) -> TableBlock<'_> {
     let rows = ledger.in_order().into_iter().map(|one| {
         let severity = line![one.point.severity.name()];
@@ -76,7 +76,7 @@ pub(crate) fn table(ledger: &Ledger) -> TableBlock<'_> {
     TableBlock::new("points", "All points", columns, rows)
 }
 
-/// The points by status, open ones first: what each says, and why it has its status.
+/// The points by status, open ones first: what each says, and why it has that status.
 pub(crate) fn by_status<'l>(points: &[&'l Point]) -> Vec<Block<'l>> {
     let mut blocks = Vec::new();
     for status in PointStatus::ALL {
@@ -115,7 +115,7 @@ fn in_brief(one: &Point) -> Vec<Block<'_>> {
     [Block::Text(one.point.in_words())].into_iter().chain(asked).chain(why).collect()
 }
 
-/// Whose words explain why a point is open.
+/// Who explains why a point is open.
 pub(crate) fn why_open(one: &Point) -> Phrase<'_> {
     match one.ruling().filter(|ruling| !ruling.missing) {
         Some(ruling) if !ruling.remains.trim().is_empty() => line!["What remains"],
@@ -131,7 +131,7 @@ fn capitalized_line(mut line: Phrase<'_>) -> Phrase<'_> {
     line
 }
 
-/// A point's whole history in order.
+/// The whole history of a point in order.
 pub(crate) fn point(one: &Point) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
     blocks.extend(one.point.about.as_ref().map(|about| Block::Paragraph(line!["About: ", foreign(about)])));
@@ -179,7 +179,7 @@ fn happened(remark: &Remark) -> Vec<Block<'_>> {
     [Block::Said(line, remark.reason().map(Into::into))].into_iter().chain(remains).collect()
 }
 
-/// The points that each text answered, and the size of its change; empty without any.
+/// The points that each text answered, and how much the text changed; empty if there are none.
 pub(crate) fn changes(ledger: &Ledger) -> Vec<Block<'_>> {
     if ledger.moves.is_empty() {
         return Vec::new();
@@ -210,7 +210,7 @@ fn number<'a>(one: &Point) -> Piece<'a> {
     Piece::Point(one.number())
 }
 
-/// A point's number, status and parties, as the heading of its story.
+/// The heading of a point's history: its number, status and parties.
 pub(crate) fn title(one: &Point) -> Block<'_> {
     Block::Heading([head(one), line![": "], status_line(one)].concat())
 }

@@ -24,7 +24,7 @@ pub(crate) fn everybody<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     table(view, view.by_number().into_iter().chain([&view.judge]).collect(), view.has_sides())
 }
 
-/// The column of sides is last, after the columns of older reports.
+/// The column for sides comes last, after the columns of older reports.
 fn table<'v>(view: &'v View<'_>, members: Vec<&'v AgentSettings>, has_sides: bool) -> TableBlock<'v> {
     let shown = ["Name", "Id"].map(|title| TableHead::words(title).only(Audience::People));
     let written = ["ID", "Name"].map(|title| TableHead::words(title).only(Audience::Programs));
@@ -57,7 +57,7 @@ fn row(member: &AgentSettings, is_judge: bool, is_known: bool) -> [Phrase<'_>; 1
         line![foreign(&*member.provider)],
         line![figure(member.temperature)],
         line![if is_known { figure(member.enabled) } else { UNKNOWN.into() }],
-        // No report shows paths of the machine.
+        // Reports never show paths of the machine.
         line![UNKNOWN],
         line![UNKNOWN],
         if is_known { summarization(&member.summarization) } else { line![UNKNOWN] },

@@ -85,7 +85,7 @@ pub(crate) fn ending(debate: &Debate) -> Vec<ListItem<'_>> {
     items
 }
 
-/// The rounds and duration.
+/// The number of rounds, and the duration.
 pub(crate) fn extent(debate: &Debate) -> Vec<ListItem<'_>> {
     let mut items = Vec::new();
     let rounds = thousands(debate.rounds.len() as u64);
@@ -102,7 +102,7 @@ pub(crate) fn extent(debate: &Debate) -> Vec<ListItem<'_>> {
     let settings = debate.settings.as_ref().map(|settings| &settings.debate);
     items.extend(settings.map(|settings| ListItem::of(line!["Protocol: ", foreign(&*settings.protocol)])));
     let rounds: String = match settings.map(|settings| settings.rounds) {
-        // A protocol may exceed the configured rounds.
+        // A protocol may run more rounds than configured.
         Some(most) => match (debate.rounds.len() as u64).checked_sub(most.into()) {
             Some(more @ 1..) => format!("{rounds}, {more} more than the {} that were set", thousands(most.into())),
             Some(0) | None => format!("{rounds} of {}", thousands(most.into())),

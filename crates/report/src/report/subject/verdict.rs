@@ -1,4 +1,4 @@
-//! The verdict: the answer, what weighs most, and the judge's scores in each reading.
+//! The verdict: the answer, what matters most, and the judge's scores in each reading.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -13,7 +13,7 @@ use dialectic_record::debate::{
 
 use super::is_unchecked;
 
-/// Shown for a missing score, and for no winner.
+/// Shown if a score or the winner is missing.
 const NONE: &str = "none";
 
 /// Empty without a judgement.
@@ -50,7 +50,7 @@ pub(crate) fn verdict<'v>(view: &'v View<'_>) -> Vec<Block<'v>> {
     blocks
 }
 
-/// The winner, and whether the order of reading mattered.
+/// The winner, and whether the order of reading made a difference.
 pub(crate) fn won<'v>(view: &'v View<'_>, verdict: &'v Verdict) -> Vec<Block<'v>> {
     let tie = if verdict.is_tie() { " (the highest means are equal)" } else { "" };
     let scores = view.judged().into_iter().filter_map(|id| verdict.scores.get(id));
@@ -78,7 +78,7 @@ fn winner(winner: Option<&AgentId>) -> Phrase<'_> {
     winner.map_or_else(|| line![NONE], |winner| line![winner])
 }
 
-/// A row for each debater and one for the winner: in total, and in each pass.
+/// A row for each debater and one for the winner: overall, and in each pass.
 fn scores<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     let (verdict, judgements) = (view.debate.verdict.as_ref(), &view.debate.judgements);
     let words = view.judged_words();
@@ -103,7 +103,7 @@ fn scores<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     TableBlock { has_total: true, ..TableBlock::new("", caption, columns, rows.chain([last])) }
 }
 
-/// The mean scores by criterion, and each text's missed requirements.
+/// The mean scores by criterion, and the requirements that each text misses.
 fn criteria<'v>(verdict: &'v Verdict, judged: &[&'v AgentId]) -> Option<TableBlock<'v>> {
     let criteria: Vec<&str> = verdict.by_criterion.values().next()?.keys().map(String::as_str).collect();
     let rows = judged.iter().map(|agent| {
@@ -122,7 +122,7 @@ fn criteria<'v>(verdict: &'v Verdict, judged: &[&'v AgentId]) -> Option<TableBlo
     Some(TableBlock::new("small", "Mean scores on each criterion, 0 to 100", columns, rows))
 }
 
-/// Major requirements that hold except in one case.
+/// Major requirements that are met except in one case.
 pub(crate) fn partly_fulfilled(solution: &Solution) -> Vec<String> {
     let in_words = |PartlyFulfilled { requirement, holds, fails }: &PartlyFulfilled| {
         format!("{}. Holds: {}. Fails: {}.", ended(requirement), ended(holds), ended(fails))
@@ -130,7 +130,7 @@ pub(crate) fn partly_fulfilled(solution: &Solution) -> Vec<String> {
     solution.partly_fulfilled.iter().map(in_words).collect()
 }
 
-/// The remaining work on points with rulings.
+/// What remains to be done for points with rulings.
 pub(crate) fn remaining(ledger: &Ledger) -> Vec<String> {
     let ruled = ledger.in_order().into_iter().filter_map(|one| Some((one, one.ruling()?)));
     let left = ruled.filter(|(_, ruling)| ruling.leaves_something() && !ruling.missing);
@@ -142,7 +142,7 @@ pub(crate) fn remaining(ledger: &Ledger) -> Vec<String> {
     .collect()
 }
 
-/// What the judge's confidence is the chance of, and what it rests on; `None` without a model's estimate.
+/// What the judge's confidence refers to and is based on; `None` without an estimate by a model.
 pub(crate) fn confidence(view: &View<'_>) -> Option<String> {
     let chance = percent(view.confidence()?);
     let solution = view.debate.final_solution.as_ref()?;
@@ -163,7 +163,7 @@ fn ended(text: &str) -> &str {
     text.trim().trim_end_matches('.')
 }
 
-/// How disputed a point was; 0 if its author accepted it at once.
+/// How disputed a point was; 0 if its author accepted it immediately.
 pub(crate) fn heat(one: &Point) -> u8 {
     let critics = if one.recheck() == Some(RecheckStanding::Maintained) { 3 } else { 0 };
     let judge = u8::from(one.ruling().is_some_and(|ruling| !ruling.missing)) * 2;
@@ -175,7 +175,7 @@ pub(crate) fn heat(one: &Point) -> u8 {
     critics + judge + author
 }
 
-/// Points in order; merges a critic's points against several texts with the same words and outcome.
+/// Points in order, merging a critic's points against several texts with the same words and outcome.
 pub(crate) fn alike<'l>(points: &[&'l Point]) -> Vec<Vec<&'l Point>> {
     let mut groups: Vec<Vec<&Point>> = Vec::new();
     let mut known = HashMap::new();
@@ -190,12 +190,12 @@ pub(crate) fn alike<'l>(points: &[&'l Point]) -> Vec<Vec<&'l Point>> {
     groups
 }
 
-/// The open points, merged, the most severe and most disputed first.
+/// The open points, merged, most severe and most disputed first.
 pub(crate) fn strongest_open<'l>(debate: &Debate, ledger: &'l Ledger) -> Vec<Vec<&'l Point>> {
     strongest(debate.open_points(ledger))
 }
 
-/// The points that changed the answer, merged, the most severe and most disputed first.
+/// The points that changed the answer, merged, most severe and most disputed first.
 pub(crate) fn strongest_followed(ledger: &Ledger) -> Vec<Vec<&Point>> {
     let followed = |one: &&Point| matches!(one.status(), PointStatus::Fixed | PointStatus::Claimed);
     strongest(ledger.objections.iter().filter(followed).collect())
@@ -206,7 +206,7 @@ fn strongest(mut points: Vec<&Point>) -> Vec<Vec<&Point>> {
     alike(&points)
 }
 
-/// What a point changed: the section of the text and the change, as far as they are stated.
+/// What a point changed: the section of the text, and the change, as far as stated.
 pub(crate) fn change(one: &Point) -> (Option<&str>, Option<&str>) {
     let by_author = one.answer().filter(|_| one.response() != Some(Response::Rejected));
     match (by_author, one.ruling().filter(|ruling| !ruling.missing)) {
@@ -216,7 +216,7 @@ pub(crate) fn change(one: &Point) -> (Option<&str>, Option<&str>) {
     }
 }
 
-/// Why a point has its status: the reason of the one who rejected it, or what remains of an open one.
+/// Why a point has its status: the reason for its rejection, or what remains if it is open.
 pub(crate) fn grounds(one: &Point) -> Option<&str> {
     let ruling = one.ruling().filter(|ruling| !ruling.missing);
     match (one.status(), ruling) {

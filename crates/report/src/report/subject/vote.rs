@@ -1,4 +1,4 @@
-//! The result of a vote, the polls, and the contest of two sides.
+//! The result of a vote, the polls, and the contest between two sides.
 
 use crate::report::block::{
     Audience, Block, ListItem, Phrase, Piece, TableBlock, TableHead, figure, foreign, joined, line, marked,
@@ -48,7 +48,7 @@ fn count(count: &VoteCount) -> Block<'_> {
     Block::List(items)
 }
 
-/// Votes by choice and by voter, and the reasons; empty without polls.
+/// Votes by choice and by voter, with reasons; empty without polls.
 pub(crate) fn polls(debate: &Debate) -> Vec<Block<'_>> {
     let Some(polls) = Polls::of(debate) else { return Vec::new() };
     let names: Vec<String> = polls.held.iter().map(|poll| debate.words(poll.stage).noun.into_owned()).collect();
@@ -89,7 +89,7 @@ pub(crate) fn polls(debate: &Debate) -> Vec<Block<'_>> {
 
 const UNKNOWN: &str = "unknown";
 
-/// The material that was collected before any agent was called.
+/// The material that was collected before any call.
 pub(crate) fn material(debate: &Debate) -> Vec<Block<'_>> {
     let Some(gathered) = debate.gathered.as_ref().filter(|gathered| !gathered.material.is_empty()) else {
         return Vec::new();

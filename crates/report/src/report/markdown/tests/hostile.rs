@@ -1,4 +1,4 @@
-//! Whatever is said in a debate, its report has the structure that a report has.
+//! Whatever a debate contains, its report keeps its structure.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use dialectic_record::protocol::DIALECTIC;
 
 use super::*;
 
-/// Texts that would change the page if they could.
+/// Texts that try to change the page.
 fn hostile() -> Vec<String> {
     let mut texts: Vec<String> = [
         "<script>alert(1)</script>",
@@ -43,7 +43,7 @@ fn hostile() -> Vec<String> {
     texts
 }
 
-/// A debate every text of which is `text`, and whose agents are called that, too.
+/// A debate in which every text and every agent's name is `text`.
 fn debate(text: &str) -> Debate {
     let (one, two) = (text.to_owned(), text.repeat(2));
     let mut settings = default_settings();
@@ -113,7 +113,7 @@ fn debate(text: &str) -> Debate {
     .unwrap()
 }
 
-/// What a report of that debate has to look like.
+/// The expected outline of a report on that debate.
 #[expect(clippy::too_many_lines, reason = "it is the report, line by line")]
 fn expected(text: &str) -> Vec<String> {
     let first_line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -243,7 +243,7 @@ fn participants_columns() -> [&'static str; 10] {
     ]
 }
 
-/// What of `text` may show on one line.
+/// What one line may show of `text`.
 fn flat(text: &str) -> String {
     let visible = |c: char| match c {
         _ if c.is_control() => ' ',
@@ -257,17 +257,17 @@ fn shown_id(flat: &str) -> &str {
     if flat.is_empty() { "N/A" } else { flat }
 }
 
-/// A text but for the kind of its line breaks and for NUL, which Markdown does not have.
+/// A text with normalized line breaks and without NUL, which Markdown does not have.
 fn plain_lines(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "\u{fffd}")
 }
 
-/// White space is not compared in lines. In code everything is.
+/// Whitespace within lines is not compared, except in code.
 fn one_spaced(line: &str) -> String {
     if line.starts_with("code ") { line.to_owned() } else { line.split_whitespace().collect::<Vec<_>>().join(" ") }
 }
 
-/// The blocks of a document, in order: headings, paragraphs, items, rows and code, each with its text.
+/// The blocks of a document in order: headings, paragraphs, items, rows and code, each with its text.
 fn outline(markdown: &str) -> Vec<String> {
     let arena = Arena::new();
     let mut options = Options::default();
@@ -308,7 +308,7 @@ fn is_of_a_list(value: &NodeValue) -> bool {
     matches!(value, NodeValue::List(_) | NodeValue::Item(_) | NodeValue::Paragraph)
 }
 
-/// The text of a block. Everything but text and our own italics shows as what it is.
+/// The text of a block. Anything other than text and our own italics shows as markup.
 fn text_of<'a>(node: &'a AstNode<'a>) -> String {
     node.descendants().skip(1).fold(String::new(), |mut text, inner| {
         match &inner.data.borrow().value {
@@ -364,7 +364,7 @@ fn objections_stay_in_their_section_whatever_they_say() {
         .unwrap();
         let ruling = json!({"point": point, "decision": "partly", "where": text, "reason": text});
         debate.final_solution.as_mut().unwrap().rulings = vec![serde_json::from_value(ruling).unwrap()];
-        // The texts of those who are not in the settings have no number.
+        // Texts by authors missing from the settings have no number.
         let number = debate.text_number(&AgentId::new(&two)).unwrap_or(0);
         let (one, two, point) = (flat(&text), flat(&two), format!("{number}.1"));
         let code = format!("code {}", plain_lines(&format!("{text}\n")));
