@@ -287,6 +287,17 @@ fn a_stopped_debate_asks_for_the_answer_alone() {
     assert_eq!(open.iter().map(|one| &one["phase"]).collect::<Vec<_>>(), ["synthesis"]);
     play(&sandbox, &id, None);
     assert_eq!(sandbox.state(&id)["outcome"]["kind"], "stopped");
+    let mut files = sandbox.files().into_iter();
+    assert!(!files.any(|(path, _)| path.to_string_lossy().contains(".host")), "its requests are over");
+}
+
+#[test]
+fn a_prompt_does_not_steer_the_terminal_that_shows_it() {
+    let roles = ["architect", "kiss"];
+    let sandbox = Sandbox::new().config(&hosted(&roles, &roles, &json!({})));
+    let begun = sandbox.run(["debate", "Design \u{1b}[2J a queue"]).expect_code(0);
+    let shown = sandbox.run(["requests", begun.stdout.trim(), "--wait", "60"]).expect_code(0);
+    assert!(shown.stdout.contains("a queue") && !shown.stdout.contains('\u{1b}'), "{shown}");
 }
 
 #[test]

@@ -215,6 +215,28 @@ fn a_run_of_the_command_line_counts_with_its_own_limit() {
     }
 }
 
+/// What the debate has cost is a part of what a question about it may cost in all.
+#[test]
+fn a_question_costs_no_more_than_is_left_of_the_servers_limit_and_is_noted_for_other_servers() {
+    let server = MockServer::with(dear);
+    let sandbox = priced(&server);
+    let serving = Serving::start(&sandbox, &["--max-cost", "1"]);
+    let id = serving.complete(&json!({"problem": "Design a queue", "rounds": 1}));
+    drop(serving);
+    let made = server.requests().len();
+    let ask = |limit: f64, status: u16| {
+        let serving = Serving::start(&sandbox, &["--max-cost", &limit.to_string()]);
+        let answer = serving.post(&format!("/debates/{id}/follow-ups"), &json!({"question": "Why?"}));
+        answer.expect(status).json()
+    };
+    let limit = spent(&sandbox, &id) + 0.000_1;
+    let refused = ask(limit, 422);
+    assert_eq!((&refused["type"], server.requests().len()), (&json!("cost_limit"), made), "{refused:#}");
+    ask(0.9, 200);
+    let ledger: Value = serde_json::from_str(&sandbox.read("debates/spending.ledger")).unwrap();
+    assert_eq!(ledger["limits"], json!({ id.as_str(): 0.9 }));
+}
+
 #[test]
 fn what_a_day_may_cost_is_counted_over_restarts_and_removed_debates() {
     let server = MockServer::with(dear);
