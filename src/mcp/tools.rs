@@ -107,7 +107,7 @@ pub(super) struct List {
 
 /// The maximum seconds of a `wait` call, since clients time out soon after.
 pub(super) const MOST_SECONDS: u64 = 45;
-/// The maximum and default number of listed debates.
+/// The maximum and the default number of debates to list.
 pub(super) const MOST_LISTED: u32 = 100;
 pub(super) const LISTED: u32 = 20;
 

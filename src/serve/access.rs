@@ -192,7 +192,7 @@ pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) 
     response
 }
 
-/// Host and port as a browser names them.
+/// The host and port as a browser sends them in the `Host` header.
 pub(super) fn authority(host: &str, port: u16) -> String {
     let host = match host.parse::<IpAddr>() {
         Ok(IpAddr::V6(ip)) => format!("[{ip}]"),

@@ -64,10 +64,10 @@ impl Worker {
         Ok(Self { store, machine, services, name, directory, stop, cut_off })
     }
 
-    /// Checks one debate of every variant before spending anything.
+    /// Checks one debate of each variant before spending anything.
     ///
     /// # Errors
-    /// An unfinished debate cannot run on this machine.
+    /// Fails if an unfinished debate cannot run on this machine.
     pub async fn check(&self, debates: &[PlannedDebate]) -> Result<(), Error> {
         let runner = Runner::new(Directory::at(&self.directory), self.services.clone());
         let mut checked: Vec<&str> = Vec::new();

@@ -342,7 +342,10 @@ fn keys_that_others_can_read_are_warned_of_and_come_last() {
         .file("own.env", "DIALECTIC_MODEL=of-env-file");
     std::fs::set_permissions(here.directory().join(KEYS), PermissionsExt::from_mode(0o644)).unwrap();
     let said = here.run(debate(&["--dry-run", "-e", "own.env"])).expect_code(0).stderr;
-    assert!(said.contains("other users can read your keys in") && said.contains("(mode 0644): chmod 600"), "{said}");
+    assert!(
+        said.contains("other users can read your keys in") && said.contains("(mode 0644); run `chmod 600"),
+        "{said}"
+    );
     assert!(said.contains("Using of-env-file of openai"), "{said}");
 }
 

@@ -233,7 +233,7 @@ fn json_that_was_cut_is_said_to_be_cut() {
     let reasons: Vec<&str> =
         state["outcome"]["reasons"].as_array().unwrap().iter().map(|reason| reason.as_str().unwrap()).collect();
     let said = |of: &str| {
-        let cut = "; the answer was cut at the output limit";
+        let cut = "; the answer was cut off at the output limit";
         reasons.iter().filter(|reason| reason.contains(of) && reason.contains(cut)).count()
     };
     assert_eq!((said("agent-kiss failed in the clarification"), said("the judge's assessment is missing")), (1, 1));

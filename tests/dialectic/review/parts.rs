@@ -96,7 +96,7 @@ fn every_file_of_400_kb_is_in_exactly_one_part_and_all_are_listed_in_each() {
     server.forget();
     for rounds in [parts - 1, parts + 1] {
         let fork = sandbox.run(["fork", &id, "--at", "start", "--set", &format!("debate.rounds={rounds}")]);
-        assert!(fork.stderr.contains("a review has a round for each part of its change"), "{fork}");
+        assert!(fork.stderr.contains("a review has one round for each part of its change"), "{fork}");
         assert_eq!((fork.code, server.requests().len()), (Some(2), 0));
     }
 }

@@ -12,7 +12,7 @@ pub enum AnswerError {
     #[error("it contains no JSON object")]
     NoObject,
     /// It was unreadable and cut, which is the usual cause.
-    #[error("{error}; the answer was cut {}", cut.how())]
+    #[error("{error}; the answer was cut off {}", cut.how())]
     Cut {
         error: String,
         /// Why the answer was cut off.

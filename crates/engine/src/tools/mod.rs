@@ -40,7 +40,7 @@ pub struct ToolContext {
     pub rounds: Arc<[Round]>,
 }
 
-/// A tool that a model can call by name, with texts as its arguments.
+/// A tool that a model can call by name with string arguments.
 pub struct Tool {
     name: &'static str,
     /// Shown to the model.

@@ -277,7 +277,7 @@ pub struct Program {
     /// The user's settings for it.
     pub settings: ProgramSettings,
     pub executable: PathBuf,
-    /// Arguments that come before ours; all arguments of the user's own program.
+    /// Arguments placed before ours; for the user's own program, all of its arguments.
     pub leading: Vec<String>,
     /// The complete environment.
     pub environment: Vec<(String, SecretString)>,

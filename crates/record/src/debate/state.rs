@@ -257,7 +257,7 @@ pub struct CutAnswer {
 impl fmt::Display for CutAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_answer(f, &self.key)?;
-        write!(f, " was cut {}", self.cut.how())
+        write!(f, " was cut off {}", self.cut.how())
     }
 }
 

@@ -327,7 +327,7 @@ struct FoldedLedger {
     folded: Folded,
     /// The contributions already folded. Comparing them detects changes in the record.
     of: Arc<[(u32, Arc<Contribution>)]>,
-    /// The order of the texts' numbers, which also affects the result.
+    /// The authors in the order in which their texts are numbered; this also affects the result.
     numbers: Arc<[AgentId]>,
     stages: Arc<[StageInfo]>,
 }

@@ -158,7 +158,7 @@ impl Ledger {
         };
         let accepted = self.objections.iter().filter(|one| one.draft.is_none()).filter(is_of_base).filter(is_accepted);
         let mut accepted: Vec<_> = accepted.collect();
-        // Points against a single text are already ordered.
+        // Points against the same text are already in order, and the sort is stable.
         let number = debate.text_numbers();
         accepted.sort_by_key(|one| number(&one.target_id));
         accepted

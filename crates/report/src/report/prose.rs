@@ -145,7 +145,7 @@ pub(super) fn brief(text: &str, chars: usize) -> String {
     let is_cut = shown.len() < flat.len();
     let shown = if is_cut { shown.rsplit_once(' ').map_or(shown, |(words, _)| words) } else { shown };
     let pieces: Vec<&str> = shown.split('`').collect();
-    // If the number of marks is odd, the last one is unmatched.
+    // If the number of backticks is odd, the last one is unmatched.
     let is_code = |place: usize| place % 2 == 1 && place + 1 < pieces.len();
     let written = pieces.iter().enumerate().map(|(place, piece)| match piece.trim() {
         "" => String::new(),
