@@ -311,16 +311,24 @@ impl Engine {
         self.protocol.steps(&without).filter(|step| step.key != *failed).any(|step| {
             let lacks =
                 |input: &CallKey| input == failed || (without.settled(input).is_none() && !known.contains(input));
-            let reads = matches!(
-                step.shows,
+            let reads = match step.shows {
                 PromptContext::Transcript
-                    | PromptContext::AnonymousTranscript { .. }
-                    | PromptContext::WholeDebate
-                    | PromptContext::Draft
-                    | PromptContext::Record
-            ) || step.shows == PromptContext::InputsAndHistory
-                && is_summary
-                && step.key.agent_id == failed.agent_id;
+                | PromptContext::AnonymousTranscript { .. }
+                | PromptContext::WholeDebate
+                | PromptContext::Draft
+                | PromptContext::Record => true,
+                PromptContext::InputsAndHistory => is_summary && step.key.agent_id == failed.agent_id,
+                PromptContext::Inputs
+                | PromptContext::Candidates { .. }
+                | PromptContext::CandidatesReversed { .. }
+                | PromptContext::InputsAndDispute
+                | PromptContext::Decisions
+                | PromptContext::Numbered
+                | PromptContext::Texts
+                | PromptContext::OwnTexts
+                | PromptContext::Findings
+                | PromptContext::EarlierRounds => false,
+            };
             let rests_on = step.inputs.iter().any(lacks) || reads && debate.stage_rank(step.key.stage) > rank;
             rests_on
                 && match debate.settled(&step.key) {
