@@ -129,8 +129,8 @@ fn temporary_prefix(path: &Path) -> String {
     format!(".{}-", path.file_name().unwrap_or_default().to_string_lossy())
 }
 
-/// Removes what a process left behind that was killed while replacing the file at `path`. The caller must be the only
-/// writer.
+/// Removes the temporary files of processes that were killed while replacing the file at `path`. The caller must be the
+/// only writer.
 pub(super) fn remove_leftovers(path: &Path) {
     let prefix = temporary_prefix(path);
     for file in std::fs::read_dir(directory_of(path)).into_iter().flatten().flatten() {

@@ -343,7 +343,7 @@ impl Reporter {
             ViewMessage::Text { text, shown } => {
                 self.print(text.as_bytes());
                 self.flush();
-                // Whoever sent the message may have stopped waiting for the reply.
+                // The caller may have stopped waiting.
                 let _ = shown.send(());
             }
             ViewMessage::Error(error) => self.say(|notices| notices.error(&error, None)),
@@ -361,7 +361,7 @@ impl Reporter {
             ViewMessage::Hidden { is_hidden, shown } => {
                 self.is_hidden = is_hidden;
                 self.draw(progress, now());
-                // Whoever sent the message may have stopped waiting for the reply.
+                // The caller may have stopped waiting.
                 let _ = shown.send(());
             }
         }
