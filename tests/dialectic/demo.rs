@@ -44,7 +44,10 @@ fn it_runs_where_nothing_is_set_up_and_what_it_names_works() {
 
     let points = named(&finished, "show");
     assert_eq!(points[2], "points");
-    assert!(sandbox.run(&points).expect_code(0).stdout.contains("1.1"), "no point is shown");
+    let printed = sandbox.run(&points).expect_code(0).stdout;
+    let readme = include_str!("../../README.md");
+    let quoted = readme.split("```").nth(1).and_then(|block| block.strip_prefix("text\n")).unwrap();
+    assert!(printed.contains(quoted), "README quotes another point: {printed}");
     let path = points[1].as_str();
     assert_eq!(Path::new(path), kept[1]);
     let shown = sandbox.run(["show", path]).expect_code(0).stdout;
