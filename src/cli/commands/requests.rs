@@ -1,4 +1,4 @@
-//! `dialectic requests`: prints the requests of a debate that wait for the host.
+//! `dialectic requests` prints the requests that wait for the host; `dialectic reply` answers one.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -188,14 +188,12 @@ fn is_answered(id: &str, by: Option<&str>) -> UserError {
 
 /// The error for a second reply, if the request already has one.
 fn answered(entry: &Entry, id: &str) -> Result<Option<UserError>, Error> {
-    let events = entry.load(AccessMode::Events)?.events;
-    let is_meant = |key: &CallKey| HostRequest::id_of(key) == id;
-    let ended = events.iter().find(|recorded| recorded.event.settles().is_some_and(|(key, _)| is_meant(key)));
-    if let Some(recorded) = ended {
-        let call = recorded.event.call();
-        return Ok(Some(is_answered(id, call.and_then(|call| call.served_model.as_deref()))));
+    // Between a run's reading of a reply and the journal, only the reply itself tells of it.
+    if let Some(reply) = entry.host_reply_to(id)? {
+        return Ok(Some(is_answered(id, reply.by.as_deref())));
     }
-    let shown = entry.shown_to_host()?.requests.into_iter().find(|request| request.id == id);
-    let reply = shown.map(|request| entry.host_reply(&request.key)).transpose()?.flatten();
-    Ok(reply.map(|reply| is_answered(id, reply.by.as_deref())))
+    let events = entry.load(AccessMode::Events)?.events;
+    let mut settled = events.iter().filter_map(|recorded| Some((recorded.event.settles()?.0, recorded.event.call())));
+    let ended = settled.find(|(key, _)| HostRequest::id_of(key) == id);
+    Ok(ended.map(|(_, call)| is_answered(id, call.and_then(|call| call.served_model.as_deref()))))
 }

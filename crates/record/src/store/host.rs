@@ -141,6 +141,17 @@ impl Entry {
         read_json(self.reply_path(key))
     }
 
+    /// The reply to the request with this id, if there is one, even if the request is no longer shown.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn host_reply_to(&self, id: &str) -> Result<Option<SavedReply>, StoreError> {
+        // Untrusted input must not lead out of the directory.
+        let is_id = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_id { read_json(self.host_path().join(format!("{id}.reply"))) } else { Ok(None) }
+    }
+
     /// Saves the reply to a request unless it already has one. Returns whether it was saved.
     ///
     /// # Errors
@@ -206,13 +217,20 @@ mod tests {
         assert_ne!(HostRequest::id_of(&key("a")), HostRequest::id_of(&key("a").pass(2)));
         // An agent's id can be any text.
         let requests = vec![request("../a"), request("b")];
-        entry.write_host_requests(&HostRequests { is_complete: true, requests }).unwrap();
+        entry.write_host_requests(&HostRequests { is_complete: true, requests: requests.clone() }).unwrap();
         let said = |text: &str| SavedReply { text: text.to_owned(), by: None };
         assert!(entry.save_host_reply(&key("../a"), &said("first")).unwrap());
         assert!(!entry.save_host_reply(&key("../a"), &said("second")).unwrap());
         assert_eq!(entry.host_reply(&key("../a")).unwrap(), Some(said("first")));
         let open = entry.host_requests().unwrap();
         assert_eq!(open, HostRequests { is_complete: false, requests: vec![request("b")] });
+        entry.write_host_requests(&open).unwrap();
+        assert_eq!(entry.host_reply_to(&HostRequest::id_of(&key("../a"))).unwrap(), Some(said("first")));
+        assert_eq!(entry.host_reply_to(&HostRequest::id_of(&key("b"))).unwrap(), None);
+        fs::write(directory.path().join("a.reply"), serde_json::to_string(&said("outside")).unwrap()).unwrap();
+        assert_eq!(entry.host_reply_to("../a").unwrap(), None);
+        fs::remove_file(directory.path().join("a.reply")).unwrap();
+        entry.write_host_requests(&HostRequests { is_complete: true, requests }).unwrap();
         entry.forget_host_reply(&key("../a"));
         assert!(entry.host_requests().unwrap().is_complete);
         fs::write(entry.requests_path(), "{").unwrap();
