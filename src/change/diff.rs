@@ -26,6 +26,7 @@ pub(super) struct FileDiff {
     pub(super) parents: usize,
     /// The line ranges of the changed file that the diff shows.
     pub(super) hunks: Vec<Lines>,
+    /// The diff, including its header.
     pub(super) text: String,
 }
 

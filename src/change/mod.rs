@@ -5,11 +5,11 @@
 
 mod base;
 mod diff;
+mod earlier;
 mod parts;
 mod uses;
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -19,21 +19,16 @@ use dialectic_base::encoding::decode;
 use dialectic_base::secrets::{KnownKeys, holds_private_key, is_in_git, may_hold_secrets};
 use dialectic_engine::access::{Environment, known_keys};
 use dialectic_engine::git::{self, Entry, Git, GitError, Mode};
-use dialectic_engine::runner::Attachments;
-use dialectic_engine::tools::{AccessError, ContextDirectory, Source};
-use dialectic_record::debate::{
-    Attachment, ChangeSet, Debate, EarlierFinding, EarlierReview, FindingDecision, FindingRuling, LeftOut, RaisedPoint,
-    ReviewedFinding, Settings, Solution, Status, code_at, describe_review, lines_of_code,
-};
+use dialectic_engine::tools::{AccessError, ContextDirectory};
+use dialectic_record::debate::{Attachment, ChangeSet, LeftOut, Settings};
 
 pub use base::Wanted;
+pub use earlier::unseen;
 
 use base::plain;
 use diff::{FileDiff, Kind};
-use parts::{assemble, numbered};
+use parts::assemble;
 
-/// The name of the attachment with the findings of an earlier review.
-const EARLIER: &str = "earlier-findings.txt";
 /// The default bases, in order of preference.
 const BASES: [&str; 5] = [
     "refs/remotes/origin/HEAD",
@@ -64,6 +59,7 @@ pub fn unreadable(path: &Path, source: io::Error) -> UserError {
 #[derive(Debug)]
 pub struct Repository {
     git: Git,
+    /// The base commit.
     base: String,
     /// The head commit; `None` for the working tree.
     head: Option<String>,
@@ -79,49 +75,8 @@ pub struct Change {
     pub set: ChangeSet,
 }
 
-impl Change {
-    /// Has the findings of an earlier review judged again.
-    ///
-    /// # Errors
-    /// The findings contain a key.
-    pub fn since(mut self, earlier: &Debate, settings: &Settings, environment: &Environment) -> Result<Self, Error> {
-        let review = earlier_review(earlier, &self.attachments);
-        let findings = &review.findings;
-        if !findings.is_empty() {
-            let line = |(number, EarlierFinding { finding, .. }): (usize, &EarlierFinding)| {
-                let place = finding.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
-                format!("E{number} [{}] {place}{}\n", finding.severity.name(), finding.text)
-            };
-            let list: String = (1..).zip(findings).map(line).collect();
-            let mut attachments = Attachments::new(settings, environment).unlimited();
-            attachments.add(EARLIER.to_owned(), list.as_bytes())?;
-            self.attachments = [&*attachments.into_all(), &*self.attachments].concat().into();
-            let _ = write!(
-                self.problem,
-                " {EARLIER} lists what an earlier review found: E1 and on. Readers report one again only if they see that \
-                 it is still there, and say its number. The judge rules on each of them too: `stands` where it is still \
-                 there, `fixed` where the code no longer has it, `dismissed` where it never was a fault, `open` where the \
-                 material shown does not tell. A new finding that is the same as an earlier one has its number in `sameAs`."
-            );
-        }
-        self.set.since = Some(review);
-        Ok(self)
-    }
-}
-
-/// The findings that an earlier review kept, at the current lines of their code in these attachments.
-fn earlier_review(earlier: &Debate, attachments: &[Attachment]) -> EarlierReview {
-    let kept = earlier.findings().into_iter().filter(ReviewedFinding::is_kept);
-    let finding = |kept: ReviewedFinding| {
-        let mut finding = RaisedPoint { severity: kept.severity, fingerprint: None, ..kept.lead().clone() };
-        let code = |place| lines_of_code(attachments, place, &code_at(&earlier.attachments, place));
-        let now = finding.place.as_ref().and_then(code);
-        if let Some((place, now)) = finding.place.as_mut().zip(now) {
-            place.lines = Some(now);
-        }
-        EarlierFinding { id: kept.id, untouched: now.is_some(), finding }
-    };
-    EarlierReview { id: earlier.id.clone(), findings: kept.map(finding).collect() }
+fn of_pipe() -> ChangeSet {
+    ChangeSet { of: "a diff from standard input".to_owned(), ..ChangeSet::default() }
 }
 
 /// The files of a change, each with its diff and, if known, its full text after the change.
@@ -269,57 +224,6 @@ impl Repository {
             ..ChangeSet::default()
         };
         assemble(files, set, settings, environment)
-    }
-
-    /// The result of a review when no change is left: what became of an earlier review's findings in the `wanted`
-    /// files.
-    ///
-    /// # Errors
-    /// Git or the file system fails.
-    pub fn without_change(
-        &self,
-        earlier: &Debate,
-        wanted: &Wanted,
-        settings: &Settings,
-        environment: &Environment,
-    ) -> Result<Debate, Error> {
-        let base = Some(self.base.clone());
-        // With the same base, the change was undone; otherwise the base may already contain it.
-        let is_undone = earlier.change.as_ref().is_some_and(|change| change.base == base);
-        let set = ChangeSet { of: self.of.clone(), base, head: self.head.clone(), ..ChangeSet::default() };
-        let directory = Tree::of(&self.git, environment, settings)?.directory;
-        let mut now = Vec::new();
-        if !is_undone {
-            let findings = earlier.findings();
-            let places = findings.iter().filter_map(|finding| Some(finding.lead().place.as_ref()?.path.clone()));
-            let paths: Vec<String> = places.collect::<BTreeSet<_>>().into_iter().collect();
-            Source::after(&set, directory, self.git.clone())?.visit(&paths, |path, text| {
-                let (name, text) = (path.to_owned(), numbered(text).into());
-                now.push(Attachment { name, sha256: String::new(), text, part: None });
-                true
-            })?;
-        }
-        let mut since = earlier_review(earlier, &now);
-        let path = |finding: &EarlierFinding| finding.finding.place.as_ref().map(|place| place.path.clone());
-        since.findings.retain(|finding| wanted.has(&path(finding).unwrap_or_default()));
-        let change = Some(Arc::new(ChangeSet { since: Some(since), ..set }));
-        let mut debate = Debate { status: Status::Completed, change, ..Debate::default() };
-        let is_fixed = |finding: &EarlierFinding| {
-            let place = finding.finding.place.as_ref();
-            is_undone
-                || !finding.untouched && place.is_some_and(|place| !code_at(&earlier.attachments, place).is_empty())
-        };
-        let fixed = debate.earlier().filter(|(_, finding)| is_fixed(finding)).map(|(number, _)| FindingRuling {
-            finding: number,
-            decision: FindingDecision::Fixed,
-            severity: None,
-            same_as: None,
-            reason: if is_undone { "the change was undone" } else { "the code is no longer there" }.to_owned(),
-        });
-        let finding_rulings: Vec<FindingRuling> = fixed.collect();
-        let description = describe_review(&debate, &finding_rulings, "");
-        debate.final_solution = Some(Solution { description, finding_rulings, ..Solution::default() });
-        Ok(debate)
     }
 
     /// Adds untracked files of the working tree to a change.
@@ -535,8 +439,7 @@ pub fn piped(
         let whole = tree.as_ref().and_then(|tree| tree.text(&path).ok().filter(|text| tree.secret(text).is_none()));
         files.read.push((diff.clone(), whole.filter(is_meant)));
     }
-    let set = ChangeSet { of: "a diff from standard input".to_owned(), ..ChangeSet::default() };
-    assemble(files, set, settings, environment)
+    assemble(files, of_pipe(), settings, environment)
 }
 
 /// The paths that a diff names.

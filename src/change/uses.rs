@@ -10,13 +10,13 @@ use regex::Regex;
 use crate::error::Error;
 use dialectic_base::figures::counted;
 use dialectic_base::markdown::truncate;
-use dialectic_engine::access::{Environment, known_keys};
+use dialectic_engine::access::Environment;
 use dialectic_engine::engine::room_for_change;
 use dialectic_engine::runner::Attachments;
-use dialectic_engine::tools::{ContextDirectory, Source};
+use dialectic_engine::tools::Source;
 use dialectic_record::debate::{ChangeSet, ChangedFile, DIFF_ENDING, DebateSettings, Settings};
 
-use super::{Change, Repository, unreadable};
+use super::{Change, Repository, Tree};
 
 const USES: &str = "uses.txt";
 /// Limits: the names searched for per part, the places beyond which a called name is too common to help, and the places
@@ -67,11 +67,8 @@ impl Repository {
     /// # Errors
     /// Git or the file system fails.
     pub fn add_uses(&self, change: &mut Change, settings: &Settings, environment: &Environment) -> Result<(), Error> {
-        let root = self.git.root();
-        let directory = ContextDirectory::open(root).map_err(|source| unreadable(root, source))?;
-        let keys = known_keys(&settings.providers, environment);
-        let directory = directory.withholding(environment.file()).redacting(keys);
-        let source = Source::after(&change.set, directory, self.git.clone())?;
+        let Tree { directory, keys } = Tree::of(&self.git, environment, settings)?;
+        let source = Source::after(&change.set, directory.redacting(keys), self.git.clone())?;
         change.problem += "\n\nTools, if you have them, read the repository as it is after the change, by the paths of the diff. Look up \
              callers, definitions and tests before you report, confirm, refute or dismiss a fault.";
         let mut parts: BTreeMap<Option<u32>, Part> = BTreeMap::new();
@@ -133,9 +130,12 @@ fn find(parts: &mut BTreeMap<Option<u32>, Part>, set: &ChangeSet, source: &Sourc
             wanted.entry(name.clone()).or_default().push(*number);
         }
     }
+    if wanted.is_empty() {
+        return Ok(());
+    }
     let extensions: BTreeSet<_> = set.files.iter().map(|file| Path::new(&file.path).extension()).collect();
     let mut paths = source.paths();
-    paths.retain(|path| !wanted.is_empty() && extensions.contains(&Path::new(path).extension()));
+    paths.retain(|path| extensions.contains(&Path::new(path).extension()));
     source.visit(&paths, |path, text| {
         // Its own part already shows the whole file.
         let whole = set.file(path).filter(|file| file.lines.is_some());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
-use crate::change::{Change, Found, Repository, Wanted, paths_of, piped, unreadable};
+use crate::change::{Change, Found, Repository, Wanted, paths_of, piped, unreadable, unseen};
 use crate::cli::args::{CallsArgs, ModelArgs, RunArgs, choice, dollars};
 use crate::cli::conclusion::ReviewEnd;
 use crate::cli::latest::LATEST;
@@ -30,7 +30,7 @@ use dialectic_record::store::{AccessMode, read_state};
 use super::debate::{dry_run, today};
 
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a command-line option")]
 pub(in crate::cli) struct ReviewArgs {
     /// Review only these files or directories
     #[arg(value_name = "PATHS")]
@@ -161,21 +161,28 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
         (Some(earlier), Source::Repository(repository)) => {
             repository.without_change(earlier, &wanted, &settings, &environment)
         }
-        (None, _) | (_, Source::Pipe(_)) => {
+        (Some(earlier), Source::Pipe(_)) => Ok(unseen(earlier, &wanted)),
+        (None, Source::Repository(_) | Source::Pipe(_)) => {
             let solution = Solution { description: format!("**{result}**\n"), ..Solution::default() };
             Ok(Debate { status: Status::Completed, final_solution: Some(solution), ..Debate::default() })
         }
     };
-    let end = ReviewEnd { format: args.format, fail_on: args.fail_on };
+    // A dry run passes no judgement.
+    let end = ReviewEnd { format: args.format, fail_on: args.fail_on.filter(|_| !args.dry_run) };
+    let end_unchanged = |result: &str, terminal: &mut Terminal| {
+        let debate = unchanged(result)?;
+        end.print(&debate, &args.run, terminal)?;
+        end.check_findings(&debate)
+    };
     let change = match change {
         Found::Change(change) => *change,
         Found::Nothing => {
             terminal.notice("There is no change to review.");
-            return end.print(&unchanged("No change, and no findings.")?, &args.run, terminal);
+            return end_unchanged("No change, and no findings.", terminal);
         }
         Found::OnlyPermissions => {
             terminal.notice("Nothing to review: only file modes changed.");
-            return end.print(&unchanged("Only file modes changed; nothing to review.")?, &args.run, terminal);
+            return end_unchanged("Only file modes changed; nothing to review.", terminal);
         }
     };
     let mut change = match &earlier {
@@ -228,7 +235,8 @@ fn earlier(name: &str) -> Result<Debate, Error> {
     if is_review(&debate) { Ok(debate) } else { Err(UserError::input(format!("{id} is not a finished review")).into()) }
 }
 
-/// Gives these tools to all agents and judges whose models can use them; an empty list removes all tools.
+/// Gives these tools to the agents and the judge if their models can use tools; with an empty list, takes all tools
+/// away.
 fn equip(settings: &mut Settings, tools: &[&str]) {
     let Settings { agents, judge, providers, .. } = settings;
     for agent in agents.iter_mut().chain([judge]) {

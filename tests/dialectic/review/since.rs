@@ -183,3 +183,150 @@ fn without_a_change_the_findings_of_the_earlier_review_are_fixed_unless_the_base
     assert_eq!((&merged["a.py"].1, &merged["b.py"].1), (&fixed, &json!("still there")));
     assert!(server.requests().is_empty());
 }
+
+#[test]
+fn a_finding_that_was_merged_fails_a_review_without_a_change() {
+    let server = MockServer::with(script(stands));
+    let sandbox = repository(served(&server), &[("kept.py", "x\n")]);
+    write(&sandbox, &[file("a", "1 / x")]);
+    sandbox.run(ARGUMENTS.iter().chain(&["work"])).expect_code(0);
+    git(&sandbox, &["branch", "-qf", "main", "work"]);
+    server.forget();
+    let run = |more: &[&str]| sandbox.run(ARGUMENTS.iter().chain(&["work", "--since", "latest"]).chain(more));
+    for format in ["terminal", "json"] {
+        let failed = run(&["--fail-on", "major", "--format", format]).expect_code(6);
+        assert!(failed.stdout.contains("still there"), "{failed}");
+        assert!(failed.stderr.contains("1 finding is major or more severe"), "{failed}");
+        assert!(!failed.stderr.contains("dialectic show"), "nothing is saved that could be shown: {failed}");
+    }
+    for more in [&[][..], &["--fail-on", "blocking"], &["--fail-on", "major", "--dry-run"]] {
+        run(more).expect_code(0);
+    }
+    write(&sandbox, &[file("a", "x")]);
+    git(&sandbox, &["branch", "-qf", "main", "work"]);
+    assert!(run(&["--fail-on", "major"]).expect_code(0).stdout.contains(": 1 fixed."));
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_change_that_is_not_looked_at_was_not_undone() {
+    let server = MockServer::with(super::script(super::FINDING, "confirmed: yes", "major"));
+    let sandbox = repository(served(&server), &[("a.py", super::AFTER)]);
+    sandbox.write("a.py", format!("{}\n\ndef g(x):\n    return x\n", super::AFTER));
+    let run = |more: &[&str]| {
+        let arguments = ["review", "-c", "own.json", "--quiet", "--base", "main"];
+        sandbox.run(arguments.iter().chain(more)).expect_code(0).stdout
+    };
+    run(&[]);
+    server.forget();
+    let not_committed = run(&["--since", "latest", "--head", "HEAD"]);
+    assert!(not_committed.contains(": 1 still there.") && !not_committed.contains("undone"), "{not_committed}");
+    sandbox.write("a.py", super::AFTER);
+    let undone = run(&["--since", "latest"]);
+    assert!(undone.contains(": 1 fixed.") && undone.contains("what was compared no longer has the change"), "{undone}");
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_change_that_lives_on_another_branch_was_not_undone() {
+    let server = MockServer::with(super::script(super::FINDING, "confirmed: yes", "major"));
+    let sandbox = repository(served(&server), &[("a.py", super::BEFORE)]);
+    commit(&sandbox, &[("a.py", super::AFTER)]);
+    let run = |more: &[&str]| {
+        let arguments = ["review", "-c", "own.json", "--quiet", "--base", "main"];
+        sandbox.run(arguments.iter().chain(more)).expect_code(0).stdout
+    };
+    let on_main = [
+        (&["--head", "HEAD"][..], "its lines are no longer there as they were"),
+        (&[], "what was compared no longer has the change"),
+    ];
+    for (head, reason) in on_main {
+        run(head);
+        git(&sandbox, &["checkout", "-q", "main"]);
+        let switched = run(&[head, &["--since", "latest"]].concat());
+        assert!(switched.contains(reason) && !switched.contains("undone"), "{switched}");
+        git(&sandbox, &["checkout", "-q", "work"]);
+    }
+    run(&["--head", "HEAD"]);
+    server.forget();
+    let other_head = run(&["--head", "main", "--since", "latest"]);
+    assert!(!other_head.contains("undone"), "{other_head}");
+    commit(&sandbox, &[("a.py", super::BEFORE)]);
+    let undone = run(&["--head", "HEAD", "--since", "latest"]);
+    assert!(undone.contains(": 1 fixed.") && undone.contains("the change was undone"), "{undone}");
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_finding_outside_the_change_is_fixed_only_with_all_of_the_change() {
+    let found = "1. [major] kept.py:1: its call now divides by zero.";
+    let server = MockServer::with(super::script(found, "confirmed: yes", "major"));
+    let sandbox = repository(served(&server), &[("a.py", super::BEFORE), ("kept.py", "f(0)\n")]);
+    commit(&sandbox, &[("a.py", super::AFTER)]);
+    let run = |more: &[&str]| sandbox.run(ARGUMENTS.iter().chain(&["work"]).chain(more)).expect_code(0).stdout;
+    run(&[]);
+    server.forget();
+    let elsewhere = run(&["--since", "latest", "kept.py"]);
+    assert!(elsewhere.contains(": 1 not to be seen.") && !elsewhere.contains("undone"), "{elsewhere}");
+    commit(&sandbox, &[("a.py", super::BEFORE)]);
+    let undone = run(&["--since", "latest"]);
+    assert!(undone.contains(": 1 fixed.") && undone.contains("the change was undone"), "{undone}");
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_file_that_cannot_be_read_leaves_its_findings_unseen_until_it_is_gone() {
+    let server = MockServer::with(script(stands));
+    let sandbox = repository(served(&server), &[("kept.py", "x\n")]);
+    write(&sandbox, &[file("a", "1 / x")]);
+    let run = |more: &[&str]| {
+        let arguments = ["review", "-c", "own.json", "--quiet", "--base", "main"];
+        sandbox.run(arguments.iter().chain(more)).expect_code(0).stdout
+    };
+    run(&["--head", "work"]);
+    server.forget();
+    let heads: [&[&str]; 2] = [&["--head", "work"], &[]];
+    let merged = |said: &str| {
+        git(&sandbox, &["branch", "-qf", "main", "work"]);
+        for head in heads {
+            let now = run(&[head, &["--since", "latest"]].concat());
+            assert!(now.contains(said), "{head:?} {now}");
+        }
+    };
+    let (path, text) = file("a", "1 / x");
+    write(&sandbox, &[(path.clone(), text + &"# more\n".repeat(200_000))]);
+    merged(": 1 not to be seen.");
+    write(&sandbox, &[(path, "print(1)\n".to_owned())]);
+    merged("its lines are no longer there as they were");
+    git(&sandbox, &["rm", "-q", "a.py"]);
+    git(&sandbox, &["commit", "-qm", "gone"]);
+    merged("its lines are no longer there as they were");
+    // What the working tree has is not in the commit.
+    sandbox.write("a.py", &file("a", "1 / x").1);
+    let committed = run(&["--head", "work", "--since", "latest"]);
+    assert!(committed.contains("its lines are no longer there as they were"), "{committed}");
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_piped_diff_without_text_judges_no_earlier_finding() {
+    let server = MockServer::with(script(stands));
+    let sandbox = repository(served(&server), &[("kept.py", "x\n")]);
+    write(&sandbox, &["a", "b"].map(|name| file(name, "1 / x")));
+    let first = ids(&sandbox.run(ARGUMENTS.iter().chain(&["work", "--format", "json"])).expect_code(0).stdout);
+    server.forget();
+    let run = |more: &[&str]| {
+        let arguments = ["review", "-c", "own.json", "--quiet", "--since", "latest"];
+        let diff = "diff --git a/a.py b/a.py\nold mode 100644\nnew mode 100755\n";
+        sandbox.run_with_input(arguments.iter().chain(more), diff)
+    };
+    let now = ids(&run(&["--format", "json"]).expect_code(0).stdout);
+    let unseen = json!("not to be seen");
+    assert_eq!(now, first.into_iter().map(|(path, (id, _))| (path, (id, unseen.clone()))).collect());
+    assert_eq!(ids(&run(&["--format", "json", "b.py"]).expect_code(0).stdout).len(), 1);
+    let failed = run(&["--fail-on", "major"]).expect_code(6);
+    assert!(failed.stdout.contains(": 2 not to be seen.") && failed.stdout.contains("- Ruling: none"), "{failed}");
+    assert!(failed.stderr.contains("2 findings are major or more severe"), "{failed}");
+    schema::assert_valid("sarif-2.1.0.json", &parsed(&run(&["--format", "sarif"]).expect_code(0).stdout));
+    assert!(server.requests().is_empty());
+}
