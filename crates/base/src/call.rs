@@ -19,7 +19,7 @@ pub struct Tokens {
     /// Input tokens written to the provider's prompt cache.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cache_write_tokens: u64,
-    /// Tokens written to the one-hour cache.
+    /// How many of the written tokens the cache keeps for an hour.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cache_write_hour_tokens: u64,
     /// Output tokens, reasoning included.

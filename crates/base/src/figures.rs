@@ -47,6 +47,11 @@ pub fn list(items: &[String]) -> String {
     }
 }
 
+/// Names in backquotes, separated by commas.
+pub fn backquoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
 /// Milliseconds as `1.2 s`, `3 min 4 s` or `2 h 5 min`.
 pub fn duration(millis: u64) -> String {
     let tenths = millis.saturating_add(50) / 100;
@@ -129,6 +134,8 @@ mod tests {
         let items = ["a", "b", "c"].map(str::to_owned);
         let listed = [0, 1, 2, 3].map(|count| list(&items[..count]));
         assert_eq!(listed, ["", "a", "a and b", "a, b and c"]);
+        let listed = [0, 1, 2].map(|count| backquoted(["a", "b"].into_iter().take(count)));
+        assert_eq!(listed, ["", "`a`", "`a`, `b`"]);
     }
 
     #[test]

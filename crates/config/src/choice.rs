@@ -12,8 +12,7 @@ use dialectic_llm::command::{PROGRAMS, ProgramPreset, program_preset};
 use dialectic_llm::models::facts;
 use dialectic_record::debate::{AgentSettings, ProviderSettings};
 
-use super::error::nearest;
-use super::error::{Diagnostics, Fault, unknown};
+use super::error::{Diagnostics, Fault, nearest, unknown};
 use super::load::ResolveContext;
 
 /// The environment variable for the default model.
@@ -53,13 +52,20 @@ pub enum ChoiceReason {
 }
 
 impl ModelChoice {
-    /// Checks that the chosen provider can be called.
+    /// Checks that the models were not merely assumed because no key is set.
     ///
     /// # Errors
     ///
     /// No key is set.
     pub fn callable(&self) -> Result<(), NoKey> {
-        if self.because == ChoiceReason::NoKeyIsSet { Err(NoKey) } else { Ok(()) }
+        match self.because {
+            ChoiceReason::KeyIsSet(_)
+            | ChoiceReason::ProgramIsThere { .. }
+            | ChoiceReason::Variable(_)
+            | ChoiceReason::File(_)
+            | ChoiceReason::Option(_) => Ok(()),
+            ChoiceReason::NoKeyIsSet => Err(NoKey),
+        }
     }
 
     /// The model for the agent at this index.

@@ -1,9 +1,10 @@
-//! Errors and findings from loading a configuration.
+//! Errors and findings from loading a configuration, and suggestions for misspelled names.
 
 use std::path::PathBuf;
 use std::{fmt, io};
 
 use dialectic_base::encoding::NotUtf8;
+use dialectic_base::figures::backquoted;
 use dialectic_base::key_path::KeyPath;
 
 /// A configuration that cannot be used.
@@ -241,7 +242,7 @@ impl Diagnostics {
 
 /// `unknown protocol …`, with the nearest name and all known ones.
 pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
-    let all = list(known.iter().copied());
+    let all = backquoted(known.iter().copied());
     match nearest(name, known.iter().copied()) {
         Some(near) => format!("unknown {what} `{name}` (did you mean `{near}`?); known: {all}"),
         None => format!("unknown {what} `{name}` (known: {all})"),
@@ -267,13 +268,8 @@ pub fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> 
     if let Some(candidate) = nearest(name, candidates.clone()) {
         return format!("(did you mean `{candidate}`?)");
     }
-    let known = list(candidates);
+    let known = backquoted(candidates);
     if known.is_empty() { String::new() } else { format!("(known: {known})") }
-}
-
-/// The names in backquotes, separated by commas.
-pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn plain(name: &str) -> String {

@@ -18,8 +18,7 @@ use dialectic_base::provider::{DEFAULT_PROVIDER, OFFLINE, OFFLINE_MODEL};
 use dialectic_engine::access::{Environment, provider_names};
 use dialectic_record::debate::{AgentId, ProviderSettings, Settings};
 
-use super::error::ConfigError;
-use super::error::Diagnostics;
+use super::error::{ConfigError, Diagnostics};
 use super::load::parent;
 use super::read::{ConfigDocument, read};
 use super::{rules, schema};

@@ -83,7 +83,7 @@ impl Layers {
     /// Adds the command-line options that do not choose models.
     pub(super) fn push_options(&mut self, options: &Overrides) {
         let dollars = |amount: Option<Usd>| amount.map(|amount| amount.dollars().into());
-        let quick = |value: Value| (options.quick).then_some(value);
+        let quick = |value: Value| options.quick.then_some(value);
         let options: [(&'static str, &str, Option<Value>); 10] = [
             // Explicit options override `--quick`.
             ("--quick", "debate.protocol", quick(COUNCIL.name.into())),
@@ -92,7 +92,7 @@ impl Layers {
             ("--rounds", "debate.rounds", options.rounds.map(Value::from)),
             ("--protocol", "debate.protocol", options.protocol.clone().map(Value::from)),
             ("--until", "debate.terminationCondition.type", options.until.map(|kind| kind.name().into())),
-            ("--clarify", "debate.interactiveClarifications", (options.clarify).then_some(true.into())),
+            ("--clarify", "debate.interactiveClarifications", options.clarify.then_some(true.into())),
             ("--max-cost", "debate.budget.maxCostUsd", dollars(options.max_cost)),
             ("--max-calls", "debate.budget.maxCalls", options.max_calls.map(Value::from)),
             ("--context", "contextDir", options.context_dir.as_ref().map(|path| path.display().to_string().into())),

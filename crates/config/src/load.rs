@@ -64,7 +64,7 @@ pub struct Loaded {
     pub warnings: Vec<String>,
     /// The layers of all sources.
     pub(super) layers: Layers,
-    /// The keys that only the user's own configuration can have.
+    /// Keys of the user's own configuration that are not settings of a debate, with their displayed values.
     pub(super) own: Vec<(String, String)>,
     /// The file as given; `None` if there was none.
     pub file: Option<PathBuf>,
@@ -177,6 +177,7 @@ impl<'a> ConfigFiles<'a> {
     /// The commands that may run after a saved debate.
     ///
     /// # Errors
+    ///
     /// The configuration cannot be used.
     pub fn hooks(&self) -> Result<Vec<String>, ConfigError> {
         Ok(hooks(self.trusted()?, self.user()?))

@@ -12,12 +12,9 @@ use dialectic_record::debate::{Settings, TerminationKind};
 use dialectic_record::prompt::Role;
 
 use super::check::check;
-use super::error::Diagnostics;
-use super::error::suggestion;
-use super::error::{ConfigError, ConfigProblem};
+use super::error::{ConfigError, ConfigProblem, Diagnostics, suggestion};
 use super::layers::{Layers, ValueSource, at};
-use super::load::role_files;
-use super::load::{ResolveContext, Resolved, Usual, resolve};
+use super::load::{ResolveContext, Resolved, Usual, resolve, role_files};
 use super::rules;
 use super::schema::{self, keys_at};
 
@@ -271,7 +268,7 @@ fn has_no_effect(effective: &Value, file: &Value, path: &KeyPath, value: &Value)
 
 #[cfg(test)]
 mod tests {
-    use crate::error::list;
+    use dialectic_base::figures::backquoted;
     use dialectic_record::debate::default_settings;
 
     use super::*;
@@ -333,7 +330,7 @@ mod tests {
             "debate.rounds",
             "=4",
         ];
-        let known = list(Role::built_in_names());
+        let known = backquoted(Role::built_in_names());
         let said = said.map(|text| changed(&[text]).unwrap_err().replace(&known, "roles"));
         insta::assert_snapshot!(said.join("\n"), @r#"
         --set debate.round: unknown key `round` (did you mean `rounds`?)

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use dialectic_base::encoding;
-use dialectic_base::key_path::JsonText;
-use dialectic_base::key_path::KeyPath;
+use dialectic_base::key_path::{JsonText, KeyPath};
 
 use super::check::{CheckedTree, check};
 use super::error::{ConfigError, Diagnostics, Location, SyntaxFault};

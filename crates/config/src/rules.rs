@@ -1,4 +1,4 @@
-//! Rules beyond the types and bounds in the schema, and providers that are programs.
+//! Rules beyond the types and bounds in the schema, providers that are programs, and warnings about models.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,13 +6,14 @@ use std::sync::Arc;
 use chrono::NaiveDate;
 use serde_json::{Map, Value, json};
 
+use dialectic_base::figures::backquoted;
 use dialectic_base::key_path::KeyPath;
 use dialectic_base::money::Price;
 use dialectic_base::provider::{HOST, OFFLINE, ProgramSettings, calls_models, preset};
 use dialectic_engine::access::{header_fault, is_program, is_variable_name, url_fault};
 use dialectic_engine::agent::{SUMMARIZATION_METHODS, facts_of, limits_of};
 use dialectic_llm::command::program_preset;
-use dialectic_llm::models::{current_near, family, named};
+use dialectic_llm::models::{current_near, family};
 use dialectic_record::debate::{
     AgentSettings, ArenaSettings, DebateSettings, ModelLimits, ProviderSettings, ResultKind, Settings, SynthesisMethod,
 };
@@ -263,7 +264,7 @@ pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
         }
     }
     for ((provider, model), (since, users)) in retired {
-        let near = named(&current_near(provider, model, day));
+        let near = backquoted(current_near(provider, model, day));
         let instead = if near.is_empty() { String::new() } else { format!("; similar current models: {near}") };
         let users = users.join(", ");
         warnings.push(format!(

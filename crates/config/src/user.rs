@@ -13,15 +13,14 @@ use dialectic_record::debate::{ProviderSettings, Settings};
 use super::choice::{ModelPreference, ServedModel};
 use super::error::ConfigError;
 use super::layers::{Layers, ValueSource};
-use super::load::{ResolveContext, Usual, resolve};
-use super::load::{parent, role_files};
+use super::load::{ResolveContext, Usual, parent, resolve, role_files};
 use super::overrides::Overrides;
 use super::read::{ConfigDocument, read};
 use super::{rules, schema};
 
 /// The name of the file in the user's directory.
 const FILE: &str = "config.json";
-/// Keys that only the user's own configuration can have.
+/// Keys of the user's own configuration that are not settings of a debate.
 const OWN: [&str; 5] = ["provider", "model", "directory", "color", "confirmAbove"];
 /// Keys that do not apply below a project's configuration.
 const OF_ONE_DEBATE: [&str; 2] = ["agents", "judge"];
@@ -153,7 +152,7 @@ impl UserConfig {
         tree
     }
 
-    /// The keys that only this file can have, with their displayed values.
+    /// The keys in [`OWN`] that this file sets, with their displayed values.
     pub(super) fn own(&self) -> Vec<(String, String)> {
         let shown = |key: &str| {
             let value = match &self.document.tree[key] {

@@ -23,8 +23,7 @@ pub use caller::{
 };
 pub use error::ModelError;
 pub use host::HostModel;
-pub use live::IdleTimeout;
-pub use live::{FailedAttempt, Further, Listener, Live, StatedUsage, Timeouts};
+pub use live::{FailedAttempt, Further, IdleTimeout, Listener, Live, StatedUsage, Timeouts};
 pub use models::built_in_price;
 pub use request::{
     ANSWER_LIMIT, AnswerSchema, ChatModel, FinishReason, Reply, Request, ToolSpec, Turn, request_bytes, strict_object,

@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::ModelError;
 use crate::command::program_preset;
+use dialectic_base::figures::backquoted;
 use dialectic_base::money::{LongPrice, Price};
 use dialectic_base::provider::{HOST, OFFLINE};
 
@@ -223,18 +224,16 @@ pub fn current_near(provider: &str, model: &str, day: NaiveDate) -> Vec<&'static
     near.into_iter().take(NAMED).map(|(_, name)| name).collect()
 }
 
-/// The names in backquotes, separated by commas.
-pub fn named(models: &[&str]) -> String {
-    models.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
-
 /// Adds what is known about an unknown model to its refusal: its retirement, or similar names. Returns other errors
 /// unchanged.
 pub(super) fn explained(error: ModelError, provider: &str, model: &str, day: NaiveDate) -> ModelError {
     let ModelError::Refused { status: status @ (404 | 410), message } = error else { return error };
     let near = current_near(provider, model, day);
-    let near =
-        if near.is_empty() { String::new() } else { format!("; current models with similar names: {}", named(&near)) };
+    let near = if near.is_empty() {
+        String::new()
+    } else {
+        format!("; current models with similar names: {}", backquoted(near))
+    };
     let note = match facts(provider, model) {
         Some(facts) => match facts.retires.filter(|retires| *retires <= day) {
             Some(retired) => format!(" (`{model}` was retired on {retired}{near})"),

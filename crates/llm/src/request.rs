@@ -117,6 +117,14 @@ impl Turn {
     pub(crate) fn is_as_it_came(&self) -> bool {
         matches!(self, Self::Assistant { message: Some(_), .. })
     }
+
+    /// Whether the model called tools.
+    pub(crate) fn has_calls(&self) -> bool {
+        match self {
+            Self::Assistant { calls, .. } => !calls.is_empty(),
+            Self::ToolResults(_) | Self::User(_) => false,
+        }
+    }
 }
 
 /// A tool as offered to a model.

@@ -37,6 +37,19 @@ pub(super) struct Invocation<'a> {
     pub(super) idle: Duration,
 }
 
+/// Why reading stops early.
+enum Stop {
+    /// The rest of the output is not needed.
+    Enough,
+    Failed(ModelError),
+}
+
+impl From<ModelError> for Stop {
+    fn from(error: ModelError) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// The process group of a child, which is killed when this is dropped.
 pub struct ProcessGroup {
     /// The leader of the group.
@@ -130,7 +143,6 @@ pub(super) async fn run(
     running().extend(id.map(|id| id.as_raw_nonzero().get()));
     let child = &mut group.child;
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let enough = Exit { code: Some(0), is_whole: true, complaint: String::new() };
     let write = async {
         if let Some(mut stdin) = stdin {
             // A program that does not read its input reports the reason itself.
@@ -151,22 +163,22 @@ pub(super) async fn run(
                 match timeout(invocation.idle, next).await {
                     Ok(read) => read,
                     // The answer is complete, but the program does not end. Its output counts.
-                    Err(_) if is_complete => return Err(None),
+                    Err(_) if is_complete => return Err(Stop::Enough),
                     Err(_) => {
                         let message = format!("it was idle for over {} s", invocation.idle.as_secs_f64());
-                        return Err(Some(ModelError::Broken { message }));
+                        return Err(Stop::Failed(ModelError::Broken { message }));
                     }
                 }
             } else {
                 next.await
             };
-            seen += read.map_err(|error| Some(ModelError::Broken { message: error.to_string() }))?;
+            seen += read.map_err(|error| ModelError::Broken { message: error.to_string() })?;
             if line.is_empty() {
                 return Ok(());
             }
             if seen >= MOST {
                 let message = format!("it printed more than {} MB", MOST >> 20);
-                return Err(Some(ModelError::Broken { message }));
+                return Err(Stop::Failed(ModelError::Broken { message }));
             }
             match hear(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r'])) {
                 Heard::GoOn => {}
@@ -176,22 +188,22 @@ pub(super) async fn run(
                     // Kills it at once, because a program whose model calls a tool makes further requests.
                     #[cfg(unix)]
                     id.into_iter().for_each(end);
-                    return Err(None);
+                    return Err(Stop::Enough);
                 }
             }
         }
     };
-    // The first one to end early stops the others: with an error, or with `None` if the rest of the output is not
-    // needed.
+    // The first one to end early stops the others.
     let work = async { tokio::try_join!(write, read, complain).map(|((), (), complaint)| complaint) };
     tokio::pin!(work);
+    let enough = || Exit { code: Some(0), is_whole: true, complaint: String::new() };
     let (status, complaint) = tokio::select! {
         biased;
         complaint = &mut work => {
             let complaint = match complaint {
                 Ok(complaint) => complaint,
-                Err(None) => return Ok(enough),
-                Err(Some(error)) => return Err(error.into()),
+                Err(Stop::Enough) => return Ok(enough()),
+                Err(Stop::Failed(error)) => return Err(error.into()),
             };
             (timeout(AFTERMATH, group.child.wait()).await, Some(complaint))
         }
@@ -201,8 +213,8 @@ pub(super) async fn run(
             id.into_iter().for_each(end);
             match timeout(AFTERMATH, &mut work).await {
                 Ok(Ok(complaint)) => (Ok(status), Some(complaint)),
-                Ok(Err(None)) => return Ok(enough),
-                Ok(Err(Some(error))) => return Err(error.into()),
+                Ok(Err(Stop::Enough)) => return Ok(enough()),
+                Ok(Err(Stop::Failed(error))) => return Err(error.into()),
                 Err(_) => (Ok(status), None),
             }
         }

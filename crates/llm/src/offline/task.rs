@@ -1,7 +1,8 @@
 //! Carries out a request's task: a list of open questions, critiques of it, replies, the check, the final text.
 //!
 //! Every text counts as the set of questions in it. A critic asks for a missing question and disputes an existing one;
-//! an author adds the former and keeps the latter.
+//! an author adds the former and keeps the latter. A review of a change points at lines of the diff, and states that no
+//! model read them.
 
 use dialectic_base::problem::NO_ANSWER;
 

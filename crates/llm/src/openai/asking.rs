@@ -5,12 +5,13 @@ use std::borrow::Cow;
 
 use crate::{FailedAttempt, Further, Live, ModelError, Reply, Request, StatedUsage};
 
-use super::capabilities::{Api, Capabilities, Streaming};
-use super::capabilities::{Schemas, is_ignored};
+use super::capabilities::{Api, Capabilities, Schemas, Streaming, is_ignored};
 use super::{FailureCause, OpenAiClient, RequestFailure};
 
-/// The maximum number of requests per question. Each repetition follows a new finding, and there are fewer findings.
-const MOST_TURNS: usize = 10;
+/// The maximum number of requests per question: the first, and one after each of eleven adjustments. These are three
+/// steps of schemas, two of streaming, and one each for tools, temperature, system messages, replays, and the name and
+/// height of the output limit.
+const MOST_TURNS: usize = 12;
 
 /// Whether the API is the reason for a refusal.
 enum RefusalCause {

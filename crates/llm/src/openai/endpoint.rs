@@ -266,6 +266,7 @@ pub fn http_client(certificate_file: Option<&Path>) -> Result<HttpClient, HttpCl
 /// Creates the client for calls under a cost limit: it does not reuse a connection that was idle for 2 s.
 ///
 /// # Errors
+///
 /// As for [`http_client`].
 pub fn http_client_under_limit(certificate_file: Option<&Path>) -> Result<HttpClient, HttpClientError> {
     client_that_keeps(KEPT_UNDER_LIMIT, certificate_file)

@@ -127,7 +127,7 @@ impl ReportedUsage {
         self.stated(["/total_tokens", "/totalTokenCount", "/totalTokens"])
     }
 
-    /// The counts; `None` if both are zero, or if input and output are neither stated nor implied by the total.
+    /// The counts; `None` if the input is zero or not stated, or if the output is neither stated nor implied.
     pub(super) fn tokens(&self) -> Option<Tokens> {
         let (tokens, is_whole) = self.counted();
         Some(tokens).filter(|tokens| is_whole && tokens.input_tokens > 0)
@@ -377,7 +377,8 @@ pub(super) fn call_id(ids: [Option<String>; 2], index: usize) -> String {
     stated.unwrap_or_else(|| format!("call_{}", index + 1))
 }
 
-const BYTE_ORDER_MARK: char = '\u{feff}';
+/// Some servers send it at the start of a text.
+pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The replacement character as a JSON escape.
 const REPLACEMENT: &str = "\\ufffd";

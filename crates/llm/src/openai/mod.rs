@@ -1,7 +1,8 @@
 //! Servers with OpenAI's API: the Responses API first, and Chat Completions if the server lacks it.
 //!
 //! Makes single attempts without retries, which are up to the [`Caller`](super::Caller). Answers are streamed unless
-//! the configuration says otherwise. Features that a model rejects are remembered for the rest of the run.
+//! the configuration says otherwise. Features that a model rejects are remembered for the rest of the run. Also lists a
+//! server's models.
 //!
 //! Wording that differs between servers is in tables, each row with its source: finish reasons (`request`), errors
 //! (`errors`), rejected features (`refusals`), and marks around a text (`marks`).
@@ -179,8 +180,8 @@ impl OpenAiClient {
     }
 }
 
-/// The path of the list.
-const PATH: &str = "/models";
+/// The path of the list of models.
+const MODELS_PATH: &str = "/models";
 /// The time limit for a reachability check.
 const REACH_TIMEOUT: Duration = Duration::from_secs(10);
 /// The keys for the context window, most explicit first; llama.cpp's comes last.
@@ -203,18 +204,18 @@ impl OpenAiClient {
     ///
     /// The server cannot be reached in time, refuses, or does not return a list.
     pub async fn offered(&self, limit: Duration) -> Result<Vec<Offered>, ModelError> {
-        let asked = timeout(limit, self.transport.get(PATH)).await;
+        let asked = timeout(limit, self.transport.get(MODELS_PATH)).await;
         let answer = asked.map_err(|_| ModelError::TimedOut { after: limit })??;
         let address = &self.transport.address;
         if !answer.status.is_success() {
-            return Err(ServerRefusal::of_answer(&answer, refusal_body(&answer).as_ref(), address, PATH).error());
+            return Err(ServerRefusal::of_answer(&answer, refusal_body(&answer).as_ref(), address, MODELS_PATH).error());
         }
         let list: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         // llama.cpp sends both at once.
         let entries = list["data"].as_array().or(list["models"].as_array());
         let entries =
             entries.ok_or_else(|| broken(format!("it is not a list of models: {}", excerpt(&answer.body, address))))?;
-        let mut offered: Vec<Offered> = entries.iter().filter_map(read).collect();
+        let mut offered: Vec<Offered> = entries.iter().filter_map(offered_model).collect();
         offered.sort_by(|one, other| one.name.cmp(&other.name));
         offered.dedup_by(|one, other| one.name == other.name);
         Ok(offered)
@@ -227,16 +228,16 @@ impl OpenAiClient {
     ///
     /// The server cannot be reached.
     async fn is_there(&self) -> Result<(), ModelError> {
-        let asked = timeout(REACH_TIMEOUT, self.transport.get(PATH)).await;
+        let asked = timeout(REACH_TIMEOUT, self.transport.get(MODELS_PATH)).await;
         let answer = asked.map_err(|_| ModelError::TimedOut { after: REACH_TIMEOUT })??;
-        let error =
-            ServerRefusal::of_answer(&answer, refusal_body(&answer).as_ref(), &self.transport.address, PATH).error();
+        let body = refusal_body(&answer);
+        let error = ServerRefusal::of_answer(&answer, body.as_ref(), &self.transport.address, MODELS_PATH).error();
         if !answer.status.is_success() && error.is_server_gone() { Err(error) } else { Ok(()) }
     }
 }
 
 /// Google lists `models/gemini-…` but accepts the name without the prefix.
-fn read(entry: &Value) -> Option<Offered> {
+fn offered_model(entry: &Value) -> Option<Offered> {
     let name = entry.get("id").or_else(|| entry.get("name"))?.as_str()?.trim();
     let name = name.strip_prefix("models/").unwrap_or(name);
     let context_window = WINDOWS.iter().find_map(|key| entry.pointer(key)?.as_u64()).filter(|window| *window > 0);

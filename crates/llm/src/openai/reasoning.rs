@@ -6,10 +6,10 @@
 use memchr::{memchr2_iter, memmem};
 use serde::de::IgnoredAny;
 
+use super::lenient::BYTE_ORDER_MARK;
 use super::marks::without_end_of_turn;
 
-/// Some servers send it at the start of a text.
-const BYTE_ORDER_MARK: char = '\u{feff}';
+use Certainty::{Certain, WithEnd};
 
 /// Name parts of models whose prompt already contains the opening tag of their reasoning.
 const BEGIN_WITHIN: [&str; 4] = ["deepseek-r1", "qwq", "-thinking", "minimax-m2"];
@@ -233,37 +233,41 @@ const NAMES: [&str; 12] = [
 /// The brackets of a tag: before the name, before the name of an end tag, after the name. Kimi uses `◁`.
 const BRACKETS: [[&str; 3]; 2] = [["<", "</", ">"], ["◁", "◁/", "▷"]];
 
-/// An opening mark that proves reasoning, even without an end mark.
-const CERTAIN: bool = true;
-/// An opening mark that proves reasoning only with an end mark, since answers may start the same way.
-const WITH_END: bool = false;
+/// Whether an opening mark proves reasoning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Certainty {
+    /// Even without an end mark.
+    Certain,
+    /// Only with an end mark, since answers may start the same way.
+    WithEnd,
+}
 
 /// Opening marks that are not tags, each with its ends. An empty end applies at once, for marks between reasoning and
 /// answer.
-const MARKS: [(&str, &[&str], bool); 18] = [
+const MARKS: [(&str, &[&str], Certainty); 18] = [
     // Mistral.
-    ("[THINK]", &["[/THINK]"], CERTAIN),
+    ("[THINK]", &["[/THINK]"], Certain),
     // gpt-oss ("harmony"), with consecutive channels, the last of which is the answer.
-    ("<|channel|>analysis", &["<|end|>", "<|channel|>final<|message|>"], CERTAIN),
-    ("<|channel|>commentary", &["<|end|>", "<|channel|>final<|message|>"], CERTAIN),
-    ("<|channel|>final", &["<|message|>"], CERTAIN),
-    ("<|start|>assistant", &[""], CERTAIN),
+    ("<|channel|>analysis", &["<|end|>", "<|channel|>final<|message|>"], Certain),
+    ("<|channel|>commentary", &["<|end|>", "<|channel|>final<|message|>"], Certain),
+    ("<|channel|>final", &["<|message|>"], Certain),
+    ("<|start|>assistant", &[""], Certain),
     // The same for servers that drop the marks but keep the words.
-    ("analysisWe", &["assistantfinal"], WITH_END),
-    ("analysisThe", &["assistantfinal"], WITH_END),
-    ("analysisUser", &["assistantfinal"], WITH_END),
-    ("analysisI ", &["assistantfinal"], WITH_END),
-    ("analysisLet", &["assistantfinal"], WITH_END),
-    ("analysisNeed", &["assistantfinal"], WITH_END),
+    ("analysisWe", &["assistantfinal"], WithEnd),
+    ("analysisThe", &["assistantfinal"], WithEnd),
+    ("analysisUser", &["assistantfinal"], WithEnd),
+    ("analysisI ", &["assistantfinal"], WithEnd),
+    ("analysisLet", &["assistantfinal"], WithEnd),
+    ("analysisNeed", &["assistantfinal"], WithEnd),
     // Gemma 4, Kimi K3, Cohere's Command A, Apertus, OpenThinker and related models.
-    ("<|channel>thought", &["<channel|>"], CERTAIN),
-    ("<|open|>think<|sep|>", &["<|close|>think<|sep|>"], CERTAIN),
-    ("<|START_THINKING|>", &["<|END_THINKING|>"], CERTAIN),
-    ("<|inner_prefix|>", &["<|inner_suffix|>"], CERTAIN),
-    ("<|begin_of_thought|>", &["<|end_of_thought|>"], CERTAIN),
+    ("<|channel>thought", &["<channel|>"], Certain),
+    ("<|open|>think<|sep|>", &["<|close|>think<|sep|>"], Certain),
+    ("<|START_THINKING|>", &["<|END_THINKING|>"], Certain),
+    ("<|inner_prefix|>", &["<|inner_suffix|>"], Certain),
+    ("<|begin_of_thought|>", &["<|end_of_thought|>"], Certain),
     // Granite.
-    ("Here is my thought process:", &["Here is my response:", "Here's my response:"], WITH_END),
-    ("Here's my thought process:", &["Here is my response:", "Here's my response:"], WITH_END),
+    ("Here is my thought process:", &["Here is my response:", "Here's my response:"], WithEnd),
+    ("Here's my thought process:", &["Here is my response:", "Here's my response:"], WithEnd),
 ];
 
 /// Wrappers around answers after reasoning.
@@ -322,7 +326,7 @@ impl ReasoningTag {
     fn is_certain(self) -> bool {
         match self {
             Self::Tagged { .. } => true,
-            Self::Marked(mark) => MARKS[mark].2,
+            Self::Marked(mark) => MARKS[mark].2 == Certain,
             Self::Unopened => false,
         }
     }

@@ -3,8 +3,7 @@
 
 use crate::{Request, Turn};
 
-use super::capabilities::Schemas;
-use super::capabilities::{Api, Capabilities, MAX_COMPLETION_TOKENS, MAX_TOKENS, Missing, Streaming};
+use super::capabilities::{Api, Capabilities, MAX_COMPLETION_TOKENS, MAX_TOKENS, Missing, Schemas, Streaming};
 use super::errors::Meaning;
 use super::failure::ServerRefusal;
 
@@ -131,9 +130,6 @@ impl ServerRefusal {
                 return Some(Box::new(move |it| it.schemas = it.schemas.max(less)));
             }
         }
-        if known.takes_tools && request.tools_are_optional && self.refuses_tools(request) {
-            return Some(Box::new(|it| it.takes_tools = false));
-        }
         let is_replay = request.turns.iter().any(Turn::is_as_it_came) || known.asks_for_reasoning(request);
         if known.takes_temperature && self.refuses_temperature() {
             Some(Box::new(|it| it.takes_temperature = false))
@@ -143,6 +139,8 @@ impl ServerRefusal {
             Some(Box::new(move |it| it.most_output = Some(most)))
         } else if known.replays && is_replay && self.says_any(NO_REPLAY) {
             Some(Box::new(|it| it.replays = false))
+        } else if known.takes_tools && request.tools_are_optional && self.refuses_tools(request) {
+            Some(Box::new(|it| it.takes_tools = false))
         } else if let Some(limit) = self.other_limit(known.limit)
             && request.max_tokens.is_some()
             && api == Api::Chat
@@ -155,8 +153,10 @@ impl ServerRefusal {
         }
     }
 
+    /// Whether it rejects the tools. A model that has called some accepts them, so such a refusal has another cause.
     fn refuses_tools(&self, request: &Request) -> bool {
-        let may_be = !request.tools.is_empty() && self.meaning().is_none();
+        let has_called = request.turns.iter().any(Turn::has_calls);
+        let may_be = !request.tools.is_empty() && !has_called && self.meaning().is_none();
         may_be && (self.refuses_parameter("tools") || self.says_any(NO_TOOLS))
     }
 

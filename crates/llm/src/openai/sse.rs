@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use memchr::memchr2;
 use serde::de::IgnoredAny;
 
-use super::lenient::parsed;
+use super::lenient::{BYTE_ORDER_MARK, parsed};
 
 /// The last event of a stream in either API.
 pub(super) const DONE: &str = "[DONE]";
@@ -38,8 +38,6 @@ pub(super) struct EventParser {
     /// Whether the current event was returned.
     is_over: bool,
 }
-
-const BYTE_ORDER_MARK: char = '\u{feff}';
 
 impl EventParser {
     /// Adds bytes; [`next`](Self::next) returns the completed events.

@@ -14,8 +14,7 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 
 use crate::ModelError;
 
-use super::endpoint::HttpClient;
-use super::endpoint::{Address, EndpointError};
+use super::endpoint::{Address, EndpointError, HttpClient};
 
 /// The initial capacity, enough for most requests.
 const USUAL_REQUEST: usize = 64 << 10;

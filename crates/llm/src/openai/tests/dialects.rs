@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use futures_util::{StreamExt as _, stream};
 
 use crate::{Caller, CallerLimits, CompletedCall, ConcurrencyLimit, FailedCall, FinishReason, ToolSpec, Turn};
-use dialectic_base::call::ToolResult;
+use dialectic_base::call::{ToolCall, ToolResult};
 
 use super::*;
 
@@ -283,6 +283,40 @@ async fn a_model_that_takes_back_no_more_than_text_and_calls_gets_no_more() {
         assert_eq!(complete(&client, &request).await, Ok(because()));
         assert_eq!(server.paths().len(), requests);
     }
+
+    // It keeps its tools, although the refusal names tool calls.
+    let refusal = json!({"error": {"message": "'messages.2.tool_calls.0': property 'extra_content' is unsupported"}});
+    let server = Server::with(move |seen| {
+        if seen.sent.contains("extra_content") { answer_json(400, &refusal) } else { regular(&seen.path) }
+    });
+    let client = self::client(&server, ApiKind::Chat);
+    let function = json!({"name": "look", "arguments": "{}"});
+    let call = json!({"id": "call_1", "type": "function", "function": function, "extra_content": {"google": {}}});
+    let request = after_a_call(Some(json!({"role": "assistant", "content": null, "tool_calls": [call]})));
+    for requests in [2, 3] {
+        assert_eq!(complete(&client, &request).await, Ok(because()));
+        assert_eq!(server.paths().len(), requests);
+    }
+    assert!(server.requests().iter().all(|seen| seen.body["tools"].is_array()));
+}
+
+/// A request with optional tools, after the model called one. `message` is its original message.
+fn after_a_call(message: Option<Value>) -> Request {
+    let call = ToolCall { id: "call_1".to_owned(), name: "look".to_owned(), arguments: "{}".to_owned() };
+    let results = vec![ToolResult::error(&call, "nothing there")];
+    let turn = Turn::Assistant { text: String::new(), calls: vec![call], message };
+    let tool = ToolSpec { name: "look".to_owned(), description: String::new(), parameters: json!({}) };
+    let turns = vec![turn, Turn::ToolResults(results)];
+    Request { turns, tools: [tool].into(), tools_are_optional: true, ..request() }
+}
+
+#[tokio::test]
+async fn a_model_that_has_called_tools_keeps_them() {
+    let refusal = json!({"error": {"message": "messages.2.tool_calls: an empty content is unsupported"}});
+    let server = Server::with(move |_| answer_json(400, &refusal));
+    let client = client(&server, ApiKind::Chat);
+    complete(&client, &after_a_call(None)).await.unwrap_err();
+    assert_eq!(server.paths().len(), 1);
 }
 
 #[tokio::test]

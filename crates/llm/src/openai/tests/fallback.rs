@@ -203,7 +203,7 @@ async fn a_server_that_fails_on_every_stream_is_asked_for_whole_answers() {
             assert!(attempt(&client, model, 1).await.unwrap_err().error.is_transient(), "{api:?}");
             assert_eq!(attempt(&client, model, 2).await, Ok(because()), "{api:?}");
         }
-        // The server's finding is remembered.
+        // The finding applies to all models of the server.
         for model in ["m-1", "m-2", "m-3"] {
             assert_eq!(attempt(&client, model, 1).await, Ok(because()), "{api:?}");
         }

@@ -1,5 +1,7 @@
 //! What a model rejects is omitted from the second request and from all later ones.
 
+use crate::{ToolSpec, Turn};
+
 use super::*;
 
 fn error(status: u16, message: &str, param: &str, code: &str) -> HttpAnswer {
@@ -19,7 +21,8 @@ fn has(body: &Value, field: &str) -> bool {
     }
 }
 
-/// Asks a server that refuses `field` twice, then asks for another model. Returns which requests had the field.
+/// Sends a request twice to a server that refuses `field`, then once for another model. Returns which requests had the
+/// field.
 async fn ask(api: ApiKind, field: &'static str, refusal: fn() -> HttpAnswer, request: &Request) -> Vec<bool> {
     let server = Server::with(move |seen| {
         let body = &seen.body;
@@ -101,4 +104,40 @@ async fn a_server_that_refuses_the_same_for_ever_is_given_up() {
         assert!(matches!(failed, ModelError::Refused { status: 400, .. }), "{failed:?}");
         assert_eq!(server.paths().len(), requests);
     }
+}
+
+#[tokio::test]
+async fn a_model_that_rejects_one_thing_after_another_answers_in_the_end() {
+    let refusals = [
+        "Invalid schema: 'minLength' is not permitted",
+        "Invalid schema: 'minimum' is not permitted",
+        "response_format is not supported",
+        "temperature is not supported",
+        "System role not supported",
+        "`max_tokens` must be less than or equal to `100`",
+        "property 'reasoning_content' is unsupported",
+        "This model does not support tools",
+        "Unrecognized request argument: max_tokens; use max_completion_tokens",
+        "stream_options is not supported",
+        "stream is not supported",
+    ];
+    let server = Server::with(move |seen| match refusals.get(seen.index) {
+        Some(message) => answer_json(400, &json!({"error": {"message": message}})),
+        None => regular(CHAT),
+    });
+    let client = streaming(&server, ApiKind::Chat);
+    let message = json!({"role": "assistant", "content": "Hm.", "reasoning_content": "Perhaps."});
+    let turn = Turn::Assistant { text: "Hm.".to_owned(), calls: vec![], message: Some(message) };
+    let properties = json!({"why": {"type": "string", "minLength": 1}, "score": {"type": "integer", "minimum": 0}});
+    let schema = json!({"type": "object", "properties": properties});
+    let request = Request {
+        max_tokens: Some(200),
+        turns: vec![turn, Turn::User("And?".to_owned())],
+        answer: Some(Arc::new(AnswerSchema { name: "score", schema })),
+        tools: [ToolSpec { name: "look".to_owned(), description: String::new(), parameters: json!({}) }].into(),
+        tools_are_optional: true,
+        ..request()
+    };
+    assert_eq!(complete(&client, &request).await, Ok(because()));
+    assert_eq!(server.paths().len(), refusals.len() + 1);
 }
