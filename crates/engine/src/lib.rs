@@ -12,7 +12,7 @@
 //!
 //! Nothing here prints, reads a configuration or the process's environment, or knows a terminal.
 
-// New variants must be handled explicitly.
+// Nothing unknown may pass for something known.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 pub mod access;

@@ -10,13 +10,19 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use crate::tools::Excerpt;
 use dialectic_llm::command::ProcessGroup;
 
 /// How long to read output after the command has ended, since a background process can keep the pipe open.
 const AFTERMATH: Duration = Duration::from_millis(500);
 /// The maximum bytes kept of a command's standard error.
 const COMPLAINT: usize = 2000;
+
+/// The beginning of a text, and whether it was truncated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Excerpt {
+    pub text: String,
+    pub cut: bool,
+}
 
 /// A command and its limits.
 #[derive(Debug, Clone, Copy)]

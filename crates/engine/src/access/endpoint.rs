@@ -205,7 +205,7 @@ pub fn is_on_this_machine(url: &str) -> bool {
     })
 }
 
-/// A part of a header value.
+/// A part of a header value. A file refers to credentials as `${NAME}`, and the environment holds them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HeaderPart<'a> {
     Text(&'a str),

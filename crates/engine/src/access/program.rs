@@ -9,8 +9,7 @@ use dialectic_base::provider::PRESETS;
 use dialectic_llm::command::{Login, PROGRAMS, Program, ProgramFault, ProgramPreset, find, program_preset, searched};
 use dialectic_record::debate::ProviderSettings;
 
-use super::endpoint::ProviderAccessError;
-use super::endpoint::secret_variables;
+use super::endpoint::{ProviderAccessError, secret_variables};
 use super::environment::Environment;
 
 /// Prefixes of variables that set a vendor program's server, key or behaviour, in addition to the prefixes of built-in

@@ -128,7 +128,7 @@ pub(super) fn object_length(text: &str) -> usize {
     text.len()
 }
 
-/// Text with more non-matching braces is not JSON; a longer search would take quadratic time.
+/// The maximum number of braces tried as the start of an object; more would take quadratic time.
 pub(super) const MOST_CANDIDATES: usize = 64;
 
 /// The object at the beginning of `text`: unchanged if it is valid JSON, otherwise [`mended`].

@@ -53,8 +53,9 @@ pub struct Tools {
     pub limit: u32,
     /// The maximum number of characters of all results.
     pub room: usize,
-    /// Whether a model without tools may answer without them. The last results then say that they are the last.
-    pub are_optional: bool,
+    /// Whether they belong to the review of a change. A model that rejects tools may then answer without them, and the
+    /// last results say that they are the last.
+    pub is_review: bool,
 }
 
 /// An answer that remained unreadable after a second request.
@@ -115,13 +116,24 @@ pub enum Value {
 /// Makes a call until its answer is usable.
 ///
 /// # Errors
+///
 /// The last request failed permanently.
 pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResult, FailedCall> {
     let answered = value(ask, call, judge).await?;
-    let text = match (&answered.value, &call.step.answer) {
-        (Value::Text(text), OutputSpec::Text | OutputSpec::Check(_)) => Some(&**text),
-        (Value::Word(cast), _) => Some(&*cast.reason),
-        _ => None,
+    let text = match &answered.value {
+        Value::Text(text) if matches!(call.step.answer, OutputSpec::Text | OutputSpec::Check(_)) => Some(&**text),
+        Value::Word(cast) => Some(&*cast.reason),
+        Value::Text(_)
+        | Value::Questions(_)
+        | Value::Score(_)
+        | Value::Choice(_)
+        | Value::Relations(_)
+        | Value::Challenge(_)
+        | Value::Kinds(_)
+        | Value::Judgement(_)
+        | Value::Ruled(..)
+        | Value::Solution { .. }
+        | Value::Unreadable(_) => None,
     };
     let Some((text, reads)) = text.zip(call.reads.as_ref()).filter(|_| answered.reading.is_none()) else {
         return Ok(answered);
@@ -249,6 +261,7 @@ impl Ask {
     /// offers none, which forces a text.
     ///
     /// # Errors
+    ///
     /// A call fails permanently.
     async fn text(&mut self) -> Result<ParsedText, FailedCall> {
         let begun = self.request.turns.len();
@@ -256,9 +269,9 @@ impl Ask {
         loop {
             let offered = self.tools.as_ref().filter(|tools| log.iterations < tools.limit && log.length() < tools.room);
             self.request.tools = offered.map(|tools| tools.toolbox.specs()).unwrap_or_default();
-            self.request.tools_are_optional = offered.is_some_and(|tools| tools.are_optional);
+            self.request.tools_are_optional = offered.is_some_and(|tools| tools.is_review);
             let left = offered.map_or(0, |tools| tools.room - log.length());
-            let is_last = offered.is_some_and(|tools| tools.are_optional && log.iterations + 1 == tools.limit);
+            let is_last = offered.is_some_and(|tools| tools.is_review && log.iterations + 1 == tools.limit);
             let toolbox = offered.map(|tools| Arc::clone(&tools.toolbox));
             let answered = match self.caller.call(&self.request).await {
                 // The budget reserves the answer itself, but no look-ups.
@@ -301,6 +314,7 @@ impl Ask {
     /// fails.
     ///
     /// # Errors
+    ///
     /// The first call fails permanently.
     async fn points(mut self, reads: &AnswerFormat) -> Result<(ParsedText, Option<ParsedAnswer>), FailedCall> {
         let unread = self.past.iter().position(|(reply, _)| reply.parse_error.is_some());
@@ -360,6 +374,7 @@ impl Ask {
     /// the second call fails.
     ///
     /// # Errors
+    ///
     /// The first call fails permanently.
     pub async fn json<T>(
         mut self,
@@ -433,6 +448,7 @@ impl Ask {
     /// the assessment, with `assess`, if that is missing or `check` rejects it; the solution is kept even if this fails.
     ///
     /// # Errors
+    ///
     /// The first call fails permanently.
     async fn written(
         mut self,
@@ -504,6 +520,7 @@ impl Ask {
     /// Asks for rulings on findings with these numbers, and once more with the reason if none can be parsed.
     ///
     /// # Errors
+    ///
     /// The first call fails permanently.
     async fn rulings(mut self, numbers: &[String]) -> Result<RequestResult, FailedCall> {
         let unread = self.past.iter().position(|(reply, _)| reply.parse_error.is_some());
@@ -535,12 +552,14 @@ impl Ask {
 
 /// The request to repeat the part of a text that could not be parsed.
 fn once_more(reads: &AnswerFormat, missing: Option<&str>) -> String {
-    let said = if let AnswerFormat::Findings(..) = reads {
-        FINDINGS_AGAIN.render(&())
-    } else if let AnswerFormat::Opinion(_) = reads {
-        OPINIONS_AGAIN.render(&())
-    } else {
-        POINTS_AGAIN.with("texts", &missing)
+    let said = match reads {
+        AnswerFormat::Findings(..) => FINDINGS_AGAIN.render(&()),
+        AnswerFormat::Opinion(_) => OPINIONS_AGAIN.render(&()),
+        AnswerFormat::Critique(_)
+        | AnswerFormat::Review { .. }
+        | AnswerFormat::Check(_)
+        | AnswerFormat::Answers { .. }
+        | AnswerFormat::Final(_) => POINTS_AGAIN.with("texts", &missing),
     };
     // Tests render this template; the form alone is a sufficient fallback.
     said.unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())
@@ -638,5 +657,19 @@ impl ParsedText {
         let Metadata { truncated, filtered, interrupted, .. } = self.metadata;
         let with = self.and(text, call);
         Self { metadata: Metadata { truncated, filtered, interrupted, ..with.metadata }, ..with }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_for_points_names_the_texts_without_a_section() {
+        let reads = AnswerFormat::Critique(Vec::new());
+        let named = once_more(&reads, Some("Text 2"));
+        assert!(named.contains("no section for Text 2"), "{named}");
+        let whole = once_more(&reads, None);
+        assert!(whole.contains("No points can be read"), "{whole}");
     }
 }

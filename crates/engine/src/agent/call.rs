@@ -73,7 +73,8 @@ impl SharedPrompt {
     /// The prompt of a debate by `protocol` at its current state.
     ///
     /// # Errors
-    /// The template is defective.
+    ///
+    /// The template is broken.
     pub fn of(protocol: &Protocol, debate: &Debate) -> Result<Self, PromptError> {
         let parts = debate.change.as_ref().map_or(1, |change| change.parts());
         let beginning = |part| beginning(debate, |_, one| one.part == Some(part));
@@ -118,7 +119,7 @@ impl SharedPrompt {
     }
 }
 
-/// The beginning of prompts, with the attachments for everyone and those of a change for which `is_shown` holds.
+/// The beginning of prompts. Includes every ordinary attachment, and those parts of a change that `is_shown` accepts.
 fn beginning(debate: &Debate, is_shown: impl Fn(usize, &Attachment) -> bool) -> Result<Arc<str>, PromptError> {
     let questions = debate.questions();
     let clarifications: Vec<_> = questions
@@ -178,7 +179,7 @@ fn named_by_findings(debate: &Debate) -> BTreeSet<usize> {
     named
 }
 
-/// What the prompt of `step` shows of the debate; texts that can be shortened get `room` characters.
+/// What the prompt of `step` shows of the debate, with texts that can be shortened cut to `room` characters in all.
 fn shown<'a>(debate: &'a Debate, step: &Step, room: usize) -> Values<'a> {
     let (agent, round) = (&step.key.agent_id, step.key.round);
     let inputs: Vec<&Arc<Contribution>> = step.inputs.iter().filter_map(|key| debate.contribution(key)).collect();
@@ -306,10 +307,11 @@ impl Call {
     }
 }
 
-/// Prepares the call of `agent` for `step`. Texts that can be shortened get `room` characters.
+/// Prepares the call of `agent` for `step`. Texts that can be shortened are cut to `room` characters in all.
 ///
 /// # Errors
-/// A template is defective.
+///
+/// A template is broken.
 pub fn prepare(
     panel: &Panel,
     agent: &Agent,

@@ -58,6 +58,7 @@ pub(super) fn reveal_texts(labels: &[Label], text: &str) -> String {
 /// The author of a label: `2`, `**2**`, `Text 2`, `2: its title`.
 ///
 /// # Errors
+///
 /// Lists the valid labels if this is not exactly one of them.
 pub(super) fn author<'l>(labels: &'l [Label], label: &str) -> Result<&'l AgentId, AnswerError> {
     let words: Vec<&str> = labels.iter().map(|known| known.word.as_str()).collect();

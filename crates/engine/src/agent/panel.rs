@@ -97,6 +97,7 @@ impl Panel {
     /// Builds the panel of a debate by `protocol`. `caller` creates the model of an agent or the judge.
     ///
     /// # Errors
+    ///
     /// A role file is damaged.
     pub fn build(
         protocol: &Protocol,

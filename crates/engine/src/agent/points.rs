@@ -49,7 +49,22 @@ pub(super) fn listed(debate: &Debate, step: &Step) -> PointList {
             let ledger = Ledger::seen_by(debate, &key.agent_id, key.round, &step.inputs);
             list(&ledger.to_answer(&key.agent_id), told)
         }
-        _ => return PointList::default(),
+        (
+            OutputSpec::Text
+            | OutputSpec::Questions { .. }
+            | OutputSpec::Summary
+            | OutputSpec::Score(_)
+            | OutputSpec::Choice
+            | OutputSpec::Word(_)
+            | OutputSpec::Judgement
+            | OutputSpec::Check(_)
+            | OutputSpec::Amendment
+            | OutputSpec::Relations
+            | OutputSpec::Kinds
+            | OutputSpec::FindingRulings
+            | OutputSpec::Scores(_),
+            ..,
+        ) => return PointList::default(),
     };
     if listed.points.is_empty() { PointList::default() } else { listed }
 }

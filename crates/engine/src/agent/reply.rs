@@ -216,7 +216,7 @@ impl RawJudgement {
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only the schema matters")]
 struct AssessmentSchema {
-    /// The amended candidate.
+    /// The amended candidate, named before it is assessed; only for a text that amends one.
     #[schemars(length(max = 20))]
     base: String,
     // Without bounds, small models fill a list up to their output limit.

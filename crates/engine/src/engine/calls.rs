@@ -169,8 +169,7 @@ impl Calls {
         self.in_flight.insert(step.key.clone(), RunningCall { task: task.id(), step, length, is_sending: false });
     }
 
-    /// The next message; `None` if a task has ended without one. Messages come before the ends of tasks, so a finished
-    /// task is not mistaken for a dead one.
+    /// The next message. `None` when a task has ended normally, after its messages.
     pub(super) async fn next(&mut self) -> Option<Message> {
         tokio::select! {
             biased;

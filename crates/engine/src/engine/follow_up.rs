@@ -8,7 +8,7 @@ use dialectic_llm::request_bytes;
 use dialectic_record::debate::{Debate, Event, FollowUp, Forecast, Recorded, Settings};
 use dialectic_record::protocol::{Protocol, Step, follow_up};
 
-use super::budget::{AttemptRequest, Budget};
+use super::budget::{AttemptRequest, Budget, Shortfall};
 use super::forecast::planned_call;
 use super::{Engine, EngineError};
 
@@ -28,7 +28,7 @@ pub enum FollowUpError {
     },
     #[error("follow-up questions cannot be answered by the host, who is the judge of this debate")]
     HostJudge,
-    /// The limit of calls does not allow the answer.
+    /// The call limit does not allow the answer.
     #[error("the call limit leaves no room for an answer")]
     NoCallLeft,
     /// The judge failed to answer.
@@ -36,9 +36,18 @@ pub enum FollowUpError {
     Failed { reason: String },
     #[error("interrupted; the question is saved without an answer")]
     Interrupted,
-    /// The record cannot be written, or the program has a defect.
+    /// The record cannot be written, or there is a bug.
     #[error(transparent)]
     Engine(#[from] EngineError),
+}
+
+impl From<Shortfall> for FollowUpError {
+    fn from(lacking: Shortfall) -> Self {
+        match lacking {
+            Shortfall::NoCallLeft => Self::NoCallLeft,
+            Shortfall::TooDear { room, needed } => Self::TooDear { room, needed },
+        }
+    }
 }
 
 impl Engine {
@@ -46,7 +55,8 @@ impl Engine {
     /// `own` limits this question; the debate's limits apply otherwise. `past` are the events of the record.
     ///
     /// # Errors
-    /// There is no room for an answer, or no answer.
+    ///
+    /// The limit leaves no room for an answer, or the judge failed.
     pub async fn follow_up(
         &mut self,
         question: Arc<str>,
@@ -137,7 +147,7 @@ impl Engine {
         let call =
             prepare(&self.panel, &self.panel.judge, &shared, asked, step, usize::MAX).map_err(EngineError::from)?;
         let Some(budget) = &self.budget else { return Ok(()) };
-        budget.shortfall(&AttemptRequest::of(step, &call.request)).map_or(Ok(()), Err)
+        budget.shortfall(&AttemptRequest::of(step, &call.request)).map_or(Ok(()), |lacking| Err(lacking.into()))
     }
 }
 

@@ -57,6 +57,7 @@ pub fn forecast(
 ) -> Result<Forecast, ForecastError> {
     let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::unbounded()), max_retries: 0 };
     let mut panel = Panel::build(protocol, settings, |agent| Caller {
+        // Never called: a rehearsal sends no request.
         chat: Arc::new(HostModel::default()),
         provider: agent.provider.as_str().into(),
         price: price_of(agent, settings),
@@ -129,17 +130,18 @@ pub(super) fn planned_call(
     price: Option<Price>,
     bytes: usize,
 ) -> PlannedCall {
-    let [low, high] =
+    let tokens =
         [Length::Short, Length::Long].map(|length| (length.tokens_of(bytes), length.answer_within(max_tokens).into()));
+    let [(in_low, out_low), (in_high, out_high)] = tokens;
     PlannedCall {
         key,
         model: model.to_owned(),
         provider: provider.to_owned(),
         is_certain: true,
-        input: Span { low: low.0, high: high.0 },
-        output: Span { low: low.1, high: high.1 },
+        input: Span { low: in_low, high: in_high },
+        output: Span { low: out_low, high: out_high },
         tools: None,
-        cost: cost_of(price, [low, high]),
+        cost: cost_of(price, tokens),
     }
 }
 

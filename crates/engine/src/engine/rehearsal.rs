@@ -22,7 +22,7 @@ use super::{EngineError, check_before_closing, has_something_to_check};
 
 /// The bytes that repeating a request adds.
 const SECOND_CHANCE_BYTES: usize = 1000;
-/// The maximum number of points per critique that prompts request, for each text if a critic reads all.
+/// The maximum number of points that prompts request: of one text, and of each text if a critic reads all.
 const POINTS: usize = 7;
 const POINTS_OF_EACH: usize = 5;
 /// The bytes of a point with its remedy and of a remark on a point, as strong models write them for our prompts.
@@ -356,7 +356,8 @@ impl<'a> Rehearsal<'a> {
         Event::Related { key: step.key.clone(), relations, call }
     }
 
-    /// One answered question that stands for all questions of an agent; none in a run without optional calls.
+    /// One answered question that stands for all questions of an agent; none unless everything that adds calls
+    /// is assumed.
     fn questions(&self, key: &CallKey, most: u32) -> Vec<Clarification> {
         let asked = Clarification {
             id: "q1".to_owned(),
@@ -469,7 +470,23 @@ impl<'a> Rehearsal<'a> {
                 };
                 ParsedAnswer { opinions: findings.into_iter().map(opinion).collect(), ..ParsedAnswer::default() }
             }
-            _ => ParsedAnswer::default(),
+            (ResultKind::Opinion, None)
+            | (ResultKind::Proposal, Some(_))
+            | (
+                ResultKind::Ballot
+                | ResultKind::Material
+                | ResultKind::Team
+                | ResultKind::Agreement
+                | ResultKind::Challenge
+                | ResultKind::Kinds
+                | ResultKind::Speech
+                | ResultKind::Questions
+                | ResultKind::Summary
+                | ResultKind::Score
+                | ResultKind::Verdict
+                | ResultKind::Solution,
+                _,
+            ) => ParsedAnswer::default(),
         }
     }
 

@@ -124,16 +124,22 @@ impl Engine {
                 self.evaluated(key, None, call)
             }
             Value::Unreadable(error) => {
-                let what = if matches!(step.answer, OutputSpec::Choice | OutputSpec::Word(_)) {
-                    "the ballot"
-                } else if matches!(step.answer, OutputSpec::Questions { .. }) {
-                    "the questions"
-                } else if step.answer == OutputSpec::Judgement {
-                    "the judgement"
-                } else if matches!(step.answer, OutputSpec::Scores(_)) {
-                    "the scores"
-                } else {
-                    "the answer"
+                let what = match step.answer {
+                    OutputSpec::Choice | OutputSpec::Word(_) => "the ballot",
+                    OutputSpec::Questions { .. } => "the questions",
+                    OutputSpec::Judgement => "the judgement",
+                    OutputSpec::Scores(_) => "the scores",
+                    OutputSpec::Text
+                    | OutputSpec::Summary
+                    | OutputSpec::Score(_)
+                    | OutputSpec::Relations
+                    | OutputSpec::Challenge
+                    | OutputSpec::Kinds
+                    | OutputSpec::FollowUp
+                    | OutputSpec::Check(_)
+                    | OutputSpec::Amendment
+                    | OutputSpec::FindingRulings
+                    | OutputSpec::Solution(_) => "the answer",
                 };
                 let (error, attempts) = (format!("{what} could not be read: {error}"), call.attempts);
                 let (kind, server_gone, at) = (Some(Failure::UNREADABLE.to_owned()), false, Timestamp::now());
@@ -276,12 +282,22 @@ impl Engine {
         if let Some(known) = self.rooms.get(&whole.step.key) {
             return *known;
         }
-        let shows = &whole.step.shows;
-        let can_be_shortened =
-            matches!(
-                shows,
-                PromptContext::WholeDebate | PromptContext::Record | PromptContext::AnonymousTranscript { .. }
-            ) || matches!((shows, &whole.step.answer), (PromptContext::Candidates { .. }, OutputSpec::Solution(_)));
+        let can_be_shortened = match whole.step.shows {
+            PromptContext::Candidates { .. } => matches!(whole.step.answer, OutputSpec::Solution(_)),
+            PromptContext::WholeDebate | PromptContext::Record | PromptContext::AnonymousTranscript { .. } => true,
+            PromptContext::CandidatesReversed { .. }
+            | PromptContext::Inputs
+            | PromptContext::InputsAndHistory
+            | PromptContext::InputsAndDispute
+            | PromptContext::Decisions
+            | PromptContext::Numbered
+            | PromptContext::Texts
+            | PromptContext::OwnTexts
+            | PromptContext::Transcript
+            | PromptContext::Draft
+            | PromptContext::Findings
+            | PromptContext::EarlierRounds => false,
+        };
         let agent = self.panel.agent(&whole.step.key.agent_id).map(|agent| &agent.settings);
         let limits = agent.zip(self.debate().settings.as_ref()).map(|(agent, settings)| limits_of(agent, settings));
         let limits = limits.filter(|_| can_be_shortened).unwrap_or_default();
@@ -345,7 +361,7 @@ impl Engine {
         let is_review = self.debate().change.is_some();
         let room = tool_room(agent, self.debate().known_settings(), is_review);
         let limit = agent.tool_call_limit;
-        Ok(Some(Tools { toolbox: Arc::new(toolbox), limit, room, are_optional: is_review }))
+        Ok(Some(Tools { toolbox: Arc::new(toolbox), limit, room, is_review }))
     }
 
     fn tool_context(&self, round: u32) -> Result<Option<ToolContext>, EngineError> {

@@ -315,10 +315,10 @@ impl Engine {
             return;
         }
         // A stage that is visited twice in a round ends twice.
-        let wanted = steps(self.debate()).into_iter().map(|step| step.key);
-        let passes = wanted.filter(|key| key.stage == stage && key.round == round).map(|key| key.pass);
+        let wanted = self.wanted_by(steps);
+        let passes = wanted.iter().filter(|key| key.stage == stage && key.round == round).map(|key| key.pass);
         let announced = Announced { stage, steps, first_pass: passes.min().unwrap_or(1) };
-        let (_, total) = self.results_of(round, &announced);
+        let (_, total) = self.results_of(round, &announced, &wanted);
         self.announced.insert(place, announced);
         self.signal(Signal::StageStarted { stage, round, total });
     }
@@ -332,19 +332,23 @@ impl Engine {
         let over: Vec<_> = self.announced.iter().filter(|(_, one)| is_over(one.stage)).map(|(at, _)| *at).collect();
         for place in over {
             let Some(announced) = self.announced.remove(&place) else { continue };
-            let (done, missing) = self.results_of(place.0, &announced);
+            let (done, missing) = self.results_of(place.0, &announced, &self.wanted_by(announced.steps));
             self.signal(Signal::StageEnded { stage: announced.stage, round: place.0, done, failed: missing });
         }
     }
 
-    /// The number of a stage's results in this visit, and of wanted calls without a result.
-    fn results_of(&self, round: u32, Announced { stage, steps, first_pass }: &Announced) -> (usize, usize) {
-        let debate = self.debate();
+    /// The keys of a stage's calls at this point.
+    fn wanted_by(&self, steps: fn(&Debate) -> Vec<Step>) -> Vec<CallKey> {
+        steps(self.debate()).into_iter().map(|step| step.key).collect()
+    }
+
+    /// The number of a stage's results in this visit, and of `wanted` calls without a result.
+    fn results_of(&self, round: u32, announced: &Announced, wanted: &[CallKey]) -> (usize, usize) {
+        let (debate, Announced { stage, first_pass, .. }) = (self.debate(), announced);
         let is_meant = |key: &CallKey| key.round == round && key.stage == *stage && key.pass >= *first_pass;
         let settled = debate.settled.iter().filter(|(key, _)| is_meant(key));
         let (failed, done): (Vec<_>, Vec<_>) = settled.partition(|(_, settled)| **settled == CallStatus::Failed);
-        let wanted = steps(debate).into_iter().map(|step| step.key);
-        let open = wanted.filter(|key| is_meant(key) && debate.settled(key).is_none()).count();
+        let open = wanted.iter().filter(|key| is_meant(key) && debate.settled(key).is_none()).count();
         (done.len(), failed.len() + open)
     }
 

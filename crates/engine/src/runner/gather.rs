@@ -11,8 +11,8 @@ use tokio::task::spawn_blocking;
 
 use crate::access::{Environment, known_keys, secret_variables};
 use crate::engine::Gather;
-use crate::process::{Limited, run};
-use crate::tools::{ContextDirectory, Excerpt, outline, readme};
+use crate::process::{Excerpt, Limited, run};
+use crate::tools::{ContextDirectory, outline, readme};
 use dialectic_base::encoding::{NotUtf8, decode, hexadecimal};
 use dialectic_base::figures::thousands;
 use dialectic_base::secrets::{KnownKeys, holds_private_key, may_hold_secrets};

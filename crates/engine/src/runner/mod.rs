@@ -79,7 +79,7 @@ impl Spec {
         Self { problem, context: None, attachments: [].into(), change: None, protocol, settings, seed: None }
     }
 
-    fn created(self, id: DebateId, seed: u32, settings: Settings, prompt_sources: PromptSources) -> Created {
+    fn created(self, id: DebateId, seed: u32, prompt_sources: PromptSources) -> Created {
         Created {
             format_version: FORMAT_VERSION,
             id,
@@ -90,7 +90,7 @@ impl Spec {
             seed,
             stages: self.protocol.infos(),
             prompt_sources,
-            settings,
+            settings: self.settings,
             forked_from: None,
         }
     }
@@ -189,13 +189,13 @@ impl Runner {
     /// # Errors
     ///
     /// The debate cannot run with these settings.
-    pub fn prepare(&self, spec: Spec) -> Result<Prepared, RunnerError> {
-        let (protocol, mut settings) = (spec.protocol, spec.settings.clone());
-        protocol.name.clone_into(&mut settings.debate.protocol);
-        (protocol.check)(&settings)?;
-        let panel = self.services.panel(protocol, &settings)?;
-        let seed = spec.seed.or(settings.debate.seed).unwrap_or_else(|| rand::rng().random());
-        let created = spec.created(Directory::new_id(), seed, settings, panel.sources.clone());
+    pub fn prepare(&self, mut spec: Spec) -> Result<Prepared, RunnerError> {
+        let protocol = spec.protocol;
+        protocol.name.clone_into(&mut spec.settings.debate.protocol);
+        (protocol.check)(&spec.settings)?;
+        let panel = self.services.panel(protocol, &spec.settings)?;
+        let seed = spec.seed.or(spec.settings.debate.seed).unwrap_or_else(|| rand::rng().random());
+        let created = spec.created(Directory::new_id(), seed, panel.sources.clone());
         let origin = Origin::New { created: Box::new(created), taken_over: Vec::new() };
         Ok(self.prepared(protocol, panel, origin))
     }
@@ -330,7 +330,8 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// The settings lack an agent whose work is kept, or an agent or the judge cannot be called.
+    /// The settings do not fit the protocol or what is kept, an agent or the judge cannot be called, the limits do not
+    /// cover the debate, or the dry run fails.
     pub fn fork(
         &self,
         branch: Branch,

@@ -82,7 +82,7 @@ impl Prepared {
         }
     }
 
-    /// Checks that the limit of cost or calls covers the debate.
+    /// Checks that the cost and call limits cover the debate.
     ///
     /// # Errors
     ///
@@ -363,7 +363,8 @@ impl Runner {
     /// The calls of a fork with `settings`, without calling a model or needing a key.
     ///
     /// # Errors
-    /// The settings lack an agent whose work is kept.
+    ///
+    /// The settings do not fit the protocol or what is kept, or the dry run fails.
     pub fn forecast_fork(&self, branch: Branch, settings: Settings) -> Result<Option<Forecast>, RunnerError> {
         let (protocol, created, taken_over) = branch.with(settings, &[])?;
         let (debate, events) = begun(&created, &taken_over)?;
@@ -404,6 +405,9 @@ fn forecast_of(
     gathered: &Span<Gathered>,
 ) -> Result<Forecast, ForecastError> {
     let seed = settings.debate.seed.unwrap_or_default();
-    let created = |sources: &PromptSources, id| spec.clone().created(id, seed, settings.clone(), sources.clone());
+    let created = |sources: &PromptSources, id| {
+        let spec = Spec { settings: settings.clone(), ..spec.clone() };
+        spec.created(id, seed, sources.clone())
+    };
     forecast(spec.protocol, settings, routed, gathered, created)
 }

@@ -95,11 +95,9 @@ impl Services {
             missing_keys(settings, environment)?;
             warnings = self.program_warnings(settings)?;
             let used = settings.everybody().map(|agent| agent.provider.as_str());
-            let has_limit = settings.max_cost().is_some();
-            let (providers, project) = (&settings.providers, project_of(settings));
             match &self.shared {
-                Some(shared) => Models::shared(shared, used, providers, environment, has_limit, &project)?,
-                None => Models::build(used, providers, environment, has_limit, &project)?,
+                Some(shared) => Models::shared(shared, used, settings, environment)?,
+                None => Models::of_settings(used, settings, environment)?,
             }
         };
         let debate = &settings.debate;
@@ -156,6 +154,7 @@ pub trait DebateHistory: Send + Sync {
     /// The past results of the models of `agents` in their roles.
     ///
     /// # Errors
+    ///
     /// The results cannot be read.
     fn standings(&self, agents: &[AgentSettings]) -> Result<Standings, String>;
 
@@ -223,15 +222,24 @@ impl Models {
         Ok(models)
     }
 
-    /// Like [`build`](Self::build), but builds only the clients that are not `shared` yet.
+    /// The clients of `used` for a debate with these settings.
+    fn of_settings<'a>(
+        used: impl IntoIterator<Item = &'a str>,
+        settings: &Settings,
+        environment: &Environment,
+    ) -> Result<Self, ServicesError> {
+        let has_limit = settings.max_cost().is_some();
+        Self::build(used, &settings.providers, environment, has_limit, &project_of(settings))
+    }
+
+    /// Like [`of_settings`](Self::of_settings), but builds only the clients that are not `shared` yet.
     fn shared<'a>(
         shared: &SharedModels,
         used: impl IntoIterator<Item = &'a str>,
-        configured: &BTreeMap<String, ProviderSettings>,
+        settings: &Settings,
         environment: &Environment,
-        has_limit: bool,
-        project: &[PathBuf],
     ) -> Result<Self, ServicesError> {
+        let (has_limit, project) = (settings.max_cost().is_some(), project_of(settings));
         let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
         let mut models = Self { by_provider: Vec::new() };
         for name in used {
@@ -239,12 +247,12 @@ impl Models {
                 continue;
             }
             // Settings can always be serialized as JSON.
-            let settings = serde_json::to_string(&configured.get(name)).unwrap_or_default();
-            let key = format!("{name} {has_limit} {project:?} {settings}");
+            let provider = serde_json::to_string(&settings.providers.get(name)).unwrap_or_default();
+            let key = format!("{name} {has_limit} {project:?} {provider}");
             let chat = if let Some(chat) = shared.get(&key) {
                 Arc::clone(chat)
             } else {
-                let built = Self::build([name], configured, environment, has_limit, project)?;
+                let built = Self::of_settings([name], settings, environment)?;
                 Arc::clone(shared.entry(key).or_insert(built.of(name)))
             };
             models.by_provider.push((name.to_owned(), chat));

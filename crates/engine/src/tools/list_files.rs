@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::process::Excerpt;
 use dialectic_base::markdown::truncate;
 
 use super::sandbox::{AccessError, ContextDirectory, EntryKind};
@@ -99,13 +100,6 @@ const OUTLINE_ENTRIES: usize = 60;
 const README: usize = 8000;
 /// Directories of generated or downloaded files, which do not describe the project.
 const UNTOLD: [&str; 6] = ["node_modules", "target", "dist", "build", "vendor", "__pycache__"];
-
-/// The beginning of a text, and whether it was truncated.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Excerpt {
-    pub text: String,
-    pub cut: bool,
-}
 
 /// The files and directories below a directory, one per line, upper levels first. Omits hidden ones.
 ///

@@ -25,7 +25,7 @@ use serde_json::Value;
 use dialectic_llm::ToolSpec;
 use dialectic_record::debate::Round;
 
-pub use list_files::{Excerpt, outline, readme};
+pub use list_files::{outline, readme};
 pub use sandbox::{AccessError, ContextDirectory};
 pub use source::Source;
 use toolbox::{Arguments, TextArgument, parameters};
@@ -86,7 +86,7 @@ pub enum ToolError {
     NotAnObject(&'static str),
     #[error("the argument `{name}` is missing; expected {expected}")]
     Missing { name: &'static str, expected: &'static str },
-    /// An argument is missing or invalid.
+    /// An argument has the wrong type or value.
     #[error("the argument `{name}` is {found}; expected {expected}")]
     Unusable { name: &'static str, found: &'static str, expected: &'static str },
     /// An argument is too long.

@@ -18,7 +18,7 @@ use dialectic_base::secrets::{KnownKeys, is_in_git, is_secret_file, is_secret_pl
 
 use super::platform::{self, Identity};
 
-/// How often to resolve a path again if files are exchanged meanwhile, as editors do when saving.
+/// How often to resolve a path at most, if files are exchanged meanwhile, as editors do when saving.
 const ATTEMPTS: usize = 4;
 
 /// The maximum number of links on a path, as in operating systems; more indicate a loop.
@@ -87,7 +87,7 @@ impl ContextDirectory {
     ///
     /// # Errors
     ///
-    /// The directory is missing, not a directory, or not accessible.
+    /// `path` is missing, is not a directory, or is not accessible.
     pub fn open(path: &Path) -> io::Result<Self> {
         let root = Dir::open_ambient_dir(path, ambient_authority())?;
         Ok(Self {

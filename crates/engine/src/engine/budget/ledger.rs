@@ -12,8 +12,8 @@ use dialectic_record::debate::{CallKey, Event, Recorded};
 const TOKENS_PER_BYTE: f64 = 0.5;
 /// Additional tokens per request, for roles and separators.
 const FRAME_TOKENS: u64 = 64;
-/// How far an attempt may exceed its list price before its model has answered for the first time, for providers that
-/// state costs. A router may choose a more expensive server for any call.
+/// The maximum cost of an attempt relative to its list price, until its model has answered once, for providers that
+/// state costs: a router may choose a more expensive server for any call.
 const STATED_FACTOR: f64 = 4.0;
 
 /// A provider and a model.
@@ -163,7 +163,7 @@ impl Reservation {
 }
 
 impl Measures {
-    /// How far an attempt may exceed the list price.
+    /// The maximum cost of an attempt relative to the list price.
     pub(super) fn factor(&self) -> f64 {
         match (self.answered, self.states) {
             (true, false) => 1.0,

@@ -453,38 +453,38 @@ impl CostPlan {
         let mut rehearsal = Rehearsal::new(protocol, panel, shared, debate, answers);
         let first = debate.current_round.max(1);
         let last = until.min(first.saturating_add(MOST_ROUNDS - 1));
-        let mut outlook = Self { further: until.saturating_sub(last), ..Self::default() };
+        let mut plan = Self { further: until.saturating_sub(last), ..Self::default() };
         for call in rehearsal.rounds(last)? {
             match call.cost {
                 // Some of these may run during the last round.
                 BudgetClass::Closing => {
-                    outlook.closing.push(call.clone());
-                    outlook.closing_checked.push(call);
+                    plan.closing.push(call.clone());
+                    plan.closing_checked.push(call);
                 }
-                BudgetClass::Check => outlook.check.push(call),
+                BudgetClass::Check => plan.check.push(call),
                 BudgetClass::Round | BudgetClass::Decision | BudgetClass::Extra if call.in_round => {
                     let place = call.key.round.saturating_sub(first) as usize;
-                    if outlook.rounds.len() <= place {
-                        outlook.rounds.resize_with(place + 1, Vec::new);
+                    if plan.rounds.len() <= place {
+                        plan.rounds.resize_with(place + 1, Vec::new);
                     }
-                    outlook.rounds[place].push(call);
+                    plan.rounds[place].push(call);
                 }
-                BudgetClass::Extra | BudgetClass::Round | BudgetClass::Decision => outlook.around.push(call),
+                BudgetClass::Extra | BudgetClass::Round | BudgetClass::Decision => plan.around.push(call),
             }
         }
-        outlook.goes_on = rehearsal.goes_on();
+        plan.goes_on = rehearsal.goes_on();
         let of = |calls: Vec<RehearsedCall>, class| calls.into_iter().filter(move |call| call.cost == class);
         let regular = rehearsal.closing([])?;
-        outlook.decisions.extend(of(regular.clone(), BudgetClass::Decision));
-        outlook.check.extend(of(regular, BudgetClass::Check));
+        plan.decisions.extend(of(regular.clone(), BudgetClass::Decision));
+        plan.check.extend(of(regular, BudgetClass::Check));
         let stopping = || Event::Stopping { reason: StopReason::Budget };
-        outlook.closing_checked.extend(of(rehearsal.closing([stopping()])?, BudgetClass::Closing));
+        plan.closing_checked.extend(of(rehearsal.closing([stopping()])?, BudgetClass::Closing));
         if check_before_closing(protocol).is_some() {
-            outlook.closing.extend(of(rehearsal.closing([stopping(), Event::CheckForgone])?, BudgetClass::Closing));
+            plan.closing.extend(of(rehearsal.closing([stopping(), Event::CheckForgone])?, BudgetClass::Closing));
         } else {
-            outlook.closing = outlook.closing_checked.clone();
+            plan.closing = plan.closing_checked.clone();
         }
-        Ok(outlook)
+        Ok(plan)
     }
 
     pub(super) fn before_closing(&self) -> impl Iterator<Item = &RehearsedCall> {

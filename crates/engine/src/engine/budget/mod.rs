@@ -1,4 +1,4 @@
-//! Enforces the limit of cost or calls: which attempts may be sent and with what output limit, what to reserve for the
+//! Enforces the cost and call limits: which attempts may be sent and with what output limit, what to reserve for the
 //! rest of the round and the closing, whether another round fits, and when to stop.
 //!
 //! The maximum cost of an attempt is reserved in the journal before it is sent, and its result replaces the reservation
@@ -26,7 +26,7 @@ use dialectic_record::debate::{
 use dialectic_record::protocol::{BudgetClass, OutputSpec, Step};
 use dialectic_record::store::StoreError;
 
-use super::{Engine, EngineError, FollowUpError};
+use super::{Engine, EngineError};
 
 pub use ledger::CostLedger as Books;
 
@@ -81,7 +81,18 @@ impl AttemptRequest {
             (OutputSpec::Summary | OutputSpec::Amendment | OutputSpec::FollowUp, _) => false,
             // Solutions are texts; JSON is only requested for an assessment.
             (OutputSpec::Solution(_), last) => last.is_some() || request.answer.is_some(),
-            (_, last) => last.is_some(),
+            (
+                OutputSpec::Questions { .. }
+                | OutputSpec::Score(_)
+                | OutputSpec::Choice
+                | OutputSpec::Word(_)
+                | OutputSpec::Relations
+                | OutputSpec::Challenge
+                | OutputSpec::Kinds
+                | OutputSpec::Judgement
+                | OutputSpec::Scores(_),
+                last,
+            ) => last.is_some(),
         };
         let (key, cost, bytes) = (step.key.clone(), step.cost, request_bytes(request));
         Self { key, cost, bytes, is_second_chance, offers_tools: !request.tools.is_empty() }
@@ -100,6 +111,18 @@ pub(super) enum Permission<T> {
     /// Not until others have returned.
     Later,
     Refused,
+}
+
+/// Why a limit does not allow an attempt even with the shortest answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shortfall {
+    NoCallLeft,
+    TooDear {
+        /// The remaining amount.
+        room: Usd,
+        /// The cost of the shortest answer.
+        needed: Usd,
+    },
 }
 
 /// What is reserved for an attempt.
@@ -159,7 +182,7 @@ impl Budget {
     }
 
     /// Why the limit does not allow an attempt even with the shortest answer.
-    pub(super) fn shortfall(&self, wanted: &AttemptRequest) -> Option<FollowUpError> {
+    pub(super) fn shortfall(&self, wanted: &AttemptRequest) -> Option<Shortfall> {
         let payee = self.payees.get(&wanted.key.agent_id)?;
         let measures = self.ledger.measures(&payee.model);
         let needed = measures
@@ -167,9 +190,9 @@ impl Budget {
             .times(measures.factor());
         let room = self.room();
         if room.requests == 0 {
-            return Some(FollowUpError::NoCallLeft);
+            return Some(Shortfall::NoCallLeft);
         }
-        (needed > room.usd).then(|| FollowUpError::TooDear { room: room.usd, needed: needed.rounded_up() })
+        (needed > room.usd).then(|| Shortfall::TooDear { room: room.usd, needed: needed.rounded_up() })
     }
 
     /// The lowest of the output limits that this level reduces. A call limit alone reduces none.
@@ -558,7 +581,7 @@ mod tests {
         let wanted = AttemptRequest { key, cost, bytes: 1, is_second_chance: false, offers_tools: false };
         let spent = budget(BudgetLimit::default());
         assert!(!spent.ledger.is_waiting());
-        assert!(matches!(spent.shortfall(&wanted), Some(FollowUpError::NoCallLeft)));
+        assert_eq!(spent.shortfall(&wanted), Some(Shortfall::NoCallLeft));
         let more = budget(BudgetLimit { usd: Some(usd), calls: Some(1) });
         assert_eq!((more.limit.usd, more.limit.calls), (Some(usd + usd), Some(2)));
         assert!(more.shortfall(&wanted).is_none());
