@@ -164,8 +164,8 @@ impl Debate {
         })
     }
 
-    /// All entries of the check with the passes of their calls: a text counts within its stage, a lens has 3·(draft -
-    /// 1) plus its number.
+    /// All entries of the check, each with the pass of its call: for a text, its count within its stage; for a lens,
+    /// `3·(draft - 1)` plus its number.
     pub fn checked(&self) -> impl Iterator<Item = (&Arc<Contribution>, u8)> {
         let mut draft = 0;
         self.checks.iter().enumerate().map(move |(place, one)| {

@@ -94,8 +94,8 @@ impl Debate {
         let settings = self.settings.as_ref();
         let (cost, calls) = (settings.and_then(Settings::max_cost), settings.and_then(Settings::max_calls));
         match (cost, calls) {
-            (Some(_), Some(_)) => "the limit of cost and calls",
-            (None, Some(_)) => "the limit of calls",
+            (Some(_), Some(_)) => "the cost and call limits",
+            (None, Some(_)) => "the call limit",
             // A limit from outside the record is not saved.
             (Some(_) | None, None) => "the cost limit",
         }

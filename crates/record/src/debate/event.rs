@@ -1,5 +1,8 @@
 //! The events of a debate, as saved in the journal.
 
+// New variants must be handled explicitly.
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -322,13 +325,39 @@ macro_rules! call_of {
             | Event::Evaluated { call, .. }
             | Event::Drafted { call, .. }
             | Event::Synthesized { call, .. } => call.into(),
-            _ => None,
+            Event::Created(_)
+            | Event::Imported { .. }
+            | Event::StageEntered { .. }
+            | Event::RoundBegun { .. }
+            | Event::Gathered { .. }
+            | Event::TeamSelected { .. }
+            | Event::Measured { .. }
+            | Event::Extended { .. }
+            | Event::QuestionAnswered { .. }
+            | Event::QuestionsEnded { .. }
+            | Event::Reopened { .. }
+            | Event::RoundTimedOut { .. }
+            | Event::Voted { .. }
+            | Event::Decided { .. }
+            | Event::CostReserved { .. }
+            | Event::OutputLimited { .. }
+            | Event::CostWarned { .. }
+            | Event::CostAcknowledged
+            | Event::Stopping { .. }
+            | Event::CheckForgone
+            | Event::Suspended { .. }
+            | Event::Paused
+            | Event::Resumed
+            | Event::Failed { .. }
+            | Event::Completed { .. }
+            | Event::FollowUpAsked { .. }
+            | Event::Rated { .. } => None,
         }
     };
 }
 
 impl Event {
-    /// The outcome of a debate that was stopped before it had any text.
+    /// The event that ends a debate stopped before it had any text.
     pub fn stopped_without_proposal() -> Self {
         Self::Failed { error: "it was stopped before anybody had made a proposal".to_owned() }
     }

@@ -1,5 +1,8 @@
 //! Folds events into the state of a debate.
 
+// New variants must be handled explicitly.
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 use std::sync::Arc;
 
 use dialectic_base::call::CallRecord;
@@ -347,13 +350,49 @@ impl Debate {
     pub fn cut_in(&self, event: &Event) -> Option<CutAnswer> {
         let (key, _) = event.settles()?;
         let summary_cut = match event {
+            // Only the first five settle a call, and their cuts are not listed here.
             Event::Contributed { .. }
             | Event::Drafted { .. }
             | Event::Synthesized { .. }
             | Event::FollowUpAnswered { .. }
-            | Event::CallFailed { .. } => return None,
+            | Event::CallFailed { .. }
+            | Event::Replied { .. }
+            | Event::AttemptFailed { .. }
+            | Event::Created(_)
+            | Event::Imported { .. }
+            | Event::StageEntered { .. }
+            | Event::RoundBegun { .. }
+            | Event::Gathered { .. }
+            | Event::TeamSelected { .. }
+            | Event::Measured { .. }
+            | Event::Extended { .. }
+            | Event::QuestionAnswered { .. }
+            | Event::QuestionsEnded { .. }
+            | Event::Reopened { .. }
+            | Event::RoundTimedOut { .. }
+            | Event::Voted { .. }
+            | Event::Decided { .. }
+            | Event::CostReserved { .. }
+            | Event::OutputLimited { .. }
+            | Event::CostWarned { .. }
+            | Event::CostAcknowledged
+            | Event::Stopping { .. }
+            | Event::CheckForgone
+            | Event::Suspended { .. }
+            | Event::Paused
+            | Event::Resumed
+            | Event::Failed { .. }
+            | Event::Completed { .. }
+            | Event::FollowUpAsked { .. }
+            | Event::Rated { .. } => return None,
             Event::Summarized { summary, .. } => summary.metadata.cut,
-            _ => None,
+            Event::QuestionsAsked { .. }
+            | Event::Evaluated { .. }
+            | Event::Polled { .. }
+            | Event::Related { .. }
+            | Event::Challenged { .. }
+            | Event::Observed { .. }
+            | Event::Judged { .. } => None,
         };
         let cut = event.call().and_then(CallRecord::cut).or(summary_cut)?;
         Some(CutAnswer { key: key.clone(), cut })
@@ -458,7 +497,7 @@ impl Debate {
 
     fn count<'a>(&mut self, call: impl Into<Option<&'a CallRecord>>) {
         if let Some(call) = call.into().filter(|call| !call.copied) {
-            self.usage.entry(call.model.clone()).or_insert(ModelUsage::NONE).count(Some(call));
+            self.usage.entry(call.model.clone()).or_insert(ModelUsage::NONE).count(call);
         }
     }
 }

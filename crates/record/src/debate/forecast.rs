@@ -13,7 +13,7 @@ use super::CallKey;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
     pub calls: Vec<PlannedCall>,
-    /// What the limit of cost or calls covers; absent without a limit.
+    /// What the cost and call limits cover; absent without a limit.
     pub purchase: Option<Purchase>,
 }
 
@@ -43,7 +43,7 @@ impl Forecast {
     }
 }
 
-/// What a limit of cost or calls covers.
+/// What cost and call limits cover.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purchase {
     pub limit: BudgetLimit,

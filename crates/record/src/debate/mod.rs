@@ -72,7 +72,6 @@ pub use state::{
 };
 pub use timeline::{Moment, timeline};
 pub use verdict::{Advice, Dissent, Judgement, Poll, PollChoice, Polls, Undecided, Verdict, VoteCount, Voting, Winner};
-
 pub use wire::{AgentId, CallKey, CallStatus, DebateId, Timestamp};
 
 pub use crate::points::{

@@ -229,8 +229,8 @@ impl Debate {
         move |author| u32::try_from(order.iter().position(|known| *known == author)? + 1).ok()
     }
 
-    /// The critics of `target`'s text: all other agents, or the configured number of agents that follow `target` in the
-    /// panel.
+    /// The critics of `target`'s text, in the order of the panel: all other agents, or the configured number of agents
+    /// that follow `target` in the panel.
     pub fn critics_of(&self, target: &AgentId) -> Vec<&AgentSettings> {
         let team = self.team();
         let Some(place) = team.iter().position(|agent| agent.id == *target) else { return Vec::new() };

@@ -180,7 +180,9 @@ impl Progress {
                 CallStatus::Failed => progress.failed += 1,
             }
         }
-        self.spent.count(event.call());
+        if let Some(call) = event.call().filter(|call| !call.copied) {
+            self.spent.count(call);
+        }
         match event {
             Event::StageEntered { stage } => {
                 self.stage = Some(*stage);
@@ -372,7 +374,6 @@ impl PanelInfo {
 
 #[cfg(test)]
 mod tests {
-
     use super::super::fixture::{
         self, CRITIQUE, EVALUATION, PROPOSAL, call_ended, call_failed, call_started, contributed, panel, recorded,
         retrying, round_begun, stage_ended, stage_started, words,

@@ -51,6 +51,15 @@ pub struct JudgePromptSource {
     pub sha256: Option<String>,
 }
 
+/// What is compared of an agent's or the judge's prompts.
+#[derive(Clone, Copy)]
+struct KnownPrompt<'a> {
+    id: &'a AgentId,
+    path: Option<&'a PathBuf>,
+    summary_path: Option<&'a PathBuf>,
+    sha256: Option<&'a String>,
+}
+
 impl PromptSources {
     /// One sentence for each agent or judge whose prompts changed since `self` was saved.
     pub fn changes(&self, now: &Self) -> Vec<String> {
@@ -63,11 +72,10 @@ impl PromptSources {
         for now in now.everybody() {
             let Some(before) = self.everybody().find(|before| before.id == now.id) else { continue };
             let is_new = before.sha256.zip(now.sha256).is_some_and(|(before, now)| before != now);
-            if (&before.path, &before.summary_path) != (&now.path, &now.summary_path) {
+            if (before.path, before.summary_path) != (now.path, now.summary_path) {
                 let is_summary = before.path == now.path;
-                let paths =
-                    if is_summary { [&before.summary_path, &now.summary_path] } else { [&before.path, &now.path] };
-                let [from, to] = paths.map(|path| place(path.as_ref()));
+                let [from, to] = [before, now]
+                    .map(|known: KnownPrompt<'_>| place(if is_summary { known.summary_path } else { known.path }));
                 changes.push(format!("{} now uses {to}; this debate began with {from}", now.id));
             } else if is_new {
                 let file = now.path.or(now.summary_path);
@@ -79,16 +87,19 @@ impl PromptSources {
     }
 
     /// The sources of all agents and the judge.
-    fn everybody(&self) -> impl Iterator<Item = JudgePromptSource> {
-        let agents = self.agents.iter().cloned().map(|agent| JudgePromptSource {
-            id: agent.agent_id,
-            source: agent.source,
-            path: agent.path,
-            summary_source: None,
+    fn everybody(&self) -> impl Iterator<Item = KnownPrompt<'_>> {
+        let agents = self.agents.iter().map(|agent| KnownPrompt {
+            id: &agent.agent_id,
+            path: agent.path.as_ref(),
             summary_path: None,
-            sha256: agent.sha256,
+            sha256: agent.sha256.as_ref(),
         });
-        agents.chain([self.judge.clone()])
+        agents.chain([KnownPrompt {
+            id: &self.judge.id,
+            path: self.judge.path.as_ref(),
+            summary_path: self.judge.summary_path.as_ref(),
+            sha256: self.judge.sha256.as_ref(),
+        }])
     }
 }
 

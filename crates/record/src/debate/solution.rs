@@ -134,11 +134,11 @@ pub struct Shortened {
 }
 
 /// The maximum words in a judge's title.
-const WORDS: usize = 8;
+const TITLE_WORDS: usize = 8;
 /// The minimum number of words to keep, if there are that many.
-const LEAST: usize = 3;
+const LEAST_TITLE_WORDS: usize = 3;
 /// The maximum characters in a title.
-const CHARACTERS: usize = 80;
+const TITLE_CHARACTERS: usize = 80;
 
 /// Words that cannot end a phrase.
 const INTRODUCTIONS: [&str; 46] = [
@@ -166,8 +166,8 @@ pub fn clean_title(text: &str) -> Option<String> {
     let line = plain(text);
     let bare = line.trim_matches(|c: char| "\"'“”‘’„«»`*_.".contains(c) || c.is_whitespace());
     let words: Vec<&str> = bare.split(' ').collect();
-    match words.get(WORDS) {
-        Some(next) => cut(&phrase(&words[..WORDS], next)),
+    match words.get(TITLE_WORDS) {
+        Some(next) => cut(&phrase(&words[..TITLE_WORDS], next)),
         None => cut(bare),
     }
 }
@@ -175,14 +175,15 @@ pub fn clean_title(text: &str) -> Option<String> {
 /// The words up to the end of their last complete phrase. `next` is the word that follows.
 fn phrase(words: &[&str], next: &str) -> String {
     let ends = |word: &&str| word.ends_with([',', ';', ':']) || ["–", "—", "-"].contains(word);
-    if let Some(end) = words.iter().rposition(ends).filter(|end| *end + 1 >= LEAST) {
+    if let Some(end) = words.iter().rposition(ends).filter(|end| *end + 1 >= LEAST_TITLE_WORDS) {
         return words[..=end].join(" ").trim_end_matches([',', ';', ':', '–', '—', '-', ' ']).to_owned();
     }
     let kept = without_introduction(words);
     // Drops a phrase that continues after the cut, unless too few words would remain.
     let is_whole = kept.len() < words.len() || introduces(next);
     let begin = kept.iter().rposition(|word| introduces(word)).filter(|_| !is_whole);
-    let before = begin.map(|begin| without_introduction(&kept[..begin])).filter(|before| before.len() >= LEAST);
+    let before =
+        begin.map(|begin| without_introduction(&kept[..begin])).filter(|before| before.len() >= LEAST_TITLE_WORDS);
     before.unwrap_or(kept).join(" ")
 }
 
@@ -225,10 +226,10 @@ fn plain(text: &str) -> String {
 /// `text`, cut to the maximum length at a word if possible.
 fn cut(text: &str) -> Option<String> {
     let text = text.trim();
-    if text.chars().count() <= CHARACTERS {
+    if text.chars().count() <= TITLE_CHARACTERS {
         return (!text.is_empty()).then(|| text.to_owned());
     }
-    let end = text.char_indices().nth(CHARACTERS - 1).map_or(text.len(), |(at, _)| at);
+    let end = text.char_indices().nth(TITLE_CHARACTERS - 1).map_or(text.len(), |(at, _)| at);
     let kept = &text[..end];
     let whole =
         if text[end..].starts_with(' ') { kept } else { kept.rsplit_once(' ').map_or(kept, |(whole, _)| whole) };
@@ -281,6 +282,6 @@ mod tests {
             assert_eq!(title_of_problem(problem).as_deref(), Some(title));
         }
         assert_eq!(title_of_problem("\n---\n"), None);
-        assert_eq!(title_of_problem(&"x".repeat(200)).unwrap().chars().count(), CHARACTERS);
+        assert_eq!(title_of_problem(&"x".repeat(200)).unwrap().chars().count(), TITLE_CHARACTERS);
     }
 }

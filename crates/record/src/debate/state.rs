@@ -364,9 +364,8 @@ impl ModelUsage {
         silent_calls: 0,
     };
 
-    /// Adds a call, unless another debate paid for it.
-    pub(super) fn count(&mut self, call: Option<&CallRecord>) {
-        let Some(call) = call.filter(|call| !call.copied) else { return };
+    /// Adds a call. The caller leaves out calls that another debate paid for.
+    pub(super) fn count(&mut self, call: &CallRecord) {
         let tokens = call.tokens.unwrap_or_default();
         self.requests += u64::from(call.attempts > 0);
         self.silent_calls += u64::from(call.is_silent());

@@ -290,7 +290,7 @@ pub enum Undecided {
 }
 
 impl Undecided {
-    /// The name on the wire.
+    /// The reason in words.
     pub fn name(self) -> &'static str {
         match self {
             Self::NoQuorum => "no quorum",

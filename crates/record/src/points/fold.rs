@@ -42,6 +42,7 @@ pub(super) struct Folded {
 /// An author's text and the points against it.
 #[derive(Debug, Clone, Default)]
 struct Criticised {
+    /// The [`identity`] of the author's last text.
     text: Option<u64>,
     /// The points, each with its rank among all points of the debate.
     points: Vec<(usize, Point)>,
@@ -325,7 +326,7 @@ impl PartialEq for Past {
 #[derive(Debug, Clone)]
 struct FoldedLedger {
     folded: Folded,
-    /// The contributions already folded. Comparing them detects changes in the record.
+    /// The contributions already folded. They are kept alive so that comparing pointers detects replacements.
     of: Arc<[(u32, Arc<Contribution>)]>,
     /// The authors in the order in which their texts are numbered; this also affects the result.
     numbers: Arc<[AgentId]>,

@@ -223,7 +223,7 @@ pub struct PointHistory {
     pub remarks: Vec<Remark>,
     /// Whether its critic criticised the text again without mentioning this point.
     pub(super) was_not_reraised: bool,
-    /// The text that its critic saw last.
+    /// The identity (see `fold`) of the text that its critic saw last.
     pub(super) text: Option<u64>,
     /// Whether the author has changed the text since its critic last saw it.
     pub is_of_earlier_text: bool,

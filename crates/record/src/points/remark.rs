@@ -1,10 +1,12 @@
 //! What critics, authors, checkers and the judge say about a point.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
+use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::ser::SerializeMap;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::debate::AgentId;
 
@@ -12,17 +14,13 @@ use super::{PointId, Ruling};
 
 /// What a text says about an earlier point. `P` identifies the point by its id, or during parsing by its index among
 /// the possible numbers.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement<V, P = PointId> {
-    #[serde(alias = "finding")]
     pub point: P,
-    #[serde(alias = "answer", alias = "standing", alias = "found", alias = "stance")]
     pub verdict: V,
     /// The section that addresses the point: empty if the text names none, absent if it was not asked for one.
-    #[serde(default, rename = "where")]
     pub section: Option<String>,
     /// The reason or the change, verbatim.
-    #[serde(default)]
     pub reason: Option<Arc<str>>,
 }
 
@@ -40,18 +38,54 @@ pub trait StatementKeys {
     const VERDICT: &'static str;
 }
 
+const SECTION: &str = "where";
+const REASON: &str = "reason";
+
 impl<V: StatementKeys + Serialize> Serialize for Statement<V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry(V::POINT, &self.point)?;
         map.serialize_entry(V::VERDICT, &self.verdict)?;
         if let Some(section) = &self.section {
-            map.serialize_entry("where", section)?;
+            map.serialize_entry(SECTION, section)?;
         }
         if let Some(reason) = &self.reason {
-            map.serialize_entry("reason", reason)?;
+            map.serialize_entry(REASON, reason)?;
         }
         map.end()
+    }
+}
+
+/// Derived code could not require the keys of one kind, nor name them in errors.
+impl<'de, V: StatementKeys + Deserialize<'de>> Deserialize<'de> for Statement<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Keys<V>(PhantomData<V>);
+
+        impl<'de, V: StatementKeys + Deserialize<'de>> Visitor<'de> for Keys<V> {
+            type Value = Statement<V>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a statement with `{}` and `{}`", V::POINT, V::VERDICT)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let (mut point, mut verdict, mut section, mut reason) = (None, None, None, None);
+                while let Some(key) = map.next_key::<String>()? {
+                    match key.as_str() {
+                        key if key == V::POINT => point = Some(map.next_value()?),
+                        key if key == V::VERDICT => verdict = Some(map.next_value()?),
+                        SECTION => section = map.next_value()?,
+                        REASON => reason = map.next_value()?,
+                        _ => drop(map.next_value::<IgnoredAny>()?),
+                    }
+                }
+                let point = point.ok_or_else(|| A::Error::missing_field(V::POINT))?;
+                let verdict = verdict.ok_or_else(|| A::Error::missing_field(V::VERDICT))?;
+                Ok(Statement { point, verdict, section, reason })
+            }
+        }
+
+        deserializer.deserialize_map(Keys(PhantomData))
     }
 }
 

@@ -360,6 +360,24 @@ fn finished_rounds_are_folded_once_and_anew_when_the_record_was_changed() {
 }
 
 #[test]
+fn a_statement_needs_the_keys_of_its_kind_and_an_error_names_them() {
+    let answer = |value: Value| serde_json::from_value::<Statement<Response>>(value).map_err(|error| error.to_string());
+    let stance = |value: Value| serde_json::from_value::<Statement<Stance>>(value).map_err(|error| error.to_string());
+    let point = "r1:kiss:architect:1";
+    let missing = |key: &str| Some(format!("missing field `{key}`"));
+    assert_eq!(answer(json!({"point": point})).err(), missing("answer"));
+    assert_eq!(answer(json!({"point": point, "verdict": "rejected"})).err(), missing("answer"));
+    assert_eq!(answer(json!({"finding": point, "answer": "rejected"})).err(), missing("point"));
+    assert_eq!(stance(json!({"point": point, "stance": "left"})).err(), missing("finding"));
+    assert_eq!(stance(json!({"finding": point})).err(), missing("stance"));
+    let sequence = "invalid type: sequence, expected a statement with `point` and `answer`";
+    assert_eq!(answer(json!([])).err(), Some(sequence.to_owned()));
+    // The key of another kind is ignored.
+    let read = answer(json!({"point": point, "answer": "rejected", "standing": "maintained", "where": "2"})).unwrap();
+    assert_eq!((read.verdict, read.section.as_deref(), read.reason), (Response::Rejected, Some("2"), None));
+}
+
+#[test]
 fn a_point_says_all_of_it_also_where_its_parts_share_words() {
     let point = |about: &str, text: &str, remedy: &str| RaisedPoint {
         about: Some(about.to_owned()),

@@ -319,7 +319,8 @@ pub(super) const SYSTEM: (&str, &str) = ("evaluator/system.md", include_str!("..
 /// The built-in message.
 pub(super) const USER: (&str, &str) = ("evaluator/user.md", include_str!("../../prompts/evaluator/user.md"));
 
-/// The values of an evaluator's placeholders.
+/// The values of an evaluator's placeholders. Users write such files, so they are not templates: other braces stay
+/// unchanged, and values are inserted as bare text that is never searched for placeholders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EvaluatorValues {
     /// `{problem}`

@@ -60,7 +60,7 @@ pub struct Protocol {
     pub suits: &'static str,
     /// The number of calls as a formula for `n` agents and `r` rounds.
     pub calls: &'static str,
-    /// The stages in display order, starting with the first of every debate.
+    /// The stages in display order. Every debate starts with the first.
     pub stages: &'static [Stage],
     /// The stage that writes the answer, to which STOP leads. Later stages may check the answer.
     pub closing: StageId,

@@ -151,8 +151,8 @@ pub(super) fn describe(debate: &Debate) -> String {
         let _ = writeln!(text, "- not counted, with no vote before or none after: {}", names.join(", "));
     }
     let result = match polls.gained_most() {
-        Some(FOR) => "The floor vote goes to the side for the motion, which gained most.",
-        Some(_) => "The floor vote goes to the side against the motion, which gained most.",
+        Some(FOR) => "The floor vote goes to the side for the motion, which gained more.",
+        Some(_) => "The floor vote goes to the side against the motion, which gained more.",
         None if counted > 0 && names.is_empty() => "The floor vote is a tie: both sides gained the same.",
         None if counted > 0 => "Nobody has the floor vote: the votes that are missing could have decided it.",
         None => "There is no floor vote: no agent voted both before and after the debate.",

@@ -140,7 +140,7 @@ const WARNINGS: usize = 100;
 #[derive(Debug, Clone)]
 pub enum Update {
     Signal(Arc<Signal>),
-    /// Signals were dropped because too many were queued.
+    /// Signals were dropped because too many were queued. A [`Follower`] still delivers the recorded ones.
     Gap(Box<Gap>),
 }
 
@@ -149,7 +149,7 @@ pub enum Update {
 pub struct Gap {
     /// The number of dropped signals that were not recorded.
     pub missed: u64,
-    /// The last hundred dropped warnings.
+    /// The last hundred dropped warnings. Empty from a [`Follower`], which delivers them as signals.
     pub warnings: VecDeque<Arc<Signal>>,
     /// The progress after the gap.
     pub progress: Progress,

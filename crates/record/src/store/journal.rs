@@ -99,7 +99,13 @@ impl JournalError {
 
 /// Why a journal cannot be read, judging by the format in its first line.
 fn foreign_format(line: &[u8], path: &Path) -> Option<JournalError> {
-    let LineFields { format_version: Some(found), .. } = serde_json::from_slice(line).ok()? else { return None };
+    /// Only this field, because a newer version may have changed the types of others.
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Format {
+        format_version: u32,
+    }
+    let Format { format_version: found } = serde_json::from_slice(line).ok()?;
     (found > FORMAT_VERSION).then(|| JournalError::Newer { path: path.to_owned(), found })
 }
 
@@ -286,6 +292,10 @@ const MOST_LAST_BYTES: u64 = 2 * MOST_ZEROS as u64;
 ///
 /// The file cannot be read.
 pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
+    #[derive(Deserialize)]
+    struct LineFields {
+        seq: u64,
+    }
     let mut file = open_regular(path)?;
     let length = file.metadata()?.len();
     let mut looked = LAST_BYTES;
@@ -295,7 +305,7 @@ pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
         file.read_to_end(&mut end)?;
         let mut lines = end.split(|byte| *byte == b'\n').rev();
         // The text after the last line break is incomplete, and the first line may be cut off at its start.
-        let number = lines.nth(1).and_then(|line| serde_json::from_slice::<LineFields>(line).ok()?.seq);
+        let number = lines.nth(1).and_then(|line| Some(serde_json::from_slice::<LineFields>(line).ok()?.seq));
         if number.is_some() || looked >= length.min(MOST_LAST_BYTES) {
             return Ok(number);
         }
@@ -417,14 +427,9 @@ struct JournalLine<'a> {
     prev: &'a str,
 }
 
-/// The fields of a line that can be read without its event.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct LineFields {
-    seq: Option<u64>,
-    prev: Option<String>,
-    /// Present only in the first line.
-    format_version: Option<u32>,
+struct Link {
+    prev: String,
 }
 
 const HEX_LENGTH: usize = 64;
@@ -454,8 +459,8 @@ pub(super) fn open(text: &[u8], previous: &str) -> Result<Recorded, LineFault> {
     {
         return Err(LineFault::Altered);
     }
-    let fields: LineFields = serde_json::from_slice(text).map_err(LineFault::NotAnEvent)?;
-    if fields.prev.as_deref() != Some(previous) {
+    let link: Link = serde_json::from_slice(text).map_err(LineFault::NotAnEvent)?;
+    if link.prev != previous {
         return Err(LineFault::Chain);
     }
     if own.is_none() {

@@ -123,7 +123,7 @@ impl Directory {
     ///
     /// # Errors
     ///
-    /// The debate is elsewhere, not a debate, running in another process, or cannot be removed.
+    /// The entry is not a debate in this directory, it is running in another process, or a file cannot be removed.
     pub fn remove(&self, entry: &Entry) -> Result<(), StoreError> {
         let Entry { state, journal } = entry;
         self.check_is_here(entry)?;

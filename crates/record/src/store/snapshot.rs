@@ -174,7 +174,7 @@ pub(super) struct Saver {
     _thread: JoinHandle<()>,
 }
 
-/// What to save: a state, and how far the journal extends that it folds.
+/// What to save: a state, and the extent of the journal from which it was folded.
 #[derive(Debug)]
 struct SaveOrder {
     debate: Debate,

@@ -73,7 +73,7 @@ pub enum Flaw {
         last: usize,
     },
     /// The journal is not the one from which the state was saved.
-    #[error("the state file was saved with another journal, which differs at line {0}")]
+    #[error("the state file does not belong to this journal: it was saved with another hash of line {0}")]
     OtherJournal(u64),
     /// The state is not the fold of the journal.
     #[error("the state file does not match the journal: they first differ at {0}")]

@@ -10,7 +10,7 @@ use dialectic_base::figures::{counted, list};
 use dialectic_base::markdown::{defused, defused_line, inline, is_bidi_control};
 
 /// The maximum number of omitted files to list.
-const LISTED: usize = 100;
+const LISTED_FILES: usize = 100;
 
 /// A review with these rulings and the judge's summary, as Markdown for people. Markdown written by models is escaped.
 pub fn describe_review(debate: &Debate, rulings: &[FindingRuling], summary: &str) -> String {
@@ -219,10 +219,10 @@ impl<'a> ReviewText<'a> {
         if !left_out.is_empty() {
             out.push_str("\nLeft out:\n\n");
         }
-        for one in left_out.iter().take(LISTED) {
+        for one in left_out.iter().take(LISTED_FILES) {
             let _ = writeln!(out, "- {}: {}", defused_line(&one.path), inline(&one.reason));
         }
-        if let Some(more @ 1..) = left_out.len().checked_sub(LISTED) {
+        if let Some(more @ 1..) = left_out.len().checked_sub(LISTED_FILES) {
             let _ = writeln!(out, "- and {}", counted(more as u64, "more file"));
         }
         for agent in self.debate.agents() {
@@ -243,7 +243,7 @@ impl<'a> ReviewText<'a> {
 }
 
 /// The maximum number of files and searches to list on one line.
-const SHOWN: usize = 40;
+const SHOWN_CALLS: usize = 40;
 
 impl Debate {
     /// The files and searches that a reader opened with tools, each once: `src/store.rs:10-80`, `search "charge\("`.
@@ -256,8 +256,8 @@ impl Debate {
 
 /// The sentence about what `who` opened; empty if `opened` is.
 pub fn describe_opened(who: &str, opened: &[String]) -> String {
-    let shown: Vec<String> = opened.iter().take(SHOWN).map(|one| defused_line(one)).collect();
-    let more = match opened.len().saturating_sub(SHOWN) {
+    let shown: Vec<String> = opened.iter().take(SHOWN_CALLS).map(|one| defused_line(one)).collect();
+    let more = match opened.len().saturating_sub(SHOWN_CALLS) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };

@@ -212,15 +212,15 @@ fn is_on_any_point<V: Copy + PartialEq>(page: &Page, line: &BlockLine, verdicts:
 }
 
 /// The maximum number of decisions per text; prompts ask for far fewer.
-const MOST: usize = 20;
+const MOST_DECISIONS: usize = 20;
 /// The headings under which decisions are listed.
-const HEADINGS: [&str; 6] =
+const DECISION_HEADINGS: [&str; 6] =
     ["decisions", "key decisions", "decisions made", "my decisions", "decision", "final decisions"];
 
 /// The decisions listed in a text, without list markers.
 pub fn read_decisions(text: &str) -> Vec<String> {
     let page = Page::new(text);
-    let is_heading = |line: &BlockLine| HEADINGS.iter().any(|name| is_named(&page, line, name));
+    let is_heading = |line: &BlockLine| DECISION_HEADINGS.iter().any(|name| is_named(&page, line, name));
     let Some(heading) = page.lines.iter().rposition(is_heading) else { return Vec::new() };
     let section = page.lines[heading + 1..].iter().take_while(|line| !matches!(line.kind, BlockKind::Heading(_)));
     let mut decisions: Vec<String> = Vec::new();
@@ -249,6 +249,6 @@ pub fn read_decisions(text: &str) -> Vec<String> {
         }
     }
     decisions.retain(|decision| decision.chars().any(char::is_alphanumeric));
-    decisions.truncate(MOST);
+    decisions.truncate(MOST_DECISIONS);
     decisions
 }

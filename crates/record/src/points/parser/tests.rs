@@ -413,5 +413,5 @@ fn a_text_without_a_list_decides_nothing() {
         assert_eq!(read_decisions(text), Vec::<String>::new(), "{text}");
     }
     let many = format!("## Decisions\n{}", "- x\n".repeat(500));
-    assert_eq!(read_decisions(&many).len(), MOST);
+    assert_eq!(read_decisions(&many).len(), MOST_DECISIONS);
 }

@@ -1,5 +1,5 @@
-//! The judge scores all texts twice, in opposite orders, and builds the answer on the winner. If the winner misses a
-//! major requirement, the debate continues.
+//! The vote and the judgement. The judge scores all texts twice, in opposite orders, and builds the answer on the
+//! winner. If the winner misses a major requirement, the debate continues.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -175,7 +175,7 @@ fn voted_on(debate: &Debate) -> Vec<CallKey> {
     debate.team().into_iter().filter_map(final_text).collect()
 }
 
-/// The ballots of all agents.
+/// The ballots: every agent chooses among the anonymised texts, each in its own order.
 pub(super) fn ballots(debate: &Debate) -> Vec<Step> {
     let candidates = voted_on(debate);
     let first = salt::VOTER + debate.current_round * salt::ROUND;
@@ -187,7 +187,8 @@ pub(super) fn ballots(debate: &Debate) -> Vec<Step> {
 }
 
 /// The result, once every ballot is cast or has failed. A winner needs its share of all possible votes, so that failed
-/// ballots cannot create a majority, and enough ballots must be cast.
+/// ballots cannot create a majority, and enough ballots must be cast. Otherwise there is no winner, and the judge's scores
+/// decide.
 pub(super) fn vote_result(debate: &Debate) -> Vec<Event> {
     let team = debate.team();
     let keys: Vec<CallKey> = team.iter().map(|voter| key(debate, VOTING, voter)).collect();

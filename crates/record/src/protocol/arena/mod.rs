@@ -320,13 +320,14 @@ fn final_refinements(debate: &Debate) -> Vec<Step> {
 }
 
 /// The rating of an unknown agent.
-const RATING: f64 = 1500.0;
+const UNKNOWN_RATING: f64 = 1500.0;
 /// The rating difference that adds 1.
-const SCALE: f64 = 400.0;
+const RATING_SCALE: f64 = 400.0;
 /// The calibration of an unknown agent, as if it always predicted fifty-fifty.
-const CALIBRATION: f64 = 0.5;
+const UNKNOWN_CALIBRATION: f64 = 0.5;
 
-/// The chosen team, once the agents' past results are available.
+/// The team: the best by rating and calibration, if possible from more than one model family, once the agents' past
+/// results are available.
 pub(super) fn selected(debate: &Debate) -> Vec<Event> {
     if debate.selection.is_some() {
         return Vec::new();
@@ -344,8 +345,8 @@ fn select(debate: &Debate) -> Selection {
             let rating = known.and_then(|known| known.rating);
             let calibration = known.and_then(|known| known.calibration);
             let debates = known.map_or(0, |known| known.debates);
-            let by_rating = (rating.unwrap_or(RATING) - RATING) / SCALE;
-            let by_calibration = CALIBRATION - calibration.unwrap_or(CALIBRATION);
+            let by_rating = (rating.unwrap_or(UNKNOWN_RATING) - UNKNOWN_RATING) / RATING_SCALE;
+            let by_calibration = UNKNOWN_CALIBRATION - calibration.unwrap_or(UNKNOWN_CALIBRATION);
             TeamCandidate {
                 agent_id: agent.id.clone(),
                 chosen: false,

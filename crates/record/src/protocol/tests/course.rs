@@ -31,7 +31,7 @@ pub(super) enum ScriptedReply {
     Judgement(Option<usize>, Vec<f64>),
     /// All decisions are related in this way; `None` leaves them unrelated.
     Related(Option<Relation>),
-    /// The number of unsupported claims; with any, the listed points count as unanswered.
+    /// The number of unsupported claims; no points count as unanswered.
     Challenged(usize),
     /// The kinds of argument in every text.
     Observed,

@@ -359,7 +359,7 @@ fn floor_vote(before: &str, after: &str) -> Option<String> {
 fn the_floor_vote_goes_to_the_side_that_gained_most() {
     assert_eq!(floor_vote("uuaa", "ffaa"), Some("for".to_owned()));
     assert_eq!(floor_vote("fffa", "ffaa"), Some("against".to_owned()));
-    // Two to two at the end, but one of these votes is of unknown origin.
+    // Two to two at the end: each side gained one undecided voter.
     assert_eq!(floor_vote("fauu", "fafa"), None);
     assert_eq!(floor_vote("uuuu", "ffaa"), None);
     assert_eq!(floor_vote("ffaa", "ffaa"), None);
@@ -388,6 +388,10 @@ fn a_failed_ballot_makes_no_majority() {
 
 Nobody has the floor vote: the votes that are missing could have decided it."
     );
+    for (before, after, side) in [("uuaa", "ffaa", "for"), ("fuua", "faaa", "against")] {
+        let vote = format!("The floor vote goes to the side {side} the motion, which gained more.");
+        assert!(before_advice(&polled(before, after)).ends_with(&vote));
+    }
     assert!(before_advice(&polled("uu", "fa")).ends_with("The floor vote is a tie: both sides gained the same."));
     // The missing voter may have switched sides.
     assert_eq!(floor_vote("uuuf", "fff-"), Some("for".to_owned()));

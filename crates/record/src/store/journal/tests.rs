@@ -105,9 +105,11 @@ fn what_was_done_to_a_journal_is_named() {
     let named = |text: &str| faults(text.as_bytes()).unwrap();
     let changed = text.replacen("\"seq\":3", "\"seq\":4", 1);
     let unsealed = text.replacen("\"hash\"", "\"hush\"", 1);
+    let unlinked = format!("{}\n{{\"seq\":2}}\n", lines[0]);
     let found = [
         named(&changed),
         named(&unsealed),
+        named(&unlinked),
         named(&joined(&[lines[0], lines[2]])),
         named(&joined(&[lines[1], lines[2]])),
         named(&joined(&[lines[0], lines[2], lines[1]])),
@@ -119,6 +121,7 @@ fn what_was_done_to_a_journal_is_named() {
     insta::assert_snapshot!(found.join("\n"), @"
     line 3 of the journal a was changed: its hash does not match
     line 1 of the journal a was changed: its hash is in the wrong place
+    line 2 of the journal a is not an event
     line 2 of the journal a does not follow line 1: lines were changed, removed, added or moved
     line 1 of the journal a does not follow the beginning: lines were changed, removed, added or moved
     line 2 of the journal a does not follow line 1: lines were changed, removed, added or moved
@@ -181,6 +184,9 @@ fn a_journal_in_a_later_format_is_refused_by_its_first_line() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.events.jsonl");
     let later = FORMAT_VERSION + 1;
-    std::fs::write(&path, format!("{{\"type\":\"created\",\"formatVersion\":{later}}}\n")).unwrap();
-    assert!(matches!(read_journal(&path), Err(JournalError::Newer { found, .. }) if found == later));
+    // A later format may also number its lines differently.
+    for seq in ["", "\"seq\":\"1\",", "\"seq\":1,\"prev\":0,"] {
+        std::fs::write(&path, format!("{{{seq}\"type\":\"created\",\"formatVersion\":{later}}}\n")).unwrap();
+        assert!(matches!(read_journal(&path), Err(JournalError::Newer { found, .. }) if found == later), "{seq}");
+    }
 }
