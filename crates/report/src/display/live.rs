@@ -248,7 +248,7 @@ fn status(progress: &Progress, plan: &Plan, controls: PendingControls, now: Inst
         let flying: usize = progress.busy().iter().map(|busy| busy.calls.len()).sum();
         let calls = counted(flying as u64, "call");
         parts.push(part(format!("{HELD}Pausing{HELD:#}"), 1));
-        parts.push(part(format!("{calls} to wait for"), 3));
+        parts.push(part(format!("waiting for {calls}"), 3));
     } else if progress.waiting_for_server() > 0 {
         let calls = counted(progress.waiting_for_server() as u64, "call");
         parts.push(part(format!("{HELD}Server unreachable{HELD:#}"), 1));

@@ -64,7 +64,7 @@ pub(super) fn related(relations: &Relations) -> String {
     format!("{} alike, {} opposite", counted(count(Relation::Same), "pair"), count(Relation::Opposite))
 }
 
-/// `agreement 67 (80 needed) on 3 matters; texts 84 alike, 92 like before`
+/// `agreement 67 (80 needed) on 3 matters; texts 84 % similar, 92 % unchanged`
 pub(super) fn measured(convergence: &Convergence) -> String {
     let reached = convergence.agreement.map_or_else(|| "unknown".to_owned(), whole);
     let mut text = format!("agreement {reached} ({} needed)", score(convergence.threshold));
@@ -77,10 +77,10 @@ pub(super) fn measured(convergence: &Convergence) -> String {
         let _ = write!(text, ", opposed on “{on}”");
     }
     if let Some(similarity) = convergence.similarity {
-        let _ = write!(text, "; texts {} alike", whole(similarity));
+        let _ = write!(text, "; texts {} % similar", whole(similarity));
     }
     if let Some(stability) = convergence.mean_stability() {
-        let _ = write!(text, ", {} like before", whole(stability));
+        let _ = write!(text, ", {} % unchanged", whole(stability));
     }
     text
 }
@@ -189,7 +189,7 @@ fn event(progress: &Progress, event: &Event) -> Option<String> {
         Event::Stopping { reason: StopReason::Budget } => Some("stopping: the limit is reached".to_owned()),
         Event::Stopping { reason: StopReason::User } => Some("stopping: the user requested it".to_owned()),
         Event::Suspended { stage } => Some(progress.panel().words(*stage).progressive.into_owned()),
-        // Nothing after the questions had begun yet.
+        // Before the first round, a debate has usually paused only for questions, so nothing is resumed.
         Event::Resumed => (progress.round() > 0).then(|| "debate resumed".to_owned()),
         _ => result_line(progress.panel(), event),
     }
@@ -199,7 +199,6 @@ fn event(progress: &Progress, event: &Event) -> Option<String> {
 mod tests {
     use std::time::Instant;
 
-    use dialectic_record::debate::StageId;
     use dialectic_record::debate::fixture::{
         CRITIQUE, PROPOSAL, ROUND_MANAGER, SYNTHESIS, call_ended, call_failed, call_started, completed, contributed,
         failed, panel, pitching, recorded, retrying, round_begun, stage_ended, stage_entered, stage_started, warning,

@@ -7,7 +7,6 @@
 
 use std::fmt;
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use indicatif::TermLike;
@@ -19,10 +18,15 @@ pub(super) struct SharedWriter(Arc<Mutex<Box<dyn Write + Send>>>);
 /// Collects the lines of one frame and writes them together.
 pub(super) struct Screen {
     out: SharedWriter,
+    frames: Mutex<Frames>,
+}
+
+#[derive(Default)]
+struct Frames {
     /// The lines of the next frame.
-    next: Mutex<Vec<String>>,
+    next: Vec<String>,
     /// Whether a frame is on the terminal.
-    is_shown: AtomicBool,
+    is_shown: bool,
 }
 
 /// Wider than any line. Lines are cut beforehand, so the terminal's width is not needed.
@@ -63,7 +67,7 @@ impl Write for SharedWriter {
 
 impl Screen {
     pub(super) fn new(out: SharedWriter) -> Self {
-        Self { out, next: Mutex::default(), is_shown: AtomicBool::new(false) }
+        Self { out, frames: Mutex::default() }
     }
 }
 
@@ -118,7 +122,7 @@ impl TermLike for Screen {
     fn write_str(&self, text: &str) -> io::Result<()> {
         let line = text.trim_end();
         if !line.is_empty() {
-            self.next.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_owned());
+            self.frames.lock().unwrap_or_else(PoisonError::into_inner).next.push(line.to_owned());
         }
         Ok(())
     }
@@ -128,11 +132,14 @@ impl TermLike for Screen {
     }
 
     fn flush(&self) -> io::Result<()> {
-        let lines = std::mem::take(&mut *self.next.lock().unwrap_or_else(PoisonError::into_inner));
+        // Stays locked during the write, so that frames are written in order.
+        let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = std::mem::take(&mut frames.next);
         // Without a block, there may be other text on the screen, such as a question.
-        if !self.is_shown.swap(!lines.is_empty(), Ordering::Relaxed) && lines.is_empty() {
+        if lines.is_empty() && !frames.is_shown {
             return Ok(());
         }
+        frames.is_shown = !lines.is_empty();
         let mut out = self.out.clone();
         out.write_all(frame(&lines).as_bytes())?;
         out.flush()

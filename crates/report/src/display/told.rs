@@ -289,8 +289,37 @@ impl<'a> EndedCall<'a> {
         let record = event.call();
         let (mut about, mut text, mut is_quotation) = (key.target_agent_id.as_ref(), None, false);
         let said = match event {
-            // A carried-over text had no call.
-            Event::Contributed { call: None, .. } => return None,
+            // A carried-over text had no call, and the other events settle none.
+            Event::Contributed { call: None, .. }
+            | Event::Created(_)
+            | Event::Imported { .. }
+            | Event::StageEntered { .. }
+            | Event::RoundBegun { .. }
+            | Event::Gathered { .. }
+            | Event::TeamSelected { .. }
+            | Event::Measured { .. }
+            | Event::Extended { .. }
+            | Event::Replied { .. }
+            | Event::AttemptFailed { .. }
+            | Event::QuestionAnswered { .. }
+            | Event::QuestionsEnded { .. }
+            | Event::Reopened { .. }
+            | Event::RoundTimedOut { .. }
+            | Event::Voted { .. }
+            | Event::Decided { .. }
+            | Event::CostReserved { .. }
+            | Event::OutputLimited { .. }
+            | Event::CostWarned { .. }
+            | Event::CostAcknowledged
+            | Event::Stopping { .. }
+            | Event::CheckForgone
+            | Event::Suspended { .. }
+            | Event::Paused
+            | Event::Resumed
+            | Event::Failed { .. }
+            | Event::Completed { .. }
+            | Event::FollowUpAsked { .. }
+            | Event::Rated { .. } => return None,
             Event::Contributed { contribution, .. } => {
                 about = about.or(contribution.target_agent_id.as_ref());
                 text = Some(Arc::clone(&contribution.content)).filter(|text| !text.trim().is_empty());
@@ -341,7 +370,6 @@ impl<'a> EndedCall<'a> {
                 (is_quotation, text) = (true, Some(Arc::clone(answer)));
                 first_sentence(answer)
             }
-            _ => return None,
         };
         let went_well = status != CallStatus::Failed;
         let latency_ms = record.map(|call| call.latency_ms);

@@ -430,7 +430,7 @@ mod tests {
         pitching, recorded, round_begun, said, stage_ended, stage_started, warning, words,
     };
     use dialectic_record::debate::{CallKey, Evaluation, Event, PlannedCall, Span, Tally, TerminationKind};
-    use dialectic_record::signals::{Signals, Words};
+    use dialectic_record::signals::Words;
 
     use super::super::screen::{BEGIN_UPDATE, CURSOR_ON, END_UPDATE, ERASE_BLOCK};
     use super::*;
@@ -903,7 +903,7 @@ mod tests {
         messages.key(KeysMeaning::Held(true));
         tokio::time::sleep(Duration::from_millis(250)).await;
         assert!(memory.text().contains("p pause · s stop"), "{:?}", memory.text());
-        assert!(memory.text().contains("Pausing · 1 call to wait for · 0:00"), "{:?}", memory.text());
+        assert!(memory.text().contains("Pausing · waiting for 1 call · 0:00"), "{:?}", memory.text());
         sender.publish(recorded(Event::Paused));
         tokio::time::sleep(Duration::from_millis(150)).await;
         let held = memory.text().len();

@@ -1,4 +1,4 @@
-//! The review of a change for programs: as JSON, as SARIF, and as the body of a review on a platform.
+//! The review of a change for programs: as JSON, as SARIF, and as the body of a review on GitHub.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -21,10 +21,11 @@ fn pretty(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
-/// The maximum characters of a text on the platform, leaving room for a closing note.
+/// The maximum characters of a text on GitHub, leaving room for a closing note.
 const MOST: usize = 60_000;
 
-/// The review, with a comment at each finding that the diff shows and all other findings in its text.
+/// The body of GitHub's `POST /repos/{owner}/{repo}/pulls/{pull_number}/reviews`: always a comment, never an approval.
+/// Has a comment at each finding that the diff shows, and all other findings in its text.
 pub fn review_github(debate: &Debate) -> String {
     let review = ReviewText::of(debate, debate.findings());
     let comments: Vec<Value> = review.kept().filter_map(|finding| comment(debate, &review, finding)).collect();
@@ -46,7 +47,7 @@ pub fn review_github(debate: &Debate) -> String {
     pretty(&written)
 }
 
-/// The comment for a finding; `None` if the diff does not show its place, or the comment is too long for the platform.
+/// The comment for a finding; `None` if the diff does not show its place, or the comment is too long for GitHub.
 fn comment(debate: &Debate, review: &ReviewText<'_>, finding: &ReviewedFinding) -> Option<Value> {
     let (path, Placed::InDiff(lines)) = shown(debate, finding)? else { return None };
     let body: String = format!("**{}**\n\n{}", review.title(finding), review.in_words(finding));
@@ -61,7 +62,8 @@ fn comment(debate: &Debate, review: &ReviewText<'_>, finding: &ReviewedFinding) 
     Some(comment)
 }
 
-/// The findings of a review with those who found, confirmed or refuted them, the rulings, and the files that were read.
+/// The review, complete and with unrendered texts: its findings, who found, confirmed or refuted them, the rulings, and
+/// the files that were read.
 pub fn review_json(debate: &Debate) -> String {
     let voices = Voices::of(debate);
     let findings: Vec<Value> = debate.findings().iter().map(|one| finding(debate, one, &voices)).collect();
@@ -127,7 +129,7 @@ const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os
 /// The maximum number of characters in a message.
 const MESSAGE: usize = 4000;
 
-/// The findings that were not dismissed, as SARIF results.
+/// The findings that were not dismissed, as SARIF 2.1.0 results.
 pub fn review_sarif(debate: &Debate) -> String {
     let voices = Voices::of(debate);
     let findings = debate.findings();
@@ -182,7 +184,7 @@ fn result(debate: &Debate, finding: &ReviewedFinding, voices: &Voices<'_>) -> Va
     let reports = finding.reports.iter().map(|report| {
         let said = |stance: Stance| voices.names(report.opinions(stance).map(|(by, _)| by));
         json!({
-            "number": report.number, "severity": report.finding.severity, "foundBy": voices.finders([report]).concat(),
+            "number": report.number, "severity": report.finding.severity, "foundBy": finder(report, voices),
             "confirmedBy": said(Stance::Confirmed), "refutedBy": said(Stance::Refuted),
         })
     });
@@ -209,6 +211,11 @@ fn result(debate: &Debate, finding: &ReviewedFinding, voices: &Voices<'_>) -> Va
         result["locations"] = json!([{ "physicalLocation": location }]);
     }
     result
+}
+
+/// The name of the reader who made a report, or of an earlier review.
+fn finder(report: &Report, voices: &Voices<'_>) -> String {
+    report.by.as_ref().map_or_else(|| report.author().to_owned(), |by| voices.name(by))
 }
 
 fn rule(severity: Severity) -> String {

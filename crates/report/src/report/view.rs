@@ -28,6 +28,9 @@ pub struct View<'a> {
     pub judge: AgentSettings,
     /// The agents whose settings are unknown and therefore assumed.
     assumed: BTreeSet<AgentId>,
+    /// Whether the judge's settings are unknown and therefore assumed. The judge of a debate without settings may also
+    /// be in `assumed`, as an author of contributions.
+    is_judge_assumed: bool,
     sides: BTreeMap<AgentId, Position>,
     /// The status according to the files, which the state lacks if the program was killed.
     standing: Option<&'static str>,
@@ -44,29 +47,29 @@ impl<'a> View<'a> {
             agents.find(|agent| agent.id == *id)
         };
         let mut assumed = BTreeSet::new();
-        let mut assume = |agent: AgentSettings| {
-            assumed.insert(agent.id.clone());
-            agent
+        let mut assume = |id: &AgentId, role| {
+            assumed.insert(id.clone());
+            agent_of(id, role)
         };
         let agents = members(debate).into_iter();
-        let agents =
-            agents.map(|(id, role)| known(id).cloned().unwrap_or_else(|| assume(agent_of(id, role)))).collect();
+        let agents = agents.map(|(id, role)| known(id).cloned().unwrap_or_else(|| assume(id, role))).collect();
         let own_judge = own.map(|settings| &settings.judge);
         let configured_judge = configured.map(|settings| &settings.judge);
         let judge = match (configured_judge, own_judge) {
             (Some(configured), Some(own)) if configured.id != own.id => own.clone(),
             (Some(judge), _) | (None, Some(judge)) => judge.clone(),
-            (None, None) => assume(judge_of(debate)),
+            (None, None) => judge_of(debate),
         };
+        let is_judge_assumed = configured_judge.or(own_judge).is_none();
         let given = own.into_iter().flat_map(|settings| &settings.agents);
         let sides = given.filter_map(|agent| Some((agent.id.clone(), agent.position?))).collect();
-        Self { debate, agents, judge, assumed, sides, standing: None }
+        Self { debate, agents, judge, assumed, is_judge_assumed, sides, standing: None }
     }
 
     /// The same view of another copy of the debate.
     pub(super) fn on<'d>(&self, debate: &'d Debate) -> View<'d> {
-        let Self { agents, judge, assumed, sides, standing, .. } = self.clone();
-        View { debate, agents, judge, assumed, sides, standing }
+        let Self { agents, judge, assumed, is_judge_assumed, sides, standing, .. } = self.clone();
+        View { debate, agents, judge, assumed, is_judge_assumed, sides, standing }
     }
 
     /// Sets the status according to the files: whether a process is running it.
@@ -84,9 +87,14 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether the settings of an agent or the judge are known.
-    pub(super) fn is_known(&self, id: &AgentId) -> bool {
+    /// Whether the settings of an agent are known.
+    pub(super) fn knows_agent(&self, id: &AgentId) -> bool {
         !self.assumed.contains(id)
+    }
+
+    /// Whether the judge's settings are known.
+    pub(super) fn knows_judge(&self) -> bool {
+        !self.is_judge_assumed
     }
 
     /// The agents by number.
@@ -226,6 +234,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::report::{ReportDetail, markdown};
     use dialectic_record::debate::default_settings;
 
     fn debate(settings: Option<&Settings>, synthesized_by: &str) -> Debate {
@@ -283,5 +292,21 @@ mod tests {
         configured.judge.id = AgentId::new("somebody-else");
         assert_eq!(View::new(&debate_with, Some(&configured)).judge.name, "Technical Judge");
         assert_eq!(View::new(&debate_without, Some(&configured)).judge.name, "The chair");
+    }
+
+    #[test]
+    fn a_configured_judge_is_known_even_if_it_contributed() {
+        let mut configured = default_settings();
+        configured.judge.id = AgentId::new("agent-x");
+        let debate = debate(None, "agent-x");
+        let enabled = |view: &View| {
+            let mut report = Vec::new();
+            markdown(view, ReportDetail::Plain, &mut report).unwrap();
+            let report = String::from_utf8(report).unwrap();
+            let rows = report.lines().filter(|line| line.starts_with("| agent-x |"));
+            rows.map(|row| row.split(" | ").nth(6).unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(enabled(&View::new(&debate, Some(&configured))), ["N/A", "true"], "as an agent, and as the judge");
+        assert_eq!(enabled(&View::new(&debate, None)), ["N/A"]);
     }
 }

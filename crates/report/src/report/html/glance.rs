@@ -10,8 +10,7 @@ use dialectic_record::debate::{
     Contribution, Debate, Ledger, PartlyFulfilled, Point, PointStatus, ResultKind, StageId,
 };
 
-use super::blocks::Participants;
-use super::blocks::{blocks, line, severity};
+use super::blocks::{Participants, blocks, line, severity};
 use super::story::{parties, point, quote};
 use super::text::{SHORT, markdown, plain};
 

@@ -6,8 +6,7 @@ use crate::report::View;
 use dialectic_base::figures::{counted, duration, named_cost};
 use dialectic_record::debate::{AnswerState, Answerer, Debate, OutcomeKind, Status};
 
-use super::blocks::Participants;
-use super::blocks::time;
+use super::blocks::{Participants, time};
 use super::text::{markdown, name, typed};
 use super::title;
 

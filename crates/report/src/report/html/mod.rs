@@ -38,9 +38,9 @@ pub fn html(view: &View<'_>) -> String {
     };
     let of = |said: &[Block<'_>]| blocks::blocks(said, &participants, 3);
     let texts = |yields| contributions::yielding(view, &participants, yields);
-    let answer = |id, title: &str, body| PageSection::new(id, title, ANSWER, body);
-    let course = |id, title: &str, body| PageSection::new(id, title, COURSE, body);
-    let run = |id, title: &str, body| PageSection::new(id, title, RUN, body);
+    let answer = |id, title: &str, body| PageSection::new(id, title, PagePart::Answer, body);
+    let course = |id, title: &str, body| PageSection::new(id, title, PagePart::Course, body);
+    let run = |id, title: &str, body| PageSection::new(id, title, PagePart::Run, body);
     let (proposals, critiques) = (title(ResultKind::Proposal, "proposals"), title(ResultKind::Critique, "critiques"));
     let agreement = subject::agreement(&debate.rounds, &debate.extensions);
     let sections = [
@@ -77,32 +77,45 @@ pub fn html(view: &View<'_>) -> String {
 const TITLE_CHARS: usize = 140;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-pub(super) struct PageSection {
+struct PageSection {
     id: &'static str,
     title: String,
-    part: &'static str,
+    part: PagePart,
     body: Markup,
 }
 
-/// The titles of the page's parts, in order.
-const ANSWER: &str = "The answer";
-const COURSE: &str = "How it was made";
-const RUN: &str = "The run";
+/// The parts of the page, in order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PagePart {
+    Answer,
+    Course,
+    Run,
+}
+
+impl PagePart {
+    fn title(self) -> &'static str {
+        match self {
+            Self::Answer => "The answer",
+            Self::Course => "How it was made",
+            Self::Run => "The run",
+        }
+    }
+}
 
 impl PageSection {
     /// A section, omitted if its body is empty.
-    pub(super) fn new(id: &'static str, title: &str, part: &'static str, body: Markup) -> Self {
+    fn new(id: &'static str, title: &str, part: PagePart, body: Markup) -> Self {
         Self { id, title: plain(title, SHORT), part, body }
     }
 }
 
 /// The title, cut to its maximum length.
-pub(in crate::report) fn title(view: &View<'_>) -> String {
+pub(super) fn title(view: &View<'_>) -> String {
     let title = view.debate.title();
     plain(if title.is_empty() { "A debate without a problem" } else { &title }, TITLE_CHARS)
 }
 
-pub(super) fn page(view: &View<'_>, header: &Markup, sections: &[PageSection]) -> String {
+fn page(view: &View<'_>, header: &Markup, sections: &[PageSection]) -> String {
     let shown: Vec<&PageSection> = sections.iter().filter(|section| !section.body.0.is_empty()).collect();
     let parts = shown.chunk_by(|one, next| one.part == next.part);
     let body = html! {
@@ -121,7 +134,7 @@ pub(super) fn page(view: &View<'_>, header: &Markup, sections: &[PageSection]) -
     frame(&title(view), &body)
 }
 
-pub(super) fn frame(title: &str, body: &Markup) -> String {
+fn frame(title: &str, body: &Markup) -> String {
     let style = compact(include_str!("page.css"));
     let policy =
         format!("default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'", hash(&style));
@@ -178,7 +191,7 @@ fn bare_quotation_marks(page: &str) -> String {
 /// The navigation links of one part.
 fn links(sections: &[&PageSection]) -> Markup {
     html! {
-        @if let Some(first) = sections.first() { p { (first.part) } }
+        @if let Some(first) = sections.first() { p { (first.part.title()) } }
         ul {
             @for PageSection { id, title, .. } in sections { li { a href={ "#" (id) } { (title) } } }
         }
@@ -186,9 +199,9 @@ fn links(sections: &[&PageSection]) -> Markup {
 }
 
 fn part_of_page(sections: &[&PageSection]) -> Markup {
-    let named = sections.first().filter(|first| first.part != ANSWER);
+    let named = sections.first().filter(|first| first.part != PagePart::Answer);
     html! {
-        @if let Some(first) = named { p.part { (first.part) } }
+        @if let Some(first) = named { p.part { (first.part.title()) } }
         @for PageSection { id, title, body, .. } in sections {
             section id=(id) aria-labelledby={ (id) "-title" } {
                 h2 id={ (id) "-title" } { (title) }
@@ -214,7 +227,7 @@ fn footer(view: &View<'_>) -> Markup {
 }
 
 /// The SHA-256 in Base64.
-pub(in crate::report) fn hash(text: &str) -> String {
+pub(super) fn hash(text: &str) -> String {
     STANDARD.encode(Sha256::digest(text.as_bytes()))
 }
 

@@ -5,8 +5,7 @@ use maud::{Markup, html};
 use crate::report::{View, subject};
 use dialectic_record::debate::{AgentId, Ledger, Point, PointStatus, Severity, Tally};
 
-use super::blocks::{PanelMember, Participants};
-use super::blocks::{anchor, blocks, column, line, severity, table};
+use super::blocks::{PanelMember, Participants, anchor, blocks, column, line, severity, table};
 use super::story::parties;
 use super::text::beginning;
 

@@ -89,7 +89,7 @@ fn below_headings<'t>(text: &'t str, above: &[&str]) -> &'t str {
     let (first, rest) = trimmed.split_once('\n').unwrap_or((trimmed, ""));
     let heading = first.trim_start_matches('#');
     let repeats = heading.len() < first.len() && above.iter().any(|one| heading.trim().eq_ignore_ascii_case(one));
-    // A text that consists of headings is kept.
+    // A text that consists only of headings is kept.
     if repeats && !rest.trim().is_empty() { below_headings(rest, above) } else { text }
 }
 

@@ -13,8 +13,7 @@ use dialectic_record::debate::{
     AgentId, Contribution, Debate, Ledger, Point, Polls, Response, ResultKind, Severity, StageId, Status, Tally,
 };
 
-use super::blocks::Participants;
-use super::blocks::{anchor, blocks, line};
+use super::blocks::{Participants, anchor, blocks, line};
 use super::solution::title;
 use super::text::{SHORT, name, noun, plain, words};
 
@@ -144,7 +143,7 @@ fn argued(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     }
 }
 
-/// The most disputed points, grouped by wording.
+/// The disputed points, most disputed first, grouped by words and outcome.
 fn disputed(ledger: &Ledger) -> Vec<Vec<&Point>> {
     let mut named: Vec<&Point> = ledger.objections.iter().filter(|one| subject::heat(one) > 1).collect();
     named.sort_by_key(|one| (std::cmp::Reverse(subject::heat(one)), one.point.severity));

@@ -18,14 +18,23 @@ const BEGINNING: usize = 110;
 /// How much nested quotes and lists may enlarge a text.
 const GROWTH: usize = 12;
 
+/// The treatment of line breaks in a paragraph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Breaks {
+    /// Line breaks become spaces, as in Markdown.
+    Soft,
+    /// Line breaks are kept, as in plain text.
+    Hard,
+}
+
 /// A model's Markdown, whose highest headings become `<h{top}>`.
 pub(super) fn markdown(text: &str, top: u8) -> Markup {
-    rendered(text, top, false)
+    rendered(text, top, Breaks::Soft)
 }
 
 /// The user's text, which may be plain; keeps its line breaks.
 pub(super) fn typed(text: &str, top: u8) -> Markup {
-    rendered(text, top, true)
+    rendered(text, top, Breaks::Hard)
 }
 
 /// Literal text in a box: code, JSON, or prose that is too long to render.
@@ -82,21 +91,21 @@ pub(super) fn beginning(text: &str) -> String {
     plain(&prose.join(" ").replace(['*', '`'], ""), BEGINNING)
 }
 
-fn rendered(text: &str, top: u8, keeps_breaks: bool) -> Markup {
+fn rendered(text: &str, top: u8, breaks: Breaks) -> Markup {
     if text.trim().is_empty() {
         return html! { p.none { "There is no text." } };
     }
     // Very long Markdown can be nested deeply enough to stall a browser.
-    let rendered = (text.len() <= RENDERED_BYTES).then(|| render(text, top, keeps_breaks)).flatten();
+    let rendered = (text.len() <= RENDERED_BYTES).then(|| render(text, top, breaks)).flatten();
     match rendered.filter(|html| html.len() <= text.len().saturating_mul(GROWTH).saturating_add(4096)) {
         Some(rendered) => html! { div.text dir="auto" { (PreEscaped(rendered)) } },
         None => verbatim(text),
     }
 }
 
-fn render(text: &str, top: u8, keeps_breaks: bool) -> Option<String> {
+fn render(text: &str, top: u8, breaks: Breaks) -> Option<String> {
     let mut options = prose::options();
-    options.render.hardbreaks = keeps_breaks;
+    options.render.hardbreaks = breaks == Breaks::Hard;
     options.render.escape = true;
     let arena = Arena::new();
     let document = parse_document(&arena, text, &options);
@@ -365,16 +374,16 @@ mod tests {
 
     #[test]
     fn markup_is_made_of_text_in_known_places_alone() {
-        let sources = ["mod.rs", "text.rs"];
-        let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report");
-        let mut directories = vec![directory];
+        let sources = ["html/mod.rs", "html/text.rs"].map(std::path::PathBuf::from);
+        let report = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report");
+        let mut directories = vec![report.clone()];
         let mut making = Vec::new();
         while let Some(directory) = directories.pop() {
             for path in std::fs::read_dir(directory).unwrap().map(|file| file.unwrap().path()) {
                 if path.is_dir() {
                     directories.push(path);
                 } else if std::fs::read_to_string(&path).unwrap().contains("PreEscaped(") {
-                    making.push(path.file_name().unwrap().to_string_lossy().into_owned());
+                    making.push(path.strip_prefix(&report).unwrap().to_owned());
                 }
             }
         }

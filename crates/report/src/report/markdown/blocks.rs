@@ -9,6 +9,13 @@ use crate::report::block::{Audience, Block, ListItem, Piece, TableBlock, TableHe
 
 use super::{Document, id};
 
+/// The context of a line, which determines its escaping.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    Prose,
+    Cell,
+}
+
 pub(super) fn write(out: &mut Document<'_>, blocks: &[Block<'_>]) {
     for block in blocks {
         match block {
@@ -96,11 +103,11 @@ pub(crate) fn for_readers(blocks: &[Block<'_>], view: &View<'_>) -> String {
 
 impl Document<'_> {
     fn prose(&self, line: &[Piece<'_>]) -> String {
-        self.pieces(line, false)
+        self.pieces(line, Within::Prose)
     }
 
     fn cell(&self, line: &[Piece<'_>]) -> String {
-        self.pieces(line, true)
+        self.pieces(line, Within::Cell)
     }
 
     /// Whether this document includes a column.
@@ -112,19 +119,18 @@ impl Document<'_> {
         }
     }
 
-    /// A line, escaped for prose or, if it `is_cell`, for a table.
-    fn pieces(&self, line: &[Piece<'_>], is_cell: bool) -> String {
-        let escaped = |text: &str| if is_cell { cell(text) } else { inline(text) }.into_owned();
+    fn pieces(&self, line: &[Piece<'_>], within: Within) -> String {
+        let escaped = |text: &str| if within == Within::Cell { cell(text) } else { inline(text) }.into_owned();
         let piece = |piece: &Piece<'_>| match (piece, self.reader) {
             (Piece::Words(words), _) => words.clone().into_owned(),
             (Piece::Agent(agent), Some(view)) => escaped(view.name_of(agent)),
-            (Piece::Agent(agent), None) if !is_cell => id(agent.as_str()),
+            (Piece::Agent(agent), None) if within == Within::Prose => id(agent.as_str()),
             (Piece::Agent(agent), None) => escaped(agent.as_str()),
-            (Piece::Marked(text), _) if !is_cell => id(text),
+            (Piece::Marked(text), _) if within == Within::Prose => id(text),
             (Piece::Foreign(text) | Piece::Marked(text), _) => escaped(text),
             (Piece::Point(number), _) => escaped(number),
             (Piece::Severity(severity), _) => severity.name().to_owned(),
-            (Piece::Aside(pieces), Some(_)) => self.pieces(pieces, is_cell),
+            (Piece::Aside(pieces), Some(_)) => self.pieces(pieces, within),
             (Piece::Aside(_), None) => String::new(),
         };
         line.iter().map(piece).collect()

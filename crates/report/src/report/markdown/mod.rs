@@ -1,8 +1,8 @@
 //! The report as Markdown. It starts with the verdict, the answer and the open points; the rest has the format of older
 //! files, which programs parse. Reports on debates of the older program only have that part.
 //!
-//! Text by models and users is fenced with more backticks than it contains, or escaped within a line, so that it cannot
-//! change headings, tables and blocks of the report.
+//! Text by models and users is in fences longer than any inside, or escaped within a line, so that it cannot change
+//! headings, tables and blocks of the report.
 
 pub(super) mod blocks;
 

@@ -130,11 +130,14 @@ fn words_that_are_paths_are_hidden() {
             "refused ([address]): [address] [address]",
         ),
     ] {
-        assert_eq!(without_paths(said, &[], &[]), shown, "{said}");
+        assert_eq!(without_paths(said, &Known::default()), shown, "{said}");
     }
-    let known = |name: &str| [name.to_owned()];
-    assert_eq!(without_paths("in /My Own/x y", &known("/My Own/x y"), &[]), "in [path]");
-    assert_eq!(without_paths("no host llm.corp found", &[], &known("llm.corp")), "no host [address] found");
+    let known = |paths: &[&str], addresses: &[&str]| Known {
+        paths: paths.iter().map(ToString::to_string).collect(),
+        addresses: addresses.iter().map(ToString::to_string).collect(),
+    };
+    assert_eq!(without_paths("in /My Own/x y", &known(&["/My Own/x y"], &[])), "in [path]");
+    assert_eq!(without_paths("no host llm.corp found", &known(&[], &["llm.corp"])), "no host [address] found");
 }
 
 #[test]

@@ -13,19 +13,30 @@ use dialectic_record::debate::{
 };
 
 pub(crate) fn agents<'v>(view: &'v View<'_>) -> TableBlock<'v> {
-    table(view, view.agents.iter().collect(), view.has_sides())
+    table(view, view.agents.iter().map(|agent| known_agent(view, agent)).collect(), view.has_sides())
 }
 
 pub(crate) fn judge<'v>(view: &'v View<'_>) -> TableBlock<'v> {
-    table(view, vec![&view.judge], false)
+    table(view, vec![known_judge(view)], false)
 }
 
 pub(crate) fn everybody<'v>(view: &'v View<'_>) -> TableBlock<'v> {
-    table(view, view.by_number().into_iter().chain([&view.judge]).collect(), view.has_sides())
+    let agents = view.by_number().into_iter().map(|agent| known_agent(view, agent));
+    table(view, agents.chain([known_judge(view)]).collect(), view.has_sides())
+}
+
+/// An agent, and whether its settings are known.
+fn known_agent<'v>(view: &View<'_>, agent: &'v AgentSettings) -> (&'v AgentSettings, bool) {
+    (agent, view.knows_agent(&agent.id))
+}
+
+/// The judge, and whether its settings are known.
+fn known_judge<'v>(view: &'v View<'_>) -> (&'v AgentSettings, bool) {
+    (&view.judge, view.knows_judge())
 }
 
 /// The column for sides comes last, after the columns of older reports.
-fn table<'v>(view: &'v View<'_>, members: Vec<&'v AgentSettings>, has_sides: bool) -> TableBlock<'v> {
+fn table<'v>(view: &'v View<'_>, members: Vec<(&'v AgentSettings, bool)>, has_sides: bool) -> TableBlock<'v> {
     let shown = ["Name", "Id"].map(|title| TableHead::words(title).only(Audience::People));
     let written = ["ID", "Name"].map(|title| TableHead::words(title).only(Audience::Programs));
     let columns = ["Role", "Model", "Provider"].map(TableHead::words);
@@ -37,10 +48,10 @@ fn table<'v>(view: &'v View<'_>, members: Vec<&'v AgentSettings>, has_sides: boo
         .chain([TableHead::figures("Temperature").detail()])
         .chain(details.map(|title| TableHead::words(title).only(Audience::Programs)))
         .chain(has_sides.then(|| TableHead::words("Side")));
-    let rows = members.into_iter().map(|member| {
+    let rows = members.into_iter().map(|(member, is_known)| {
         let is_judge = member.id == view.judge.id;
         let side = if is_judge { "" } else { view.side_of(&member.id).map_or("none", Position::name) };
-        row(member, is_judge, view.is_known(&member.id)).into_iter().chain(has_sides.then(|| line![side])).collect()
+        row(member, is_judge, is_known).into_iter().chain(has_sides.then(|| line![side])).collect()
     });
     TableBlock::new("participants", "Agents and judge, with their number and colour on this page", columns, rows)
 }
