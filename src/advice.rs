@@ -201,7 +201,7 @@ impl Diagnostic for SpendingError {
                 "restore it from a backup, or delete it: spending of removed debates will no longer count",
             ),
             Self::Newer { .. } => advise(General, "use that version of the program, or a newer one"),
-            Self::Held(_) => advise(Busy, "try again; check whether another server or `dialectic rm` hangs"),
+            Self::Held(_) => advise(Busy, "try again; check whether another dialectic process hangs"),
             Self::Unreadable { .. } | Self::Lock { .. } => {
                 advise(General, "make sure that it is a readable and writable file")
             }
@@ -444,10 +444,10 @@ impl Diagnostic for PlanError {
 impl Diagnostic for StoreFault {
     fn advice(&self) -> Advice {
         if self.is_lasting() {
-            let hint = "make sure that it exists and that you can read and write it; its contents are unchanged";
+            let hint = "make sure that it exists and that you can read and write it; nothing stored in it is lost";
             advise(Configuration, hint)
         } else {
-            advise(Busy, "its contents are unchanged; run the same command again when the store works")
+            advise(Busy, "nothing stored in it is lost; run the same command again when the store works")
         }
     }
 }

@@ -50,6 +50,7 @@ pub enum Error {
     Diagnosed(Box<dyn Diagnostic>),
     #[error("interrupted; the debate {0} is saved as paused")]
     Interrupted(DebateId),
+    /// The user said no, which is not an error: the exit code is 0.
     #[error("Nothing was started.")]
     Declined,
     /// Any other end with its own exit code.

@@ -178,8 +178,8 @@ pub fn is_told_to_stop(entry: &Entry) -> bool {
     entry.stop_path().symlink_metadata().is_ok()
 }
 
-/// Whether it is worth waiting for a debate: a process works on it, and it is stopping or may open more requests to the
-/// host.
+/// Whether it is worth waiting for a debate: a process works on it, and no requests to the host are open, more may
+/// still be opened, or it is stopping.
 pub fn is_worth_waiting(entry: &Entry) -> bool {
     let is_all_shown = || entry.host_requests().is_ok_and(|open| open.is_complete && !open.requests.is_empty());
     entry.is_at_work() && (is_told_to_stop(entry) || !is_all_shown())

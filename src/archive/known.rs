@@ -132,7 +132,7 @@ fn told(memory: &Memory) -> Material {
 pub(super) struct PastDecision {
     pub(super) problem: String,
     pub(super) decision: String,
-    /// Objections that were fixed or upheld, one per line.
+    /// Objections that proved right and that the answer follows, one per line.
     pub(super) evidence: String,
     /// Dissent, one item per line.
     pub(super) dissent: String,

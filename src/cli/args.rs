@@ -62,7 +62,7 @@ pub(super) struct ModelArgs {
 
 /// Options of a run, new or resumed.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a command-line option")]
 #[command(next_help_heading = "Output")]
 pub(super) struct RunArgs {
     /// Write the result to a file: the whole state if it ends in `.json`, otherwise the solution
@@ -89,7 +89,7 @@ pub(super) struct RunArgs {
     #[arg(hide_short_help = true, long)]
     pub(super) strict: bool,
 
-    /// Print the debate's id and run it in the background; `dialectic wait <id>` waits for its end
+    /// Run the debate in the background and print its id once it has started; `dialectic wait <id>` waits for its end
     #[arg(long)]
     pub(super) detach: bool,
 
@@ -110,7 +110,7 @@ pub(super) struct VouchArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(super) config: Option<PathBuf>,
 
-    /// Let the debate's tools read this directory outside the working directory
+    /// Let the debate's tools read this directory, even though it is outside the working directory
     #[arg(long, value_name = "DIR")]
     pub(super) context: Option<PathBuf>,
 }

@@ -3,18 +3,13 @@
 //! The shell's script calls the program for each completion, with an environment variable set.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::{Args, Command, CommandFactory};
+use clap::{Command, CommandFactory};
 use clap_complete::engine::ValueCompleter;
-use clap_complete::env::{CompleteEnv, Shells};
+use clap_complete::env::CompleteEnv;
 use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter};
 
-use crate::cli::args::Cli;
-use crate::cli::command;
-use crate::cli::terminal::Terminal;
-use crate::error::Error;
 use dialectic_base::markdown::truncate;
 use dialectic_base::sanitize::{one_line, sanitize};
 use dialectic_record::debate::{Debate, DebateId, Settings};
@@ -22,6 +17,7 @@ use dialectic_record::prompt::Role;
 use dialectic_record::protocol::PROTOCOLS;
 use dialectic_record::store::{AccessMode, Entry, ShortNames, read_state};
 
+use super::args::Cli;
 use super::session::debates as directory;
 
 /// The variable with which a shell requests completions.
@@ -142,47 +138,4 @@ pub(super) fn program() -> String {
     let is_path = Path::new(&called).components().count() > 1;
     let path = std::env::current_exe().ok().filter(|_| is_path);
     path.map_or_else(|| "dialectic".to_owned(), |path| path.to_string_lossy().into_owned())
-}
-
-#[derive(Debug, Args)]
-#[command(after_long_help = "\
-The script completes debates, roles, protocols and stages as well as commands and options.
-  bash        echo 'source <(dialectic completions bash)' >> ~/.bashrc
-  zsh         echo 'source <(dialectic completions zsh)' >> ~/.zshrc
-  fish        dialectic completions fish > ~/.config/fish/completions/dialectic.fish
-  elvish      echo 'eval (dialectic completions elvish | slurp)' >> ~/.elvish/rc.elv
-  powershell  dialectic completions powershell | Out-String | Invoke-Expression")]
-pub(in crate::cli) struct CompletionsArgs {
-    /// The shell
-    pub(in crate::cli) shell: clap_complete::Shell,
-}
-
-pub(super) fn completions(args: &CompletionsArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let mut script = Vec::new();
-    let shells = Shells::builtins();
-    if let Some(shell) = shells.completer(&args.shell.to_string()) {
-        let (name, program) = ("dialectic", program());
-        shell.write_registration(VARIABLE, name, name, &program, &mut script).map_err(Error::Stdout)?;
-    }
-    terminal.text(&String::from_utf8_lossy(&script))
-}
-
-#[derive(Debug, Args)]
-pub(in crate::cli) struct ManArgs {
-    /// Write a manual page for every command into this directory
-    #[arg(long, value_name = "DIR")]
-    pub(in crate::cli) dir: Option<PathBuf>,
-}
-
-pub(super) fn man(args: &ManArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let Some(directory) = &args.dir else {
-        let mut page = Vec::new();
-        clap_mangen::Man::new(command()).render(&mut page).map_err(Error::Stdout)?;
-        return terminal.text(&String::from_utf8_lossy(&page));
-    };
-    let failed = |source| Error::Output { path: directory.clone(), source };
-    fs::create_dir_all(directory).map_err(failed)?;
-    clap_mangen::generate_to(command(), directory).map_err(failed)?;
-    terminal.notice(&format!("Wrote the manual to {}", directory.display()));
-    Ok(())
 }

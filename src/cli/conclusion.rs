@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use crate::cli::args::RunArgs;
 use crate::error::{Error, ErrorCategory, UserError};
 use crate::status::{ASKS, Presence, STILL_RUNS, Standing, open_questions, open_requests};
 use dialectic_base::figures::counted;
@@ -17,6 +16,7 @@ use dialectic_record::store::Entry;
 use dialectic_report::display::{StreamEnd, gist, summary};
 use dialectic_report::report::{review_github, review_json, review_sarif};
 
+use super::args::RunArgs;
 use super::commands::review::ReviewFormat;
 use super::output::{detail, is_stdout, write_output, write_report};
 use super::questions::{OnQuestions, listed, listed_requests};
@@ -75,7 +75,12 @@ impl ReviewEnd {
 
     /// The exit status of a finished review. A review with failed agents does not pass.
     fn verdict(self, debate: &Debate) -> Result<(), Error> {
-        let id = &debate.id;
+        self.check_findings(debate)?;
+        if debate.is_full() == Some(true) { Ok(()) } else { Err(unclean(debate)) }
+    }
+
+    /// Checks that no remaining finding is as severe as `--fail-on`. A result without a change has no id.
+    pub(super) fn check_findings(self, debate: &Debate) -> Result<(), Error> {
         let fails = |finding: &&ReviewedFinding| {
             finding.is_kept() && self.fail_on.is_some_and(|least| finding.severity <= least)
         };
@@ -84,13 +89,16 @@ impl ReviewEnd {
             let findings = counted(failing as u64, "finding");
             let graver = if least == Severity::Blocking { "" } else { " or more severe" };
             let are = if failing == 1 { "is" } else { "are" };
-            return Err(Error::Coded {
-                code: FINDINGS,
-                said: format!("the review {id} has {findings} that {are} {}{graver}", least.name()),
-                hint: Some(format!("`dialectic show {id}` shows them again")),
-            });
+            let severe = format!("{are} {}{graver}", least.name());
+            let id = Some(&debate.id).filter(|id| !id.as_str().is_empty());
+            let said = match id {
+                Some(id) => format!("the review {id} has {findings} that {severe}"),
+                None => format!("{findings} {severe}"),
+            };
+            let hint = id.map(|id| format!("`dialectic show {id}` shows them again"));
+            return Err(Error::Coded { code: FINDINGS, said, hint });
         }
-        if debate.is_full() == Some(true) { Ok(()) } else { Err(unclean(debate)) }
+        Ok(())
     }
 }
 
@@ -143,7 +151,8 @@ pub(super) fn conclude(
     }
 }
 
-/// Prints the result, and why it is not full.
+/// Prints or writes the result, then the outcome. Fails if the run did not complete, or if the review or `--strict`
+/// does not pass.
 fn finish(
     debate: &Debate,
     ending: RunEnding,
@@ -307,7 +316,7 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
     }
 }
 
-/// Prints the reasons why a finished debate is not full.
+/// Prints the outcome of a finished debate, with the reasons if it is incomplete.
 fn tell_outcome(debate: &Debate, quiet: bool, terminal: &mut Terminal) {
     let name =
         debates().map_or_else(|_| debate.id.to_string(), |directory| directory.short_name(&debate.id).to_owned());

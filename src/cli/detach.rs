@@ -6,12 +6,12 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::cli::args::{ContinueArgs, KeyArgs, VouchArgs};
 use crate::error::{Error, UserError};
 use crate::status::{ASKS, TRY_AGAIN};
 use dialectic_engine::runner::Ready;
 use dialectic_record::store::Entry;
 
+use super::args::{ContinueArgs, KeyArgs, VouchArgs};
 use super::terminal::Terminal;
 
 #[cfg(unix)]

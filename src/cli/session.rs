@@ -9,7 +9,6 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::archive::PastDebates;
-use crate::cli::args::{RunArgs, VouchArgs};
 use crate::error::{Error, ErrorCategory, UserError};
 use crate::serve::{Server, Watched};
 use crate::trace::{TraceDestination, Tracer};
@@ -23,6 +22,7 @@ use dialectic_record::debate::{Debate, Forecast, Settings};
 use dialectic_record::store::{Directory, Entry};
 use dialectic_report::display::{EventSink, KeysMeaning, Messages, ProgressMode, StreamEnd, participants};
 
+use super::args::{RunArgs, VouchArgs};
 use super::commands::serve::Served;
 use super::conclusion::{Files, ReviewEnd, conclude, texts_are_saved};
 use super::detach::leave;
@@ -218,7 +218,7 @@ impl<'a> Session<'a> {
             let run = ready.run();
             let watched = served.as_ref().map(|served| served.show(&run, signals));
             let ended = run_while_shown(run, watchers, &cancel, user, &saved_to, watched).await;
-            // Keeps the keyboard off from here on.
+            // The keyboard stays off: from here on, the terminal may belong to a pager or the shell.
             if let Some(keyboard) = &keyboard {
                 std::mem::forget(keyboard.off());
             }

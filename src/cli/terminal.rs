@@ -9,7 +9,6 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
 
-use crate::cli::args::COLORS;
 use crate::error::Error;
 use dialectic_base::sanitize::{escaped_json, sanitize};
 use dialectic_config::{process_environment, usual_color};
@@ -18,6 +17,7 @@ use dialectic_report::display::{
     ColorMode, DisplayOptions, Layout, Notices, ProgressMode, footer, gist, render_markdown,
 };
 
+use super::args::COLORS;
 use super::output;
 
 /// The maximum width of rendered Markdown, and its default.

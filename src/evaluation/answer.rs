@@ -1,4 +1,4 @@
-//! Reads the scores in an evaluator's answer, and collects the requirements for its prompt.
+//! The criteria and the schema of an evaluator's answer, how it is read, and the requirements for its prompt.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,6 +17,91 @@ use dialectic_record::debate::{AgentId, Contribution, Debate, ResultKind};
 const LOWEST: f64 = 1.0;
 const HIGHEST: f64 = 10.0;
 
+/// Scores by criterion; missing ones are absent.
+pub type Scores = BTreeMap<Criterion, f64>;
+
+/// The criteria in the order of all outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Criterion {
+    /// Does the solution do what the problem asks for?
+    FunctionalCompleteness,
+    /// Load, latency, growth.
+    PerformanceScalability,
+    /// Attacks.
+    Security,
+    /// Operation and change.
+    MaintainabilityEvolvability,
+    /// Laws and standards.
+    RegulatoryCompliance,
+    /// Can it be verified?
+    Testability,
+    /// The major requirements.
+    RequirementsFulfillment,
+    /// The solution as a whole: the evaluators' own score, not an average.
+    Overall,
+}
+
+impl Criterion {
+    pub const ALL: [Self; 8] = [
+        Self::FunctionalCompleteness,
+        Self::PerformanceScalability,
+        Self::Security,
+        Self::MaintainabilityEvolvability,
+        Self::RegulatoryCompliance,
+        Self::Testability,
+        Self::RequirementsFulfillment,
+        Self::Overall,
+    ];
+
+    /// The criteria below `non_functional`.
+    pub const NON_FUNCTIONAL: [Self; 6] = [
+        Self::PerformanceScalability,
+        Self::Security,
+        Self::MaintainabilityEvolvability,
+        Self::RegulatoryCompliance,
+        Self::Testability,
+        Self::RequirementsFulfillment,
+    ];
+
+    /// The heading of its column.
+    pub fn title(self) -> &'static str {
+        self.names().1
+    }
+
+    pub fn key(self) -> &'static str {
+        self.names().0
+    }
+
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::FunctionalCompleteness => ("functional_completeness", "Functional Completeness"),
+            Self::PerformanceScalability => ("performance_scalability", "Performance & Scalability"),
+            Self::Security => ("security", "Security"),
+            Self::MaintainabilityEvolvability => ("maintainability_evolvability", "Maintainability & Evolvability"),
+            Self::RegulatoryCompliance => ("regulatory_compliance", "Regulatory Compliance"),
+            Self::Testability => ("testability", "Testability"),
+            Self::RequirementsFulfillment => ("requirements_fulfillment", "Requirements Fulfillment"),
+            Self::Overall => ("overall_score", "Overall Score"),
+        }
+    }
+}
+
+/// The schema of an evaluation. It is built from the criteria: answers have no type of their own, since each score
+/// counts independently.
+pub(super) static EVALUATION: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
+    let score = json!({ "type": "number", "minimum": 1, "maximum": 10 });
+    let texts = json!({ "type": "array", "items": { "type": "string", "maxLength": 600 }, "maxItems": 12 });
+    // Earlier fields influence later ones, so the reasons precede the score.
+    let reasoning = json!({ "type": "string", "maxLength": 1500 });
+    let criterion = strict_object([("reasoning", reasoning), ("score", score.clone())]);
+    let non_functional = strict_object(Criterion::NON_FUNCTIONAL.map(|one| (one.key(), criterion.clone())));
+    let evaluation = [(Criterion::FunctionalCompleteness.key(), criterion), ("non_functional", non_functional)];
+    let summary = [("strengths", texts.clone()), ("weaknesses", texts), (Criterion::Overall.key(), score)];
+    let schema =
+        strict_object([("evaluation", strict_object(evaluation)), ("overall_summary", strict_object(summary))]);
+    Arc::new(AnswerSchema { name: "solution_evaluation", schema })
+});
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvaluatorAnswer {
     /// The JSON as received.
@@ -31,9 +116,18 @@ pub struct EvaluatorAnswer {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ignored {
     /// Outside 1 to 10: replaced by the nearest bound.
-    Clamped { criterion: Criterion, given: String, counted: f64 },
+    Clamped {
+        criterion: Criterion,
+        /// The given value as JSON.
+        given: String,
+        counted: f64,
+    },
     /// Not a number: omitted.
-    NotANumber { criterion: Criterion, found: &'static str },
+    NotANumber {
+        criterion: Criterion,
+        /// The type of the given value.
+        found: &'static str,
+    },
 }
 
 impl fmt::Display for Ignored {
@@ -238,91 +332,6 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     let level = line.len() - title.len();
     ((1..=6).contains(&level) && title.starts_with(char::is_whitespace)).then(|| (level, title.trim()))
 }
-
-/// Scores by criterion; missing ones are absent.
-pub type Scores = BTreeMap<Criterion, f64>;
-
-/// The criteria in the order of all outputs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Criterion {
-    /// Does the solution do what the problem asks for?
-    FunctionalCompleteness,
-    /// Load, latency, growth.
-    PerformanceScalability,
-    /// Attacks.
-    Security,
-    /// Operation and change.
-    MaintainabilityEvolvability,
-    /// Laws and standards.
-    RegulatoryCompliance,
-    /// Can it be verified?
-    Testability,
-    /// The major requirements.
-    RequirementsFulfillment,
-    /// The solution as a whole: the evaluators' own score, not an average.
-    Overall,
-}
-
-impl Criterion {
-    pub const ALL: [Self; 8] = [
-        Self::FunctionalCompleteness,
-        Self::PerformanceScalability,
-        Self::Security,
-        Self::MaintainabilityEvolvability,
-        Self::RegulatoryCompliance,
-        Self::Testability,
-        Self::RequirementsFulfillment,
-        Self::Overall,
-    ];
-
-    /// The criteria below `non_functional`.
-    pub const NON_FUNCTIONAL: [Self; 6] = [
-        Self::PerformanceScalability,
-        Self::Security,
-        Self::MaintainabilityEvolvability,
-        Self::RegulatoryCompliance,
-        Self::Testability,
-        Self::RequirementsFulfillment,
-    ];
-
-    /// The heading of its column.
-    pub fn title(self) -> &'static str {
-        self.names().1
-    }
-
-    pub fn key(self) -> &'static str {
-        self.names().0
-    }
-
-    fn names(self) -> (&'static str, &'static str) {
-        match self {
-            Self::FunctionalCompleteness => ("functional_completeness", "Functional Completeness"),
-            Self::PerformanceScalability => ("performance_scalability", "Performance & Scalability"),
-            Self::Security => ("security", "Security"),
-            Self::MaintainabilityEvolvability => ("maintainability_evolvability", "Maintainability & Evolvability"),
-            Self::RegulatoryCompliance => ("regulatory_compliance", "Regulatory Compliance"),
-            Self::Testability => ("testability", "Testability"),
-            Self::RequirementsFulfillment => ("requirements_fulfillment", "Requirements Fulfillment"),
-            Self::Overall => ("overall_score", "Overall Score"),
-        }
-    }
-}
-
-/// The schema of an evaluation. It is built from the criteria: answers have no type of their own, since each score
-/// counts independently.
-pub(super) static EVALUATION: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
-    let score = json!({ "type": "number", "minimum": 1, "maximum": 10 });
-    let texts = json!({ "type": "array", "items": { "type": "string", "maxLength": 600 }, "maxItems": 12 });
-    // Earlier fields influence later ones, so the reasons precede the score.
-    let reasoning = json!({ "type": "string", "maxLength": 1500 });
-    let criterion = strict_object([("reasoning", reasoning), ("score", score.clone())]);
-    let non_functional = strict_object(Criterion::NON_FUNCTIONAL.map(|one| (one.key(), criterion.clone())));
-    let evaluation = [(Criterion::FunctionalCompleteness.key(), criterion), ("non_functional", non_functional)];
-    let summary = [("strengths", texts.clone()), ("weaknesses", texts), (Criterion::Overall.key(), score)];
-    let schema =
-        strict_object([("evaluation", strict_object(evaluation)), ("overall_summary", strict_object(summary))]);
-    Arc::new(AnswerSchema { name: "solution_evaluation", schema })
-});
 
 #[cfg(test)]
 mod tests {

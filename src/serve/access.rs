@@ -119,7 +119,7 @@ impl Access {
         let host =
             headers.get(header::HOST).and_then(|host| host.to_str().ok()).or(uri.authority().map(Authority::as_str));
         if !host.is_some_and(|host| self.hosts.contains(&host.to_lowercase())) {
-            let detail = "the request names another server's host";
+            let detail = "the request's host is not this server's";
             let hint = "use the printed address; a reverse proxy must send its host as `Host`, and no `Origin`";
             return Err(ProblemDetails::new(StatusCode::MISDIRECTED_REQUEST, Kind::Access, detail).hint(hint));
         }

@@ -330,7 +330,7 @@ fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, ProblemDetails
         (has_nothing && !has_ended).then(Event::stopped_without_proposal)
     })?;
     if has_nothing && has_ended {
-        return Err(ProblemDetails::conflict("the debate has already ended, with nothing to close it with"));
+        return Err(ProblemDetails::conflict("the debate has already ended, and it has no proposal to close it with"));
     }
     Ok(has_nothing)
 }

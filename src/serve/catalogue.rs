@@ -63,7 +63,7 @@ pub(super) struct DebateRow {
     pub(super) outcome: Option<&'static str>,
     /// Whether the run is complete, in words: `complete`, `incomplete: 2 critiques missing`; absent while it has not ended.
     pub(super) run: Option<String>,
-    /// The answer's faults; absent without an answer.
+    /// What the answer leaves unmet or open; absent without an answer.
     #[schemars(with = "Option<serde_json::Value>")]
     pub(super) answer: Option<AnswerState>,
     /// The same in words.

@@ -47,7 +47,7 @@ fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
-/// A reading operation with this answer; each one adds its own path, id and summary.
+/// A GET operation that returns this; the caller adds path, id and summary.
 const fn reads(gives: Gives) -> Operation {
     Operation {
         method: "get",
@@ -63,7 +63,7 @@ const fn reads(gives: Gives) -> Operation {
     }
 }
 
-/// An acting operation with this answer.
+/// A POST operation that returns this.
 const fn acts(gives: Gives) -> Operation {
     Operation { method: "post", ..reads(gives) }
 }

@@ -37,7 +37,7 @@ pub(super) struct RunRegistry(Arc<Inner>);
 
 struct Inner {
     state: Mutex<RegistryState>,
-    places: usize,
+    max_running: usize,
     /// Counts changes of the running and queued debates.
     changes: watch::Sender<u64>,
     /// The runtime of the debates.
@@ -73,11 +73,12 @@ pub(super) enum Whereabouts {
     Running,
     /// The debate is queued here, after this number of others.
     Waiting(usize),
+    /// Not running or queued here; perhaps not running at all.
     Elsewhere,
 }
 
 impl RunRegistry {
-    pub(super) fn open(places: usize, notices: mpsc::UnboundedSender<String>) -> io::Result<Self> {
+    pub(super) fn open(max_running: usize, notices: mpsc::UnboundedSender<String>) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let engine = runtime.handle().clone();
         thread::Builder::new()
@@ -86,7 +87,7 @@ impl RunRegistry {
         let (changes, _) = watch::channel(0);
         Ok(Self(Arc::new(Inner {
             state: Mutex::default(),
-            places,
+            max_running,
             changes,
             engine,
             notices,
@@ -105,7 +106,7 @@ impl RunRegistry {
         if state.is_closed {
             return Err(ProblemDetails::busy("the server is shutting down"));
         }
-        if state.running.len() < self.0.places {
+        if state.running.len() < self.0.max_running {
             self.run(&mut state, admitted);
         } else {
             state.waiting.push_back(admitted);
@@ -121,7 +122,7 @@ impl RunRegistry {
     /// Too many are queued.
     pub(super) fn check_room(&self) -> Result<(), ProblemDetails> {
         let state = self.state();
-        let is_full = state.running.len() >= self.0.places && state.waiting.len() >= MOST_WAITING;
+        let is_full = state.running.len() >= self.0.max_running && state.waiting.len() >= MOST_WAITING;
         if is_full {
             return Err(ProblemDetails::busy(format!("{MOST_WAITING} debates are already waiting")));
         }

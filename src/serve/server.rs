@@ -12,6 +12,7 @@ use axum::serve::ListenerExt as _;
 use axum::{Router, middleware};
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
 
 use dialectic_base::money::Usd;
 use dialectic_engine::runner::{Run, spent_today};
@@ -25,8 +26,6 @@ use super::catalogue::Catalogue;
 use super::operations::api;
 use super::page;
 use super::problem::{Kind, ProblemDetails};
-use tokio_util::sync::CancellationToken;
-
 use super::registry::RunRegistry;
 use super::settings::DebateInputs;
 
@@ -39,7 +38,8 @@ pub struct ServeOptions {
     pub port: u16,
     /// The token for API clients; random by default.
     pub token: Option<String>,
-    pub places: usize,
+    /// The maximum number of running debates.
+    pub max_running: usize,
     pub inputs: DebateInputs,
 }
 
@@ -109,7 +109,7 @@ impl Server {
     /// # Errors
     /// The address cannot be used, or others could spend without limits.
     pub fn bind(options: ServeOptions, notices: mpsc::UnboundedSender<String>) -> Result<Self, UserError> {
-        let ServeOptions { host, port, token, places, inputs } = options;
+        let ServeOptions { host, port, token, max_running, inputs } = options;
         let ip = if host == "localhost" { Ok(IpAddr::from([127, 0, 0, 1])) } else { host.parse::<IpAddr>() };
         let no_address = || UserError::input(format!("--host must be an IP address or localhost, not `{host}`"));
         let ip = ip.map_err(|_| no_address())?;
@@ -146,7 +146,7 @@ impl Server {
         let url = format!("http://{}", authority(shown, address.port()));
         let app = App(Arc::new(Parts {
             access,
-            runs: RunRegistry::open(places, notices).map_err(not_started)?,
+            runs: RunRegistry::open(max_running, notices).map_err(not_started)?,
             catalogue: Catalogue::of(inputs.directory.clone()),
             inputs,
             closing: CancellationToken::new(),
@@ -171,7 +171,7 @@ impl Server {
         &self.keys.token
     }
 
-    /// Shows debates that run outside this server.
+    /// A handle for showing debates that run outside this server.
     pub fn stage(&self) -> ServerHost {
         ServerHost(self.app.runs.clone())
     }

@@ -496,10 +496,10 @@ mod tests {
             max_cost_per_day: None,
             max_calls: None,
         };
-        let most = |spent: f64, left: f64| inputs.most_in_all(usd(spent), Some(usd(left))).ok().flatten();
+        let most = |spent: f64, left: f64| inputs.most_in_all(usd(spent), Some(usd(left))).ok();
         for (spent, left, in_all) in [(0.3, 0.5, Some(0.8)), (0.3, 2.0, Some(1.0)), (1.0, 2.0, None), (0.3, 0.0, None)]
         {
-            assert_eq!(most(spent, left), in_all.map(usd), "{left} left after {spent}");
+            assert_eq!(most(spent, left), in_all.map(|in_all| Some(usd(in_all))), "{left} left after {spent}");
         }
     }
 }

@@ -30,7 +30,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(300);
 /// The polling interval for the list.
 const LIST_AGAIN: Duration = Duration::from_secs(2);
 /// The interval of keep-alives, which detect dead connections.
-const STILL_THERE: Duration = Duration::from_secs(15);
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamFormat {
@@ -50,7 +50,7 @@ enum Frame {
     Gone(String),
     /// The stream of one debate ends.
     End(String),
-    Still,
+    KeepAlive,
 }
 
 /// Ends a client's task.
@@ -76,7 +76,7 @@ pub(super) fn of_debate(
         };
         tokio::select! {
             () = ended => {}
-            () = still(&frames) => {}
+            () = keep_alive(&frames) => {}
             () = app.closing.cancelled() => {}
         }
     });
@@ -113,14 +113,14 @@ pub(super) fn of_several(
         };
         tokio::select! {
             ((), ()) = async { tokio::join!(all, listed) } => {}
-            () = still(&frames) => {}
+            () = keep_alive(&frames) => {}
             () = app.closing.cancelled() => {}
         }
     });
     respond(waiting, writer)
 }
 
-/// Follows a debate until it stops running, or `is_endless`.
+/// Follows a debate until it stops running, or forever if `is_endless`.
 async fn follow(
     app: &App,
     entry: &Entry,
@@ -248,15 +248,15 @@ async fn list(app: &App, frames: &mpsc::Sender<Frame>) -> Result<(), Gone> {
 }
 
 /// Sends keep-alives until the client disconnects.
-async fn still(frames: &mpsc::Sender<Frame>) {
-    let mut times = interval(STILL_THERE);
+async fn keep_alive(frames: &mpsc::Sender<Frame>) {
+    let mut times = interval(KEEP_ALIVE);
     times.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             () = frames.closed() => return,
             _ = times.tick() => {
                 // Queued frames make a keep-alive unnecessary.
-                if matches!(frames.try_send(Frame::Still), Err(mpsc::error::TrySendError::Closed(_))) {
+                if matches!(frames.try_send(Frame::KeepAlive), Err(mpsc::error::TrySendError::Closed(_))) {
                     return;
                 }
             }
@@ -285,8 +285,8 @@ impl Writer {
     fn write(&mut self, frame: Frame) -> Option<String> {
         Some(match (self.form, frame) {
             (StreamFormat::Lines, Frame::Of { line, .. }) => line + "\n",
-            (StreamFormat::Lines, Frame::List(_) | Frame::Gone(_) | Frame::End(_) | Frame::Still) => return None,
-            (StreamFormat::Sse, Frame::Still) => ":\n\n".to_owned(),
+            (StreamFormat::Lines, Frame::List(_) | Frame::Gone(_) | Frame::End(_) | Frame::KeepAlive) => return None,
+            (StreamFormat::Sse, Frame::KeepAlive) => ":\n\n".to_owned(),
             (StreamFormat::Sse, Frame::List(line)) => format!("event: list\ndata: {line}\n\n"),
             (StreamFormat::Sse, Frame::Gone(debate)) => {
                 format!("event: gone\ndata: {}\n\n", json!({ "debate": debate }))

@@ -25,6 +25,7 @@ pub struct Description {
     pub variants: Vec<VariantDescription>,
     /// How often each problem is debated in each variant.
     pub repeats: NonZeroU32,
+    /// The maximum total cost of the set.
     pub budget: Option<Usd>,
 }
 
@@ -50,6 +51,7 @@ pub struct VariantDescription {
     /// Models of several vendors.
     #[serde(default)]
     pub mixed: bool,
+    /// The roles that take part.
     pub agents: Option<Vec<String>>,
     pub rounds: Option<u32>,
     pub until: Option<TerminationKind>,

@@ -259,11 +259,11 @@ mod tests {
 
     use super::*;
 
-    /// A store that tells what it is given.
+    /// A store that forwards what it receives.
     #[derive(Debug)]
-    struct Told(UnboundedSender<Vec<u8>>);
+    struct Forwarding(UnboundedSender<Vec<u8>>);
 
-    impl Store for Told {
+    impl Store for Forwarding {
         fn create<'a>(&'a self, _: &'a str, bytes: &'a [u8]) -> BoxFuture<'a, Result<Creation, StoreFault>> {
             drop(self.0.send(bytes.to_owned()));
             async { Ok(Creation::Acknowledged) }.boxed()
@@ -284,12 +284,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_paid_result_is_stored_at_once_with_the_lines_before_it() {
-        let (told, mut heard) = unbounded_channel();
-        let store: SharedStore = Arc::new(Told(told));
+        let (sent, mut received) = unbounded_channel();
+        let store: SharedStore = Arc::new(Forwarding(sent));
         let writer = SegmentWriter::after(&Stored::default(), &store, &DebateId::new("d"), "w");
         writer.take(b"unpaid\n", false);
         writer.take(b"paid\n", true);
         drop((writer, store));
-        assert_eq!(heard.recv().await.unwrap(), b"{\"worker\":\"w\"}\nunpaid\npaid\n");
+        assert_eq!(received.recv().await.unwrap(), b"{\"worker\":\"w\"}\nunpaid\npaid\n");
     }
 }

@@ -45,6 +45,15 @@ pub struct Stop {
     pub now: CancellationToken,
 }
 
+/// How a worker runs its debates.
+#[derive(Debug, Clone, Copy)]
+pub struct RunOptions {
+    /// The number of debates at once.
+    pub jobs: usize,
+    /// Whether to resume debates that have failed.
+    pub retry_failed: bool,
+}
+
 impl Worker {
     /// A worker for the plan's debates. `directory` holds its own files.
     ///
@@ -67,7 +76,7 @@ impl Worker {
     /// Checks one debate of each variant before spending anything.
     ///
     /// # Errors
-    /// Fails if an unfinished debate cannot run on this machine.
+    /// An unfinished debate cannot run on this machine.
     pub async fn check(&self, debates: &[PlannedDebate]) -> Result<(), Error> {
         let runner = Runner::new(Directory::at(&self.directory), self.services.clone());
         let mut checked: Vec<&str> = Vec::new();
@@ -87,18 +96,17 @@ impl Worker {
         Ok(())
     }
 
-    /// Runs debates, `jobs` at once, including failed ones if `retry_failed`. They end in any order.
+    /// Runs debates. They end in any order.
     pub fn run(
         &self,
         debates: Vec<PlannedDebate>,
-        jobs: usize,
-        retry_failed: bool,
+        options: RunOptions,
     ) -> impl Stream<Item = (DebateId, Ended)> + use<'_> {
         let run = move |debate: PlannedDebate| async move {
-            let ended = self.debate(&debate, retry_failed).await.unwrap_or_else(|ended| ended);
+            let ended = self.debate(&debate, options.retry_failed).await.unwrap_or_else(|ended| ended);
             (debate.id, ended)
         };
-        stream::iter(debates).map(run).buffer_unordered(jobs)
+        stream::iter(debates).map(run).buffer_unordered(options.jobs)
     }
 
     /// Runs a debate from its stored part.
@@ -191,7 +199,9 @@ impl Worker {
                 RunEnding::Failed => Ended::failed(finished.debate.error),
                 RunEnding::ServerGone => later("its server is unreachable"),
                 RunEnding::LimitReached => later("its subscription is used up"),
-                RunEnding::HostAsked => Ended::failed(Some("a set cannot wait for the host".to_owned())),
+                RunEnding::HostAsked => {
+                    Ended::failed(Some("debates in a set cannot wait for answers from the host".to_owned()))
+                }
                 RunEnding::Paused | RunEnding::Suspended => later(STOPPED),
             },
         }

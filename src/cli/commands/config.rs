@@ -53,7 +53,7 @@ pub(in crate::cli) enum ConfigCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Use a configuration or `.env` as if you named it each time, until it changes
+    /// Trust a configuration or `.env`, as if you named it each time, until it changes
     #[command(after_help = examples(&["dialectic config trust", "dialectic config trust .env"]))]
     Trust {
         /// The file to trust
@@ -66,7 +66,7 @@ pub(in crate::cli) enum ConfigCommand {
 }
 
 pub(in crate::cli) fn run(args: &ConfigCommand, terminal: &mut Terminal) -> Result<(), Error> {
-    match &args {
+    match args {
         ConfigCommand::Init { path } => init(path, terminal),
         ConfigCommand::Check { path, file } => check(path.as_ref(), file, terminal),
         ConfigCommand::Show { file, json } => {

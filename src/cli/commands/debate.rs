@@ -27,7 +27,7 @@ use super::problem::{self, Sources};
 use super::{protocols, serve};
 
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a command-line option")]
 pub(in crate::cli) struct DebateArgs {
     /// The problem as text. Use `-` or a pipe to read it from standard input
     problem: Option<String>,

@@ -36,6 +36,7 @@ pub(in crate::cli) struct DemoArgs {
 /// The journal of the debate. `UPDATE_DEMO=<journal> cargo test --lib demo` replaces it.
 static JOURNAL: &[u8] = include_bytes!("../../../assets/demo.events.jsonl.gz");
 
+/// The maximum duration of the replay.
 const LENGTH: Duration = Duration::from_secs(20);
 
 /// The variable that overrides the cache directory.
@@ -182,7 +183,7 @@ async fn show(
         () = play(moments, times, &signals, is_paused) => {}
     }
     if let Some(keyboard) = &keyboard {
-        // Keeps the keyboard off from here on.
+        // The keyboard stays off: from here on, the terminal may belong to a pager or the shell.
         std::mem::forget(keyboard.off());
     }
     // Watchers end once the last publisher is dropped.

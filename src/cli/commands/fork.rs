@@ -73,10 +73,10 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let files = config_files(args.vouch.config.as_ref(), &environment);
     let branch = runner.branch(&entry, &at, &own(&args.vouch, &files)?)?;
     let parent = branch.parent().clone();
-    let offline = args.offline;
     let ModelArgs { model, judge_model } = args.models.clone();
     let (max_cost, max_calls) = (args.max_cost, args.calls.max_calls);
-    let overrides = Overrides { model, judge_model, offline, max_cost, max_calls, ..Overrides::default() };
+    let overrides =
+        Overrides { model, judge_model, offline: args.offline, max_cost, max_calls, ..Overrides::default() };
     let wanted = changes(args, &parent.settings);
     check_changes(&parent.settings, &wanted)?;
     let changed = change_settings(&parent.settings, &wanted, &overrides, &environment)?;

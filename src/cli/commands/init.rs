@@ -51,6 +51,7 @@ pub(in crate::cli) struct InitArgs {
 
 /// The name of the user's own server.
 const OWN: &str = "local";
+/// The time limit for a list of models.
 const LISTING: Duration = Duration::from_secs(10);
 const PROBLEM: &str = "Design a rate limiting system";
 /// The answer if the user does not know the model's price.

@@ -1,7 +1,8 @@
-//! One file per command: parse, resolve, run, render. [`Command`] is the table of them.
+//! The commands: each parses, resolves, runs and renders. [`Command`] is the table of them.
 
 mod answer;
 mod ask;
+mod completions;
 mod config;
 mod debate;
 mod demo;
@@ -30,7 +31,6 @@ use clap::Subcommand;
 use crate::cli::args::RunArgs;
 use crate::error::Error;
 
-use super::completion;
 use super::examples::examples;
 use super::terminal::Terminal;
 
@@ -125,7 +125,7 @@ commands! {
         Reply(requests::ReplyArgs) = "reply", requests::reply, [
             "dialectic reply vhkp 3fa9c1d2 answer.md --by fable-5.5",
         ];
-        /// Close a debate early with its current texts, even if another process runs it
+        /// End a debate early and use its current texts, even if another process is running it
         Stop(wait::StopArgs) = "stop", wait::stop, [
             "dialectic stop vhkp",
         ];
@@ -217,11 +217,11 @@ commands! {
             "dialectic skill install .claude/skills",
         ];
         /// Print a completion script for a shell
-        Completions(completion::CompletionsArgs) = "completions", completion::completions, [
+        Completions(completions::CompletionsArgs) = "completions", completions::completions, [
             "dialectic completions bash > ~/.local/share/bash-completion/completions/dialectic",
         ];
         /// Print the manual page
-        Man(completion::ManArgs) = "man", completion::man, [
+        Man(completions::ManArgs) = "man", completions::man, [
             "dialectic man | man -l -",
             "dialectic man --dir ./man",
         ];

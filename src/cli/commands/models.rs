@@ -53,6 +53,7 @@ pub(in crate::cli) struct ModelsArgs {
     file: ConfigFileArgs,
 }
 
+/// The time limit for a list of models.
 const LISTING: Duration = Duration::from_secs(10);
 /// The time limit for a probe: local servers may have to load the model.
 const PROBING: Duration = Duration::from_mins(1);

@@ -20,7 +20,7 @@ pub(in crate::cli) struct ReportArgs {
     #[arg(value_name = "PATH-OR-ID")]
     debate: Option<String>,
 
-    /// The debate as an option
+    /// Same as the PATH-OR-ID argument
     #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", conflicts_with = "debate")]
     named: Option<String>,
 

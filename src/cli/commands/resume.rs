@@ -192,8 +192,10 @@ fn agreed(
         return Ok(Some(entry));
     }
     let mut dialogue = Dialogue::begin("`dialectic resume`").map_err(|_| {
-        UserError::input("no debate is named, and there is no terminal to ask which one to resume")
-            .with_hint(format!("name it: dialectic resume {name}; or resume the newest: dialectic resume --yes"))
+        UserError::input(
+            "no debate was given, and there is no terminal on which to ask whether to resume the newest one",
+        )
+        .with_hint(format!("name it: dialectic resume {name}; or resume the newest: dialectic resume --yes"))
     })?;
     let is_meant = dialogue.confirm("Resume it?", true)?;
     if !is_meant {

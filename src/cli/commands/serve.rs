@@ -68,7 +68,7 @@ pub(in crate::cli) struct ServeArgs {
 }
 
 /// The default number of concurrent debates.
-const PLACES: usize = 3;
+const MAX_RUNNING: usize = 3;
 
 pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let environment = capture_environment(args.env_file.as_deref())?;
@@ -87,8 +87,12 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
         max_cost_per_day: args.max_cost_per_day,
         max_calls: args.max_calls,
     };
-    let options =
-        ServeOptions { host: args.host.clone(), port: args.port, places: args.max_debates.into(), ..local(inputs) };
+    let options = ServeOptions {
+        host: args.host.clone(),
+        port: args.port,
+        max_running: args.max_debates.into(),
+        ..local(inputs)
+    };
     let (notices, mut said) = unbounded_channel();
     let server = Server::bind(options, notices)?;
     while let Ok(warning) = said.try_recv() {
@@ -131,7 +135,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
 /// A server for this machine only.
 fn local(inputs: DebateInputs) -> ServeOptions {
     let token = inputs.environment.token().map(str::to_owned);
-    ServeOptions { host: "127.0.0.1".to_owned(), port: 0, token, places: PLACES, inputs }
+    ServeOptions { host: "127.0.0.1".to_owned(), port: 0, token, max_running: MAX_RUNNING, inputs }
 }
 
 /// A server for a single debate: `debate --serve`.
@@ -264,7 +268,7 @@ pub(super) fn called(settings: &Settings) -> Option<&str> {
 }
 
 /// Checks that calls are limited if a program is used: a subscription has no price, so a cost limit does not apply.
-pub(in crate::cli) fn check_calls(command: &'static str, settings: &Settings) -> Result<(), UserError> {
+pub(super) fn check_calls(command: &'static str, settings: &Settings) -> Result<(), UserError> {
     let configured =
         || settings.providers.keys().map(String::as_str).find(|name| is_program(name, &settings.providers));
     let program = called(settings).or_else(configured).filter(|_| settings.debate.budget.max_calls.is_none());

@@ -1,4 +1,5 @@
-//! `dialectic wait`: waits for a debate that runs elsewhere, prints its status, and exits with its exit code.
+//! `dialectic wait` waits for a debate that runs elsewhere, prints its status, and exits with its exit code;
+//! `dialectic stop` closes a debate early, even one that another process runs.
 
 use std::fmt::Write as _;
 use std::thread::sleep;

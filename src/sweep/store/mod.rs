@@ -139,13 +139,14 @@ impl<'p> Place<'p> {
     fn of(place: &'p str) -> Result<Self, UserError> {
         match place.strip_prefix(S3) {
             Some(address) => Ok(Self::S3(address)),
-            None if place.is_empty() || place.contains("://") => Err(no_store(place)),
+            None if place.is_empty() || place.contains("://") => Err(not_a_store(place)),
             None => Ok(Self::Directory(Path::new(place))),
         }
     }
 }
 
-fn no_store(place: &str) -> UserError {
+/// The error for an address that is not a store.
+fn not_a_store(place: &str) -> UserError {
     UserError::input(format!("`{place}` is not a store")).with_hint(format!(
         "name a directory, or {S3}bucket/prefix with letters, digits, `-`, `_` and `.` in the parts of the prefix"
     ))

@@ -18,7 +18,7 @@ use object_store::{ClientOptions, ObjectStore, ObjectStoreExt as _, PutMode, Put
 
 use crate::error::Error;
 
-use super::{Creation, Name, S3, SharedStore, Store, StoreFault, check, is_part, no_store};
+use super::{Creation, Name, S3, SharedStore, Store, StoreFault, check, is_part, not_a_store};
 
 /// The environment variables with the store's address and credentials.
 const VARIABLES: [&str; 20] = [
@@ -82,7 +82,7 @@ fn connect(address: &str, environment: &Environment) -> Result<S3Store, Error> {
     let (bucket, prefix) = address.split_once('/').unwrap_or((address, ""));
     let prefix = prefix.trim_end_matches('/');
     if !is_part(bucket) || !(prefix.is_empty() || prefix.split('/').all(is_part)) {
-        return Err(no_store(&place).into());
+        return Err(not_a_store(&place).into());
     }
     let refused = |source| S3Error::Settings { place: place.clone(), source };
     let mut builder = AmazonS3Builder::new()

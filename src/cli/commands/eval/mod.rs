@@ -184,11 +184,10 @@ fn finish(
 }
 
 fn settings(args: &EvalArgs, environment: &Environment, terminal: &mut Terminal) -> Result<EvaluationSettings, Error> {
-    let offline = args.offline;
     if let Some(path) = &args.config {
-        return Ok(load_evaluators(path, environment, offline)?);
+        return Ok(load_evaluators(path, environment, args.offline)?);
     }
-    let loaded = config_files(None, environment).load(&Overrides { offline, ..Overrides::default() })?;
+    let loaded = config_files(None, environment).load(&Overrides { offline: args.offline, ..Overrides::default() })?;
     if let Some(choice) = &loaded.choice {
         choice.callable()?;
         terminal.notice(&choice.to_string());

@@ -1,4 +1,5 @@
-//! The destination of scores: standard output, or a file whose extension determines the format.
+//! The output of an evaluation: its scores, on standard output or in a file whose extension determines the format, and
+//! its messages.
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};

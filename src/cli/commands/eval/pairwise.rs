@@ -148,7 +148,14 @@ fn variants(args: &EvalArgs, names: [&String; 2], a: (&Path, &str), b: (&Path, &
     if contests.is_empty() {
         return Err(unfinished().into());
     }
-    let left_out = || format!("{} left out: not both debates are finished", counted(missing, "pair"));
+    let left_out = || {
+        let unfinished = if missing == 1 {
+            "at least one of its debates is not finished"
+        } else {
+            "in each, at least one debate is not finished"
+        };
+        format!("{} left out: {unfinished}", counted(missing, "pair"))
+    };
     let warnings = (missing > 0).then(left_out).into_iter().collect();
     Ok(Sides { names: names.map(String::clone), contests, authors, warnings, is_set: true })
 }
@@ -214,7 +221,8 @@ fn answers(args: &EvalArgs, names: [&String; 2]) -> Result<Sides, Error> {
     let authors = debates().flat_map(Settings::everybody).cloned().collect();
     let mut warnings: Vec<String> = answers.iter().flat_map(|one| one.warnings.clone()).collect();
     if debates().count() < answers.len() && !args.offline {
-        warnings.push("the authors of the files are unknown, so a judge may be of the same model family".to_owned());
+        let warning = "the authors of the files are unknown, so a judge may be of the same model family as an author";
+        warnings.push(warning.to_owned());
     }
     let [a, b] = answers;
     let contest = Contest { name, problem, checklist: Vec::new(), pairs: vec![[a.text, b.text]] };

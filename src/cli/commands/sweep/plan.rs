@@ -204,8 +204,8 @@ fn check_ids(plan: &Plan) -> Result<(), UserError> {
 /// Problems are assumed to cost the same if their lengths in bytes differ by less than this.
 const LENGTHS: usize = 512;
 
-/// Estimates each debate's cost from the longest problem of similar length, with attachments of similar length, because
-/// even a set of thousands has few distinct lengths.
+/// Estimates each debate's cost from the longest problem of similar length with attachments of the same length. Even a
+/// set of thousands has few distinct lengths, so few forecasts are made.
 fn price(
     plan: &mut Plan,
     resolved: &[Resolved],
@@ -234,7 +234,7 @@ fn price(
     Ok(())
 }
 
-/// The rounded lengths of a problem and its attachments.
+/// The rounded length of a problem, and the exact length of its attachments.
 fn length(problem: &PlannedProblem) -> (usize, usize) {
     let attached = problem.attachments.iter().map(|one| one.name.len() + one.text.len()).sum();
     (problem.text.len() / LENGTHS, attached)
