@@ -114,18 +114,28 @@ fn prices_stated_above_the_list_keep_the_limit_and_buy_a_round_and_an_answer() {
 
 #[test]
 fn a_limit_that_a_debate_is_given_when_it_goes_on_holds() {
-    let server = MockServer::with(|request| if request.index < 2 { default_reply(request) } else { Reply::hang() });
-    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({"rounds": 1})));
-    let running = sandbox.spawn(["debate", "Design a queue"]);
-    server.wait_for_requests(3);
-    running.signal(Signal::SIGKILL);
-    drop(running.wait());
-    server.set_script(|request| default_reply(request).usage(900, 0, 900));
-    let id = sandbox.only_debate();
-    let reserved = || sandbox.events(&id).iter().filter(|event| event["type"] == "cost-reserved").count();
-    assert_eq!(reserved(), 0);
-    sandbox.run(["resume", &id, "--max-cost", "2"]).expect_code(0);
-    assert!(reserved() > 4, "{}", reserved());
+    for (limit, code) in [("2", 0), ("0.0001", 3)] {
+        let server = MockServer::with(|request| if request.index < 2 { default_reply(request) } else { Reply::hang() });
+        let debate = json!({"rounds": 1});
+        let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &debate));
+        let running = sandbox.spawn(["debate", "Design a queue"]);
+        server.wait_for_requests(3);
+        running.signal(Signal::SIGKILL);
+        drop(running.wait());
+        server.settle();
+        let made = server.requests().len();
+        server.set_script(|request| default_reply(request).usage(900, 0, 900));
+        let id = sandbox.only_debate();
+        let reserved = || sandbox.events(&id).iter().filter(|event| event["type"] == "cost-reserved").count();
+        assert_eq!(reserved(), 0);
+        let resumed = sandbox.run(["resume", &id, "--max-cost", limit]).expect_code(code);
+        if code == 0 {
+            assert!(reserved() > 4, "{}", reserved());
+            continue;
+        }
+        assert_eq!((reserved(), server.requests().len()), (0, made), "{resumed}");
+        assert!(resumed.stderr.contains("the cost limit of $0.0001 has no room for more"), "{resumed}");
+    }
 }
 
 #[test]

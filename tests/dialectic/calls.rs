@@ -1,4 +1,4 @@
-//! The limit of calls. The model server counts.
+//! The call limit. The model server counts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -83,7 +83,7 @@ fn a_limit_of_calls_needs_no_price_and_says_what_it_buys() {
     let finished = sandbox.run(["debate", "--max-calls", &limit.to_string(), PROBLEM]).expect_code(0);
     assert!(finished.stderr.contains(&format!("the limit of {limit} calls has no room for more")), "{finished}");
     let state = sandbox.state(&sandbox.only_debate());
-    assert_eq!(state["outcome"]["reasons"][0], "stopped: the limit of calls left no room for more");
+    assert_eq!(state["outcome"]["reasons"][0], "stopped: the call limit left no room for more");
     assert_eq!(state["settings"]["debate"]["budget"]["maxCalls"], limit);
     sandbox.assert_state_is_the_fold(&sandbox.only_debate());
     let id = sandbox.only_debate();

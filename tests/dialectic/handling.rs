@@ -103,7 +103,7 @@ fn a_rating_is_an_event_of_the_debate_and_changes_nothing_else() {
     assert_eq!(state["updatedAt"], before["updatedAt"], "how long it took stays what it was");
     sandbox.assert_state_is_the_fold(&id);
     assert_eq!(sandbox.run(["report", &id, "-v"]).expect_code(0).stdout, report);
-    // A kill between journal and state leaves the state without them.
+    // A kill after the journal was written leaves a state file without the ratings.
     sandbox.write(&path, before.to_string());
     assert!(sandbox.run(["show", &id]).expect_code(0).stdout.contains("Rated +1"));
     sandbox.run(["verify", &id]).expect_code(0);

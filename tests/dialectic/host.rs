@@ -59,8 +59,7 @@ fn begin(sandbox: &Sandbox, arguments: &[&str]) -> String {
     begun.stdout.trim().to_owned()
 }
 
-/// Answers requests in an order, or in one of chance with the program killed between the steps. Returns the number of
-/// replies.
+/// Answers requests in order, or in random order with the program killed in between. Returns the number of replies.
 fn play(sandbox: &Sandbox, id: &str, mut chance: Option<ChaCha8Rng>) -> usize {
     for replies in 0.. {
         let open = requests(sandbox, id);
@@ -93,7 +92,9 @@ fn any_order_of_replies_and_kills_between_them_leave_the_same_record() {
                 let id = begin(&sandbox, &["--protocol", protocol]);
                 assert_eq!(play(&sandbox, &id, seed.map(ChaCha8Rng::seed_from_u64)), replies, "{protocol}");
                 // The last kill may have come between the journal's end and the state.
-                sandbox.run(["resume", &id]).expect_code(0);
+                if seed.is_some() {
+                    sandbox.run(["resume", &id]).expect_code(0);
+                }
                 sandbox.assert_state_is_the_fold(&id);
                 let state = sandbox.state(&id);
                 assert_eq!((&state["status"], &state["outcome"]["kind"]), (&json!("completed"), &json!("full")));

@@ -87,8 +87,8 @@ fn the_help_of_debate() {
           --report <PATH>  Write a report when the debate ends: an HTML page if the file ends in
                            `.html`, otherwise Markdown
       -v, --verbose        Print the participants and the usage of each call to standard error
-          --detach         Print the debate's id and run it in the background; `dialectic wait <id>`
-                           waits for its end
+          --detach         Run the debate in the background and print its id once it has started;
+                           `dialectic wait <id>` waits for its end
       -q, --quiet          Show no progress
 
     Examples:

@@ -10,6 +10,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use crate::support::in_process::{PAUSES, WAITS};
 use crate::support::{
     Debated, Exchange, Incoming, MockServer, Purpose, Reply, Sandbox, TEST_KEY, Terminal, config, in_process,
     short_reply, spread,
@@ -346,7 +347,7 @@ const NEVER: usize = usize::MAX;
 #[test]
 fn a_server_is_looked_for_after_waits_that_double_up_to_a_minute() {
     let server = Away::after(4, 9);
-    let (ending, debate) = in_memory(&[], [&server, &server], true);
+    let (ending, debate) = in_memory(&[], [&server, &server], WAITS);
     assert_eq!((ending, debate.outcome.unwrap().kind), (RunEnding::Completed, OutcomeKind::Full));
     let probes = server.probes();
     let waits: Vec<u64> = probes.windows(2).map(|two| (two[1] - two[0]).as_secs()).collect();
@@ -357,7 +358,7 @@ fn a_server_is_looked_for_after_waits_that_double_up_to_a_minute() {
 fn of_two_servers_one_that_is_gone_costs_its_agents_or_pauses_the_debate() {
     // An agent of three: the debate does without it.
     let (near, far) = (Away::after(NEVER, 0), Away::after(1, NEVER));
-    let (ending, debate) = in_memory(&["three"], [&near, &far], false);
+    let (ending, debate) = in_memory(&["three"], [&near, &far], PAUSES);
     assert_eq!((ending, debate.outcome.as_ref().unwrap().kind), (RunEnding::Completed, OutcomeKind::Degraded));
     assert!(!debate.failures.is_empty());
     let is_of_three = |key: &dialectic_record::debate::CallKey| key.agent_id.as_str() == "three";
@@ -365,7 +366,7 @@ fn of_two_servers_one_that_is_gone_costs_its_agents_or_pauses_the_debate() {
 
     // The judge, who had answered nothing yet, beside an agent who had: it waits, and what the others wrote is kept.
     let (near, far) = (Away::after(NEVER, 0), Away::after(4, NEVER));
-    let (ending, debate) = in_memory(&["three", "judge"], [&near, &far], false);
+    let (ending, debate) = in_memory(&["three", "judge"], [&near, &far], PAUSES);
     assert_eq!((ending, debate.status), (RunEnding::ServerGone, Status::Paused));
     assert!(debate.failures.is_empty(), "{:?}", debate.failures);
     assert!(debate.final_solution.is_none());
@@ -374,12 +375,12 @@ fn of_two_servers_one_that_is_gone_costs_its_agents_or_pauses_the_debate() {
 
     // Two agents of three: one alone is no debate.
     let (near, far) = (Away::after(NEVER, 0), Away::after(2, NEVER));
-    let (ending, debate) = in_memory(&["two", "three"], [&near, &far], false);
+    let (ending, debate) = in_memory(&["two", "three"], [&near, &far], PAUSES);
     assert_eq!((ending, debate.failures.len()), (RunEnding::ServerGone, 0));
 
     // Only the one that is gone is looked for.
     let (near, far) = (Away::after(NEVER, 0), Away::after(2, 2));
-    let (ending, debate) = in_memory(&["two", "three"], [&near, &far], true);
+    let (ending, debate) = in_memory(&["two", "three"], [&near, &far], WAITS);
     assert_eq!((ending, debate.outcome.unwrap().kind), (RunEnding::Completed, OutcomeKind::Full));
     assert_eq!((near.probes().len(), far.probes().len()), (0, 2));
 }

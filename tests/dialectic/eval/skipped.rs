@@ -88,7 +88,10 @@ fn an_answer_that_cannot_be_read_gets_a_second_chance() {
     let finished = sandbox(&server, &evaluators(&["a"])).run([&EVAL[..], &["-v"]].concat()).expect_code(0);
     assert!(finished.stdout.contains("| 6.00 |"), "{finished}");
     assert!(finished.stderr.contains("total: 2 answers, 240 tokens, "), "{finished}");
-    assert_eq!(server.requests().len(), 2);
+    let requests = server.requests();
+    assert_eq!(requests.len(), 2);
+    let again = requests[1].messages.last().unwrap();
+    assert!(again.text.contains("Your answer could not be read as JSON"), "{}", again.text);
     server.assert_clean();
 }
 

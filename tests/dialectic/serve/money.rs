@@ -215,7 +215,7 @@ fn a_run_of_the_command_line_counts_with_its_own_limit() {
     }
 }
 
-/// What the debate has cost is a part of what a question about it may cost in all.
+/// A question's limit includes what the debate has already cost.
 #[test]
 fn a_question_costs_no_more_than_is_left_of_the_servers_limit_and_is_noted_for_other_servers() {
     let server = MockServer::with(dear);

@@ -144,13 +144,11 @@ fn every_agent_is_asked_in_three_passes_over_a_restart() {
             serving.wait_for(&id, "asking");
         }
         // The debate still asks in the moment between its answers and the next pass.
-        let questions = (0..200).find_map(|_| {
-            let questions = serving.get(&format!("/debates/{id}"))["questions"].as_array().cloned().unwrap_or_default();
-            let is_next = questions.iter().any(|one| one["pass"] == pass);
-            (!is_next).then(|| std::thread::sleep(std::time::Duration::from_millis(50)));
-            is_next.then_some(questions)
+        let mut questions = Vec::new();
+        wait_until("the next pass", || {
+            questions = serving.get(&format!("/debates/{id}"))["questions"].as_array().cloned().unwrap_or_default();
+            questions.iter().any(|one| one["pass"] == pass)
         });
-        let questions = questions.expect("the next pass");
         let names: Vec<&str> = questions.iter().map(|one| one["agentName"].as_str().unwrap()).collect();
         assert_eq!(names, ["The architect", "The architect and The kiss", "The kiss"], "{questions:?}");
         assert!(questions.iter().all(|one| one["pass"] == pass), "{questions:?}");

@@ -18,6 +18,11 @@ use dialectic_record::protocol::Protocol;
 use dialectic_record::signals::Signals;
 use dialectic_record::store::{Directory, Entry, JournalError, Record, StoreError};
 
+/// A run waits for a server that is gone and that it needs.
+pub(crate) const WAITS: bool = true;
+/// A run pauses when a server is gone that it needs.
+pub(crate) const PAUSES: bool = false;
+
 /// The protocol that the settings name.
 pub(crate) fn protocol(settings: &Settings) -> &'static Protocol {
     Protocol::named(&settings.debate.protocol).expect("it is a built-in one")
@@ -146,7 +151,7 @@ pub(crate) async fn run_until(
     signals: Signals,
     cancel: CancellationToken,
 ) -> (RunEnding, Debate) {
-    run_engine(settings, panel, seed, signals, cancel, false).await
+    run_engine(settings, panel, seed, signals, cancel, PAUSES).await
 }
 
 /// Runs a debate that pauses or waits when a server is gone that it needs.
