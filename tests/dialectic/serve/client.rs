@@ -35,7 +35,10 @@ pub(super) struct Answer {
 
 /// A sandbox with two agents, a judge and that server.
 pub(super) fn sandbox(server: &MockServer, debate: &Value) -> Sandbox {
-    let sandbox = two_agents(server, debate);
+    // What is held stays held until a test has looked at it, however slow the machine is.
+    let mut patient = json!({"idleTimeout": 600_000, "timeoutPerRound": 600_000});
+    patient.as_object_mut().unwrap().extend(debate.as_object().unwrap().clone());
+    let sandbox = two_agents(server, &patient);
     sandbox.env("DIALECTIC_TOKEN", TOKEN).limit(Duration::from_mins(3))
 }
 
