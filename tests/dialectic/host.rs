@@ -155,6 +155,7 @@ fn what_cannot_be_used_is_refused_and_each_request_is_answered_once() {
     let sandbox = Sandbox::new().config(&hosted(&["architect", "kiss"], &["architect", "kiss"], &json!({})));
     let id = begin(&sandbox, &[]);
     let open = requests(&sandbox, &id);
+    let listed = sandbox.read(format!("debates/{id}.host/requests.json"));
     let [first, second] = [0, 1].map(|place| open[place]["id"].as_str().unwrap());
     let long = "x".repeat(1024 * 1024 + 1);
     for (text, said) in [(" \n", "is empty"), ("a\0", "a NUL character"), (&long, "is larger than 1 MiB")] {
@@ -189,6 +190,13 @@ fn what_cannot_be_used_is_refused_and_each_request_is_answered_once() {
     reply(&sandbox, &id, &critique, "1. [major] Load: it is too slow.");
     let state = sandbox.state(&id);
     assert_eq!(state["failures"], Value::Null, "nothing was asked twice");
+
+    // As if it had been listed before it was answered.
+    kill_if_running(&sandbox);
+    sandbox.write(format!("debates/{id}.host/requests.json"), listed);
+    sandbox.remove(format!("debates/{id}.host/{first}.reply"));
+    let late = sandbox.run_with_input(["reply", &id, first], "again").expect_code(2);
+    assert!(late.stderr.contains("the debate no longer needs the reply"), "{late}");
 }
 
 #[test]

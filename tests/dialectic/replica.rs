@@ -104,7 +104,7 @@ impl ChatModel for Watchful {
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
         let asked = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         assert!(self.copied.acknowledged("cost-reserved", None) >= asked, "a request was sent before its reservation");
-        if task(request) == "refinement" {
+        if task(request) == "refine" {
             let critiques = self.copied.acknowledged("contributed", Some("critique"));
             assert!(critiques >= self.agents - 1, "a refinement is built on {critiques} critiques");
         }
@@ -223,7 +223,7 @@ impl ChatModel for Halting {
                 }
             }
             let reply = self.model.ask(request, live).await?;
-            let says_nothing = request.turns.is_empty() && !matches!(task(request), "proposal" | "refinement");
+            let says_nothing = request.turns.is_empty() && !matches!(task(request), "propose" | "refine");
             Ok(if says_nothing { Reply { text: "Let me see.".to_owned(), ..reply } } else { reply })
         })
     }

@@ -331,3 +331,44 @@ impl Engine {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::pin::Pin;
+
+    use dialectic_record::store::SavedReply;
+
+    use super::*;
+    use crate::engine::RunCommand;
+    use crate::engine::tests::hosted;
+
+    /// A copy that has everything.
+    #[derive(Debug)]
+    struct Copied;
+
+    impl Replica for Copied {
+        fn take(&self, _: &[u8], _: bool) {}
+
+        fn holds(&self) -> Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + '_>> {
+            Box::pin(async { Ok(()) })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_copied_debate_that_pauses_permits_no_further_request() {
+        let (_keep, mut engine) = hosted(100);
+        engine.record.copy_to(Arc::new(Copied));
+        engine.run().await.unwrap();
+        let entry = engine.record.entry();
+        let reply = SavedReply { text: "A ring.".to_owned(), by: None };
+        entry.save_host_reply(&entry.shown_to_host().unwrap().requests[0].key, &reply).unwrap();
+        engine.read_host_replies().unwrap();
+        let asks = engine.calls.next().await.unwrap();
+        engine.handle_message(asks).unwrap();
+        for (command, permits) in [(RunCommand::Pause, false), (RunCommand::GoOn, true)] {
+            engine.handle_command(command).unwrap();
+            engine.admit().unwrap();
+            assert_eq!(engine.calls.is_sending(), permits);
+        }
+    }
+}

@@ -197,3 +197,43 @@ impl Engine {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::sync::mpsc::unbounded_channel;
+    use tokio::time::advance;
+
+    use super::*;
+    use crate::engine::tests::hosted;
+
+    #[tokio::test]
+    async fn without_a_text_to_close_with_a_debate_is_not_stopped() {
+        let (_keep, mut engine) = hosted(100);
+        engine.handle_command(RunCommand::Stop(StopReason::User)).unwrap();
+        assert!(!engine.is_stopping());
+    }
+
+    #[tokio::test]
+    async fn questions_do_not_end_behind_their_stage() {
+        let (_keep, mut engine) = hosted(100);
+        engine.append(Event::RoundBegun { round: 1, stage: engine.protocol.start() }).unwrap();
+        engine.handle_command(RunCommand::EndQuestions(None)).unwrap();
+        assert!(!engine.debate().questions_ended);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_does_not_count_as_silence_of_the_models() {
+        let (_keep, mut engine) = hosted(100);
+        let (commands, told) = unbounded_channel();
+        engine.commands = told;
+        engine.start_the_clock();
+        engine.handle_command(RunCommand::Hold).unwrap();
+        advance(Duration::from_hours(100)).await;
+        assert!(engine.is_round_over_time());
+        commands.send(RunCommand::GoOn).unwrap();
+        assert_eq!(engine.told_to_go_on().await.unwrap(), UserReply::GoOn);
+        assert!(!engine.is_round_over_time());
+    }
+}

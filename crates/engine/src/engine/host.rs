@@ -128,3 +128,50 @@ impl Engine {
         self.read_host_replies()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::RunEnding;
+    use crate::engine::tests::hosted;
+
+    fn shown(engine: &Engine) -> HostRequests {
+        engine.record.entry().shown_to_host().unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_is_shown_again_counts_once() {
+        for max_calls in 1.. {
+            let (_keep, mut engine) = hosted(max_calls);
+            if engine.run().await.unwrap() == RunEnding::HostAsked {
+                // The lowest limit that allows it.
+                let before = shown(&engine);
+                assert_eq!(engine.run().await.unwrap(), RunEnding::HostAsked);
+                assert_eq!(shown(&engine), before);
+                break;
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_withdrawn_counts_no_more() {
+        let (_keep, mut engine) = hosted(100);
+        engine.run().await.unwrap();
+        assert_eq!(shown(&engine).requests.len(), 2);
+        engine.withdraw_host_requests().unwrap();
+        assert_eq!(shown(&engine).requests, []);
+        assert!(engine.budget.unwrap().shown.is_empty());
+    }
+
+    #[tokio::test]
+    async fn the_requests_are_not_complete_while_a_reply_is_read() {
+        let (_keep, mut engine) = hosted(100);
+        engine.run().await.unwrap();
+        let HostRequests { is_complete, requests } = shown(&engine);
+        assert!(is_complete);
+        let reply = SavedReply { text: "A ring.".to_owned(), by: None };
+        engine.record.entry().save_host_reply(&requests[0].key, &reply).unwrap();
+        engine.read_host_replies().unwrap();
+        assert_eq!(shown(&engine), HostRequests { is_complete: false, requests: requests[1..].to_vec() });
+    }
+}

@@ -357,7 +357,41 @@ impl std::fmt::Debug for Engine {
 
 #[cfg(test)]
 mod tests {
-    use super::is_another_model;
+    use dialectic_llm::{Caller, CallerLimits, ConcurrencyLimit, HostModel};
+    use dialectic_record::debate::{Created, PanelInfo, fixture};
+    use dialectic_record::protocol::BEST_OF_N;
+    use dialectic_record::store::Directory;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::agent::timeouts_of;
+
+    /// The engine of a new debate under a limit of calls, in which the host gives two answers and chooses one.
+    pub(super) fn hosted(max_calls: u32) -> (TempDir, Engine) {
+        let Event::Created(mut created) = fixture::created([].into()) else { panic!("a debate begins with it") };
+        let protocol = &BEST_OF_N;
+        created.stages = protocol.infos();
+        let settings = &mut created.settings;
+        protocol.name.clone_into(&mut settings.debate.protocol);
+        (settings.debate.rounds, settings.debate.budget.max_calls) = (1, Some(max_calls));
+        let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::unbounded()), max_retries: 0 };
+        let panel = Panel::build(protocol, settings, |_| Caller {
+            chat: Arc::new(HostModel::default()),
+            provider: "host".into(),
+            price: None,
+            timeouts: timeouts_of(&settings.debate),
+            silence: None,
+            limits: limits.clone(),
+            account: None,
+            observer: None,
+        });
+        let signals = Signals::new(PanelInfo::new(settings, protocol.infos()));
+        let place = tempfile::tempdir().unwrap();
+        let begun = Record::begin(&Directory::at(place.path()), |id| Created { id, ..(*created).clone() });
+        let (_, told) = mpsc::unbounded_channel();
+        let (record, _) = begun.unwrap();
+        (place, Engine::new(protocol, panel.unwrap(), record, &[], signals, CancellationToken::new(), told))
+    }
 
     #[test]
     fn a_version_that_one_way_of_answering_leaves_out_makes_no_other_model() {

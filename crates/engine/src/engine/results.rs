@@ -445,3 +445,20 @@ pub(super) fn contribution(
         reading,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::tests::hosted;
+
+    #[tokio::test]
+    async fn a_call_that_the_limit_refuses_has_failed_only_if_it_was_sent() {
+        for attempts in [0, 1] {
+            let (_keep, mut engine) = hosted(100);
+            let step = engine.protocol.steps(engine.debate()).next().unwrap();
+            let error = ModelError::OverBudget { limit: engine.limit().unwrap() };
+            engine.record_failed_call(&step, &FailedCall { error, attempts, spent: None }).unwrap();
+            assert_eq!((engine.debate().failures.len(), engine.is_out_of_money()), (attempts as usize, true));
+        }
+    }
+}

@@ -567,6 +567,7 @@ mod tests {
 
     use super::*;
     use crate::engine::rehearsal::RehearsedCall;
+    use crate::engine::tests::hosted;
 
     #[test]
     fn a_question_waits_for_nothing_that_an_earlier_run_sent_and_needs_a_call_of_its_own() {
@@ -585,6 +586,19 @@ mod tests {
         let more = budget(BudgetLimit { usd: Some(usd), calls: Some(1) });
         assert_eq!((more.limit.usd, more.limit.calls), (Some(usd + usd), Some(2)));
         assert!(more.shortfall(&wanted).is_none());
+    }
+
+    #[tokio::test]
+    async fn what_a_call_that_died_may_cost_is_spent_and_not_waited_for() {
+        let (_keep, mut engine) = hosted(100);
+        let step = engine.protocol.steps(engine.debate()).next().unwrap();
+        let (key, usd) = (step.key.clone(), Usd::from_dollars(0.5));
+        engine.calls.spawn(step, 0, async { panic!("as the test wants it") });
+        engine.append(Event::CostReserved { key, usd, factor: 1.0, bytes: 1, max_tokens: None }).unwrap();
+        let died = engine.calls.next().await.unwrap();
+        assert!(engine.handle_message(died).unwrap().unwrap().result.is_err());
+        let ledger = &engine.budget.as_ref().unwrap().ledger;
+        assert_eq!((ledger.taken(), ledger.is_waiting()), (usd, false));
     }
 
     fn wanted(agent: &AgentId, cost: BudgetClass) -> AttemptRequest {
