@@ -4,7 +4,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use dialectic_engine::runner::DebateHistory as _;
-use dialectic_record::debate::AgentSettings;
+use dialectic_record::debate::{AgentId, AgentSettings, ResultKind, StageId, StageInfo, default_settings};
 
 use super::*;
 
@@ -76,36 +76,29 @@ impl Debates {
 }
 
 fn agent(model: &str, provider: &str) -> Value {
-    json!({
-        "id": model, "name": model, "role": "architect", "model": model, "provider": provider, "temperature": 0.5,
-        "summarization": { "enabled": false, "threshold": 1, "maxLength": 1, "method": "length-based" },
-        "enabled": true, "tools": [], "toolCallLimit": 1,
-    })
+    let (id, name, model) = (AgentId::new(model), model.to_owned(), model.to_owned());
+    json!(AgentSettings { id, name, model, provider: provider.to_owned(), ..default_settings().judge })
 }
 
 fn debate(id: &str, problem: &str, solution: &str) -> Value {
-    let words = ["vote", "votes", "voting", "votes", "voted", "vote"];
-    let words: serde_json::Map<String, Value> = ["noun", "plural", "progressive", "present", "past", "infinitive"]
-        .into_iter()
-        .zip(words)
-        .map(|(form, word)| (form.to_owned(), json!(word)))
-        .collect();
+    let vote = StageInfo::new(StageId::new("vote"), ["vote", "votes", "voting", "votes", "voted", "vote"]);
+    let mut settings = json!(default_settings());
+    (settings["agents"], settings["judge"]) = (json!([agent("a", "openai")]), agent("judge", "openai"));
+    settings["debate"]["protocol"] = json!("arena");
     json!({
         "id": id, "problem": problem, "status": "completed", "rounds": [],
         "finalSolution": { "description": solution, "tradeoffs": [], "recommendations": [], "confidence": 80 },
-        "stages": [{ "id": "vote", "words": words, "yields": "ballot", "inRound": true, "isPlace": true }],
-        "settings": {
-            "agents": [agent("a", "openai")], "judge": agent("judge", "openai"),
-            "debate": {
-                "protocol": "arena", "rounds": 3, "terminationCondition": { "type": "fixed", "threshold": 80 },
-                "synthesisMethod": "judge", "includeFullHistory": true, "timeoutPerRound": 1, "interactiveClarifications": false,
-                "summarization": { "enabled": false, "threshold": 1, "maxLength": 1, "method": "length-based" },
-                "clarificationsMaxPerAgent": 1, "clarificationsMaxIterations": 1, "maxConcurrency": 1, "callTimeout": 1,
-                "maxRetries": 0, "onAgentFailure": "continue", "orchestratorType": "state-machine",
-            },
-        },
+        "stages": [vote.yielding(ResultKind::Ballot).in_round()], "settings": settings,
         "updatedAt": "2026-01-01T00:00:00.000Z",
     })
+}
+
+/// A debate of a better and a worse agent.
+fn won(id: &str, providers: [&str; 2]) -> Value {
+    let mut debate = debate(id, "Which queue?", "A log.");
+    debate["settings"]["agents"] = json!([agent("a", providers[0]), agent("b", providers[1])]);
+    debate["verdict"] = json!({ "winner": "a", "scores": { "a": 80, "b": 20 }, "criteria": {}, "reasoning": "" });
+    debate
 }
 
 fn figures(archive: &Archive) -> Vec<(String, f64, u32, Option<f64>)> {
@@ -219,10 +212,8 @@ fn only_the_arena_rates_and_only_debates_that_are_over() {
     let mut running = debate("running", "Which queue?", "A log.");
     running["status"] = json!("running");
     debates.write("running", &running);
-    let mut oxford = debate("oxford", "Which queue?", "A log.");
+    let mut oxford = won("oxford", ["openai"; 2]);
     oxford["settings"]["debate"]["protocol"] = json!("oxford");
-    oxford["settings"]["agents"] = json!([agent("a", "openai"), agent("b", "openai")]);
-    oxford["verdict"] = json!({ "winner": "a", "scores": { "a": 80, "b": 20 }, "criteria": {}, "reasoning": "" });
     debates.write("oxford", &oxford);
     let archive = debates.archive();
     assert!(archive.ratings().unwrap().is_empty());
@@ -232,10 +223,7 @@ fn only_the_arena_rates_and_only_debates_that_are_over() {
 #[test]
 fn who_calls_no_model_is_not_rated_as_one() {
     let debates = Debates::new();
-    let mut rehearsal = debate("rehearsal", "Which queue?", "A log.");
-    rehearsal["settings"]["agents"] = json!([agent("a", "offline"), agent("b", "openai")]);
-    rehearsal["verdict"] = json!({ "winner": "a", "scores": { "a": 80, "b": 20 }, "criteria": {}, "reasoning": "" });
-    debates.write("rehearsal", &rehearsal);
+    debates.write("rehearsal", &won("rehearsal", ["offline", "openai"]));
     let models: Vec<String> = figures(&debates.archive()).into_iter().map(|(model, ..)| model).collect();
     assert_eq!(models, ["b", "offline"]);
 }
@@ -308,19 +296,6 @@ fn a_new_debate_is_told_how_its_agents_did_and_what_was_decided() {
 }
 
 #[test]
-fn no_query_is_taken_for_an_expression() {
-    let debates = Debates::new();
-    debates.write("one", &debate("one", "Is NEAR(a b) a \"phrase\"?", "No."));
-    let archive = debates.archive();
-    for query in ["", "\"", "a OR", "NEAR(", "problem: x", "*", "-1", "'; DROP TABLE files; --", "\u{0}", "é ß 漢字"]
-    {
-        archive.search(query, true, 5).unwrap();
-        archive.files_with(query).unwrap();
-    }
-    assert_eq!(archive.files_with("PHRASE NEAR").unwrap().len(), 1);
-}
-
-#[test]
 fn files_that_are_no_debates_are_passed_over() {
     let debates = Debates::new();
     debates.four();
@@ -340,12 +315,4 @@ fn what_a_newer_version_wrote_is_left_alone() {
     drop(connection);
     let refused = Archive::open(&debates.directory()).err().unwrap();
     assert!(matches!(refused, ArchiveError::Newer(_)), "{refused}");
-}
-
-#[test]
-fn a_file_that_is_no_database_is_an_error_that_says_what_to_do() {
-    let debates = Debates::new();
-    fs::write(debates.keep.path().join(FILE), "not a database, by far").unwrap();
-    let refused = Archive::open(&debates.directory()).err().unwrap();
-    assert!(crate::error::Diagnostic::hint(&refused).unwrap().contains("is rebuilt"), "{refused:?}");
 }

@@ -74,16 +74,15 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    /// The arguments of an example as a shell would split them, up to the first pipe or redirection.
-    fn arguments(line: &str) -> Vec<String> {
-        let line = line.rsplit_once("| dialectic").map_or(line.to_owned(), |(_, rest)| format!("dialectic{rest}"));
+    /// The arguments of a command as a shell would split them, up to the first pipe or redirection.
+    pub(in crate::cli) fn arguments(line: &str) -> Vec<String> {
         let (mut all, mut word, mut quote) = (Vec::new(), String::new(), None);
         for c in line.chars() {
             match (c, quote) {
-                ('|' | '>', None) => break,
+                ('|' | '>', None) if word.is_empty() => break,
                 (' ', None) => all.push(std::mem::take(&mut word)),
                 ('"' | '\'', None) => quote = Some(c),
                 (c, Some(open)) if c == open => quote = None,
@@ -103,7 +102,10 @@ mod tests {
             let lines = help.strip_prefix("Examples:\n").unwrap_or_else(|| panic!("{name}: {help}")).lines();
             assert!((1..=4).contains(&lines.clone().count()), "{name}");
             for line in lines {
-                let parsed = crate::cli::command().try_get_matches_from(arguments(line.trim_start()));
+                let typed = line.trim_start();
+                let typed =
+                    typed.rsplit_once("| dialectic").map_or(typed.to_owned(), |(_, rest)| format!("dialectic{rest}"));
+                let parsed = crate::cli::command().try_get_matches_from(arguments(&typed));
                 assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
                 assert!(line.contains(name), "{line} is no example of {name}");
             }

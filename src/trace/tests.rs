@@ -10,12 +10,11 @@ use dialectic_base::call::{CallRecord, Tokens};
 use dialectic_base::call::{ToolCall, ToolResult};
 use dialectic_base::money::Usd;
 use dialectic_record::debate::fixture::{
-    CLARIFICATION, CRITIQUE, EVALUATION, PROPOSAL, ROUND_MANAGER, SUMMARIZATION, completed, key, pitching,
+    self, CLARIFICATION, CRITIQUE, EVALUATION, PROPOSAL, ROUND_MANAGER, SUMMARIZATION, completed, key, pitching,
 };
 use dialectic_record::debate::{
-    AgentId, CallDescription, CallKey, Contribution, Created, Debate, DebateId, Evaluation, Event, FORMAT_VERSION,
-    Failure, JudgePromptSource, Metadata, PromptOrigin, PromptSources, Recorded, Signal, StageId, StageInfo,
-    StoredReply, TerminationKind, Timestamp, default_settings,
+    CallDescription, CallKey, Contribution, Debate, DebateId, Evaluation, Event, Failure, Recorded, Signal, StageId,
+    StageInfo, StoredReply, TerminationKind, Timestamp, default_settings,
 };
 use dialectic_record::protocol::DIALECTIC;
 
@@ -43,28 +42,10 @@ impl Scene {
     fn of(stages: Arc<[StageInfo]>) -> Self {
         let exporter = InMemorySpanExporter::default();
         let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
-        let judge = JudgePromptSource {
-            id: AgentId::new("judge-main"),
-            source: PromptOrigin::BuiltIn,
-            path: None,
-            summary_source: None,
-            summary_path: None,
-            sha256: None,
-        };
-        let created = Created {
-            format_version: FORMAT_VERSION,
-            id: DebateId::new("deb-1"),
-            problem: "\nDesign a cache\nwith care".into(),
-            context: None,
-            attachments: [].into(),
-            change: None,
-            settings: default_settings(),
-            stages,
-            prompt_sources: PromptSources { version: None, agents: Vec::new(), judge },
-            seed: 1,
-            forked_from: None,
-        };
-        let created = Recorded { seq: 1, at: Timestamp::now(), event: Event::Created(Box::new(created)) };
+        let Event::Created(mut created) = fixture::created(stages) else { panic!("a debate begins with it") };
+        created.problem = "\nDesign a cache\nwith care".into();
+        (created.id, created.settings) = (DebateId::new("deb-1"), default_settings());
+        let created = Recorded { seq: 1, at: Timestamp::now(), event: Event::Created(created) };
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000);
         let debate = Debate::create(&created).unwrap();
         let mut spans = Spans::new(provider.tracer("test"), debate, "abc123".to_owned(), now);
@@ -114,15 +95,9 @@ impl Scene {
     }
 
     fn contribute(self, key: &CallKey, call: Option<CallRecord>) -> Self {
-        let contribution = Contribution {
-            agent_id: key.agent_id.clone(),
-            agent_role: "kiss".into(),
-            stage: key.stage,
-            content: "what was said".into(),
-            metadata: Metadata::default(),
-            target_agent_id: key.target_agent_id.clone(),
-            reading: None,
-        };
+        let target_agent_id = key.target_agent_id.clone();
+        let text = fixture::text(key.stage, key.agent_id.as_str(), "what was said");
+        let contribution = Contribution { target_agent_id, ..text };
         self.event(Event::Contributed { key: key.clone(), contribution: Arc::new(contribution), call })
     }
 

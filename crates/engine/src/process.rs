@@ -237,11 +237,16 @@ mod unix_tests {
     #[tokio::test]
     async fn what_takes_too_long_is_ended_with_all_that_it_started() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let command = format!("(sleep 1; echo late >> {0}) & sleep 60", file.path().display());
+        let command = format!("sleep 60 & echo $! > {}; sleep 60", file.path().display());
         let error = run_it(&command, None, Duration::from_millis(300), 100).await.unwrap_err();
         assert!(matches!(error, ProcessError::TimedOut(_)), "{error}");
-        tokio::time::sleep(Duration::from_millis(1500)).await;
-        assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "");
+        let started = std::fs::read_to_string(file.path()).unwrap();
+        let status = format!("/proc/{}/stat", started.trim());
+        let begun = std::time::Instant::now();
+        while std::fs::read_to_string(&status).is_ok_and(|status| !status.contains(") Z ")) {
+            assert!(begun.elapsed() < LONG, "{started} goes on");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     #[tokio::test]

@@ -355,6 +355,4 @@ pub struct Reserved {
 }
 
 #[cfg(test)]
-mod streaming_tests;
-#[cfg(test)]
 mod tests;

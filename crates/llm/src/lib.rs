@@ -8,6 +8,8 @@
 
 mod caller;
 mod error;
+#[cfg(test)]
+mod fixture;
 mod host;
 mod live;
 mod request;

@@ -92,21 +92,6 @@ mod tests {
         assert!(body.chars().count() < 5_000 * 3, "{}", body.chars().count());
     }
 
-    /// The words of a line as a shell would split them.
-    fn words(line: &str) -> Vec<String> {
-        let (mut all, mut word, mut is_quoted) = (Vec::new(), String::new(), false);
-        for c in line.chars() {
-            match c {
-                ' ' if !is_quoted => all.push(std::mem::take(&mut word)),
-                '"' => is_quoted = !is_quoted,
-                c => word.push(c),
-            }
-        }
-        all.push(word);
-        all.retain(|word| !word.is_empty());
-        all
-    }
-
     #[test]
     fn every_command_in_it_can_be_typed_and_those_that_pay_have_a_limit() {
         let in_lines = SKILL.split('`').skip(1).step_by(2).filter(|code| code.starts_with("dialectic "));
@@ -117,7 +102,7 @@ mod tests {
             if line.contains('\n') {
                 continue;
             }
-            let words = words(line);
+            let words = crate::cli::examples::tests::arguments(line);
             let parsed = crate::cli::command().try_get_matches_from(&words);
             assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
             let pays = ["debate", "resume", "answer", "ask", "fork", "eval"].contains(&words[1].as_str());

@@ -30,12 +30,7 @@ impl ChatModel for Manner {
                         tokio::time::sleep(Duration::from_secs(1)).await;
                         live.listener.on_token("word ");
                     }
-                    let tokens = Tokens {
-                        input_tokens: 1_000_000,
-                        cached_input_tokens: 0,
-                        output_tokens: 0,
-                        ..Tokens::default()
-                    };
+                    let tokens = Tokens { input_tokens: 1_000_000, ..Tokens::default() };
                     let text = r#"{"evaluation": {"functional_completeness": {"score": 7}}}"#.to_owned();
                     Ok(Reply { text, tokens: Some(tokens), ..Reply::default() })
                 }

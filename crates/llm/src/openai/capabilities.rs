@@ -403,16 +403,7 @@ mod tests {
     use super::*;
 
     fn nothing_known(api: ApiKind) -> KnownCapabilities {
-        let endpoint = Endpoint {
-            name: "local".into(),
-            base_url: String::new(),
-            api_key: None,
-            headers: vec![],
-            api,
-            streams: true,
-            takes_schemas: true,
-        };
-        KnownCapabilities::new(endpoint, false)
+        KnownCapabilities::new(crate::fixture::endpoint("", "", api), false)
     }
 
     #[tokio::test(start_paused = true)]
@@ -462,13 +453,6 @@ mod tests {
         let known = nothing_known(ApiKind::Auto);
         known.lacks_responses(&a, Missing::Server);
         assert_eq!(known.capabilities(&b).api, Some(Api::Chat));
-    }
-
-    #[test]
-    fn a_configured_api_is_not_found_out() {
-        for (kind, api) in [(ApiKind::Responses, Api::Responses), (ApiKind::Chat, Api::Chat)] {
-            assert_eq!(nothing_known(kind).capabilities("m").api, Some(api));
-        }
     }
 
     static BOUNDED: LazyLock<AnswerSchema> = LazyLock::new(|| AnswerSchema {

@@ -368,15 +368,7 @@ mod tests {
     use super::*;
 
     fn endpoint(base_url: &str, key: &str) -> Endpoint {
-        Endpoint {
-            name: Arc::from("local"),
-            base_url: base_url.to_owned(),
-            api_key: Some(SecretString::from(key)),
-            headers: vec![],
-            api: ApiKind::Auto,
-            streams: true,
-            takes_schemas: true,
-        }
+        crate::fixture::endpoint(base_url, key, ApiKind::Auto)
     }
 
     #[test]

@@ -22,9 +22,8 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use server::{Delivery, Gate, Incoming, MockServer as Server, Reply as HttpAnswer};
 
-use crate::{
-    AnswerSchema, ChatModel, FailedAttempt, Listener, Live, ModelError, Reply, Request, StatedUsage, Timeouts,
-};
+use crate::fixture::{self, Heard, IDLE};
+use crate::{AnswerSchema, ChatModel, FailedAttempt, Live, ModelError, Reply, Request, StatedUsage, Timeouts};
 use dialectic_base::call::Tokens;
 use dialectic_base::provider::ApiKind;
 
@@ -42,15 +41,7 @@ fn score() -> Arc<AnswerSchema> {
 }
 
 fn endpoint(base_url: &str, api: ApiKind) -> Endpoint {
-    Endpoint {
-        name: "local".into(),
-        base_url: base_url.to_owned(),
-        api_key: Some(SecretString::from(KEY)),
-        headers: vec![],
-        api,
-        streams: false,
-        takes_schemas: true,
-    }
+    Endpoint { streams: false, ..fixture::endpoint(base_url, KEY, api) }
 }
 
 /// A client for `server` that requests whole answers. It has its own connection pool, since pools do not outlive a
@@ -75,17 +66,7 @@ fn request() -> Request {
 }
 
 fn request_for(model: &str) -> Request {
-    Request {
-        model: model.into(),
-        temperature: 0.7,
-        max_tokens: None,
-        system: "Be brief.".into(),
-        prompt: "Why?".into(),
-        turns: vec![],
-        answer: None,
-        tools: Arc::new([]),
-        tools_are_optional: false,
-    }
+    fixture::request(model, "Be brief.", "Why?")
 }
 
 /// An answer of the Responses API, as documented.
@@ -164,31 +145,17 @@ async fn ask(client: &OpenAiClient) -> Result<Reply, ModelError> {
     complete(client, &request()).await
 }
 
-/// Records the streamed words.
-#[derive(Default)]
-struct HeardTexts(std::sync::Mutex<Vec<String>>);
-
-impl Listener for HeardTexts {
-    fn on_token(&self, text: &str) {
-        self.0.lock().unwrap().push(text.to_owned());
-    }
-}
-
-/// Only streams that are supposed to break are idle this long.
-const IDLE: Duration = Duration::from_secs(20);
-
 /// The result of a request, and the streamed words.
 async fn follow(
     client: &OpenAiClient,
     request: &Request,
     idle: Duration,
 ) -> (Result<Reply, FailedAttempt>, Vec<String>) {
-    let heard = HeardTexts::default();
-    let timeouts = Timeouts { first_token: IDLE, idle };
-    let result = client.ask(request, Live { listener: &heard, timeouts, attempt: 1, further: None }).await;
+    let heard = Heard::default();
+    let result = client.ask(request, heard.live(idle)).await;
     // The returned message has its own tests.
     let result = result.map(|reply| Reply { message: None, ..reply });
-    (result, heard.0.into_inner().unwrap())
+    (result, heard.texts())
 }
 
 /// Each value as an event.

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::DateTime;
-use serde_json::{Value, json};
-
 use crate::protocol::DIALECTIC;
+use chrono::DateTime;
 use dialectic_base::call::{CallRecord, Tokens};
 use dialectic_base::money::Usd;
 
@@ -68,21 +66,27 @@ pub fn call(cost_usd: Option<Usd>) -> CallRecord {
     }
 }
 
+/// A contribution with this text and nothing more.
+pub fn text(stage: StageId, agent: &str, text: &str) -> Contribution {
+    Contribution {
+        agent_id: AgentId::new(agent),
+        agent_role: "kiss".into(),
+        stage,
+        content: text.into(),
+        metadata: Metadata::default(),
+        target_agent_id: None,
+        reading: None,
+    }
+}
+
 /// A contribution with this text, made by a call.
 pub fn said(stage: StageId, agent: &str, target: Option<&str>, text: &str) -> Signal {
     contribution(stage, agent, target, text, Some(call(Some(Usd::from_dollars(0.01)))))
 }
 
 fn contribution(stage: StageId, agent: &str, target: Option<&str>, text: &str, call: Option<CallRecord>) -> Signal {
-    let contribution = Contribution {
-        agent_id: AgentId::new(agent),
-        agent_role: "kiss".into(),
-        stage,
-        content: text.into(),
-        metadata: Metadata::of_calls(&call),
-        target_agent_id: target.map(AgentId::new),
-        reading: None,
-    };
+    let (metadata, target_agent_id) = (Metadata::of_calls(&call), target.map(AgentId::new));
+    let contribution = Contribution { metadata, target_agent_id, ..self::text(stage, agent, text) };
     recorded(Event::Contributed { key: key(stage, agent, target), contribution: Arc::new(contribution), call })
 }
 
@@ -132,27 +136,17 @@ pub fn call_started(stage: StageId, agent: &str, target: Option<&str>) -> Signal
 }
 
 pub fn call_ended(stage: StageId, agent: &str, target: Option<&str>) -> Signal {
-    let CallRecord { latency_ms, tokens, cost_usd, .. } = call(Some(Usd::from_dollars(0.01)));
-    Signal::CallEnded {
-        key: key(stage, agent, target),
-        latency_ms,
-        tokens,
-        cost_usd,
-        error: None,
-        waits_for_server: false,
-    }
+    let call = call(Some(Usd::from_dollars(0.01)));
+    ended(key(stage, agent, target), call.latency_ms, &call, None)
 }
 
 pub fn call_failed(stage: StageId, agent: &str, target: Option<&str>, error: &str) -> Signal {
-    let key = key(stage, agent, target);
-    Signal::CallEnded {
-        key,
-        latency_ms: 10,
-        tokens: None,
-        cost_usd: None,
-        error: Some(error.to_owned()),
-        waits_for_server: false,
-    }
+    ended(key(stage, agent, target), 10, &CallRecord::default(), Some(error))
+}
+
+fn ended(key: CallKey, latency_ms: u64, call: &CallRecord, error: Option<&str>) -> Signal {
+    let (tokens, cost_usd, error) = (call.tokens, call.cost_usd, error.map(str::to_owned));
+    Signal::CallEnded { key, latency_ms, tokens, cost_usd, error, waits_for_server: false }
 }
 
 pub fn retrying(stage: StageId, agent: &str, target: Option<&str>, error: &str) -> Signal {
@@ -170,66 +164,7 @@ pub fn warning(message: &str) -> Signal {
 
 /// A saved debate of two agents and a judge, with one complete round and one with a failure.
 pub fn debate() -> Debate {
-    let summarization = json!({"enabled": true, "threshold": 5000, "maxLength": 2500, "method": "length-based"});
-    let agent = |id: &str, name: &str, role: &str, model: &str| {
-        json!({"id": id, "name": name, "role": role, "model": model, "provider": "openrouter", "temperature": 0.5,
-            "summarization": summarization, "enabled": true, "toolCallLimit": 10})
-    };
-    let said = |agent: &str, kind: &str, target: Option<&str>, metadata: Value| {
-        json!({"agentId": agent, "agentRole": "kiss", "type": kind, "content": "text", "metadata": metadata,
-            "targetAgentId": target})
-    };
-    let took = |tokens: u64, millis: u64| json!({"tokensUsed": tokens, "latencyMs": millis});
-    let debate = json!({
-        "id": "deb-20250101-010203-ab12", "problem": "Design it.", "status": "completed", "currentRound": 2,
-        "createdAt": "2025-01-01T01:02:03.000Z", "updatedAt": "2025-01-01T01:05:07.000Z",
-        "rounds": [
-            {"roundNumber": 1, "contributions": [
-                said("agent-architect", "proposal", None, took(1434, 1249)),
-                said("agent-kiss", "proposal", None, json!({"latencyMs": 61000})),
-                said("agent-architect", "critique", Some("agent-kiss"), took(12345, 900)),
-                said("agent-kiss", "critique", Some("agent-architect"),
-                    json!({"tokensUsed": 1, "latencyMs": 10, "truncated": true})),
-                said("agent-kiss", "refinement", None, json!({"tokensUsed": 2000, "latencyMs": 2000,
-                    "toolCalls": [{"id": "c", "name": "file_read", "arguments": "{}"}]})),
-            ], "evaluation": {"type": "convergence", "score": 72.5, "threshold": 80}},
-            {"roundNumber": 2, "timedOut": true, "contributions": [
-                said("agent-kiss", "proposal", None, took(0, 0)),
-            ], "summaries": {"agent-kiss": {"agentId": "agent-kiss", "agentRole": "kiss", "summary": "s",
-                "metadata": {"beforeChars": 12000, "afterChars": 2400, "method": "length-based", "tokensUsed": 4000}}},
-            "evaluation": {"type": "convergence", "score": null, "threshold": 80}},
-        ],
-        "judgeSummary": {"agentId": "judge", "agentRole": "judge", "summary": "s",
-            "metadata": {"tokensUsed": 700, "latencyMs": 1500}},
-        "promptSources": {
-            "agents": [
-                {"agentId": "agent-architect", "role": "architect", "source": "built-in"},
-                {"agentId": "agent-kiss", "role": "kiss", "source": "file", "path": "/home/me/prompts/kiss.md"},
-            ],
-            "judge": {"id": "judge", "source": "built-in", "summarySource": "built-in"},
-        },
-        "settings": {
-            "agents": [agent("agent-architect", "System Architect", "architect", "gpt-5"),
-                agent("agent-kiss", "Simplicity Advocate", "kiss", "some-vendor/a-model-with-a-long-name")],
-            "judge": agent("judge", "Judge", "generalist", "gpt-5"),
-            "debate": {"protocol": "dialectic", "rounds": 2,
-                "terminationCondition": {"type": "convergence", "threshold": 80}, "synthesisMethod": "judge",
-                "includeFullHistory": true, "timeoutPerRound": 300_000, "summarization": summarization,
-                "interactiveClarifications": false, "clarificationsMaxPerAgent": 5,
-                "clarificationsMaxIterations": 3, "maxConcurrency": 8, "callTimeout": 120_000, "maxRetries": 3,
-                "onAgentFailure": "continue", "orchestratorType": "sequential"},
-        },
-        "failures": [{"agentId": "agent-architect", "phase": "critique", "round": 2, "targetAgentId": "agent-kiss",
-            "error": "the server answered 503", "attempts": 4, "at": "2025-01-01T01:05:00.000Z"}],
-        "usage": {
-            "gpt-5": {"requests": 3, "inputTokens": 12000, "cachedInputTokens": 4096, "outputTokens": 2480,
-                "costUsd": 0.0421},
-            "some-vendor/a-model-with-a-long-name": {"requests": 4, "inputTokens": 3000, "cachedInputTokens": 0,
-                "outputTokens": 3001, "costUsd": null},
-        },
-    });
-    // Parsed from bytes like a file, since other readers would be instantiated in every build.
-    let mut debate: Debate = serde_json::from_slice(debate.to_string().as_bytes()).unwrap();
+    let mut debate: Debate = serde_json::from_slice(include_bytes!("debate.json")).unwrap();
     debate.stages = DIALECTIC.infos();
     debate.outcome = Some(Outcome::derive(&debate));
     debate
@@ -303,15 +238,8 @@ pub mod pitching {
 
     pub fn applauded(agent: &str, whom: &str) -> Event {
         let call = call(None);
-        let contribution = Contribution {
-            agent_id: AgentId::new(agent),
-            agent_role: "kiss".into(),
-            stage: APPLAUSE,
-            content: "because".into(),
-            metadata: Metadata::of_calls([&call]),
-            target_agent_id: Some(AgentId::new(whom)),
-            reading: None,
-        };
+        let (metadata, target_agent_id) = (Metadata::of_calls([&call]), Some(AgentId::new(whom)));
+        let contribution = Contribution { metadata, target_agent_id, ..text(APPLAUSE, agent, "because") };
         let key = key(APPLAUSE, agent, None);
         Event::Contributed { key, contribution: Arc::new(contribution), call: Some(call) }
     }
@@ -328,10 +256,7 @@ pub mod pitching {
             scores: scores(),
             criteria: [("wit".to_owned(), "plenty".to_owned())].into(),
             reasoning: "because".to_owned(),
-            by_criterion: std::collections::BTreeMap::new(),
-            missing: std::collections::BTreeMap::new(),
-            lacking: Vec::new(),
-            advice: crate::debate::Advice::default(),
+            ..Judgement::default()
         };
         Event::Judged { key: key(RULING, "judge", None).pass(pass), judgement, call: call(None) }
     }
@@ -343,9 +268,8 @@ pub mod pitching {
                 scores: scores(),
                 criteria: [("wit".to_owned(), "plenty".to_owned())].into(),
                 reasoning: "because".to_owned(),
-                by_criterion: std::collections::BTreeMap::new(),
-                missing: std::collections::BTreeMap::new(),
                 stable,
+                ..Verdict::default()
             },
         }
     }
@@ -392,14 +316,7 @@ pub mod pitching {
             call_ended(RULING, "judge", None),
             Signal::CallStarted { key: second.clone(), model: "gpt-4".to_owned(), asked: None },
             recorded(judged(2, None)),
-            Signal::CallEnded {
-                key: second,
-                latency_ms: 1,
-                tokens: None,
-                cost_usd: None,
-                error: None,
-                waits_for_server: false,
-            },
+            ended(second, 1, &CallRecord::default(), None),
             stage_ended(RULING, 2, 0),
             recorded(decided(None, Some(false))),
             recorded(completed()),

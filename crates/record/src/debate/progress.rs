@@ -530,30 +530,25 @@ mod tests {
         assert!(progress_after(&signals).0.is_running());
     }
 
+    /// A contribution whose call was changed.
+    fn paid(change: fn(&mut CallRecord)) -> Signal {
+        let Signal::Recorded(paid) = contributed(PROPOSAL, "agent-kiss", None) else { panic!("it is recorded") };
+        let mut event = paid.event.clone();
+        let Event::Contributed { call: Some(call), .. } = &mut event else { panic!("it took a call") };
+        change(call);
+        recorded(event)
+    }
+
     #[test]
     fn calls_that_do_not_say_what_they_took_are_counted_beside_the_sum() {
-        let Signal::Recorded(paid) = contributed(PROPOSAL, "agent-kiss", None) else {
-            panic!("a contribution is recorded");
-        };
-        let Event::Contributed { key, contribution, call: Some(call) } = paid.event.clone() else {
-            panic!("a contribution that took a call");
-        };
-        let call = Some(CallRecord { tokens: None, ..call });
-        let silent = recorded(Event::Contributed { key, contribution, call });
+        let silent = paid(|call| call.tokens = None);
         let (progress, _) = progress_after(&[contributed(PROPOSAL, "agent-architect", None), silent]);
         assert_eq!(progress.spent(), used(2, 1, Some(Usd::from_dollars(0.02))));
     }
 
     #[test]
     fn what_another_debate_paid_for_costs_nothing() {
-        let Signal::Recorded(paid) = contributed(PROPOSAL, "agent-kiss", None) else {
-            panic!("a contribution is recorded");
-        };
-        let Event::Contributed { key, contribution, call: Some(call) } = paid.event.clone() else {
-            panic!("a contribution that took a call");
-        };
-        let call = Some(CallRecord { copied: true, ..call });
-        let (progress, _) = progress_after(&[recorded(Event::Contributed { key, contribution, call })]);
+        let (progress, _) = progress_after(&[paid(|call| call.copied = true)]);
         assert_eq!(progress.spent(), ModelUsage::NONE);
     }
 

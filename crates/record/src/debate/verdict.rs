@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{AgentId, CallKey, Debate, Position, StageId, VotingRule};
 
 /// One judgement of the debaters.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
     /// The number of the pass; the order of the debaters depends on it.
     pub pass: u8,
@@ -48,7 +48,7 @@ pub struct Advice {
 }
 
 /// The combined judgements.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The winner; absent if there is none.
     pub winner: Option<AgentId>,

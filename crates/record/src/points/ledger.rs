@@ -354,7 +354,7 @@ fn listed<'n>(counts: impl Iterator<Item = (usize, &'n str)>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::debate::fixture::{argued, debate};
+    use crate::debate::fixture::argued;
     use crate::points::{Found, Remark, RemarkKind};
 
     use super::*;
@@ -378,49 +378,6 @@ mod tests {
     }
 
     #[test]
-    fn open_points_come_first_and_the_most_severe_of_them_lead() {
-        let ledger = Ledger::shown(&argued());
-        let order: Vec<_> =
-            ledger.in_order().into_iter().map(|one| (one.is_undecided(), one.point.severity.name())).collect();
-        insta::assert_debug_snapshot!(order, @r#"
-        [
-            (
-                true,
-                "blocking",
-            ),
-            (
-                true,
-                "major",
-            ),
-            (
-                true,
-                "major",
-            ),
-            (
-                true,
-                "minor",
-            ),
-            (
-                true,
-                "minor",
-            ),
-            (
-                false,
-                "major",
-            ),
-            (
-                false,
-                "major",
-            ),
-            (
-                false,
-                "minor",
-            ),
-        ]
-        "#);
-    }
-
-    #[test]
     fn what_a_debate_of_this_version_was_read_to_say_is_not_read_again() {
         let mut silent = argued();
         for one in silent.rounds.iter_mut().flat_map(|round| &mut round.contributions) {
@@ -432,16 +389,5 @@ mod tests {
         }
         let shown = Ledger::shown(&silent);
         assert!(shown.is_empty() && !shown.is_derived, "{shown:?}");
-    }
-
-    #[test]
-    fn a_debate_without_readings_is_read_to_be_shown() {
-        let mut older = debate();
-        let critique = older.rounds[0].contributions.iter_mut().find(|one| one.target_agent_id.is_some()).unwrap();
-        std::sync::Arc::make_mut(critique).content = "1. [blocking] Failover: a write is lost.".into();
-        let before = older.clone();
-        let shown = Ledger::shown(&older);
-        assert!(shown.is_derived && shown.objections.len() == 1, "{shown:?}");
-        assert_eq!(older, before);
     }
 }

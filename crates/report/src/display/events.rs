@@ -182,6 +182,7 @@ mod tests {
 
     use serde_json::Value;
 
+    use crate::display::tests::{FailingWriter, SharedBuffer};
     use crate::display::{ColorMode, DisplayOptions, LiveView, ProgressMode};
     use dialectic_record::debate::fixture::{
         CRITIQUE, PROPOSAL, SUMMARIZATION, call_started, contributed, panel, retrying, round_begun, warning, words,
@@ -191,39 +192,13 @@ mod tests {
 
     use super::*;
 
-    #[derive(Clone, Default)]
-    struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for SharedBuffer {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    struct FailingWriter(io::ErrorKind);
-
-    impl Write for FailingWriter {
-        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-            Err(self.0.into())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
     fn lines(signals: &[Signal]) -> Vec<String> {
         let shared = SharedBuffer::default();
         let mut sink = EventSink::new("memory".to_owned(), Box::new(shared.clone()));
         for signal in signals {
             sink.write(signal).unwrap();
         }
-        let text = String::from_utf8(shared.0.lock().unwrap().clone()).unwrap();
-        text.split_terminator('\n').map(str::to_owned).collect()
+        shared.text().split_terminator('\n').map(str::to_owned).collect()
     }
 
     #[test]
@@ -254,7 +229,7 @@ mod tests {
         let shared = SharedBuffer::default();
         let mut sink = EventSink::new("memory".to_owned(), Box::new(shared.clone()));
         sink.write_gap(12).unwrap();
-        assert_eq!(*shared.0.lock().unwrap(), *b"{\"signal\":\"gap\",\"missed\":12}\n");
+        assert_eq!(shared.text(), "{\"signal\":\"gap\",\"missed\":12}\n");
     }
 
     #[test]
@@ -305,18 +280,6 @@ mod tests {
             self.may_go_on.recv().ok();
             self.lines.send(String::from_utf8(bytes.to_vec()).unwrap()).unwrap();
             Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    struct FailingSink(io::ErrorKind);
-
-    impl Write for FailingSink {
-        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-            Err(self.0.into())
         }
 
         fn flush(&mut self) -> io::Result<()> {
@@ -387,11 +350,11 @@ mod tests {
             signals.publish(warning("unseen"));
             (stream, signals)
         };
-        let (mut gone, signals) = ends(EventSink::of_stdout(Box::new(FailingSink(io::ErrorKind::BrokenPipe))));
+        let (mut gone, signals) = ends(EventSink::of_stdout(Box::new(FailingWriter(io::ErrorKind::BrokenPipe))));
         // The debate is still running.
         gone.reader_gone().await;
         drop(signals);
-        let full = EventSink::new("events.ndjson".to_owned(), Box::new(FailingSink(io::ErrorKind::StorageFull)));
+        let full = EventSink::new("events.ndjson".to_owned(), Box::new(FailingWriter(io::ErrorKind::StorageFull)));
         let (mut full, signals) = ends(full);
         assert_eq!(full.ended().await, StreamEnd::Incomplete);
         drop(signals);

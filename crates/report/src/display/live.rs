@@ -419,6 +419,7 @@ mod tests {
     use dialectic_record::debate::{ModelUsage, PanelInfo, Signal};
 
     use super::super::screen::ERASE_BLOCK;
+    use super::super::tests::SharedBuffer;
     use super::*;
 
     fn received(pieces: &[&str]) -> WordsSoFar {
@@ -583,14 +584,13 @@ mod tests {
 
     #[test]
     fn a_new_size_erases_before_it_draws() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let out = SharedWriter::new(Box::new(file.reopen().unwrap()));
-        let mut live = LiveBlock::new(out);
+        let buffer = SharedBuffer::default();
+        let mut live = LiveBlock::new(SharedWriter::new(Box::new(buffer.clone())));
         let [wide, narrow] = [80, 40].map(|columns| TerminalSize { columns, rows: 24 });
         for (text, size) in [("one", wide), ("two", wide), ("three", narrow)] {
             live.draw(&[text.to_owned()], size);
         }
-        let shown = std::fs::read_to_string(file.path()).unwrap();
+        let shown = buffer.text();
         let (before, after) = shown.split_once("two").unwrap();
         assert!(!before.contains(ERASE_BLOCK), "{before:?}");
         assert!(after.split_once("three").unwrap().0.contains(ERASE_BLOCK), "{after:?}");

@@ -421,7 +421,6 @@ pub async fn play(moments: Vec<Moment>, times: f64, signals: &Signals, mut held:
 #[cfg(test)]
 mod tests {
     use std::num::NonZero;
-    use std::sync::{Arc, Mutex};
     use std::time::Duration;
 
     use dialectic_base::money::Usd;
@@ -433,6 +432,7 @@ mod tests {
     use dialectic_record::signals::Words;
 
     use super::super::screen::{BEGIN_UPDATE, CURSOR_ON, END_UPDATE, ERASE_BLOCK};
+    use super::super::tests::{FailingWriter, SharedBuffer};
     use super::*;
 
     /// When two signals arrive, the second of which was sent after 10 seconds.
@@ -495,60 +495,65 @@ mod tests {
         player.await.unwrap();
     }
 
-    #[derive(Clone, Default)]
-    struct ScreenBuffer(Arc<Mutex<Vec<u8>>>);
-
-    impl ScreenBuffer {
-        fn text(&self) -> String {
-            let written = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
-            // Synchronized updates do not change the contents.
-            written.replace(BEGIN_UPDATE, "").replace(END_UPDATE, "")
-        }
-    }
-
-    impl Write for ScreenBuffer {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
     /// The bytes that remove the block.
     fn erased() -> String {
         format!("{ERASE_BLOCK}{CURSOR_ON}")
     }
 
-    struct ClosedTerminal(io::ErrorKind);
-
-    impl Write for ClosedTerminal {
-        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-            Err(self.0.into())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
+    /// A running display, what it writes, and its signals and messages.
+    struct Shown {
+        screen: SharedBuffer,
+        signals: Signals,
+        messages: Messages,
+        task: tokio::task::JoinHandle<()>,
     }
 
-    /// A running display that writes to `out`, with its signals and messages.
-    fn started(out: Box<dyn Write + Send>, mode: ProgressMode) -> (Signals, Messages, tokio::task::JoinHandle<()>) {
-        started_at(out, mode, || TerminalSize { columns: 60, rows: 24 })
-    }
+    impl Shown {
+        fn new(mode: ProgressMode) -> Self {
+            let size = || TerminalSize { columns: 60, rows: 24 };
+            let screen = SharedBuffer::default();
+            Self::on(screen.clone(), screen, mode, ColorMode::Never, size)
+        }
 
-    fn started_at(
-        out: Box<dyn Write + Send>,
-        mode: ProgressMode,
-        size: fn() -> TerminalSize,
-    ) -> (Signals, Messages, tokio::task::JoinHandle<()>) {
-        let signals = Signals::new(panel());
-        let (progress, subscription) = signals.subscribe(Words::Wanted);
-        let options = DisplayOptions { progress: mode, color: ColorMode::Never };
-        let reporter = Reporter::new(SharedWriter::new(out), options, ColorChoice::Never, size, &progress);
-        let (sender, messages) = unbounded_channel();
-        (signals, Messages(sender), tokio::spawn(show(subscription, messages, progress, reporter)))
+        fn on(
+            out: impl Write + Send + 'static,
+            screen: SharedBuffer,
+            progress: ProgressMode,
+            color: ColorMode,
+            size: fn() -> TerminalSize,
+        ) -> Self {
+            let signals = Signals::new(panel());
+            let (so_far, subscription) = signals.subscribe(Words::Wanted);
+            let choice = if color == ColorMode::Always { ColorChoice::Always } else { ColorChoice::Never };
+            let out = SharedWriter::new(Box::new(out));
+            let reporter = Reporter::new(out, DisplayOptions { progress, color }, choice, size, &so_far);
+            let (sender, messages) = unbounded_channel();
+            let task = tokio::spawn(show(subscription, messages, so_far, reporter));
+            Self { screen, signals, messages: Messages(sender), task }
+        }
+
+        fn publish(&self, signals: impl IntoIterator<Item = Signal>) {
+            signals.into_iter().for_each(|signal| self.signals.publish(signal));
+        }
+
+        fn text(&self) -> String {
+            // Synchronized updates do not change the contents.
+            self.screen.text().replace(BEGIN_UPDATE, "").replace(END_UPDATE, "")
+        }
+
+        async fn after(&self, millis: u64) -> String {
+            tokio::time::sleep(Duration::from_millis(millis)).await;
+            self.text()
+        }
+
+        /// All that was written when the debate is over.
+        async fn end(self) -> String {
+            let Self { screen, signals, messages, task } = self;
+            drop(signals);
+            task.await.unwrap();
+            drop(messages);
+            screen.text().replace(BEGIN_UPDATE, "").replace(END_UPDATE, "")
+        }
     }
 
     fn scene() -> [Signal; 4] {
@@ -556,15 +561,10 @@ mod tests {
     }
 
     async fn shown(mode: ProgressMode) -> String {
-        let memory = ScreenBuffer::default();
-        let (sender, _messages, display) = started(Box::new(memory.clone()), mode);
-        for signal in scene() {
-            sender.publish(signal);
-        }
-        tokio::time::sleep(Duration::from_millis(350)).await;
-        drop(sender);
-        display.await.unwrap();
-        memory.text()
+        let shown = Shown::new(mode);
+        shown.publish(scene());
+        shown.after(350).await;
+        shown.end().await
     }
 
     #[tokio::test(start_paused = true)]
@@ -593,15 +593,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn results_are_told_above_the_block_by_name() {
-        let memory = ScreenBuffer::default();
-        let (sender, _messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
-        sender.publish(round_begun(1));
-        tokio::time::sleep(Duration::from_millis(150)).await;
-        sender.publish(recorded(pitching::polled("agent-kiss", "against \u{1b}[2J")));
-        sender.publish(recorded(pitching::decided(None, None)));
-        drop(sender);
-        display.await.unwrap();
-        let text = memory.text();
+        let shown = Shown::new(ProgressMode::Live);
+        shown.publish([round_begun(1)]);
+        shown.after(150).await;
+        let events = [pitching::polled("agent-kiss", "against \u{1b}[2J"), pitching::decided(None, None)];
+        shown.publish(events.map(recorded));
+        let text = shown.end().await;
         assert!(text.contains("show-of-hands Simplicity Advocate"), "{text:?}");
         assert!(text.contains("against [2J"), "{text:?}");
         assert!(text.contains("◆ verdict: nobody wins (System"), "{text:?}");
@@ -609,81 +606,63 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_aborted_display_erases_its_block() {
-        let memory = ScreenBuffer::default();
-        let (sender, _messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
-        for signal in scene() {
-            sender.publish(signal);
-        }
-        tokio::time::sleep(Duration::from_millis(350)).await;
-        assert!(!memory.text().ends_with(&erased()));
-        display.abort();
-        assert!(display.await.unwrap_err().is_cancelled());
-        assert!(memory.text().ends_with(&erased()));
+        let mut shown = Shown::new(ProgressMode::Live);
+        shown.publish(scene());
+        assert!(!shown.after(350).await.ends_with(&erased()));
+        shown.task.abort();
+        assert!((&mut shown.task).await.unwrap_err().is_cancelled());
+        assert!(shown.text().ends_with(&erased()));
     }
 
     #[tokio::test(start_paused = true)]
     async fn nothing_is_drawn_while_the_user_is_asked() {
-        let memory = ScreenBuffer::default();
-        let (sender, _messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
-        sender.publish(round_begun(1));
-        tokio::time::sleep(Duration::from_millis(150)).await;
-        sender.publish(recorded(Event::Suspended { stage: CLARIFICATION_INPUT }));
-        tokio::time::sleep(Duration::from_millis(10)).await;
-        let before = memory.text();
+        let shown = Shown::new(ProgressMode::Live);
+        shown.publish([round_begun(1)]);
+        shown.after(150).await;
+        shown.publish([recorded(Event::Suspended { stage: CLARIFICATION_INPUT })]);
+        let before = shown.after(10).await;
         assert!(before.ends_with(&erased()), "{before:?}");
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        assert_eq!(memory.text(), before, "the question would be overwritten");
-        sender.publish(recorded(Event::Resumed));
-        tokio::time::sleep(Duration::from_millis(150)).await;
-        assert!(memory.text().len() > before.len());
-        drop(sender);
-        display.await.unwrap();
+        assert_eq!(shown.after(1_000).await, before, "the question would be overwritten");
+        shown.publish([recorded(Event::Resumed)]);
+        assert!(shown.after(150).await.len() > before.len());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_stderr_that_has_gone_ends_nothing() {
         for mode in [ProgressMode::Live, ProgressMode::Plain, ProgressMode::Quiet] {
-            let (sender, _messages, display) = started(Box::new(ClosedTerminal(io::ErrorKind::BrokenPipe)), mode);
-            for signal in scene() {
-                sender.publish(signal);
-            }
-            tokio::time::sleep(Duration::from_millis(250)).await;
-            drop(sender);
-            display.await.unwrap();
+            let size = || TerminalSize { columns: 60, rows: 24 };
+            let gone = FailingWriter(io::ErrorKind::BrokenPipe);
+            let shown = Shown::on(gone, SharedBuffer::default(), mode, ColorMode::Never, size);
+            shown.publish(scene());
+            shown.after(250).await;
+            shown.end().await;
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_message_comes_behind_what_was_published_before_it() {
-        let memory = ScreenBuffer::default();
-        let (sender, messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
-        sender.publish(round_begun(1));
-        tokio::time::sleep(Duration::from_millis(150)).await;
-        sender.publish(recorded(Event::Suspended { stage: CLARIFICATION_INPUT }));
-        messages.say("Question \u{1b}[2J1 of 2?\n").await;
-        assert!(memory.text().ends_with(&format!("{}Question [2J1 of 2?\n", erased())), "{:?}", memory.text());
-        drop(sender);
-        display.await.unwrap();
+        let shown = Shown::new(ProgressMode::Live);
+        shown.publish([round_begun(1)]);
+        shown.after(150).await;
+        shown.publish([recorded(Event::Suspended { stage: CLARIFICATION_INPUT })]);
+        shown.messages.say("Question \u{1b}[2J1 of 2?\n").await;
+        assert!(shown.text().ends_with(&format!("{}Question [2J1 of 2?\n", erased())), "{:?}", shown.text());
+        let messages = shown.messages.clone();
+        let text = shown.end().await;
         // The waiter may be gone.
         messages.say("Too late.\n").await;
-        assert!(!memory.text().contains("late"));
+        assert!(!text.contains("late"));
     }
 
     #[tokio::test(start_paused = true)]
     async fn whoever_fell_behind_goes_on_from_a_snapshot_and_hears_every_warning() {
-        let memory = ScreenBuffer::default();
-        let (sender, _messages, display) = started(Box::new(memory.clone()), ProgressMode::Plain);
+        let shown = Shown::new(ProgressMode::Plain);
         // The display does not run while these are published.
-        sender.publish(round_begun(1));
-        sender.publish(warning("look out"));
-        for _ in 0..5_000 {
-            sender.publish(stage_started(PROPOSAL, 3));
-        }
-        sender.publish(call_started(PROPOSAL, "agent-kiss", None));
-        drop(sender);
-        display.await.unwrap();
+        shown.publish([round_begun(1), warning("look out")]);
+        shown.publish((0..5_000).map(|_| stage_started(PROPOSAL, 3)));
+        shown.publish([call_started(PROPOSAL, "agent-kiss", None)]);
         let gap = "… progress was skipped here: the reader was too slow …\nwarning: look out\n";
-        assert_eq!(memory.text(), format!("{gap}round 1/3: proposals started (3 expected)\n"));
+        assert_eq!(shown.end().await, format!("{gap}round 1/3: proposals started (3 expected)\n"));
     }
 
     /// A debate in its second round with a failed call and calls in flight.
@@ -741,42 +720,29 @@ mod tests {
 
     /// What the terminal shows during and after that debate.
     async fn screens(in_full: bool, size: fn() -> TerminalSize) -> [String; 2] {
-        let memory = ScreenBuffer::default();
         let TerminalSize { columns, rows } = size();
-        let (sender, messages, display) = {
-            let signals = Signals::new(panel());
-            let (progress, subscription) = signals.subscribe(Words::Wanted);
-            let options = DisplayOptions { progress: ProgressMode::Live, color: ColorMode::Always };
-            let out = SharedWriter::new(Box::new(memory.clone()));
-            let reporter = Reporter::new(out, options, ColorChoice::Always, size, &progress);
-            let (sender, messages) = unbounded_channel();
-            (signals, Messages(sender), tokio::spawn(show(subscription, messages, progress, reporter)))
-        };
-        messages.expect(forecast());
-        messages.key(KeysMeaning::Heard);
+        let screen = SharedBuffer::default();
+        let shown = Shown::on(screen.clone(), screen, ProgressMode::Live, ColorMode::Always, size);
+        shown.messages.expect(forecast());
+        shown.messages.key(KeysMeaning::Heard);
         if in_full {
-            messages.key(KeysMeaning::MoreOrLess);
+            shown.messages.key(KeysMeaning::MoreOrLess);
             // Signals come before keys that are pressed later.
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            shown.after(1).await;
         }
-        for signal in debate() {
-            sender.publish(signal);
-        }
-        tokio::time::sleep(Duration::from_millis(2_350)).await;
-        let shown = |memory: &ScreenBuffer, is_over: bool| {
+        shown.publish(debate());
+        let seen = |text: &str, is_over: bool| {
             let [rows, columns] =
                 [rows, columns].map(|cells| NonZero::try_from(u16::try_from(cells).unwrap()).unwrap());
             let mut screen = vt100::Parser::new(rows, columns, 0);
             // A terminal needs both characters.
-            screen.process(memory.text().replace('\n', "\r\n").replace("\r\r", "\r").as_bytes());
+            screen.process(text.replace('\n', "\r\n").replace("\r\r", "\r").as_bytes());
             // A visible cursor would be inside the block.
             assert_eq!(screen.screen().hide_cursor(), !is_over);
             screen.screen().contents().trim_end().to_owned()
         };
-        let during = shown(&memory, false);
-        drop(sender);
-        display.await.unwrap();
-        [during, shown(&memory, true)]
+        let during = seen(&shown.after(2_350).await, false);
+        [during, seen(&shown.end().await, true)]
     }
 
     #[tokio::test(start_paused = true)]
@@ -894,41 +860,31 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_debate_that_is_held_says_so_and_how_it_goes_on() {
-        let memory = ScreenBuffer::default();
-        let (sender, messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
-        for signal in scene() {
-            sender.publish(signal);
-        }
-        messages.key(KeysMeaning::Help);
-        messages.key(KeysMeaning::Held(true));
-        tokio::time::sleep(Duration::from_millis(250)).await;
-        assert!(memory.text().contains("p pause · s stop"), "{:?}", memory.text());
-        assert!(memory.text().contains("Pausing · waiting for 1 call · 0:00"), "{:?}", memory.text());
-        sender.publish(recorded(Event::Paused));
-        tokio::time::sleep(Duration::from_millis(150)).await;
-        let held = memory.text().len();
-        assert!(memory.text().contains("Paused · p continues · Ctrl-C"), "{:?}", memory.text());
-        sender.publish(recorded(Event::Resumed));
-        tokio::time::sleep(Duration::from_millis(150)).await;
-        assert!(memory.text()[held..].contains("Round 1/3 · 0:00"), "{:?}", memory.text());
-        drop(sender);
-        display.await.unwrap();
+        let shown = Shown::new(ProgressMode::Live);
+        shown.publish(scene());
+        shown.messages.key(KeysMeaning::Help);
+        shown.messages.key(KeysMeaning::Held(true));
+        let text = shown.after(250).await;
+        assert!(text.contains("p pause · s stop"), "{text:?}");
+        assert!(text.contains("Pausing · waiting for 1 call · 0:00"), "{text:?}");
+        shown.publish([recorded(Event::Paused)]);
+        let held = shown.after(150).await;
+        assert!(held.contains("Paused · p continues · Ctrl-C"), "{held:?}");
+        shown.publish([recorded(Event::Resumed)]);
+        let text = shown.after(150).await;
+        assert!(text[held.len()..].contains("Round 1/3 · 0:00"), "{text:?}");
     }
 
     #[tokio::test(start_paused = true)]
     async fn nothing_is_drawn_while_somebody_else_has_the_terminal() {
-        let memory = ScreenBuffer::default();
-        let (sender, messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
-        sender.publish(round_begun(1));
-        tokio::time::sleep(Duration::from_millis(150)).await;
-        messages.hide(true).await;
-        let before = memory.text();
+        let shown = Shown::new(ProgressMode::Live);
+        shown.publish([round_begun(1)]);
+        shown.after(150).await;
+        shown.messages.hide(true).await;
+        let before = shown.text();
         assert!(before.ends_with(&erased()), "{before:?}");
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        assert_eq!(memory.text(), before);
-        messages.hide(false).await;
-        assert!(memory.text().ends_with("\u{1b}[?7h"), "{:?}", memory.text());
-        drop(sender);
-        display.await.unwrap();
+        assert_eq!(shown.after(1_000).await, before);
+        shown.messages.hide(false).await;
+        assert!(shown.text().ends_with("\u{1b}[?7h"), "{:?}", shown.text());
     }
 }

@@ -125,7 +125,6 @@ mod tests {
     use super::*;
     use dialectic_record::debate::fixture;
     use dialectic_record::debate::fixture::pitching;
-    use dialectic_record::debate::{AgentId, Metadata};
     use dialectic_record::protocol::DIALECTIC;
 
     fn with(stages: Arc<[StageInfo]>) -> Debate {
@@ -134,19 +133,9 @@ mod tests {
 
     fn headings(stages: Arc<[StageInfo]>, said: &[(&str, &str)]) -> Vec<String> {
         let debate = with(stages);
-        let said = said.iter().map(|(stage, agent)| {
-            let (agent_id, stage) = (AgentId::new(agent), StageId::from((*stage).to_owned()));
-            let (agent_role, content, metadata) = ("kiss".into(), "text".into(), Metadata::default());
-            Arc::new(Contribution {
-                agent_id,
-                agent_role,
-                stage,
-                content,
-                metadata,
-                target_agent_id: None,
-                reading: None,
-            })
-        });
+        let said = said
+            .iter()
+            .map(|(stage, agent)| Arc::new(fixture::text(StageId::from((*stage).to_owned()), agent, "text")));
         let round = Round { contributions: said.collect(), ..Round::begun(1) };
         let sections = sections(&debate, &round);
         sections.iter().map(|section| format!("{} {}", section.title, section.contributions.len())).collect()

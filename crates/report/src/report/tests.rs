@@ -29,12 +29,15 @@ fn markdown_from(debate: &Debate, line: &str) -> String {
     report[from + 1..].to_owned()
 }
 
-/// The text of a page's body, and its tags as spaces.
-fn text_of(page: &str) -> String {
-    let (_, body) = page.split_once("<body>").unwrap();
-    let text: String =
-        body.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text)).collect::<Vec<_>>().join(" ");
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// The text of a part of a page, and its tags as spaces.
+pub(super) fn text_of(html: &str) -> String {
+    let parts = html.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
+    parts.collect::<Vec<_>>().join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The text of a page's body.
+fn body_of(page: &str) -> String {
+    text_of(page.split_once("<body>").unwrap().1)
 }
 
 #[track_caller]
@@ -119,7 +122,7 @@ fn an_invented_protocol_is_reported_in_its_own_words() {
     Calm.
     ```
     ");
-    let text = text_of(&html(&View::new(&debate, None)));
+    let text = body_of(&html(&View::new(&debate, None)));
     assert_says(
         &text,
         &[
@@ -276,7 +279,7 @@ fn a_debate_on_a_motion_is_reported_with_polls_speeches_and_verdict() {
     b won.
     ```
     ");
-    let text = text_of(&html(&View::new(&debate, None)));
+    let text = body_of(&html(&View::new(&debate, None)));
     assert_says(
         &text,
         &[
@@ -303,7 +306,7 @@ fn a_verdict_that_depends_on_the_order_says_so() {
     let report = markdown_from(&debate, "### Ruling");
     assert_says(&report, &["Stable: no, the winner changed when the debaters came in the opposite order\n"]);
     assert_says(&report, &["| winner | b | b | a |\n", "Reason in pass 2:\n\n```text\nNow A.\n```\n"]);
-    let text = text_of(&html(&View::new(&debate, None)));
+    let text = body_of(&html(&View::new(&debate, None)));
     let unstable = "Stable: no, the winner changed when the debaters came in the opposite order";
     assert_says(&text, &[unstable, "winner b b a"]);
     assert!(html(&View::new(&debate, None)).contains("<div class=\"notice warn\"><p>Stable: no"));
@@ -410,7 +413,7 @@ fn the_check_is_reported_with_what_was_read_found_and_changed() {
     ");
     let view = View::new(&debate, None);
     let page = html(&view);
-    let text = text_of(&page);
+    let text = body_of(&page);
     assert_says(
         &text,
         &[
@@ -443,7 +446,7 @@ fn an_answer_that_nobody_checked_says_so_where_it_could_have_been() {
     debate.checks.clear();
     debate.draft = None;
     debate.final_solution.as_mut().unwrap_or_else(|| panic!("it has a solution")).unverified.clear();
-    assert_says(&text_of(&html(&View::new(&debate, None))), &["By Judge . Not checked."]);
+    assert_says(&body_of(&html(&View::new(&debate, None))), &["By Judge . Not checked."]);
     assert!(markdown_from(&debate, "## Run").contains("- Check of the answer: not checked\n"));
     // Debates of the older program have no such stage.
     debate.stages = debate.stages.iter().filter(|stage| stage.yields != Some(ResultKind::Check)).cloned().collect();
@@ -463,6 +466,6 @@ fn critiques_that_could_not_be_read_are_named_and_not_counted_as_agreement() {
     let named = "Not read, and not among these points:\n\n- the critique of *agent-architect* on *agent-kiss*, round 1\n\
                  - 4 points more of *agent-kiss* on *agent-architect*, round 1\n";
     assert_says(&report, &[named]);
-    let text = text_of(&html(&View::new(&debate, None)));
+    let text = body_of(&html(&View::new(&debate, None)));
     assert_says(&text, &["the critique of System Architect on Simplicity Advocate , round 1"]);
 }

@@ -12,7 +12,8 @@ use tempfile::TempDir;
 
 use dialectic_base::call::ToolCall;
 use dialectic_base::secrets::KnownKeys;
-use dialectic_record::debate::{AgentId, Contribution, Metadata, StageId};
+use dialectic_record::debate::fixture::text;
+use dialectic_record::debate::{Contribution, StageId};
 
 use super::*;
 
@@ -67,7 +68,11 @@ impl ToolDirectory {
 }
 
 fn toolbox(directory: &Path, rounds: Vec<Round>) -> Toolbox {
-    let source = Arc::new(Source::directory(ContextDirectory::open(directory).expect("opened")));
+    tools_of(ContextDirectory::open(directory).expect("opened"), rounds)
+}
+
+fn tools_of(directory: ContextDirectory, rounds: Vec<Round>) -> Toolbox {
+    let source = Arc::new(Source::directory(directory));
     Toolbox::new(TOOL_NAMES.iter().copied(), ToolContext { source, rounds: rounds.into() })
 }
 
@@ -131,22 +136,13 @@ fn only_the_named_tools_are_offered_in_one_order() {
     let names: Vec<_> = tools.specs().iter().map(|spec| spec.name.clone()).collect();
     assert_eq!(names, ["file_read", "list_files"]);
     assert!(!tools.is_empty());
-    let refusal = answer(&tools, "context_search", r#"{"term":"x"}"#);
-    assert_eq!(refusal, refused("there is no tool `context_search`; the tools are file_read, list_files"));
+    for (name, said) in [("context_search", "context_search"), (&"x".repeat(10_000), &*"x".repeat(64))] {
+        let refusal = answer(&tools, name, r#"{"term":"x"}"#);
+        assert_eq!(refusal, refused(&format!("there is no tool `{said}`; the tools are file_read, list_files")));
+    }
     let tools = Toolbox::new(std::iter::empty(), context);
     assert!(tools.is_empty());
     assert_eq!(answer(&tools, "file_read", "{}"), refused("there is no tool `file_read`; no tools are offered"));
-}
-
-#[test]
-fn an_unknown_tool_is_an_error_the_model_can_use() {
-    let place = ToolDirectory::new();
-    let error = answer(&place.tools, &"x".repeat(10_000), "{}").expect_err("refused");
-    let name = "x".repeat(64);
-    assert_eq!(
-        error,
-        format!("there is no tool `{name}`; the tools are context_search, file_read, file_search, list_files")
-    );
 }
 
 #[test]
@@ -160,9 +156,6 @@ fn arguments_that_are_not_what_is_expected_are_errors_the_model_can_use() {
         relative to the context directory, with `.` for the directory itself";
     assert_eq!(answer(&place.tools, "file_read", ""), refused(missing));
     assert_eq!(answer(&place.tools, "list_files", "{}"), refused(missing));
-    assert_eq!(answer(&place.tools, "list_files", "[]"), refused("the arguments must be a JSON object, not an array"));
-    let error = answer(&place.tools, "file_read", r#"{"path":"a\u0000b"}"#).expect_err("refused");
-    assert!(error.starts_with("the argument `path` is text with a NUL character"), "{error}");
     let long = json!({ "path": "x".repeat(5000) });
     assert_eq!(call(&place.tools, "file_read", &long), refused("the argument `path` is longer than 4096 characters"));
     let error = call(&place.tools, "file_read", &json!({ "path": "x".repeat(4000) })).expect_err("refused");
@@ -198,14 +191,6 @@ fn files_are_read_and_directories_listed() {
 }
 
 #[test]
-fn a_listed_path_can_be_read() {
-    let place = ToolDirectory::new();
-    let listed = call(&place.tools, "list_files", &json!({ "path": place.text("ctx/docs") })).expect("listed");
-    assert_eq!(listed, json!({"entries": [{"path": place.text("ctx/docs/plan.md"), "type": "file"}]}));
-    assert_eq!(place.read(&place.text("ctx/docs/plan.md")).as_deref(), Ok("the plan"));
-}
-
-#[test]
 fn a_listing_is_bounded() {
     let place = ToolDirectory::new();
     for number in 0..1005 {
@@ -231,10 +216,10 @@ fn a_long_file_is_cut_with_a_notice() {
 #[test]
 fn binary_files_are_refused() {
     let place = ToolDirectory::new();
-    fs::write(place.path("ctx/image"), b"\x89PNG\r\n\0\0").expect("written");
-    fs::write(place.path("ctx/latin1"), b"caf\xe9").expect("written");
-    assert_eq!(place.read("image"), refused(BINARY));
-    assert_eq!(place.read("latin1"), refused(BINARY));
+    for bytes in [&b"\x89PNG\r\n\0\0"[..], b"a\0b", b"\xff\xfe", b"caf\xe9 au lait", b"cut off \xe2\x82"] {
+        fs::write(place.path("ctx/file"), bytes).expect("written");
+        assert_eq!(place.read("file"), refused(BINARY), "{bytes:?}");
+    }
 }
 
 #[test]
@@ -328,15 +313,7 @@ fn a_context_that_is_no_directory_cannot_be_opened() {
 
 fn round(round_number: u32, contributions: impl IntoIterator<Item = (&'static str, &'static str, String)>) -> Round {
     let contribution = |(agent, stage, content): (&str, &'static str, String)| {
-        Arc::new(Contribution {
-            agent_id: AgentId::new(agent),
-            agent_role: Arc::from("security"),
-            stage: StageId::new(stage),
-            content: content.into(),
-            metadata: Metadata::default(),
-            target_agent_id: None,
-            reading: None,
-        })
+        Arc::new(Contribution { agent_role: "security".into(), ..text(StageId::new(stage), agent, &content) })
     };
     Round { contributions: contributions.into_iter().map(contribution).collect(), ..Round::begun(round_number) }
 }
@@ -374,8 +351,7 @@ fn a_search_shows_no_key_of_the_users() {
     let keys = KnownKeys::new([("A_KEY".to_owned(), key.to_owned().into())]);
     let directory = ContextDirectory::open(&place.path("ctx")).expect("opened").redacting(keys);
     let rounds = vec![round(1, [("a", "proposal", format!("Call it {cut} with {key}."))])];
-    let context = ToolContext { source: Arc::new(Source::directory(directory)), rounds: rounds.into() };
-    let tools = Toolbox::new(TOOL_NAMES.iter().copied(), context);
+    let tools = tools_of(directory, rounds);
     let found = call(&tools, "context_search", &json!({"term": "call it"})).expect("searched").to_string();
     assert!(found.contains("Call it xxx") && !found.contains("sk-a"), "{found}");
     let found = call(&tools, "context_search", &json!({"term": "redacted"})).expect("searched").to_string();
@@ -443,8 +419,7 @@ fn a_search_of_files_sees_no_secrets() {
     }
     let keys = KnownKeys::new([("A_KEY".to_owned(), key.to_owned().into())]);
     let directory = ContextDirectory::open(&place.path("ctx")).expect("opened").redacting(keys);
-    let context = ToolContext { source: Arc::new(Source::directory(directory)), rounds: Arc::new([]) };
-    let tools = Toolbox::new(TOOL_NAMES.iter().copied(), context);
+    let tools = tools_of(directory, Vec::new());
     let found = call(&tools, "file_search", &json!({"pattern": "needle"})).expect("searched");
     assert_eq!(found, json!({"files": [{"path": "own.txt", "lines": "1: needle [A_KEY redacted]\n"}]}));
 }

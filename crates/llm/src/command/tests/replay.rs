@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 
 use super::*;
-use crate::{Caller, CallerLimits, ConcurrencyLimit};
+use crate::Timeouts;
 
 /// A program that prints a recording and exits as its name says.
 fn replaying(recording: &str) -> Stage {
@@ -64,7 +64,7 @@ async fn words_are_heard_as_they_come_however_they_are_cut() {
 async fn a_program_that_goes_silent_after_its_first_text_is_ended_with_all_that_it_started() {
     let delta = r#"{"type":"stream_event","event":{"type":"content_block_delta","delta":{"text":"Use"}}}"#;
     let stage = Stage::new(&format!(
-        "[ \"$1\" = auth ] && exit\n(sleep 2; echo late > \"$KEPT/late\") &\nsleep 0.6\necho '{delta}'\nsleep 60"
+        "[ \"$1\" = auth ] && exit\nsleep 60 & echo $! > \"$KEPT/pid\"\nsleep 0.6\necho '{delta}'\nsleep 60"
     ));
     let begun = Instant::now();
     let (answer, words) = stage.ask("claude").await;
@@ -72,22 +72,23 @@ async fn a_program_that_goes_silent_after_its_first_text_is_ended_with_all_that_
     // The caller limits the silence before the first text, since some programs print nothing until the end.
     assert_eq!((words, failed.error.kind()), (vec!["Use".to_owned()], "broken"), "{failed}");
     assert!(failed.may_be_billed && begun.elapsed() < Duration::from_secs(10));
-    tokio::time::sleep(Duration::from_millis(2500)).await;
-    assert_eq!(stage.kept("late"), "");
+    stage.is_ended().await;
 }
 
 #[tokio::test]
 async fn dropping_a_call_ends_the_program_and_removes_its_directory() {
-    let stage = Stage::new(
-        "[ \"$1\" = login ] && exit\npwd > \"$KEPT/where\"\n(sleep 2; echo late > \"$KEPT/late\") &\nsleep 60",
-    );
+    let stage =
+        Stage::new("[ \"$1\" = login ] && exit\npwd > \"$KEPT/where\"\nsleep 60 & echo $! > \"$KEPT/pid\"\nsleep 60");
     let model = CommandModel::new(stage.program("codex", ProgramSettings::default()));
     let request = request("What now?");
-    drop(tokio::time::timeout(Duration::from_secs(1), ask(&model, &request)).await);
+    let mut asked = Box::pin(ask(&model, &request));
+    while stage.kept("pid").is_empty() {
+        tokio::time::timeout(Duration::from_millis(10), &mut asked).await.unwrap_err();
+    }
+    drop(asked);
     let place = stage.kept("where");
     assert!(place.trim().ends_with("/work") && !Path::new(place.trim()).exists(), "{place}");
-    tokio::time::sleep(Duration::from_millis(2500)).await;
-    assert_eq!(stage.kept("late"), "");
+    stage.is_ended().await;
 }
 
 #[tokio::test]
@@ -266,15 +267,10 @@ async fn no_more_than_two_of_a_program_run_at_once_however_many_debates_call_it(
     let stage = Stage::new(
         "cat > /dev/null\necho + >> \"$KEPT/calls\"\nsleep 0.4\necho - >> \"$KEPT/calls\"\necho 'Use a queue.'",
     );
-    let caller = || Caller {
-        chat: Arc::new(CommandModel::new(stage.program("mine", ProgramSettings::default()))),
-        provider: "mine".into(),
-        price: None,
-        timeouts: Timeouts { first_token: Duration::from_mins(1), idle: Duration::from_mins(1) },
-        silence: None,
-        limits: CallerLimits { in_flight: Arc::new(ConcurrencyLimit::unbounded()), max_retries: 0 },
-        account: None,
-        observer: None,
+    let timeouts = Timeouts { first_token: IDLE, idle: IDLE };
+    let caller = || {
+        let chat = CommandModel::new(stage.program("mine", ProgramSettings::default()));
+        fixture::caller(Arc::new(chat), timeouts, 0)
     };
     let (one, other, what) = (caller(), caller(), request("What now?"));
     let calls = [&one, &other].into_iter().flat_map(|caller| [(); 3].map(|()| caller.call(&what)));

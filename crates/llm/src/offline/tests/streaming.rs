@@ -1,36 +1,17 @@
 //! Streams of the offline provider. The clock stands still while a task runs.
 
-use std::sync::Mutex;
+use crate::fixture::{self, Heard};
 
 use super::super::*;
 
 const PROMPT: &str = "# Problem\n\n```problem\nDesign a queue\n```\n\n# Your task: propose";
 
-/// What was heard, and when, in milliseconds.
-struct TimedTexts(Mutex<Vec<(u128, String)>>, Instant);
-
-impl Listener for TimedTexts {
-    fn on_token(&self, text: &str) {
-        self.0.lock().unwrap().push((self.1.elapsed().as_millis(), text.to_owned()));
-    }
-}
-
+/// The answer, what was heard when, and how long it took, in milliseconds.
 async fn followed(model: &OfflineProvider) -> (Result<Reply, FailedAttempt>, Vec<(u128, String)>, u128) {
-    let heard = TimedTexts(Mutex::default(), Instant::now());
-    let request = Request {
-        model: MODEL.into(),
-        temperature: 0.0,
-        max_tokens: None,
-        system: "".into(),
-        prompt: PROMPT.into(),
-        turns: Vec::new(),
-        answer: None,
-        tools: [].into(),
-        tools_are_optional: false,
-    };
-    let reply = model.answer(&request, &heard).await;
-    let took = heard.1.elapsed().as_millis();
-    (reply, heard.0.into_inner().unwrap(), took)
+    let (heard, start) = (Heard::default(), Instant::now());
+    let reply = model.answer(&fixture::request(MODEL, "", PROMPT), &heard).await;
+    let took = start.elapsed().as_millis();
+    (reply, heard.in_time().into_iter().map(|(at, text)| (at.as_millis(), text)).collect(), took)
 }
 
 #[tokio::test(start_paused = true)]

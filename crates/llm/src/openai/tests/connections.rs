@@ -4,8 +4,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::openai::{HttpClient, http_client_under_limit};
-
 use super::*;
 
 /// How a connection responds to its requests.
@@ -15,8 +13,6 @@ enum Answers {
     Once,
     /// Answers the first request, and then hangs up at once.
     OnceAndCloses,
-    /// Answers all requests.
-    Always,
     /// Hangs up on the first request, like a server that crashes.
     Never,
     /// Answers the first request, and hangs up long after the second, like a server that crashes.
@@ -64,12 +60,11 @@ async fn serve(mut connection: TcpStream, place: usize, answers: Answers, log: U
             continue;
         }
         match (request, answers) {
-            (_, Answers::Always) => connection.write_all(whole.as_bytes()).await.unwrap(),
             (0, Answers::OnceAndCloses) => return drop(connection.write_all(whole.as_bytes()).await),
             (0, Answers::Once | Answers::OnceThenSlowly | Answers::OnceAndAHalf) => {
                 connection.write_all(whole.as_bytes()).await.unwrap();
             }
-            (_, Answers::OnceThenSlowly) => return tokio::time::sleep(Duration::from_millis(2500)).await,
+            (_, Answers::OnceThenSlowly) => return tokio::time::sleep(Duration::from_millis(300)).await,
             (_, Answers::OnceAndAHalf) => {
                 return drop(connection.write_all(&whole.as_bytes()[..whole.len() / 2]).await);
             }
@@ -80,10 +75,6 @@ async fn serve(mut connection: TcpStream, place: usize, answers: Answers, log: U
 
 /// A server whose connections respond as `answers`, and the index of the connection that each request used.
 async fn start(answers: Answers) -> (OpenAiClient, UnboundedReceiver<usize>) {
-    start_with(answers, &http_client(None).unwrap()).await
-}
-
-async fn start_with(answers: Answers, http: &HttpClient) -> (OpenAiClient, UnboundedReceiver<usize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://127.0.0.1:{}/v1", listener.local_addr().unwrap().port());
     let (log, seen) = unbounded_channel();
@@ -93,7 +84,7 @@ async fn start_with(answers: Answers, http: &HttpClient) -> (OpenAiClient, Unbou
             tokio::spawn(serve(connection, place, answers, log.clone()));
         }
     });
-    (OpenAiClient::new(endpoint(&url, ApiKind::Chat), http).unwrap(), seen)
+    (OpenAiClient::new(endpoint(&url, ApiKind::Chat), &http_client(None).unwrap()).unwrap(), seen)
 }
 
 fn all(seen: &mut UnboundedReceiver<usize>) -> Vec<usize> {
@@ -118,18 +109,6 @@ async fn a_kept_connection_that_closed_before_it_is_used_is_no_attempt() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     assert_eq!(all(&mut seen), [0, 1, 2]);
-}
-
-#[tokio::test]
-async fn under_a_limit_a_connection_that_was_idle_for_two_seconds_is_not_used_again() {
-    for (http, expected) in [(http_client(None), [0, 0, 0]), (http_client_under_limit(None), [0, 0, 1])] {
-        let (client, mut seen) = start_with(Answers::Always, &http.unwrap()).await;
-        for wait in [0, 500, 2100] {
-            tokio::time::sleep(Duration::from_millis(wait)).await;
-            assert_eq!(ask(&client).await, Ok(because()));
-        }
-        assert_eq!(all(&mut seen), expected);
-    }
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use futures_util::{StreamExt as _, stream};
 
-use crate::{Caller, CallerLimits, CompletedCall, ConcurrencyLimit, FailedCall, FinishReason, ToolSpec, Turn};
+use crate::{Caller, CompletedCall, FailedCall, FinishReason, ToolSpec, Turn};
 use dialectic_base::call::{ToolCall, ToolResult};
 
 use super::*;
@@ -77,16 +77,7 @@ fn api_of(name: &str) -> ApiKind {
 }
 
 fn caller(client: OpenAiClient) -> Caller {
-    Caller {
-        chat: Arc::new(client),
-        provider: "local".into(),
-        price: None,
-        timeouts: Timeouts { first_token: IDLE, idle: IDLE },
-        silence: None,
-        limits: CallerLimits { in_flight: Arc::new(ConcurrencyLimit::unbounded()), max_retries: 2 },
-        account: None,
-        observer: None,
-    }
+    fixture::caller(Arc::new(client), Timeouts { first_token: IDLE, idle: IDLE }, 2)
 }
 
 /// How the last request differs from the first.

@@ -80,25 +80,6 @@ async fn a_server_that_is_not_there_is_unreachable() {
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_up_without_a_word_broke_off() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/v1", listener.local_addr().unwrap());
-    let hanging_up = tokio::spawn(async move {
-        loop {
-            drop(listener.accept().await.unwrap());
-        }
-    });
-    let client = OpenAiClient::new(endpoint(&url, ApiKind::Chat), &http_client(None).unwrap()).unwrap();
-    let failed = complete(&client, &request()).await.unwrap_err();
-    hanging_up.abort();
-    assert!(
-        matches!(&failed, ModelError::Broken { message } if message.starts_with("it was interrupted")),
-        "{failed:?}"
-    );
-    assert!(failed.is_transient());
-}
-
-#[tokio::test]
 async fn redirects_are_named_and_not_followed() {
     let elsewhere = Server::with(|seen| regular(&seen.path));
     for status in [301, 302, 303, 307, 308] {
@@ -142,11 +123,7 @@ async fn what_no_model_worked_for_is_free_and_everything_else_may_be_billed() {
 }
 
 #[tokio::test]
-async fn a_wait_is_told_in_seconds_in_milliseconds_or_by_a_date_from_now_on() {
-    for (name, value, millis) in [("retry-after", "1.2", 1200), ("retry-after", "0", 0), ("retry-after-ms", "20", 20)] {
-        let failed = read(ApiKind::Chat, error(429, "slow down").header(name, value)).await.unwrap_err();
-        assert_eq!(failed.retry_after(), Some(Duration::from_millis(millis)), "{name}: {value}");
-    }
+async fn a_wait_may_be_told_by_a_date_from_now_on() {
     let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(90));
     let failed = read(ApiKind::Chat, error(429, "slow down").header("retry-after", date)).await.unwrap_err();
     let wait = failed.retry_after().unwrap();

@@ -57,19 +57,6 @@ async fn nobody_waits_for_the_success_of_the_first() {
     assert_eq!((server.count(RESPONSES), server.count(CHAT)), (8, 0));
 }
 
-#[tokio::test]
-async fn once_the_api_is_known_nobody_waits() {
-    let server = Server::with(|seen| regular(&seen.path));
-    let client = client(&server, ApiKind::Auto);
-    complete(&client, &request()).await.unwrap();
-    let started = Instant::now();
-    for index in 0..8 {
-        complete(&client, &request_for(&format!("m-{index}"))).await.unwrap();
-    }
-    assert!(started.elapsed() < 8 * PROBE_TIMEOUT, "{:?}", started.elapsed());
-    assert_eq!((server.count(RESPONSES), server.count(CHAT)), (9, 0));
-}
-
 /// A server with this answer for the Responses API and regular Chat Completions.
 fn half(answer: HttpAnswer) -> Server {
     Server::with(move |seen| if seen.path == RESPONSES { answer.clone() } else { regular(CHAT) })
@@ -213,9 +200,8 @@ async fn a_server_that_fails_on_every_stream_is_asked_for_whole_answers() {
 
 /// A single attempt of a call.
 async fn attempt(client: &OpenAiClient, model: &str, attempt: u32) -> Result<Reply, FailedAttempt> {
-    let (heard, request) = (HeardTexts::default(), request_for(model));
-    let timeouts = Timeouts { first_token: IDLE, idle: IDLE };
-    client.ask(&request, Live { listener: &heard, timeouts, attempt, further: None }).await
+    let heard = Heard::default();
+    client.ask(&request_for(model), Live { attempt, ..heard.live(IDLE) }).await
 }
 
 #[tokio::test]
@@ -324,13 +310,8 @@ impl crate::Further for Charged {
 
 /// The charges before the last request of an attempt, and the charge for that request.
 async fn charges(client: &OpenAiClient, request: &Request, attempt: u32) -> (Vec<FailedAttempt>, FailedAttempt) {
-    let (heard, charged) = (HeardTexts::default(), Charged::default());
-    let live = Live {
-        listener: &heard,
-        timeouts: Timeouts { first_token: LONG, idle: LONG },
-        attempt,
-        further: Some(&charged),
-    };
+    let (heard, charged) = (Heard::default(), Charged::default());
+    let live = Live { attempt, further: Some(&charged), ..heard.live(IDLE) };
     let last = client.ask(request, live).await.unwrap_err();
     (charged.0.into_inner().unwrap(), last)
 }

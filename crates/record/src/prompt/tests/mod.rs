@@ -2,6 +2,7 @@
 
 mod catalog;
 mod properties;
+mod protocols;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,70 +47,57 @@ fn label(word: &str) -> Label {
 }
 
 /// What a call shows; `text` creates each text from its name.
-struct Texts {
-    named: Vec<String>,
-    summary: String,
-    points: String,
-    question: String,
-    dispute: String,
-    draft: String,
-    assessment: String,
-}
+struct Texts(BTreeMap<&'static str, String>);
 
 impl Texts {
     fn of(text: &impl Fn(&str) -> String) -> Self {
-        let names = ["input-1", "input-2", "input-3", "first", "second", "proposal", "critique", "refinement"];
-        Self {
-            named: names.map(text).into(),
-            summary: text("summary"),
-            points: text("points"),
-            question: text("asked"),
-            dispute: text("dispute"),
-            draft: text("draft"),
-            assessment: text("assessment"),
-        }
+        let texts = ["input-1", "input-2", "input-3", "candidate", "entry-1", "entry-2", "draft", "summary", "asked"];
+        let own = ["proposal", "critique", "refinement"];
+        let told = ["points", "accepted", "raised", "approaches", "dispute", "decision", "assessment"];
+        Self(texts.into_iter().chain(own).chain(told).map(|name| (name, text(name))).collect())
     }
 
     fn values<'a>(&'a self, role: FocusedRole<'a>) -> Values<'a> {
-        let at = |place: usize| self.named[place].as_str();
-        let authored = |author: &str, place| Authored { author: author.to_owned(), text: at(place).into() };
-        let entries = vec![Titled::new("title-1, for", at(3)), Titled::new("title-2", at(4))];
-        let points = || PointList { text: self.points.clone(), ..PointList::default() };
+        let at = |name: &str| self.0[name].as_str();
+        let authored = |author: &str, name: &str| authored(author, at(name));
+        let points = |name| PointList { text: at(name).to_owned(), ..PointList::default() };
+        let entries =
+            vec![Titled::new("Opening of Ada, for", at("entry-1")), Titled::new("Opening of Ben", at("entry-2"))];
         Values {
             role,
-            inputs: vec![authored("author-1", 0), authored("author-2", 1), authored("author-3", 2)],
-            candidates: vec![Titled::new("AA", at(3)), Titled::new("BB", at(4))],
-            own_summary: Some(&self.summary),
+            inputs: [1, 2, 3].map(|number| authored(&format!("author-{number}"), &format!("input-{number}"))).into(),
+            candidates: ["AA", "BB"].map(|label| Titled::new(label, at("candidate"))).into(),
+            own_summary: Some(at("summary")),
             rounds: vec![OwnRound {
-                proposal: Some(authored("author", 5)),
-                critiques: vec![authored("critic", 6)],
-                refinement: Some(authored("refiner", 7)),
+                proposal: Some(authored("author", "proposal")),
+                critiques: vec![authored("critic", "critique")],
+                refinement: Some(authored("refiner", "refinement")),
             }],
             material: vec![MaterialPart { heading: "Heading", entries: entries.clone() }],
             entries,
-            claims: "2.7 (Storage)".to_owned(),
-            approaches: self.points.clone(),
+            claims: "CLAIMS".to_owned(),
+            approaches: at("approaches").to_owned(),
             draft: Some(CheckedDraft {
-                text: self.draft.clone(),
-                assessment: self.assessment.clone(),
+                text: at("draft").to_owned(),
+                assessment: at("assessment").to_owned(),
                 lens: "requirements",
-                accepted: points(),
-                points: self.points.clone(),
+                accepted: points("accepted"),
+                points: at("raised").to_owned(),
                 may_rethink: true,
             }),
-            question: Some(&self.question),
-            dispute: Some(self.dispute.clone()),
+            question: Some(at("asked")),
+            dispute: Some(at("dispute").to_owned()),
             listing: Listing {
-                labels: ["A", "B"].map(label).into(),
-                points: points(),
-                decisions: [at(3), at(4)].map(str::to_owned).into(),
-                requirements: vec!["requirement".to_owned()],
-                criteria: vec!["logic".to_owned()],
+                labels: ["Indigo", "Amber"].map(label).into(),
+                points: points("points"),
+                decisions: vec![at("decision").to_owned()],
+                requirements: vec!["REQUIREMENT".to_owned()],
+                criteria: ["logic", "charm"].map(str::to_owned).into(),
                 ..Listing::default()
             },
             base: Some("AA".to_owned()),
             side: "for",
-            target: Some("target"),
+            target: Some("TARGET"),
             max_questions: 9,
             max_words: 2345,
             length: 0,
@@ -117,23 +105,12 @@ impl Texts {
     }
 }
 
-/// The role for a prompt: the judge's, if it has the section that the prompt uses.
-fn role_for<'a>(prompt: &Prompt, role: &'a Role, judge: &'a Role) -> FocusedRole<'a> {
-    let is_judges = prompt.file.starts_with("judge/")
-        || [
-            "finalise.md",
-            "synthesize.md",
-            "assess.md",
-            "relate.md",
-            "challenge.md",
-            "observe.md",
-            "score.md",
-            "solve.md",
-            "rule.md",
-        ]
-        .iter()
-        .any(|file| prompt.file.ends_with(file));
-    if is_judges { judge.focusing(prompt.focus) } else { role.focusing(prompt.focus) }
+/// Whether only the judge makes calls with this prompt.
+fn is_judges(prompt: &Prompt) -> bool {
+    let (folder, file) = prompt.file.split_once('/').unwrap();
+    let is_comparison = folder == "arena" && matches!(file, "relate.md" | "challenge.md" | "observe.md" | "score.md");
+    let is_last = matches!(file, "finalise.md" | "synthesize.md" | "verdict.md" | "solve.md" | "rule.md");
+    folder == "judge" || is_comparison || is_last
 }
 
 fn authored<'a>(author: &str, text: &'a str) -> Authored<'a> {
@@ -197,8 +174,8 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<PromptS
     ];
     let texts = Texts::of(&text);
     let of_protocols = prompts().into_iter().map(|prompt| {
-        let values = texts.values(role_for(prompt, role, judge));
-        sample(prompt, &values)
+        let role = if is_judges(prompt) { judge } else { role };
+        sample(prompt, &texts.values(role.focusing(prompt.focus)))
     });
     fixed.into_iter().chain(of_protocols).collect()
 }
@@ -277,18 +254,23 @@ fn every_text_that_a_template_asks_for_reaches_it() {
     }
 }
 
+fn assert_tidy(file: &str, text: &str) {
+    assert!(!text.contains("\n\n\n"), "{file}: two blank lines\n{text}");
+    assert!(text.lines().all(|line| line == line.trim_end()), "{file}: space at a line's end\n{text}");
+    assert_eq!(text, text.trim(), "{file}: blank lines around it");
+    assert!(!text.contains("{%") && !text.contains("{{"), "{file}\n{text}");
+    assert!(text.lines().all(|line| line != "none" && !line.ends_with(" none")), "{file}\n{text}");
+    for (heading, before) in text.lines().skip(1).zip(text.lines()).filter(|(line, _)| line.starts_with('#')) {
+        assert_eq!(before, "", "{file}: no blank line before {heading}");
+    }
+}
+
 #[test]
 fn texts_are_tidy_with_and_without_optional_values() {
     for role in roles() {
         for PromptSample { file, text, .. } in full(&role, &Role::judge(), str::to_owned).into_iter().chain(bare(&role))
         {
-            assert!(!text.contains("\n\n\n"), "{file}: two blank lines\n{text}");
-            assert!(text.lines().all(|line| line == line.trim_end()), "{file}: space at a line's end\n{text}");
-            assert_eq!(text, text.trim(), "{file}: blank lines around it");
-            assert!(!text.contains("{%") && !text.contains("{{"), "{file}\n{text}");
-            for (heading, before) in text.lines().skip(1).zip(text.lines()).filter(|(line, _)| line.starts_with('#')) {
-                assert_eq!(before, "", "{file}: no blank line before {heading}");
-            }
+            assert_tidy(file, &text);
         }
     }
 }
@@ -331,15 +313,28 @@ fn json_keys_are_named_where_json_is_asked_for_and_reasons_come_before_numbers()
     let alone = format!("`{{\"base\":\"2\",{rest}`");
     let of_an_assessment = |more: [&str; 2]| [keys.clone(), more.map(str::to_owned).into()].concat();
     for sample in full(&Role::built_in("kiss").unwrap(), &Role::judge(), str::to_owned) {
+        let owned = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect();
         let needed: Vec<String> = match sample.file {
-            "phases/clarify.md" => vec![r#"{"questions":[{"id":"q1","text":"..."}]}"#.to_owned()],
-            "phases/vote.md" => vec![r#"{"reason":"...","choice":"2","confidence":0}"#.to_owned()],
+            "phases/clarify.md" => owned(&[r#"{"questions":[{"id":"q1","text":"..."}]}"#]),
+            "phases/vote.md" => owned(&[r#"{"reason":"...","choice":"2","confidence":0}"#]),
+            "phases/refine.md" => owned(&["`## Response to critiques`", "`## Requirements Coverage`"]),
             "judge/evaluate-convergence.md" | "judge/evaluate-quality.md" => {
-                vec![r#"{"reason":"...","confidence":0}"#.to_owned()]
+                owned(&[r#"{"reason":"...","confidence":0}"#])
             }
             "judge/synthesize.md" => of_an_assessment([&block, ""]),
             "judge/merge.md" => of_an_assessment(["`base`", &merged]),
             "judge/assess.md" => of_an_assessment(["`base`", &alone]),
+            "motion/question.md" => owned(&["Cross-examine TARGET"]),
+            "motion/poll.md" => {
+                owned(&[r#"{"reason":"...","choice":"for","confidence":0}"#, "`for`, `against` or `undecided`"])
+            }
+            "motion/verdict.md" => owned(&[
+                r#"{"criteria":[{"name":"logic","assessment":"..."}],"reasoning":"...","adoptIf":"...","rejectIf":"...","measure":"...","scores":[{"debater":"Indigo","score":0}],"winner":"Indigo"}"#,
+                "`none`",
+                "- charm\n",
+                "- logic: do the conclusions",
+                "The debaters are Indigo and Amber.",
+            ]),
             _ => vec![],
         };
         for key in needed {
@@ -362,13 +357,23 @@ fn what_is_paid_on_every_call_stays_short() {
             assert!(!system.contains(of_a_task), "{file} has {of_a_task}");
         }
     }
-    let judge = Role::judge();
-    for role in roles() {
-        for PromptSample { file, text, .. } in full(&role, &judge, str::to_owned) {
-            let own = text.find("# Your role").map_or(0, |start| text[start..].chars().count());
-            // The default protocol uses these for most calls; tests of other protocols limit theirs.
-            let most = if file.contains("phases/") { 2200 } else { 4500 };
-            assert!(own <= most, "{file} with the role {} has {own} characters, and {most} are the limit", role.name);
+    let texts = Texts::of(&str::to_owned);
+    for prompt in prompts() {
+        // The judge makes few calls, and the default protocol uses the prompts of its phases for most of its calls.
+        let (file, of_judge) = (prompt.file, is_judges(prompt));
+        let (most, whose) = match file.starts_with("phases/") {
+            true => (2200, "an agent's in the default protocol"),
+            false if of_judge => (4500, "the judge's"),
+            false => (2500, "an agent's, as `is_judges` does not have it"),
+        };
+        for role in roles().chain([Role::judge()]).filter(|role| (role.name == "judge") == of_judge) {
+            for side in ["for", "neutral"] {
+                let values = Values { side, ..texts.values(role.focusing(prompt.focus)) };
+                let text = prompt.render(&values).unwrap();
+                let own = text.find("# Your role").map_or(0, |start| text[start..].chars().count());
+                let role = &role.name;
+                assert!(own <= most, "{file} with the role {role} has {own} characters, over the {most} of {whose}");
+            }
         }
     }
 }

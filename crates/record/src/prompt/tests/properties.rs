@@ -55,14 +55,17 @@ proptest! {
 
     #[test]
     fn names_stay_in_their_heading(name in hostile()) {
-        let role = Role::built_in("kiss").unwrap();
-        let (texts, prompt) = (Texts::of(&str::to_owned), prompt("phases/critique.md"));
-        let lines = |author: &str| {
-            let inputs = vec![authored(author, "x")];
-            let values = Values { inputs, ..texts.values(role.focusing(prompt.focus)) };
-            prompt.render(&values).unwrap().lines().count()
-        };
-        prop_assert_eq!(lines(&name), lines("b"));
+        let (role, texts, name) = (Role::built_in("kiss").unwrap(), Texts::of(&str::to_owned), format!("Ada{name}"));
+        for prompt in prompts() {
+            let lines = |name: &str| {
+                let mut values = texts.values(role.focusing(prompt.focus));
+                values.inputs.iter_mut().for_each(|one| one.author = name.to_owned());
+                values.entries.iter_mut().for_each(|one| one.title = name.to_owned());
+                values.target = Some(name);
+                prompt.render(&values).unwrap().lines().count()
+            };
+            prop_assert_eq!(lines(&name), lines("b"), "{}", prompt.file);
+        }
     }
 
     #[test]

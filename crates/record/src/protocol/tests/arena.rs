@@ -92,23 +92,6 @@ fn texts_that_decide_differently_are_put_to_a_vote_however_stable_they_are() {
 }
 
 #[test]
-fn use_it_and_do_not_use_it_is_no_agreement_in_otherwise_equal_texts() {
-    let with =
-        |decision: &str| deciding(&[decision, "Log to files", "Ship on Fridays", "Keep one region", "Name things"]);
-    let script = [
-        ("revision a 1", with("Use Postgres")),
-        ("revision b 1", with("Do not use Postgres")),
-        ("convergence", same(Relation::Same)),
-    ];
-    let course = run(2, 1, &script);
-    let measured = course.debate.rounds[0].convergence.as_ref().unwrap();
-    assert!(measured.similarity.unwrap() > 85.0, "{measured:?}");
-    let opposed: Vec<_> = measured.matters.iter().filter(|matter| matter.opposed).collect();
-    assert_eq!(opposed.len(), 1);
-    assert!(!opposed[0].agreed && !measured.is_reached());
-}
-
-#[test]
 fn a_text_without_decisions_keeps_the_agreement_unknown() {
     let course = run(
         2,
@@ -199,17 +182,7 @@ fn an_extension_without_room_closes_with_what_led_to_it() {
         OutputSpec::Scores(_) => scored.clone(),
         _ => good(step),
     };
-    while course.debate.extensions.is_empty() {
-        course.take_facts();
-        match course.ready().first().cloned() {
-            Some(step) => course.settle(&step, reply(&step)),
-            None if course.debate.extensions.is_empty() => {
-                let outcome = (ARENA.stage(course.stage()).unwrap().outcome)(&course.debate).unwrap();
-                course.leave(outcome);
-            }
-            None => {}
-        }
-    }
+    course.go_on_until(|course| !course.debate.extensions.is_empty(), &reply);
     course.stop(StopReason::Budget);
     let course = course.run(&reply, &mut first);
     assert_eq!(course.debate.status, Status::Completed, "{:?}", course.debate.error);

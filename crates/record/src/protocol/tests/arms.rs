@@ -131,10 +131,7 @@ fn nothing_is_chosen_where_nothing_is_to_choose_from() {
     assert_eq!(course.debate.status, Status::Failed);
     // A debate that was stopped after its first text delivers it.
     let mut course = started(&BEST_OF_N, 3, 1, 0);
-    while course.ready().is_empty() {
-        let trigger = (course.protocol.stage(course.stage()).unwrap().outcome)(&course.debate).unwrap();
-        assert!(course.leave(trigger));
-    }
+    course.go_on_until(|course| !course.ready().is_empty(), &good);
     let proposals = course.ready();
     course.settle(&proposals[1], ScriptedReply::Text("the only one".to_owned()));
     course.settle(&proposals[0], ScriptedReply::Failed);

@@ -151,15 +151,7 @@ fn checkers_are_the_panels_models_in_turn_and_neither_the_judges_nor_the_author(
 fn a_user_who_stops_the_check_gets_the_draft() {
     for protocol in CHECKED {
         let mut course = Course::start(protocol, begun(protocol, 3));
-        while course.stage() != CHECK {
-            course.take_facts();
-            if let Some(step) = course.ready().first().cloned() {
-                course.settle(&step, good(&step));
-            } else {
-                let outcome = (protocol.stage(course.stage()).unwrap().outcome)(&course.debate);
-                course.leave(outcome.unwrap());
-            }
-        }
+        course.go_on_until(|course| course.stage() == CHECK, &good);
         course.take_facts();
         course.stop(StopReason::User);
         let course = course.run(&good, &mut first);

@@ -3,15 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use chrono::DateTime;
-use serde_json::{Value, json};
-
 use crate::debate::{
-    Advice, AgentClarifications, AgentId, AnswerFormat, Argument, CallKey, Challenge, Clarification, Contribution,
-    Created, Debate, DebateId, Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata, Observation,
-    Outcome, ParsedAnswer, RaisedPoint, Recorded, RelatedPair, Relation, Relations, Settings, Severity, Solution,
-    StageId, StopReason, Summary, SummaryMetadata, Timestamp, fold, fork,
+    Advice, AgentClarifications, AgentId, AgentSettings, AnswerFormat, Argument, CallKey, Challenge, Clarification,
+    Contribution, Debate, Evaluation, Event, Failure, ForkPoint, Judgement, Metadata, Observation, Outcome,
+    ParsedAnswer, RaisedPoint, Recorded, RelatedPair, Relation, Relations, Settings, Severity, Solution, StageId,
+    StopReason, Summary, SummaryMetadata, TerminationKind, Timestamp, fixture, fold, fork,
 };
+use chrono::DateTime;
 use dialectic_base::call::CallRecord;
 
 use super::super::{Delivery, Next, OutputSpec, Protocol, Step, Trigger};
@@ -56,23 +54,19 @@ pub(super) struct Course {
 
 /// Settings with this many agents, named `a`, `b` and so on, and the judge `judge`.
 pub(super) fn settings(protocol: &Protocol, agents: usize, rounds: u32) -> Settings {
-    let summarization = json!({"enabled": false, "threshold": 40, "maxLength": 20, "method": "length-based"});
-    let agent = |id: &str, name: &str| {
-        json!({"id": id, "name": name, "role": "kiss", "model": "m", "provider": "offline", "temperature": 0.5,
-            "summarization": summarization, "enabled": true, "toolCallLimit": 1})
-    };
+    let mut settings = fixture::debate().settings.unwrap();
+    let rules = &mut settings.debate.summarization;
+    (rules.enabled, rules.threshold, rules.max_length) = (false, 40, 20);
+    let summarization = rules.clone();
+    let [role, model, provider] = ["kiss", "m", "offline"].map(str::to_owned);
+    let anybody = AgentSettings { role, model, provider, summarization, ..settings.judge };
+    let agent = |id: &str, name: &str| AgentSettings { id: id.into(), name: name.to_owned(), ..anybody.clone() };
     let names = ["Ada", "Ben", "Cleo", "Dora", "Emil", "Fay", "Gil"].iter().zip('a'..);
-    let agents: Vec<Value> = names.take(agents).map(|(name, id)| agent(&id.to_string(), name)).collect();
-    let settings = json!({
-        "agents": agents, "judge": agent("judge", "Judge"),
-        "debate": {"protocol": protocol.name, "rounds": rounds,
-            "terminationCondition": {"type": "fixed", "threshold": 80}, "synthesisMethod": "judge",
-            "includeFullHistory": true, "timeoutPerRound": 300_000, "summarization": summarization,
-            "interactiveClarifications": false, "clarificationsMaxPerAgent": 5, "clarificationsMaxIterations": 3,
-            "maxConcurrency": 8, "callTimeout": 120_000, "maxRetries": 3, "onAgentFailure": "continue",
-            "orchestratorType": "state-machine"},
-    });
-    serde_json::from_value(settings).unwrap()
+    settings.agents = names.take(agents).map(|(name, id)| agent(&id.to_string(), name)).collect();
+    settings.judge = agent("judge", "Judge");
+    (settings.debate.protocol, settings.debate.rounds) = (protocol.name.to_owned(), rounds);
+    settings.debate.termination_condition.kind = TerminationKind::Fixed;
+    settings
 }
 
 fn now() -> Timestamp {
@@ -80,27 +74,20 @@ fn now() -> Timestamp {
 }
 
 fn call() -> CallRecord {
-    serde_json::from_value(json!({"model": "m", "provider": "offline", "latencyMs": 1, "attempts": 1})).unwrap()
+    fixture::call(None)
+}
+
+/// A text of the step's agent.
+fn text(step: &Step, content: &str) -> Contribution {
+    let target_agent_id = step.key.target_agent_id.clone();
+    Contribution { target_agent_id, ..fixture::text(step.key.stage, step.key.agent_id.as_str(), content) }
 }
 
 impl Course {
     pub(super) fn start(protocol: &'static Protocol, settings: Settings) -> Self {
-        let seed = settings.debate.seed.unwrap_or(1);
-        let judge = json!({"id": "judge", "source": "built-in", "summarySource": "built-in"});
-        let created = Event::Created(Box::new(Created {
-            format_version: FORMAT_VERSION,
-            id: DebateId::new("deb-20250101-000000-abcd"),
-            problem: "Design it.".into(),
-            context: None,
-            attachments: [].into(),
-            change: None,
-            settings,
-            stages: protocol.infos(),
-            prompt_sources: serde_json::from_value(json!({"agents": [], "judge": judge})).unwrap(),
-            seed,
-            forked_from: None,
-        }));
-        let first = Recorded { seq: 1, at: now(), event: created };
+        let Event::Created(mut created) = fixture::created(protocol.infos()) else { panic!("a debate begins with it") };
+        (created.seed, created.settings) = (settings.debate.seed.unwrap_or(1), settings);
+        let first = Recorded { seq: 1, at: now(), event: Event::Created(created) };
         let debate = Debate::create(&first).unwrap();
         let mut course = Self { protocol, debate, events: vec![first], visited: Vec::new(), calls: Vec::new() };
         course.enter(protocol.start());
@@ -182,6 +169,22 @@ impl Course {
         true
     }
 
+    fn outcome(&self) -> Result<Trigger, String> {
+        (self.protocol.stage(self.stage()).unwrap().outcome)(&self.debate)
+    }
+
+    /// Goes on until this holds, always with the first call that is ready.
+    pub(super) fn go_on_until(&mut self, holds: impl Fn(&Self) -> bool, reply: &dyn Fn(&Step) -> ScriptedReply) {
+        while !holds(self) {
+            self.take_facts();
+            match self.ready().first().cloned() {
+                Some(step) => self.settle(&step, reply(&step)),
+                None if holds(self) => {}
+                None => assert!(self.leave(self.outcome().unwrap())),
+            }
+        }
+    }
+
     /// Runs to the end. `reply` returns the result of a call, and `pick` chooses which of several possible things
     /// happens next.
     pub(super) fn run(mut self, reply: &dyn Fn(&Step) -> ScriptedReply, pick: &mut dyn FnMut(usize) -> usize) -> Self {
@@ -195,8 +198,7 @@ impl Course {
                 self.settle(&step, reply(&step));
                 continue;
             }
-            let outcome = (self.protocol.stage(self.stage()).unwrap().outcome)(&self.debate);
-            match outcome {
+            match self.outcome() {
                 Ok(trigger) if self.leave(trigger) => {}
                 Ok(_) => return self.ended(),
                 Err(error) => {
@@ -250,21 +252,9 @@ impl Course {
         let key = step.key.clone();
         let settings = self.debate.settings.as_ref().unwrap();
         let agent = settings.everybody().find(|agent| agent.id == key.agent_id).unwrap();
-        let reading = |content: &str| {
-            let reads = AnswerFormat::of(&self.debate, &key, &step.inputs)?;
-            Some(reads.read(content)).filter(ParsedAnswer::says_something).map(Box::new)
-        };
-        let contributed = |content: &str, target| Event::Contributed {
+        let contributed = |one: Contribution| Event::Contributed {
             key: key.clone(),
-            contribution: Arc::new(Contribution {
-                agent_id: agent.id.clone(),
-                agent_role: agent.role.as_str().into(),
-                stage: key.stage,
-                content: content.into(),
-                metadata: Metadata::default(),
-                target_agent_id: target,
-                reading: reading(content),
-            }),
+            contribution: Arc::new(one),
             call: Some(call()),
         };
         match (&step.answer, reply) {
@@ -274,20 +264,19 @@ impl Course {
                     .map(|severity| RaisedPoint::new(severity, format!("It breaks in {}.", lens.name())));
                 let reading = ParsedAnswer { points: Some(points.collect()), ..ParsedAnswer::default() };
                 let metadata = Metadata { lens: Some(*lens), ..Metadata::default() };
-                let contribution = self.text(step, "1. It breaks.", metadata, Some(reading));
-                Event::Contributed { key, contribution, call: Some(call()) }
+                contributed(Contribution { metadata, reading: Some(reading.into()), ..text(step, "1. It breaks.") })
             }
-            (OutputSpec::Amendment, ScriptedReply::Text(text)) => {
-                let contribution = self.text(step, &text, Metadata::default(), None);
-                Event::Contributed { key, contribution, call: Some(call()) }
-            }
-            (OutputSpec::Amendment, ScriptedReply::Rethought(text)) => {
+            (OutputSpec::Amendment, ScriptedReply::Text(said)) => contributed(text(step, &said)),
+            (OutputSpec::Amendment, ScriptedReply::Rethought(said)) => {
                 let metadata = Metadata { rethought: true, ..Metadata::default() };
-                let contribution = self.text(step, &text, metadata, None);
-                Event::Contributed { key, contribution, call: Some(call()) }
+                contributed(Contribution { metadata, ..text(step, &said) })
             }
-            (OutputSpec::Solution(_), ScriptedReply::Rethought(text)) => self.delivered(step, &text, true),
-            (OutputSpec::Text, ScriptedReply::Text(text)) => contributed(&text, key.target_agent_id.clone()),
+            (OutputSpec::Solution(_), ScriptedReply::Rethought(said)) => self.delivered(step, &said, true),
+            (OutputSpec::Text, ScriptedReply::Text(said)) => {
+                let reading = AnswerFormat::of(&self.debate, &key, &step.inputs).map(|reads| reads.read(&said));
+                let reading = reading.filter(ParsedAnswer::says_something).map(Box::new);
+                contributed(Contribution { reading, ..text(step, &said) })
+            }
             (OutputSpec::Questions { .. }, ScriptedReply::Nothing) => self.asked(step, None),
             (OutputSpec::Questions { .. }, ScriptedReply::Text(text)) => self.asked(step, Some(text)),
             (OutputSpec::Summary, ScriptedReply::Text(text)) => {
@@ -308,7 +297,7 @@ impl Course {
                 let candidates: Vec<_> =
                     step.inputs.iter().filter(|one| self.debate.contribution(one).is_some()).collect();
                 let choice = candidates[place % candidates.len()].agent_id.clone();
-                contributed("better", Some(choice))
+                contributed(Contribution { target_agent_id: Some(choice), ..text(step, "better") })
             }
             (OutputSpec::Word(words), ScriptedReply::Word(word)) => {
                 assert!(words.contains(&word), "{word} was not to choose");
@@ -324,14 +313,12 @@ impl Course {
                     scores: scores.filter(|(id, _)| has_spoken(id)).collect(),
                     criteria: [("logic".to_owned(), "Ada\nwas closer.".to_owned())].into(),
                     reasoning: if key.pass == 1 { "Pass 1: Ada met Ben." } else { "Pass 2: Ben met Ada." }.to_owned(),
-                    by_criterion: BTreeMap::new(),
-                    missing: BTreeMap::new(),
-                    lacking: Vec::new(),
                     advice: Advice {
                         adopt_if: Some("the load grows".to_owned()),
                         reject_if: Some(format!("pass {} is right", key.pass)),
                         measure: None,
                     },
+                    ..Judgement::default()
                 };
                 Event::Judged { key, judgement, call: call() }
             }
@@ -352,22 +339,10 @@ impl Course {
         }
     }
 
-    #[expect(clippy::unused_self, reason = "it reads like its neighbours")]
-    fn text(&self, step: &Step, content: &str, metadata: Metadata, reading: Option<ParsedAnswer>) -> Arc<Contribution> {
-        Arc::new(Contribution {
-            agent_id: step.key.agent_id.clone(),
-            agent_role: "kiss".into(),
-            stage: step.key.stage,
-            content: content.into(),
-            metadata,
-            target_agent_id: step.key.target_agent_id.clone(),
-            reading: reading.map(Box::new),
-        })
-    }
-
     /// The event for a solution, according to the step's delivery.
     fn delivered(&self, step: &Step, content: &str, rethought: bool) -> Event {
-        let text = self.text(step, content, Metadata { rethought, ..Metadata::default() }, None);
+        let metadata = Metadata { rethought, ..Metadata::default() };
+        let text = Arc::new(Contribution { metadata, ..text(step, content) });
         let solution = Box::new(Solution { description: content.to_owned(), ..Solution::default() });
         let (key, call) = (Some(step.key.clone()), Some(call()));
         match (step.delivery, rethought) {
@@ -426,11 +401,8 @@ impl Course {
                         .map(|(id, score)| (id.clone(), [("x".to_owned(), *score)].into()))
                         .collect(),
                     missing: missing.into_iter().map(|place| (id(place), vec!["a requirement".to_owned()])).collect(),
-                    lacking: Vec::new(),
-                    advice: Advice::default(),
                     scores,
-                    criteria: BTreeMap::new(),
-                    reasoning: String::new(),
+                    ..Judgement::default()
                 };
                 Event::Judged { key, judgement, call: call() }
             }

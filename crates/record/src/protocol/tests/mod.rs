@@ -1,4 +1,4 @@
-//! The protocols as tables, as complete debates, and as prompts.
+//! The protocols as tables and as complete debates.
 
 mod arena;
 mod arms;
@@ -7,7 +7,6 @@ mod course;
 mod dialectic;
 mod ledger;
 mod motions;
-mod prompts;
 mod properties;
 mod review;
 mod tables;

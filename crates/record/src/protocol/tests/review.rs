@@ -21,6 +21,16 @@ fn review(texts: [&str; 3], opinion: impl Fn(&Step) -> Option<String>) -> Course
     course.run(&reply, &mut first)
 }
 
+fn ruling(
+    finding: &str,
+    decision: FindingDecision,
+    severity: Option<Severity>,
+    same_as: Option<&str>,
+) -> FindingRuling {
+    let (finding, same_as, reason) = (finding.to_owned(), same_as.map(str::to_owned), String::new());
+    FindingRuling { finding, decision, severity, same_as, reason }
+}
+
 fn shown(findings: &[ReviewedFinding]) -> Vec<String> {
     let reports = |one: &ReviewedFinding| one.reports.iter().map(|report| report.number.clone()).collect::<Vec<_>>();
     findings.iter().map(|one| format!("{} [{}] {}", one.number, one.severity.name(), reports(one).join("+"))).collect()
@@ -48,13 +58,6 @@ fn findings_are_one_where_the_judge_or_their_words_say_so_and_never_for_their_li
             "3.1 [minor] 3.1"
         ]
     );
-    let ruling = |finding: &str, decision, severity, same_as: Option<&str>| FindingRuling {
-        finding: finding.to_owned(),
-        decision,
-        severity,
-        same_as: same_as.map(str::to_owned),
-        reason: String::new(),
-    };
     let stands = FindingDecision::Stands;
     let rulings = [
         ruling("2.1", stands, Some(Severity::Blocking), None),
@@ -84,13 +87,7 @@ fn findings_are_one_where_the_judge_or_their_words_say_so_and_never_for_their_li
 fn neither_words_that_are_not_ruled_on_nor_a_lesser_severity_hide_what_stands() {
     let words = "1. [major] a.rs:1: x";
     let debate = review([words; 3], |_| None).debate;
-    let ruling = |finding: &str, decision, severity| FindingRuling {
-        finding: finding.to_owned(),
-        decision,
-        severity: Some(severity),
-        same_as: None,
-        reason: String::new(),
-    };
+    let ruling = |finding, decision, severity| ruling(finding, decision, Some(severity), None);
     let (stands, dismissed) = (FindingDecision::Stands, FindingDecision::Dismissed);
     let ruled = |rulings: &[FindingRuling]| shown(&debate.findings_ruled(rulings));
     let of_two = [ruling("1.1", dismissed, Severity::Minor), ruling("3.1", stands, Severity::Blocking)];
@@ -103,13 +100,7 @@ fn neither_words_that_are_not_ruled_on_nor_a_lesser_severity_hide_what_stands() 
 fn a_refutation_of_one_report_never_stands_under_another() {
     let said = |_: &Step| Some("- 1.1 refuted: no\n- 2.1 confirmed: yes".to_owned());
     let course = review(["1. [major] a.rs:1: x", "1. [minor] a.rs:1: y", "No findings."], said);
-    let same = FindingRuling {
-        finding: "2.1".to_owned(),
-        decision: FindingDecision::Stands,
-        severity: None,
-        same_as: Some("1.1".to_owned()),
-        reason: "so it is".to_owned(),
-    };
+    let same = ruling("2.1", FindingDecision::Stands, None, Some("1.1"));
     let text = describe_review(&course.debate, &[same], "");
     assert!(text.contains("## 1. [major]"), "{text}");
     let [first, second] = ["- 1.1 [major] found by", "- 2.1 [minor] found by"].map(|line| text.find(line).unwrap());
@@ -121,13 +112,7 @@ fn a_refutation_of_one_report_never_stands_under_another() {
 fn rulings_on_groups_of_an_older_version_decide_nothing_and_are_pointed_at() {
     let mut debate = review(["1. [major] a.rs:1: x", "No findings.", "No findings."], |_| None).debate;
     debate.change = Some(std::sync::Arc::default());
-    let ruling = FindingRuling {
-        finding: "F1".to_owned(),
-        decision: FindingDecision::Dismissed,
-        severity: None,
-        same_as: None,
-        reason: String::new(),
-    };
+    let ruling = ruling("F1", FindingDecision::Dismissed, None, None);
     debate.final_solution.as_mut().unwrap().finding_rulings = vec![ruling];
     assert_eq!(debate.answer_state(), None, "whether it stands is not known");
     assert!(describe_review(&debate, &[], "").contains("its rulings are in the saved answer only"));
@@ -197,10 +182,7 @@ fn a_review_fails_only_where_nobody_reads() {
 #[test]
 fn a_review_that_is_stopped_is_ruled_on_as_far_as_it_came() {
     let mut course = Course::start(&REVIEW, settings(&REVIEW, 3, 1));
-    while course.stage().as_str() != "findings" {
-        let outcome = (REVIEW.stage(course.stage()).unwrap().outcome)(&course.debate);
-        course.leave(outcome.unwrap());
-    }
+    course.go_on_until(|course| course.stage().as_str() == "findings", &good);
     let step = course.ready().into_iter().next().unwrap();
     course.settle(&step, good(&step));
     course.stop(StopReason::User);

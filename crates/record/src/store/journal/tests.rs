@@ -17,14 +17,6 @@ fn journal_of(count: u64, path: &Path) -> Vec<Recorded> {
 }
 
 #[test]
-fn what_is_appended_is_read_back() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("a.events.jsonl");
-    let events = journal_of(3, &path);
-    assert_eq!(read_journal(&path).unwrap().events, events);
-}
-
-#[test]
 fn a_reader_follows_a_journal_that_grows_and_waits_for_whole_lines() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.events.jsonl");

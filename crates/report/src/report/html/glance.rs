@@ -189,6 +189,7 @@ mod tests {
 
     use super::super::html as page;
     use super::*;
+    use crate::report::tests::text_of;
 
     #[test]
     fn above_the_answer_stands_what_it_is_worth() {
@@ -197,9 +198,7 @@ mod tests {
         let (before, _) = page.split_once("<main>").unwrap();
         let (_, glance) = before.split_once("<dl class=\"story glance\">").unwrap();
         let glance = glance.split("</dl>").next().unwrap();
-        let parts = glance.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
-        let text = parts.collect::<Vec<_>>().join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
-        insta::assert_snapshot!(text, @"Decision One store, one leader. All of it Still open 1.1 blocking Failover: A write that is in flight while the leader changes is lost. Simplicity Advocate on System Architect . The judge, not met: A client may be gone. 1.3 major Nobody knows what a lease costs. Simplicity Advocate on System Architect . The judge, partly met: Reads are most of it. 1.6 major Operation: Who is called at night? Simplicity Advocate on System Architect . All 8 points Confidence 60 % chance that it meets every major requirement, the judge estimates");
+        insta::assert_snapshot!(text_of(glance), @"Decision One store, one leader. All of it Still open 1.1 blocking Failover: A write that is in flight while the leader changes is lost. Simplicity Advocate on System Architect . The judge, not met: A client may be gone. 1.3 major Nobody knows what a lease costs. Simplicity Advocate on System Architect . The judge, partly met: Reads are most of it. 1.6 major Operation: Who is called at night? Simplicity Advocate on System Architect . All 8 points Confidence 60 % chance that it meets every major requirement, the judge estimates");
         assert_eq!(glance.matches("<li>").count(), STRONGEST);
     }
 

@@ -132,6 +132,7 @@ fn point(group: &[&Point], participants: &Participants<'_>) -> Markup {
 mod tests {
     use super::super::html as page;
     use super::*;
+    use crate::report::tests::text_of;
     use dialectic_record::debate::fixture::argued;
     use dialectic_record::debate::{Debate, Ledger};
 
@@ -140,11 +141,6 @@ mod tests {
         let page = page(&View::new(debate, None));
         let (_, section) = page.split_once(&format!("<section id=\"{id}\"")).unwrap_or_else(|| panic!("no {id}"));
         section.split("</section>").next().unwrap().to_owned()
-    }
-
-    fn text_of(html: &str) -> String {
-        let parts = html.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
-        parts.collect::<Vec<_>>().join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     #[test]
@@ -162,18 +158,15 @@ mod tests {
         ✓ 1.2 major Simplicity Advocate on System Architect : fixed Operation: Three stores are two too many. About: Operation Objection (major) Three stores are two too many. Resolved by Begin with one. Round 1, System Architect , accepted One store is left. Round 2, Simplicity Advocate , withdrawn No reason was given.
         ○ 2.2 minor System Architect on Simplicity Advocate : rejected by Simplicity Advocate The header has no name. Objection (minor) The header has no name. Round 1, Simplicity Advocate , rejected It needs none. Round 2, System Architect , withdrawn True. Who moved, and why Which points each text answered, and how much of it is new Round Agent Accepted Accepted in part Rejected Unanswered Lines added Lines removed 1 System Architect 1.2 , 1.4 1.3 1.1 1.5 12 3 1 Simplicity Advocate 2.1 - 2.2 - 1 0 2 System Architect - - 1.1 1.3 , 1.4 , 1.5 , 1.6 0 2
         ");
-        let classes: Vec<&str> = html.split("<li class=\"").skip(1).map(|one| one.split('"').next().unwrap()).collect();
-        let wanted = [
-            "blocking open",
-            "major open",
-            "major open",
-            "minor open",
-            "minor open",
-            "major settled",
-            "major settled",
-            "minor settled",
-        ];
-        assert_eq!(classes, wanted);
+        let first = |parts: std::str::Split<'_, &str>| -> Vec<String> {
+            parts.skip(1).map(|part| part.split('"').next().unwrap().to_owned()).collect()
+        };
+        let classes = first(html.split("<li class=\""));
+        let (open, settled) = (["blocking", "major", "major", "minor", "minor"], ["major", "major", "minor"]);
+        let wanted =
+            open.map(|one| format!("{one} open")).into_iter().chain(settled.map(|one| format!("{one} settled")));
+        assert_eq!(classes, wanted.collect::<Vec<_>>());
+        assert_eq!(first(html.split("aria-label=\""))[1..4], ["2.1, claimed", "2.2, rejected", "1.1, open"]);
         for one in &Ledger::of(&argued()).objections {
             let place = anchor(&one.number());
             assert!(html.contains(&format!("<div class=\"fate\" id=\"{place}\" tabindex=\"-1\">")), "{place}");
@@ -181,29 +174,11 @@ mod tests {
     }
 
     #[test]
-    fn every_ruling_says_where_it_was_met() {
+    fn a_point_that_the_judge_dismissed_says_so() {
         let mut debate = argued();
-        let rulings = &mut debate.final_solution.as_mut().unwrap().rulings;
-        rulings[0].decision = dialectic_record::debate::Decision::Dismissed;
+        debate.final_solution.as_mut().unwrap().rulings[0].decision = dialectic_record::debate::Decision::Dismissed;
         let text = text_of(&section(&debate, "objections"));
-        for said in [
-            "The judge, dismissed A client may be gone.",
-            "The judge, partly met ( Cost ) Reads are most of it.",
-            "The judge was asked and did not rule on it.",
-        ] {
-            assert!(text.contains(said), "{said:?} is not in {text}");
-        }
-    }
-
-    #[test]
-    fn a_mark_for_each_point_says_who_raised_it_against_whom_and_what_became_of_it() {
-        let html = section(&argued(), "objections");
-        let drawing = html.split_once("<tbody>").unwrap().1.split("</tbody>").next().unwrap();
-        let rows: Vec<String> = drawing.split("<tr>").skip(1).map(text_of).collect();
-        assert_eq!(rows, ["System Architect ◐ ○", "Simplicity Advocate ● ● ● ● ● ✓"]);
-        let words = drawing.split("aria-label=\"").skip(1).map(|mark| mark.split('"').next().unwrap());
-        let words: Vec<&str> = words.collect();
-        assert_eq!(words[..3], ["2.1, claimed", "2.2, rejected", "1.1, open"]);
+        assert!(text.contains("The judge, dismissed A client may be gone."), "{text}");
     }
 
     #[test]

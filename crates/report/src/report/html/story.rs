@@ -382,6 +382,7 @@ mod tests {
 
     use super::super::html as page;
     use super::*;
+    use crate::report::tests::text_of;
     use dialectic_record::debate::fixture::argued;
     use dialectic_record::debate::{Poll, StageId, Verdict};
 
@@ -389,10 +390,7 @@ mod tests {
     fn story_of(debate: &Debate) -> String {
         let page = page(&View::new(debate, None));
         let Some((_, story)) = page.split_once("<dl class=\"story\">") else { return String::new() };
-        let parts = story.split("</dl>").next().unwrap_or_default().split("<dt>").skip(1).map(|part| {
-            let pieces = part.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
-            pieces.collect::<Vec<_>>().join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
-        });
+        let parts = story.split("</dl>").next().unwrap_or_default().split("<dt>").skip(1).map(text_of);
         parts.collect::<Vec<_>>().join("\n")
     }
 
@@ -450,15 +448,7 @@ mod tests {
         let poll = |stage, vote: &str| Poll { votes: votes(vote), ..Poll::of(StageId::new(stage)) };
         debate.polls = vec![poll("early", "undecided"), poll("late", "against")];
         let scores = [(architect.clone(), 81.0), (kiss.clone(), 74.0)].into();
-        debate.verdict = Some(Verdict {
-            winner: Some(architect),
-            scores,
-            criteria: std::collections::BTreeMap::new(),
-            reasoning: String::new(),
-            by_criterion: std::collections::BTreeMap::new(),
-            missing: std::collections::BTreeMap::new(),
-            stable: Some(false),
-        });
+        debate.verdict = Some(Verdict { winner: Some(architect), scores, stable: Some(false), ..Verdict::default() });
         let told = story_of(&debate);
         assert!(told.contains("System Architect went from undecided to against ."), "{told}");
         let verdict = "Winner: System Architect , by 81 to 74 Stable: no, the winner changed when the texts came in the \

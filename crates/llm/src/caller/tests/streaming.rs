@@ -1,84 +1,19 @@
 //! Observed answers: batches of words, retries, usage of failed attempts. The clock stands still while a task runs.
 
-use std::sync::Mutex;
-
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
-
-use dialectic_base::money::Price;
-
 use super::*;
-
-/// A model with scripted attempts: delays, words and an end.
-struct ScriptedModel(Mutex<Vec<ScriptedAttempt>>);
 
 type ScriptedAttempt = (Vec<(u64, &'static str)>, Result<Reply, FailedAttempt>);
 
-impl ChatModel for ScriptedModel {
-    fn ask<'a>(&'a self, _: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
-        assert_eq!(live.timeouts.idle, Duration::from_secs(7));
-        let (words, end) = self.0.lock().unwrap().remove(0);
-        async move {
-            for (wait, text) in words {
-                tokio::time::sleep(Duration::from_millis(wait)).await;
-                live.listener.on_token(text);
-            }
-            end
-        }
-        .boxed()
-    }
-}
-
-/// The updates, with their times in milliseconds.
-struct Watcher(Mutex<Vec<(u128, String)>>, Instant);
-
-impl Watcher {
-    fn note(&self, text: &str) {
-        self.0.lock().unwrap().push((self.1.elapsed().as_millis(), text.to_owned()));
-    }
-}
-
-impl CallObserver for Watcher {
-    fn retrying(&self, _: u32, error: &ModelError, _: Duration) {
-        self.note(&format!("again: {error}"));
-    }
-
-    fn words(&self, text: &str) {
-        self.note(text);
-    }
-}
-
 async fn call(attempts: Vec<ScriptedAttempt>) -> (Result<CompletedCall, FailedCall>, Vec<(u128, String)>) {
-    let watcher = Arc::new(Watcher(Mutex::default(), Instant::now()));
-    let caller = Caller {
-        chat: Arc::new(ScriptedModel(Mutex::new(attempts))),
-        provider: "local".into(),
-        price: Some(Price::flat(1.0, None, 2.0)),
-        timeouts: Timeouts { first_token: Duration::from_mins(2), idle: Duration::from_secs(7) },
-        silence: None,
-        limits: CallerLimits { in_flight: Arc::new(ConcurrencyLimit::at_most(1)), max_retries: 1 },
-        account: None,
-        observer: Some(watcher.clone()),
-    };
-    let request = Request {
-        model: "m".into(),
-        temperature: 0.5,
-        max_tokens: None,
-        system: "s".into(),
-        prompt: "p".into(),
-        turns: vec![],
-        answer: None,
-        tools: Arc::new([]),
-        tools_are_optional: false,
-    };
-    let result = caller.call(&request).await;
-    let told = watcher.0.lock().unwrap().clone();
-    (result, told)
+    let mut stage = ScriptedCall::new(attempts.into_iter().map(|(words, end)| Act::Stream(words, end)));
+    stage.caller.price = Some(Price::flat(1.0, None, 2.0));
+    stage.caller.limits.max_retries = 1;
+    let result = stage.call().await;
+    (result, stage.notes.told.lock().unwrap().clone())
 }
 
 fn reply(text: &str) -> Reply {
-    let tokens = Some(Tokens { input_tokens: 10, cached_input_tokens: 0, output_tokens: 1, ..Tokens::default() });
-    Reply { text: text.to_owned(), tokens, ..Reply::default() }
+    Reply { tokens: Some(tokens(10, 0, 1)), ..self::text(text) }
 }
 
 fn told(told: &[(u128, String)]) -> Vec<(u128, &str)> {
@@ -107,15 +42,12 @@ async fn an_answer_without_words_is_told_of_by_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_broken_stream_is_repeated_from_its_beginning_and_what_it_took_is_kept() {
     let error = ModelError::Broken { message: "the stream was idle for 7s".to_owned() };
-    let tokens = Some(Tokens { input_tokens: 10, cached_input_tokens: 0, output_tokens: 4, ..Tokens::default() });
+    let tokens = Some(tokens(10, 0, 4));
     let broken = FailedAttempt::with_usage(error.clone(), StatedUsage { tokens, ..StatedUsage::default() });
     let attempts = vec![(vec![(10, "one"), (300, " two")], Err(broken.clone())), (vec![(10, "one")], Ok(reply("one")))];
     let (result, notes) = call(attempts).await;
     let record = result.unwrap().record;
-    assert_eq!(
-        (record.attempts, record.tokens.unwrap().input_tokens, record.tokens.unwrap().output_tokens),
-        (2, 20, 5)
-    );
+    assert_eq!((record.attempts, record.tokens), (2, Some(self::tokens(20, 0, 5))));
     assert_eq!(record.cost_usd, Some(Usd::for_tokens(20, 1.0) + Usd::for_tokens(5, 2.0)));
     let texts: Vec<&str> = notes.iter().map(|(_, text)| text.as_str()).collect();
     assert_eq!(texts, ["one", " two", &format!("again: {error}"), "one"]);
