@@ -203,23 +203,6 @@ fn a_lens_that_fails_degrades_and_so_does_a_final_text_that_is_cut() {
 }
 
 #[test]
-fn without_the_check_the_same_requests_are_sent_but_for_its_own() {
-    let asked = |check: u32| {
-        let server = MockServer::with(script);
-        run(&server, &json!({"check": check, "seed": 7}));
-        let own = ["check", "finalise"];
-        let requests = server.requests();
-        let mut rest: Vec<u64> =
-            requests.iter().filter(|request| !own.contains(&request.task())).map(|request| request.digest).collect();
-        rest.sort_unstable();
-        (requests.len(), rest)
-    };
-    let (with, without) = (asked(3), asked(0));
-    assert_eq!(with.1, without.1);
-    assert_eq!(with.0, without.0 + 4);
-}
-
-#[test]
 fn a_quick_council_has_two_agents_and_one_checker() {
     let server = MockServer::with(|request| match request.task() {
         "synthesise" => judged(&format!("# Leases\n\n{FAULT}"), ""),
@@ -234,27 +217,6 @@ fn a_quick_council_has_two_agents_and_one_checker() {
     assert!(told.stderr.contains("--quick"), "{told}");
     let told = sandbox.run(["debate", "x", "--protocol", "council", "--until", "quality"]).expect_code(2);
     assert!(told.stderr.contains("--until"), "{told}");
-}
-
-#[test]
-fn a_fork_of_a_council_takes_its_proposals_into_a_dialectic() {
-    let server = MockServer::with(script);
-    let (sandbox, council) = run(&server, &json!({"protocol": "council", "check": 0}));
-    let before = server.requests().len();
-    let id = sandbox.only_debate();
-    sandbox
-        .run(["fork", &id, "--protocol", "dialectic", "--set", "debate.seed=4", "--set", "debate.rounds=2", "--quiet"])
-        .expect_code(0);
-    let tasks: Vec<String> = server.requests()[before..].iter().map(|request| request.task().to_owned()).collect();
-    assert!(!tasks.contains(&"propose".to_owned()), "{tasks:?}");
-    assert_eq!(tasks.iter().filter(|task| *task == "critique").count(), 12, "{tasks:?}");
-    let forked = sandbox.debates().into_iter().find(|other| *other != id).unwrap();
-    let state = sandbox.state(&forked);
-    let proposals = |state: &Value| {
-        let all = state["rounds"][0]["contributions"].as_array().unwrap().clone();
-        all.into_iter().filter(|one| one["type"] == "proposal").map(|one| one["content"].clone()).collect::<Vec<_>>()
-    };
-    assert_eq!(proposals(&state), proposals(&council));
 }
 
 #[test]

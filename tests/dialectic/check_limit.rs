@@ -14,7 +14,7 @@ fn assessed(text: &str) -> Reply {
 }
 
 /// Every lens finds something grave, so that the answer is written anew. No answer is short.
-fn script(request: &Incoming) -> Reply {
+pub(crate) fn script(request: &Incoming) -> Reply {
     let reply = match request.task() {
         "check" => Reply::text("1. [major] Clocks: they drift. Resolved by: the store's time."),
         "finalise" => assessed("# The final text\n\n## Response to the check\n\n- D1 accepted (Clocks): done."),
@@ -34,11 +34,11 @@ fn sandbox(server: &MockServer, debate: &Value) -> Sandbox {
 }
 
 /// What a debate is said to cost at most: one round and the answer, and all of it.
-fn prices(server: &MockServer, debate: &Value) -> (f64, f64, String) {
+fn prices(server: &MockServer, debate: &Value) -> (f64, f64) {
     let refused = sandbox(server, debate).run(["debate", "--max-cost", "0.0001", PROBLEM]).expect_code(2).stderr;
     let amounts: Vec<f64> = refused.split('$').skip(1).map(|text| text[..6].parse().unwrap()).collect();
     let [_, _, one, _, all] = amounts[..] else { panic!("{refused}") };
-    (one, all, refused)
+    (one, all)
 }
 
 const PROBLEM: &str = "Design a lock service";
@@ -63,7 +63,7 @@ fn a_limit_that_buys_all_but_the_check_delivers_the_draft_and_says_so() {
     let server = dear_server();
     for (protocol, calls) in [("dialectic", 7), ("council", 5)] {
         let debate = json!({"protocol": protocol, "rounds": 1, "check": 3});
-        let (one, ..) = prices(&server, &debate);
+        let (one, _) = prices(&server, &debate);
         let (state, kinds, told) = run(&server, &debate, one);
         assert_eq!((kinds, server.requests().len()), (vec!["synthesis".to_owned()], calls), "{told}");
         assert_eq!(state["outcome"]["kind"], "degraded", "{told}");
@@ -81,7 +81,7 @@ fn a_limit_that_buys_all_but_the_check_delivers_the_draft_and_says_so() {
 fn the_check_is_bought_whole_and_before_a_second_round() {
     let server = dear_server();
     let debate = json!({"rounds": 2, "check": 3});
-    let (one, all, _) = prices(&server, &debate);
+    let (one, all) = prices(&server, &debate);
     let mut seen = Vec::new();
     for step in sample(0..=12, 7) {
         let limit = one + (1.4 * all - one) * f64::from(step) / 12.0;
@@ -98,21 +98,4 @@ fn the_check_is_bought_whole_and_before_a_second_round() {
     assert!(seen.is_sorted(), "a higher limit buys less: {seen:?}");
     seen.dedup();
     assert_eq!(seen, [(1, false), (1, true), (2, true)]);
-}
-
-#[test]
-fn what_is_foreseen_of_a_limit_counts_the_check_and_what_is_written_after_it() {
-    let server = MockServer::with(script);
-    let (debate, words) = (json!({"rounds": 2, "check": 3}), "checks and final texts");
-    let (one, all, refused) = prices(&server, &debate);
-    assert!(refused.contains(&format!("all 2 rounds with {words}: likely $")), "{refused}");
-    for (limit, is_bought) in [(one, false), (all - 0.0001, false), (all, true)] {
-        let dry = ["debate", "--dry-run", "--max-cost", &format!("{limit:.4}"), PROBLEM];
-        let dry = sandbox(&server, &debate).run(dry).expect_code(0).stderr;
-        assert_eq!(dry.contains(&format!("without {words}; the whole debate can use ${all:.4}")), !is_bought, "{dry}");
-    }
-    let (state, kinds, told) = run(&server, &debate, all);
-    assert_eq!((state["rounds"].as_array().unwrap().len(), kinds.len()), (2, 5), "{told}");
-    assert_eq!(state["outcome"]["kind"], "full", "{told}");
-    assert!(!told.contains("no room"), "{told}");
 }

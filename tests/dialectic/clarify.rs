@@ -2,18 +2,20 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, short_reply};
+use crate::support::{
+    Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, sample, short_reply, two_agents, wait_until,
+};
 
 /// Two agents that ask at most twice, two questions each at most.
 fn sandbox(server: &MockServer) -> Sandbox {
     let debate = json!({"clarificationsMaxIterations": 2, "clarificationsMaxPerAgent": 2});
-    Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], &debate))
+    two_agents(server, &debate)
 }
 
 /// Two agents that ask one question each at most, as often as is usual.
 fn patient_sandbox(server: &MockServer) -> Sandbox {
     let debate = json!({"clarificationsMaxPerAgent": 1});
-    Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], &debate))
+    two_agents(server, &debate)
 }
 
 /// Every agent asks two questions each time. Both call them q1 and q2, as models do.
@@ -85,25 +87,13 @@ fn questions_are_asked_until_the_limit_and_answers_reach_every_later_prompt() {
     q7 Second question of kiss, 1? NA
     q8 Second question of kiss, 2? NA
     ");
-    assert_eq!(answers.iter().filter(|answer| answer.ends_with(" NA")).count(), 4);
-    let mut ids: Vec<&str> = answers.iter().map(|answer| answer.split(' ').next().unwrap()).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    assert_eq!(ids.len(), 8);
     assert_eq!((&state["clarificationIterations"], &state["outcome"]["kind"]), (&json!(2), &json!("full")));
     // Both agents are asked twice, then the debate begins.
-    let requests = server.requests();
-    assert_eq!(requests.len(), 4 + 7);
-    for (position, request) in requests.iter().enumerate() {
-        let (first, second) = (request.text().contains("alpha"), request.text().contains("epsilon"));
-        assert_eq!((first, second), (position >= 2, position >= 4), "{position}: {}", request.text());
-        if position >= 4 {
-            let held = answers.iter().filter(|answer| {
-                let question = &answer[answer.find(' ').unwrap() + 1..=answer.find('?').unwrap()];
-                request.text().contains(question)
-            });
-            assert_eq!(held.count(), 8, "{}", request.text());
-        }
+    assert_eq!(server.requests().len(), 4 + 7);
+    let debate = &server.requests()[4..];
+    let questions = answers.iter().map(|answer| &answer[answer.find(' ').unwrap() + 1..=answer.find('?').unwrap()]);
+    for said in questions.chain(["alpha", "beta", "delta", "epsilon"]) {
+        assert!(debate.iter().all(|request| request.text().contains(said)), "{said}");
     }
 }
 
@@ -133,7 +123,7 @@ fn too_many_questions_are_dropped_and_unreadable_ones_skipped() {
     });
     let debate =
         json!({"clarificationsMaxIterations": 1, "clarificationsMaxPerAgent": 2, "interactiveClarifications": true});
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
+    let sandbox = two_agents(&server, &debate);
     let finished = sandbox.run_with_input(["debate", "Design a queue", "--quiet"], "1\n2\n3\n").expect_code(0);
     let said = finished.stderr.replace(&sandbox.only_debate(), "[id]");
     assert!(said.contains("warning: agent-architect asked more than 2 questions: 1 dropped\n"), "{said}");
@@ -147,19 +137,6 @@ fn too_many_questions_are_dropped_and_unreadable_ones_skipped() {
     // Two for the agent that cannot be read, one for the other.
     assert_eq!(server.requests().len(), 3 + 7);
     assert_eq!(sandbox.run(["debate", "Design a queue", "--quiet", "--offline"]).code, Some(0));
-}
-
-#[test]
-fn a_question_cannot_steer_the_terminal() {
-    let server = MockServer::with(|request| match request.purpose {
-        Purpose::Clarify => {
-            Reply::json(json!({"questions": [{"id": "q1", "text": "\u{1b}[2J\u{1b}]0;owned\u{7}Why?\u{202e}"}]}))
-        }
-        _ => short_reply(request),
-    });
-    let finished = sandbox(&server).run_with_input(["debate", "Design a queue", "--clarify"], "").expect_code(0);
-    assert!(finished.stderr.contains("Why?"), "{finished}");
-    assert!(!finished.stderr.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{finished:?}");
 }
 
 #[test]
@@ -197,6 +174,9 @@ fn an_interrupt_at_a_question_keeps_the_answers_so_far() {
     terminal.type_line("alpha");
     terminal.wait_for("Question 2 of 4");
     terminal.wait_for("Answer");
+    // What is typed is shown key by key: from here on keys are read, and the terminal is in raw mode.
+    terminal.type_text("half an ans");
+    terminal.wait_for("half an ans");
     terminal.type_control('c');
     let (code, output, screen) = terminal.finish();
     assert_eq!(code, 130, "{output}");
@@ -225,7 +205,7 @@ fn an_interrupt_at_a_question_keeps_the_answers_so_far() {
 fn after_the_end_of_input_nobody_is_asked_and_no_agent_looks_for_questions() {
     let server = MockServer::with(curious);
     let debate = json!({"clarificationsMaxIterations": 5, "clarificationsMaxPerAgent": 2});
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
+    let sandbox = two_agents(&server, &debate);
     let arguments = ["debate", "Design a queue", "--clarify", "--quiet"];
     let finished = sandbox.run_with_input(arguments, "alpha\n").expect_code(0);
     assert!(finished.stderr.contains("Question 2 of 4"), "{finished}");
@@ -365,22 +345,6 @@ fn every_agent_is_asked_in_three_passes_through_a_pipe() {
 }
 
 #[test]
-fn every_agent_is_asked_in_three_passes_in_a_terminal() {
-    let server = MockServer::with(curious);
-    let sandbox = patient_sandbox(&server);
-    let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue", "--clarify"]);
-    for (position, answer) in THREE_PASSES.lines().enumerate() {
-        let (kind, total) = if position < 2 { ("Question", 2) } else { ("Follow-up question", (position / 2 + 1) * 2) };
-        terminal.wait_for(&format!("{kind} {} of {total}", position + 1));
-        terminal.wait_for("Ctrl-D: skip the rest): ");
-        terminal.type_line(answer);
-    }
-    let (code, output, _) = terminal.finish();
-    assert_eq!(code, 0, "{output}");
-    assert_three_passes(&server);
-}
-
-#[test]
 fn passes_end_when_nobody_asks_and_who_has_no_question_is_asked_again() {
     // One agent asks in the first pass, the other in the second.
     let server = MockServer::with(|request| {
@@ -396,9 +360,7 @@ fn passes_end_when_nobody_asks_and_who_has_no_question_is_asked_again() {
             _ => short_reply(request),
         }
     });
-    let sandbox = Sandbox::new()
-        .model_server(&server)
-        .config(&config(&["architect", "kiss"], &json!({"clarificationsMaxIterations": 9})));
+    let sandbox = two_agents(&server, &json!({"clarificationsMaxIterations": 9}));
     sandbox.run_with_input(["debate", "Design a queue", "--clarify", "--quiet"], "a mile\nten feet\n").expect_code(0);
     let asked: Vec<_> = server.requests().iter().map(|request| request.purpose == Purpose::Clarify).collect();
     assert_eq!(asked, [[true; 6].as_slice(), &[false; 7]].concat(), "two of each pass, and nobody asks in the third");
@@ -411,15 +373,11 @@ fn passes_end_when_nobody_asks_and_who_has_no_question_is_asked_again() {
 #[test]
 fn a_pass_that_was_cut_by_a_kill_goes_on_where_it_was() {
     let first_of = |pass: usize| ["answer one", "answer two", "answer three"][pass - 1];
-    for cut_pass in 1..=3_usize {
-        let gate = Gate::shut();
-        let held = gate.clone();
-        let server = MockServer::with(move |request| {
-            let reply = curious(request);
+    for cut_pass in sample([2_usize, 1, 3], 1) {
+        let (server, gate) = MockServer::held(curious, move |request| {
             let times = ["First", "Second", "Third"];
             let pass = 1 + times.iter().filter(|time| request.text().contains(&format!("{time} question of "))).count();
-            let is_held = request.purpose == Purpose::Clarify && request.model() == "model-kiss" && pass == cut_pass;
-            if is_held { reply.held(&held) } else { reply }
+            request.purpose == Purpose::Clarify && request.model() == "model-kiss" && pass == cut_pass
         });
         let sandbox = patient_sandbox(&server);
         let (given, rest) = THREE_PASSES.split_at(THREE_PASSES.find(first_of(cut_pass)).unwrap());
@@ -430,16 +388,12 @@ fn a_pass_that_was_cut_by_a_kill_goes_on_where_it_was() {
         let mut input = child.stdin.take().unwrap();
         std::io::Write::write_all(&mut input, given.as_bytes()).unwrap();
         server.wait_for_requests(2 * cut_pass);
-        let until = std::time::Instant::now() + std::time::Duration::from_mins(1);
         let asked = || {
             let debates = sandbox.debates();
             let journals = debates.iter().map(|id| sandbox.journal(id));
             journals.flatten().filter(|line| line.contains("\"type\":\"questions-asked\"")).count()
         };
-        while asked() < 2 * cut_pass - 1 {
-            assert!(std::time::Instant::now() < until, "the other agent's questions never come");
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
+        wait_until("the other agent's questions come", || asked() >= 2 * cut_pass - 1);
         child.kill().unwrap();
         child.wait().unwrap();
         gate.open();

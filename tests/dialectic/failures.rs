@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Debated, Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply, two_agents};
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply, two_agents};
 
 /// Whether a request is the proposal of the agent with that role.
 fn proposes(request: &Incoming, role: &str) -> bool {
@@ -13,92 +13,6 @@ fn proposes(request: &Incoming, role: &str) -> bool {
 
 fn outcome(sandbox: &Sandbox) -> Value {
     sandbox.state(&sandbox.only_debate())["outcome"].clone()
-}
-
-/// What `reply` makes of the first attempt is not what a model says; the second gets an answer.
-fn assert_recovers(name: &str, attempts: usize, reply: impl Fn() -> Reply + Send + Sync + 'static) {
-    let Debated { server, sandbox, state, .. } = Debated::of_two(&json!({"maxRetries": 2}), move |request| {
-        if proposes(request, "kiss") && request.repeats == 0 { reply() } else { short_reply(request) }
-    });
-    assert_eq!(outcome(&sandbox), json!({"kind": "full", "reasons": []}), "{name}");
-    // One attempt more, and nobody else repeats it.
-    assert_eq!(server.requests().len(), 6 + attempts, "{name}");
-    assert_eq!(state["rounds"][0]["contributions"][1]["metadata"]["attempts"], 2, "{name}");
-    server.assert_clean();
-}
-
-#[test]
-fn what_a_server_gets_wrong_once_is_tried_again() {
-    type Broken = fn() -> Reply;
-    // What is no response of the API at all may come from a server that has the other one: that is tried at once.
-    let cases: &[(&str, Broken)] = &[
-        ("429", || Reply::error(429, "slow down").header("retry-after", "0")),
-        ("429 in HTML", || Reply::html().status(429).header("retry-after", "0")),
-        ("408", || Reply::error(408, "too slow").header("retry-after", "0")),
-        ("500", || Reply::error(500, "oops").header("retry-after", "0")),
-        ("503", || Reply::error(503, "overloaded").header("retry-after-ms", "1")),
-        ("a broken connection", || short_text().cut()),
-        ("half the JSON", || short_text().truncated()),
-        ("a web page", Reply::html),
-        ("no body", Reply::empty),
-        ("no text", || Reply::text(" ")),
-    ];
-    // Some of them wait half a second: side by side.
-    std::thread::scope(|scope| {
-        for (name, reply) in cases {
-            let attempts = if ["a web page", "no body"].contains(name) { 3 } else { 2 };
-            scope.spawn(move || assert_recovers(name, attempts, *reply));
-        }
-    });
-}
-
-fn short_text() -> Reply {
-    Reply::text("Half of this is lost.")
-}
-
-#[test]
-fn what_will_not_change_is_not_tried_again() {
-    for status in [400, 401, 403, 404, 422] {
-        let server = MockServer::with(move |request| {
-            // 404 with a model in it is about the model and not about the API.
-            let refused = Reply::error(status, "the model says no").header("retry-after", "0");
-            if request.model() == "model-kiss" { refused } else { short_reply(request) }
-        });
-        let sandbox = two_agents(&server, &json!({"maxRetries": 3}));
-        sandbox.run(["debate", "Design a queue"]).expect_code(3);
-        let of_kiss = server.requests().iter().filter(|request| request.model() == "model-kiss").count();
-        // It was asked for a critique if the other's proposal was there before it failed.
-        let critiques = server.requests().iter().filter(|request| request.purpose == Purpose::Critique).count();
-        // A refusal without a reason may come from a server that has the other API only: that is tried, once.
-        let trials = usize::from(!matches!(status, 401 | 403));
-        assert_eq!(of_kiss, 1 + critiques + trials, "{status}");
-        assert!(server.requests().iter().all(|request| request.repeats == 0), "{status}");
-    }
-}
-
-#[test]
-fn retries_end() {
-    let settings = config(&["architect", "kiss", "testing"], &json!({"maxRetries": 2}));
-    let Debated { server, sandbox, .. } = Debated::with(&settings, |request| {
-        let overloaded = Reply::error(503, "overloaded").header("retry-after", "0");
-        if proposes(request, "kiss") { overloaded } else { short_reply(request) }
-    });
-    assert_eq!(server.requests().iter().filter(|request| proposes(request, "kiss")).count(), 3);
-    let failures = &sandbox.state(&sandbox.only_debate())["failures"];
-    insta::assert_json_snapshot!(failures, {"[].at" => "[time]"}, @r#"
-    [
-      {
-        "round": 1,
-        "phase": "proposal",
-        "agentId": "agent-kiss",
-        "error": "the server failed (503): overloaded",
-        "kind": "server-failed",
-        "serverGone": true,
-        "attempts": 3,
-        "at": "[time]"
-      }
-    ]
-    "#);
 }
 
 #[test]
@@ -198,15 +112,17 @@ fn without_one_agent_the_others_go_on_every_lack_is_named_and_strict_makes_it_an
 
 #[test]
 fn when_told_to_a_debate_fails_with_its_first_agent() {
-    let server = MockServer::with(|request| {
-        // After the others have answered: a server that has not answered anybody has failed everybody.
-        let refused = || Reply::error(400, "no such model").after(Duration::from_secs(1));
-        if proposes(request, "kiss") { refused() } else { short_reply(request) }
-    });
+    let script = |request: &Incoming| {
+        if proposes(request, "kiss") { Reply::error(400, "no such model") } else { short_reply(request) }
+    };
+    let (server, gate) = MockServer::held(script, |request| proposes(request, "kiss"));
     let settings = config(&["architect", "kiss", "testing"], &json!({"onAgentFailure": "fail"}));
     let sandbox = Sandbox::new().model_server(&server).config(&settings);
-    let finished = sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(3);
-    insta::assert_snapshot!(finished, @"
+    let running = sandbox.spawn(["debate", "Design a queue", "--quiet"]);
+    // The others have answered: a server that has not answered anybody has failed everybody.
+    server.wait_for_requests(3 + 2);
+    gate.open();
+    insta::assert_snapshot!(running.wait(), @"
     exit: 3
     --- stdout
 
@@ -221,31 +137,13 @@ fn when_told_to_a_debate_fails_with_its_first_agent() {
     sandbox.assert_state_is_the_fold(&id);
     assert_eq!(sandbox.state(&id)["status"], "failed");
     assert!(server.requests().iter().all(|request| request.purpose != Purpose::Synthesize));
-}
 
-#[test]
-fn a_round_ends_at_its_limit_with_what_it_has() {
-    let server = MockServer::with(|request| {
-        let hangs = request.purpose == Purpose::Critique && request.model() == "model-testing";
-        if hangs { Reply::hang() } else { short_reply(request) }
-    });
-    let limits = json!({"timeoutPerRound": 4000, "callTimeout": 4000, "maxRetries": 1});
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "testing"], &limits));
-    let finished = sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
-    insta::assert_snapshot!(finished.stderr.replace(&sandbox.only_debate(), "[id]"), @"
-    7 calls, of unknown cost (no price is known for model-architect and 2 more)
-    warning: agent-testing failed in the critique of agent-architect after 2 attempts: no answer within 4s
-    Saved debate to ./debates/[id].json
-    warning: this run is incomplete:
-      - agent-testing failed in the critique of agent-architect of round 1: no answer within 4s
-      - round 1 ran into its time limit
-    ");
-    sandbox.assert_state_is_the_fold(&sandbox.only_debate());
-    let state = sandbox.state(&sandbox.only_debate());
-    assert_eq!(state["rounds"][0]["timedOut"], true);
-    // What was in flight came to its own end, and nothing was begun behind that.
-    let refined: Vec<_> = server.requests().into_iter().filter(|it| it.purpose == Purpose::Refine).collect();
-    assert!(matches!(&refined[..], [one] if one.model() == "model-testing"), "{refined:?}");
+    // As if it had been killed before it had failed: it fails, and calls nobody.
+    sandbox.cut_after(&id, "\"type\":\"call-failed\"");
+    server.settle();
+    server.forget();
+    sandbox.run(["resume", &id, "--quiet"]).expect_code(3);
+    assert_eq!((&sandbox.state(&id)["status"], server.requests().len()), (&json!("failed"), 0));
 }
 
 #[test]

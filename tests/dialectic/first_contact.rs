@@ -11,16 +11,18 @@ use crate::support::{MockServer, Purpose, Sandbox, TEST_KEY, config, short_reply
 const OWN: &str = ".config/dialectic/config.json";
 const KEYS: &str = ".config/dialectic/keys.env";
 
-/// Who takes part in the only debate: id, model, provider; the judge last.
-fn cast(sandbox: &Sandbox) -> Vec<[String; 3]> {
-    let settings = sandbox.state(&sandbox.only_debate())["settings"].clone();
-    let agents = settings["agents"].as_array().unwrap().clone();
-    let everybody = agents.into_iter().chain([settings["judge"].clone()]);
-    everybody.map(|agent| ["id", "model", "provider"].map(|key| agent[key].as_str().unwrap().to_owned())).collect()
+/// Who would take part in a debate: id, model, provider; the judge last.
+fn cast(sandbox: &Sandbox, more: &[&str]) -> Vec<[String; 3]> {
+    let dry = sandbox.run(debate(&[&["--dry-run", "--json"], more].concat())).expect_code(0).stdout;
+    let dry: Value = serde_json::from_str(&dry).unwrap();
+    let mut calls = dry["calls"].as_array().unwrap().clone();
+    calls.retain(|call| ["proposal", "synthesis"].iter().any(|phase| call["key"]["phase"] == *phase));
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    calls.iter().map(|call| [&call["key"]["agentId"], &call["model"], &call["provider"]].map(text)).collect()
 }
 
-fn models(sandbox: &Sandbox) -> Vec<String> {
-    cast(sandbox).into_iter().map(|[_, model, provider]| format!("{provider}/{model}")).collect()
+fn models(sandbox: &Sandbox, more: &[&str]) -> Vec<String> {
+    cast(sandbox, more).into_iter().map(|[_, model, provider]| format!("{provider}/{model}")).collect()
 }
 
 /// A sandbox with that server as OpenAI's.
@@ -34,47 +36,30 @@ fn debate<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn one_model_for_all_without_a_configuration() {
-    let server = MockServer::with(short_reply);
-    let here = sandbox(&server);
-    let finished = here.run(debate(&["-m", "my-model"])).expect_code(0);
-    assert_eq!(models(&here), ["openai/my-model"; 4]);
-    assert!(finished.stderr.contains("Using my-model of openai (from --model)"), "{finished}");
+fn one_model_is_for_all_and_options_overrule_a_file_which_overrules_variables() {
+    let here = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY);
+    assert_eq!(models(&here, &["-m", "my-model"]), ["openai/my-model"; 4]);
+    let said = here.run(debate(&["--dry-run", "-m", "my-model"])).expect_code(0).stderr;
+    assert!(said.contains("Using my-model of openai (from --model)"), "{said}");
+    let here = here.env("DIALECTIC_MODEL", "by-variable").env("DIALECTIC_PROVIDER", "openai");
+    let expected = ["openai/by-variable", "openai/by-variable", "openai/by-variable", "openai/wiser"];
+    assert_eq!(models(&here, &["--judge-model", "wiser"]), expected);
 
-    let here = sandbox(&server).env("DIALECTIC_MODEL", "by-variable").env("DIALECTIC_PROVIDER", "openai");
-    here.run(debate(&["--judge-model", "wiser"])).expect_code(0);
-    assert_eq!(models(&here), ["openai/by-variable", "openai/by-variable", "openai/by-variable", "openai/wiser"]);
-}
-
-#[test]
-fn variables_never_overrule_a_file_and_options_do() {
-    let server = MockServer::with(short_reply);
-    let settings = config(&["architect", "kiss"], &json!({}));
-    let here = sandbox(&server).config(&settings).env("DIALECTIC_MODEL", "by-variable");
-    here.run(debate(&[])).expect_code(0);
-    assert_eq!(models(&here), ["openai/model-architect", "openai/model-kiss", "openai/model-judge"]);
-
-    let here = sandbox(&server).config(&settings);
-    here.run(debate(&["--model", "other"])).expect_code(0);
-    assert_eq!(models(&here), ["openai/other"; 3]);
+    let here = here.config(&config(&["architect", "kiss"], &json!({})));
+    assert_eq!(models(&here, &[]), ["openai/model-architect", "openai/model-kiss", "openai/model-judge"]);
+    assert_eq!(models(&here, &["--model", "other"]), ["openai/other"; 3]);
 }
 
 #[test]
 fn a_model_over_several_providers_needs_to_know_whose_it_is() {
-    let server = MockServer::with(short_reply);
     let mut settings = config(&["architect", "kiss"], &json!({}));
     settings["agents"][1]["provider"] = json!("local");
-    settings["providers"] = json!({"local": {"baseUrl": server.base_url()}});
-    let here = sandbox(&server).config(&settings);
-    let finished = here.run(debate(&["-m", "other"])).expect_code(2);
-    assert!(
-        finished.stderr.contains("--model would replace the models of several providers (local, openai)"),
-        "{finished}"
-    );
-    assert!(finished.stderr.contains("write `provider/model`"), "{finished}");
-    assert_eq!(server.requests().len(), 0);
-    here.run(debate(&["-m", "local/other"])).expect_code(0);
-    assert_eq!(models(&here), ["local/other"; 3]);
+    settings["providers"] = json!({"local": {"baseUrl": "http://127.0.0.1:9/v1"}});
+    let here = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY).config(&settings);
+    let refused = here.run(debate(&["-m", "other"])).expect_code(2);
+    let said = "--model would replace the models of several providers (local, openai)";
+    assert!(refused.stderr.contains(said) && refused.stderr.contains("write `provider/model`"), "{refused}");
+    assert_eq!(models(&here, &["-m", "local/other"]), ["local/other"; 3]);
 }
 
 #[test]
@@ -98,20 +83,16 @@ fn a_model_finds_the_provider_that_is_known_to_serve_it() {
 /// A prefix that names a provider is that provider; any other belongs to the model's name.
 #[test]
 fn a_model_is_named_with_its_provider() {
-    let server = MockServer::with(short_reply);
     let mut settings = config(&["architect"], &json!({}));
-    settings["providers"] = json!({"local": {"baseUrl": server.base_url()}});
-    let here = sandbox(&server).config(&settings);
+    settings["providers"] = json!({"local": {"baseUrl": "http://127.0.0.1:9/v1"}});
+    let here = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY).config(&settings);
     for (arguments, expected) in [
         (&["-m", "local/qwen/qwen-3"][..], ["local/qwen/qwen-3", "local/qwen/qwen-3"]),
         (&["-m", "qwen/qwen-3"], ["openai/qwen/qwen-3", "openai/qwen/qwen-3"]),
         (&["-m", "openai/gpt-4o", "--judge-model", "local/big"], ["openai/gpt-4o", "local/big"]),
         (&["--judge-model", "local/big"], ["openai/model-architect", "local/big"]),
     ] {
-        here.run(debate(arguments)).expect_code(0);
-        let id = here.debates().pop().unwrap();
-        assert_eq!(models(&here), expected, "{arguments:?}");
-        here.run(["rm", &id, "--yes"]).expect_code(0);
+        assert_eq!(models(&here, arguments), expected, "{arguments:?}");
     }
     let routed = Sandbox::new().env("OPENROUTER_API_KEY", TEST_KEY);
     let said = |model: &str| routed.run(debate(&["--dry-run", "-m", model])).expect_code(0).stderr;
@@ -138,10 +119,8 @@ fn a_mixed_panel_is_made_from_the_keys_that_are_there() {
 
 #[test]
 fn a_role_needs_no_configuration() {
-    let server = MockServer::with(short_reply);
-    let here = sandbox(&server);
-    here.run(debate(&["-a", "security,datamodeling"])).expect_code(0);
-    let ids: Vec<String> = cast(&here).into_iter().map(|[id, ..]| id).collect();
+    let here = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY);
+    let ids: Vec<String> = cast(&here, &["-a", "security,datamodeling"]).into_iter().map(|[id, ..]| id).collect();
     assert_eq!(ids, ["agent-security", "agent-datamodeling", "judge-main"]);
 }
 
@@ -289,7 +268,7 @@ fn a_users_own_configuration_holds_where_the_project_says_nothing() {
     let here = Sandbox::new().file(OWN, own.to_string()).file(KEYS, "MINE_KEY=sk-mine-0123456789");
     std::fs::set_permissions(here.directory().join(KEYS), PermissionsExt::from_mode(0o600)).unwrap();
     let finished = here.run(["debate", "Design a queue."]).expect_code(0);
-    assert_eq!(models(&here), ["mine/m"; 4]);
+    assert!(server.requests().iter().all(|request| request.model() == "m"));
     assert!(!finished.stderr.contains("Config not found") && !finished.stderr.contains("can read"), "{finished}");
     assert!(finished.stderr.contains("Using m of mine"), "{finished}");
     assert!(

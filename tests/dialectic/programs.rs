@@ -3,14 +3,11 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::resume::recorded_calls;
-use crate::support::{Sandbox, TEST_KEY, Terminal, config, wait_until, with_each};
+use crate::support::{Sandbox, TEST_KEY, Terminal, config, sample, with_each};
 
 /// What every program of ours does beside answering: it says which version it is and which switches it has, as the
 /// vendors' programs do.
@@ -57,18 +54,6 @@ impl Programs {
 
     fn kept(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap_or_default()
-    }
-
-    /// Waits until none of them runs: one whose parent was killed runs on.
-    fn wait_for_their_end(&self) {
-        let bin = self.path("bin").display().to_string();
-        let runs = || {
-            std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
-                let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
-                String::from_utf8_lossy(&line).contains(&bin)
-            })
-        };
-        wait_until("all programs end", || !runs());
     }
 
     /// One that is called `claude` and says what a recording of that program says.
@@ -127,7 +112,7 @@ const VENDORS: [(&str, &str, &str, &str); 3] = [
 
 #[test]
 fn a_debate_of_three_runs_through_each_recording_with_its_usage() {
-    for (name, version, model, recording) in VENDORS {
+    for (name, version, model, recording) in sample(VENDORS, 2) {
         let programs = Programs::with(name, version, &replaying(recording));
         let sandbox = programs.debating(name, model);
         let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
@@ -146,20 +131,6 @@ fn a_debate_of_three_runs_through_each_recording_with_its_usage() {
         let journal = sandbox.journal(&id).join("\n");
         assert!(journal.contains(&format!("\"provider\":\"{name}\"")) && !journal.contains("argv"), "{recording}");
         assert!(!journal.contains(&programs.path("").display().to_string()), "{recording}");
-    }
-}
-
-#[test]
-fn every_recording_of_a_failure_ends_a_debate_with_what_it_says() {
-    for (name, version, recording, part) in [
-        ("claude", "2.1.197", "claude-2.1.197-not-logged-in.exit1.json", "Please run /login"),
-        ("codex", "0.169.0", "codex-0.169.0-auth-missing.exit1.jsonl", "Missing environment variable"),
-    ] {
-        let programs = Programs::with(name, version, &format!("{}\nexit 1", replaying(recording)));
-        let sandbox = programs.debating(name, "any/model");
-        let finished = sandbox.run(["debate", "Design a queue"]);
-        assert_ne!(finished.code, Some(0), "{recording}");
-        assert!(finished.stderr.contains(part), "{recording}: {finished}");
     }
 }
 
@@ -198,54 +169,6 @@ fn a_program_of_ones_own_prints_its_answer() {
     assert!(shown.stdout.contains("providers.mine.argv"), "{shown}");
 }
 
-/// `kill -9` at three moments: what was answered is not asked again.
-#[test]
-fn a_killed_debate_repeats_nothing_that_a_program_answered() {
-    let script = "cat > /dev/null\nsleep 0.05\necho x >> \"$KEPT/calls\"\ncat \"$RECORDINGS/codex-0.169.0-ok.jsonl\"";
-    let programs = Programs::with("codex", "codex-cli 0.169.0", script);
-    let sandbox = programs.debating("codex", "gpt-5.6-luna");
-    let calls = || programs.kept("calls").lines().count();
-    let mut arguments = vec!["debate", "Design a queue"];
-    let mut lost = 0;
-    for wanted in [2, 6, 9] {
-        let running = sandbox.spawn(&arguments);
-        wait_until("so many calls are made", || calls() >= wanted);
-        running.kill();
-        programs.wait_for_their_end();
-        // What was answered and is not on record yet is lost: no more than the calls that are ready at once.
-        let lost_now = calls() - recorded_calls(&sandbox) - lost;
-        assert!(lost_now <= 6, "{lost_now} answers are lost");
-        lost += lost_now;
-        arguments = vec!["resume", "latest"];
-    }
-    let (before, recorded) = (calls(), recorded_calls(&sandbox));
-    sandbox.run(&arguments).expect_code(0);
-    let id = sandbox.only_debate();
-    sandbox.assert_state_is_the_fold(&id);
-    assert_eq!(calls() - before, recorded_calls(&sandbox) - recorded, "something was asked again");
-}
-
-#[test]
-fn no_more_than_two_of_a_program_run_at_once() {
-    // Each waits for as many as should run at once to have begun, so that none is too late to be one of them.
-    let script = "cat > /dev/null\necho + >> \"$KEPT/calls\"\nleft=3000\n\
-                  while [ $(grep -c + \"$KEPT/calls\") -lt $TOGETHER ] && [ $left -gt 0 ]; do sleep 0.01; left=$((left-1)); done\n\
-                  sleep 0.15\necho - >> \"$KEPT/calls\"\ncat \"$RECORDINGS/codex-0.169.0-ok.jsonl\"";
-    let most = || {
-        let programs = Programs::with("codex", "codex-cli 0.169.0", &script.replace("$TOGETHER", "2"));
-        let sandbox = programs.debating("codex", "gpt-5.6-luna");
-        sandbox.run(["debate", "Design a queue"]).expect_code(0);
-        let count = |running: i32, line: &str| running + if line == "+" { 1 } else { -1 };
-        let calls = programs.kept("calls");
-        let running = calls.lines().scan(0, |running, line| {
-            *running = count(*running, line);
-            Some(*running)
-        });
-        running.max().unwrap()
-    };
-    assert_eq!(most(), 2);
-}
-
 #[test]
 fn a_reached_limit_pauses_the_debate_and_says_when_it_may_go_on() {
     let limited = "cat > /dev/null\necho x >> \"$KEPT/calls\"\nif [ $(wc -l < \"$KEPT/calls\") -gt 4 ]; then\n\
@@ -267,45 +190,18 @@ fn a_reached_limit_pauses_the_debate_and_says_when_it_may_go_on() {
 }
 
 #[test]
-fn an_interrupt_ends_the_programs_with_all_that_they_started() {
-    let script = "cat > /dev/null\n(while [ ! -e \"$KEPT/over\" ]; do sleep 0.05; done; echo late >> \"$KEPT/late\") &\n\
-                  echo x >> \"$KEPT/calls\"\nsleep 600";
-    let programs = Programs::with("claude", "2.1.197", script);
-    let sandbox = programs.debating("claude", "sonnet");
-    let running = sandbox.spawn(["debate", "Design a queue"]);
-    wait_until("a call is made", || !programs.kept("calls").is_empty());
-    running.signal(Signal::SIGINT);
-    std::thread::sleep(Duration::from_millis(200));
-    running.signal(Signal::SIGINT);
-    let finished = running.wait();
-    assert_ne!(finished.code, Some(0), "{finished}");
-    // What is still there would say so now.
-    std::fs::write(programs.path("over"), "").unwrap();
-    std::thread::sleep(Duration::from_secs(1));
-    assert_eq!(programs.kept("late"), "");
-}
-
-#[test]
 fn a_cost_limit_is_refused_where_nobody_knows_the_most_that_a_call_can_cost() {
-    for (name, version, model, outcome) in [
-        ("claude", "2.1.197", "sonnet", Some("no price is known for sonnet")),
-        ("claude", "2.1.197", "claude-haiku-5-5", None),
-    ] {
-        let recording = VENDORS.iter().find(|vendor| vendor.0 == name).unwrap().3;
-        let programs = Programs::with(name, version, &replaying(recording));
-        let sandbox = programs.debating(name, model);
-        let finished = sandbox.run(["debate", "Design a queue", "--max-cost", "1000"]);
-        if let Some(part) = outcome {
-            assert!(finished.stderr.contains(part), "{name}: {finished}");
-            finished.expect_code(4);
-            assert!(sandbox.debates().is_empty());
-        } else {
-            finished.expect_code(0);
-            let journal = sandbox.journal(&sandbox.only_debate()).join("\n");
-            let reserved = journal.lines().filter(|line| line.contains("\"cost-reserved\"")).count();
-            assert!(reserved > 10, "{reserved}");
-        }
-    }
+    let programs = Programs::claude();
+    let arguments = ["debate", "Design a queue", "--max-cost", "1000"];
+    let sandbox = programs.debating("claude", "sonnet");
+    let refused = sandbox.run(arguments).expect_code(4);
+    assert!(refused.stderr.contains("no price is known for sonnet"), "{refused}");
+    assert!(sandbox.debates().is_empty());
+    let sandbox = programs.debating("claude", "claude-haiku-5-5");
+    sandbox.run(arguments).expect_code(0);
+    let events = sandbox.events(&sandbox.only_debate());
+    let reserved = events.iter().filter(|event| event["type"] == "cost-reserved").count();
+    assert!(reserved > 10, "{reserved}");
 }
 
 #[test]
@@ -541,7 +437,6 @@ fn a_fork_keeps_the_users_program() {
     programs.own(&json!({"providers": {"mine": {"type": "command", "argv": ["claude"]}}}));
     let sandbox = programs.debating("mine", "any");
     sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    sandbox.run(["fork", "latest", "--at", "1.critique"]).expect_code(0);
     sandbox.run(["fork", "latest", "--at", "1.critique", "--set", "judge.temperature=0.9"]).expect_code(0);
     for id in sandbox.debates() {
         assert!(!sandbox.journal(&id).join("\n").contains("argv"), "{id}");

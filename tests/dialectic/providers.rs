@@ -1,30 +1,13 @@
 //! Whose servers are called, with which headers and keys, and where keys never go.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::{
-    Api, MockServer, Reply, Sandbox, TEST_KEY, config, redactions, short_reply, two_agents, with_each,
+    Api, Incoming, MockServer, Reply, Sandbox, TEST_KEY, config, redactions, short_reply, two_agents,
 };
 
 /// A key of a further provider.
 const OTHER_KEY: &str = "other-7e5d-never-to-be-seen-either";
-
-/// Two agents and a judge, all with that provider.
-fn of_provider(provider: &str) -> Value {
-    with_each(config(&["architect", "kiss"], &json!({})), "provider", provider)
-}
-
-#[test]
-fn openai_gets_the_key_and_nothing_of_openrouters() {
-    let server = MockServer::with(short_reply);
-    Sandbox::new().model_server(&server).run(["debate", "Design a queue", "-r", "1"]).expect_code(0);
-    for request in server.requests() {
-        assert_eq!(request.header("authorization"), Some(&*format!("Bearer {TEST_KEY}")));
-        assert_eq!((request.header("http-referer"), request.header("x-title")), (None, None));
-        assert!(request.header("user-agent").is_some_and(|agent| agent.starts_with("dialectic/")));
-    }
-    server.assert_clean();
-}
 
 #[test]
 fn a_server_that_redirects_takes_no_request_elsewhere() {
@@ -36,130 +19,58 @@ fn a_server_that_redirects_takes_no_request_elsewhere() {
 }
 
 #[test]
-fn openai_alone_is_told_for_whom_its_key_is_used() {
-    let (server, other) = (MockServer::with(short_reply), MockServer::with(short_reply));
+fn each_provider_gets_its_key_and_headers_and_nothing_of_the_others() {
+    let [openai, router, own] = [(); 3].map(|()| MockServer::with(short_reply));
     let mut settings = config(&["architect", "kiss"], &json!({}));
     settings["agents"][1]["provider"] = json!("openrouter");
     settings["judge"]["provider"] = json!("local");
-    settings["providers"] = json!({"local": {"baseUrl": other.base_url(), "apiKeyEnv": "OPENAI_API_KEY"}});
+    settings["providers"] = json!({"local": {
+        "baseUrl": own.base_url() + "/", "apiKeyEnv": "OPENAI_API_KEY", "api": "chat", "headers": {"X-Team": "${TEAM}"},
+    }});
     let mut sandbox = Sandbox::new()
-        .model_server(&server)
-        .env("OPENROUTER_BASE_URL", &other.base_url())
+        .model_server(&openai)
+        .env("OPENROUTER_BASE_URL", &router.base_url())
         .env("OPENROUTER_API_KEY", OTHER_KEY)
         .env("OPENAI_ORG_ID", "org-4711")
+        .env("TEAM", "storage")
         .config(&settings);
-    for (project, expected) in [("proj-1", Some("proj-1")), ("", None), (" \n", None)] {
-        server.forget();
-        sandbox = sandbox.env("OPENAI_PROJECT_ID", project);
-        sandbox.run(["debate", "Design a queue"]).expect_code(0);
-        let requests = server.requests();
-        assert_eq!(requests.len(), 3);
-        for request in requests {
-            assert_eq!(request.header("openai-organization"), Some("org-4711"));
-            assert_eq!(request.header("openai-project"), expected, "{project:?}");
-        }
-    }
-    assert_eq!(other.requests().len(), 3 * 4);
-    for request in other.requests() {
-        assert_eq!((request.header("openai-organization"), request.header("openai-project")), (None, None));
-    }
-    server.assert_clean();
-}
-
-#[test]
-fn openrouter_is_told_who_calls() {
-    let server = MockServer::with(short_reply);
-    let sandbox = Sandbox::new()
-        .env("OPENROUTER_BASE_URL", &server.base_url())
-        .env("OPENROUTER_API_KEY", TEST_KEY)
-        .config(&of_provider("openrouter"));
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    assert_eq!(server.requests().len(), 7);
-    for request in server.requests() {
-        assert_eq!(request.header("authorization"), Some(&*format!("Bearer {TEST_KEY}")));
-        assert!(request.header("http-referer").is_some_and(|referer| referer.starts_with("https://")));
-        assert_eq!(request.header("x-title"), Some("dialectic"));
-    }
-    server.assert_clean();
-}
-
-#[test]
-fn a_provider_of_the_users_has_its_own_address_key_api_and_headers() {
-    let server = MockServer::with(short_reply);
-    let mut settings = of_provider("local");
-    settings["providers"] = json!({"local": {
-        "baseUrl": server.base_url() + "/", "apiKeyEnv": "LOCAL_KEY", "api": "chat", "headers": {"X-Team": "${TEAM}"},
-    }});
-    let sandbox = Sandbox::new().env("LOCAL_KEY", OTHER_KEY).env("TEAM", "storage").config(&settings);
-    // No key of a built-in provider is asked for: none is in use. Headers may carry `TEAM` because the file is named.
-    sandbox.run(["debate", "Design a queue", "-c", "debate-config.json"]).expect_code(0);
-    assert_eq!(server.requests().len(), 7);
-    for request in server.requests() {
-        assert_eq!(request.api, Some(Api::Chat), "{}", request.path);
-        assert_eq!(request.header("authorization"), Some(&*format!("Bearer {OTHER_KEY}")));
-        assert_eq!(request.header("x-team"), Some("storage"));
-    }
-    server.assert_clean();
-}
-
-#[test]
-fn each_agent_is_asked_at_its_own_provider() {
-    let (one, other) = (MockServer::with(short_reply), MockServer::with(short_reply));
-    let mut settings = config(&["architect", "kiss"], &json!({}));
-    settings["agents"][1]["provider"] = json!("local");
-    settings["providers"] = json!({"local": {"baseUrl": other.base_url(), "apiKeyEnv": "LOCAL_KEY"}});
-    let sandbox = Sandbox::new().model_server(&one).env("LOCAL_KEY", OTHER_KEY).config(&settings);
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    let asked = |server: &MockServer| {
-        let requests = server.requests();
-        let keys: Vec<_> = requests.iter().map(|request| request.header("authorization").unwrap().to_owned()).collect();
-        let mut models: Vec<_> = requests.iter().map(|request| request.model().to_owned()).collect();
-        models.sort();
-        models.dedup();
-        (models, keys)
+    let told = |server: &MockServer| {
+        let names = ["authorization", "openai-organization", "openai-project", "http-referer", "x-title", "x-team"];
+        let told = |request: &std::sync::Arc<Incoming>| {
+            assert!(request.header("user-agent").is_some_and(|agent| agent.starts_with("dialectic/")));
+            names.map(|name| request.header(name).unwrap_or("-").to_owned()).join(" ")
+        };
+        server.requests().iter().map(told).collect::<Vec<_>>()
     };
-    let (models, keys) = asked(&one);
-    assert_eq!(
-        (models, keys),
-        (vec!["model-architect".into(), "model-judge".into()], vec![format!("Bearer {TEST_KEY}"); 4])
-    );
-    let (models, keys) = asked(&other);
-    assert_eq!((models, keys), (vec!["model-kiss".into()], vec![format!("Bearer {OTHER_KEY}"); 3]));
+    for (project, expected) in [("proj-1", "proj-1"), (" \n", "-")] {
+        [&openai, &router, &own].into_iter().for_each(MockServer::forget);
+        sandbox = sandbox.env("OPENAI_PROJECT_ID", project);
+        // Headers may carry `TEAM` because the file is named.
+        sandbox.run(["debate", "Design a queue", "-c", "debate-config.json"]).expect_code(0);
+        assert_eq!(told(&openai), vec![format!("Bearer {TEST_KEY} org-4711 {expected} - - -"); 3]);
+    }
+    let project_url = env!("CARGO_PKG_REPOSITORY");
+    assert_eq!(told(&router), vec![format!("Bearer {OTHER_KEY} - - {project_url} dialectic -"); 3]);
+    assert_eq!(told(&own), [format!("Bearer {TEST_KEY} - - - - storage")]);
+    assert_eq!(own.requests()[0].api, Some(Api::Chat), "{:?}", own.paths());
+    [openai, router, own].iter().for_each(MockServer::assert_clean);
 }
 
 #[test]
 fn the_environment_file_is_read_and_the_environment_comes_first() {
     let server = MockServer::with(short_reply);
     let from_file = format!("OPENAI_API_KEY={OTHER_KEY}\nOPENAI_BASE_URL={}\n", server.base_url());
-    let sandbox = Sandbox::new().file(".env", &from_file).file("keys/other.env", &from_file);
+    let sandbox = Sandbox::new().config(&config(&["architect", "kiss"], &json!({})));
+    let sandbox = sandbox.file(".env", &from_file).file("keys/other.env", &from_file);
     sandbox.trust(".env");
-    sandbox.run(["debate", "Design a queue", "-r", "1"]).expect_code(0);
-    sandbox.run(["debate", "Design a queue", "-r", "1", "-e", "keys/other.env"]).expect_code(0);
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    sandbox.run(["debate", "Design a queue", "-e", "keys/other.env"]).expect_code(0);
     let sandbox = sandbox.env("OPENAI_API_KEY", TEST_KEY);
-    sandbox.run(["debate", "Design a queue", "-r", "1"]).expect_code(0);
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
     let keys: Vec<_> =
         server.requests().iter().map(|request| request.header("authorization").unwrap().to_owned()).collect();
-    // 13 calls, and three checks that find nothing.
-    let expected = [OTHER_KEY, OTHER_KEY, TEST_KEY].map(|key| vec![format!("Bearer {key}"); 16]);
+    let expected = [OTHER_KEY, OTHER_KEY, TEST_KEY].map(|key| vec![format!("Bearer {key}"); 7]);
     assert_eq!(keys, expected.concat());
-}
-
-#[test]
-fn a_key_is_read_from_the_environment_file_as_it_is_written() {
-    for (line, key) in [
-        ("OPENAI_API_KEY: sk-yaml # of the team", "sk-yaml"),
-        ("export OPENAI_API_KEY=`sk-$HOME`", "sk-$HOME"),
-        ("OPENAI_API_KEY=sk-pa$$word${HOME}", "sk-pa$$word${HOME}"),
-        ("OPENAI_API_KEY=\"sk-$1\"#quoted\r", "sk-$1"),
-    ] {
-        let server = MockServer::with(short_reply);
-        let file = format!("\u{feff}# keys\nOPENAI_BASE_URL={}\n{line}\n", server.base_url());
-        let sandbox = Sandbox::new().file(".env", file).config(&config(&["architect", "kiss"], &json!({})));
-        sandbox.trust(".env");
-        let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
-        assert!(!finished.stderr.contains("environment file"), "{finished}");
-        assert_eq!(server.requests()[0].header("authorization"), Some(&*format!("Bearer {key}")), "{line}");
-    }
 }
 
 #[test]

@@ -7,17 +7,15 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 
-use crate::support::sample;
 use dialectic_base::money::{Price, Usd};
-use dialectic_engine::engine::{Engine, EngineError, RunCommand, RunEnding};
+use dialectic_engine::engine::{Engine, EngineError, RunEnding};
 use dialectic_llm::offline::OfflineProvider;
 use dialectic_llm::{CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, Reply, Request};
 use dialectic_record::debate::{DebateId, Event, PanelInfo, Recorded, Settings, default_settings};
 use dialectic_record::signals::Signals;
-use dialectic_record::store::{Directory, Entry, Record, Replica, StoreError, read_journal};
+use dialectic_record::store::{Directory, Record, Replica, StoreError, read_journal};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::in_process::{self, task};
@@ -195,92 +193,5 @@ async fn under_a_limit_and_without_one_what_is_reserved_has_a_price_where_it_is_
             }
         }
         assert_eq!(reservations(&went.events), went.asked);
-    }
-}
-
-/// A model whose first answer to a question says nothing, and which tells the run to pause with its request number
-/// `pauses_at`.
-struct Halting {
-    model: OfflineProvider,
-    commands: UnboundedSender<RunCommand>,
-    pauses_at: usize,
-    asked: Mutex<Vec<String>>,
-}
-
-impl ChatModel for Halting {
-    fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
-        let asked = {
-            let mut asked = self.asked.lock().unwrap();
-            asked.push(format!("{}, turn {}", request.prompt, request.turns.len()));
-            asked.len()
-        };
-        Box::pin(async move {
-            if asked == self.pauses_at {
-                self.commands.send(RunCommand::Pause).unwrap();
-                // The run hears it before the answer.
-                for _ in 0..20 {
-                    tokio::task::yield_now().await;
-                }
-            }
-            let reply = self.model.ask(request, live).await?;
-            let says_nothing = request.turns.is_empty() && !matches!(task(request), "propose" | "refine");
-            Ok(if says_nothing { Reply { text: "Let me see.".to_owned(), ..reply } } else { reply })
-        })
-    }
-}
-
-/// Runs a debate, or goes on with it, and pauses it during that request. Returns what was asked, too.
-async fn run_halting(directory: &Directory, pauses_at: usize) -> (RunEnding, Vec<String>, Vec<Recorded>) {
-    let (settings, id) = (default_settings(), DebateId::new("swp-1"));
-    let (commands, told) = unbounded_channel();
-    let (model, asked) = (OfflineProvider::default(), Mutex::default());
-    let model = Arc::new(Halting { model, commands, pauses_at, asked });
-    let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::at_most(6)), max_retries: 0 };
-    let panel = in_process::panel(&settings, &model, None, &limits);
-    let copied = Copied::taking(usize::MAX);
-    let replica = Arc::clone(&copied) as Arc<dyn Replica>;
-    let state = directory.state_path(&id);
-    let (record, past) = if state.exists() {
-        let (mut record, past) = Record::reopen(&Entry::of_state(&state)).unwrap();
-        copied.taken.send_replace(past.events.len() as u64);
-        copied.acknowledged.send_replace(past.events.len() as u64);
-        record.copy_to(replica);
-        (record, past.events)
-    } else {
-        let created = in_process::created(&settings, &panel, id.clone(), 1);
-        (Record::begin_copied(directory, created, replica).unwrap().0, Vec::new())
-    };
-    let protocol = in_process::protocol(&settings);
-    let signals = Signals::new(PanelInfo::new(&settings, protocol.infos()));
-    let mut engine = Engine::new(protocol, panel, record, &past, signals, CancellationToken::new(), told);
-    let acknowledging = tokio::spawn(copied.acknowledge_slowly());
-    let ending = engine.run().await.unwrap();
-    acknowledging.abort();
-    let events = read_journal(&directory.journal_path(&id)).unwrap().events;
-    let asked = std::mem::take(&mut *model.asked.lock().unwrap());
-    (ending, asked, events)
-}
-
-#[tokio::test]
-async fn a_pause_during_any_request_fails_no_call_and_loses_and_repeats_none() {
-    let place = tempfile::tempdir().unwrap();
-    let (ending, mut whole, _) = run_halting(&Directory::at(place.path()), usize::MAX).await;
-    assert_eq!(ending, RunEnding::Completed);
-    whole.sort();
-    let requests = whole.len();
-    assert!(requests > 20, "{requests} requests");
-    for pauses_at in sample(1..requests, 5) {
-        let place = tempfile::tempdir().unwrap();
-        let directory = Directory::at(place.path());
-        let (ending, mut asked, events) = run_halting(&directory, pauses_at).await;
-        assert_eq!(ending, RunEnding::Paused, "during request {pauses_at}");
-        assert!(matches!(events.last().unwrap().event, Event::Paused));
-        let (ending, rest, events) = run_halting(&directory, usize::MAX).await;
-        assert_eq!(ending, RunEnding::Completed, "after request {pauses_at}");
-        let failed = |recorded: &&Recorded| matches!(recorded.event, Event::CallFailed { .. } | Event::Failed { .. });
-        assert_eq!(events.iter().find(failed), None, "during request {pauses_at}");
-        asked.extend(rest);
-        asked.sort();
-        assert_eq!(asked, whole, "during request {pauses_at}");
     }
 }

@@ -79,25 +79,23 @@ fn interrupted(sandbox: &Sandbox, server: &MockServer, signal: Signal, requests:
 #[test]
 fn an_interrupted_debate_is_paused_at_once_and_says_how_to_go_on() {
     let (expected, calls) = undisturbed();
-    for signal in [Signal::SIGINT, Signal::SIGTERM] {
-        // In the round, and when only the judge is left.
-        for requests in [5, 26] {
-            let (server, sandbox, finished) = interrupted_at(signal, requests, reply);
-            let id = sandbox.only_debate();
-            let message = format!(
-                "error: interrupted; the debate {id} is saved as paused\nhint: continue with: dialectic resume {id}\n"
-            );
-            assert!(finished.stderr.ends_with(&message), "{finished}");
-            assert_eq!(finished.stdout, "");
-            sandbox.assert_state_is_the_fold(&id);
-            assert_eq!(sandbox.state(&id)["status"], "paused");
-            let lost = server.requests().len() - recorded_calls(&sandbox);
-            server.set_script(reply);
-            sandbox.run(["resume", &id]).expect_code(0);
-            let state = without_times(&sandbox.state(&id));
-            assert!(state == expected, "{state:#}\n\n{expected:#}");
-            assert_eq!(server.requests().len(), calls + lost);
-        }
+    // In the round, and when only the judge is left.
+    for (signal, requests) in [(Signal::SIGINT, 5), (Signal::SIGTERM, 26)] {
+        let (server, sandbox, finished) = interrupted_at(signal, requests, reply);
+        let id = sandbox.only_debate();
+        let message = format!(
+            "error: interrupted; the debate {id} is saved as paused\nhint: continue with: dialectic resume {id}\n"
+        );
+        assert!(finished.stderr.ends_with(&message), "{finished}");
+        assert_eq!(finished.stdout, "");
+        sandbox.assert_state_is_the_fold(&id);
+        assert_eq!(sandbox.state(&id)["status"], "paused");
+        let lost = server.requests().len() - recorded_calls(&sandbox);
+        server.set_script(reply);
+        sandbox.run(["resume", &id]).expect_code(0);
+        let state = without_times(&sandbox.state(&id));
+        assert!(state == expected, "{state:#}\n\n{expected:#}");
+        assert_eq!(server.requests().len(), calls + lost);
     }
 }
 
@@ -156,36 +154,24 @@ fn a_line_that_a_crash_cut_short_is_dropped_with_a_warning() {
     ");
 }
 
-/// The prompt of the one synthesis that was asked for.
-fn synthesis(server: &MockServer) -> String {
-    let requests = server.requests();
-    let mut asked = requests.iter().filter(|request| request.purpose == Purpose::Synthesize);
-    let asked = (asked.next().expect("the judge was asked"), asked.next());
-    assert!(asked.1.is_none(), "the judge was asked twice");
-    asked.0.text()
-}
-
 #[test]
 fn an_interrupted_debate_can_be_finished_with_what_there_is() {
-    // Of 28 calls: in the middle of the first critiques, and of the second round's.
-    for (requests, rounds) in [(6, 1), (19, 2)] {
-        let (server, sandbox, _) = interrupted_at(Signal::SIGINT, requests, reply);
-        let id = sandbox.only_debate();
-        let before = server.requests().len();
-        server.set_script(reply);
-        let finished = sandbox.run(["resume", &id, "--finish"]).expect_code(0);
-        assert!(finished.stdout.starts_with("Use a ring."), "{finished}");
-        assert!(finished.stderr.contains("warning: this run is stopped:\n  - stopped by the user\n"), "{finished}");
-        // The judge alone is asked: perhaps for a summary, then for the solution.
-        let made = server.requests().len() - before;
-        assert!((1..=2).contains(&made), "{made} calls");
-        let state = sandbox.state(&id);
-        assert_eq!((&state["stopReason"], &state["outcome"]["kind"]), (&json!("user"), &json!("stopped")));
-        assert_eq!(state["rounds"].as_array().unwrap().len(), rounds);
-        assert!(!synthesis(&server).is_empty());
-        sandbox.assert_state_is_the_fold(&id);
-        sandbox.run(["verify", &id]).expect_code(0);
-    }
+    // Of 28 calls: in the middle of the second round's critiques.
+    let (server, sandbox, _) = interrupted_at(Signal::SIGINT, 19, reply);
+    let id = sandbox.only_debate();
+    let before = server.requests().len();
+    server.set_script(reply);
+    let finished = sandbox.run(["resume", &id, "--finish"]).expect_code(0);
+    assert!(finished.stdout.starts_with("Use a ring."), "{finished}");
+    assert!(finished.stderr.contains("warning: this run is stopped:\n  - stopped by the user\n"), "{finished}");
+    // The judge alone is asked: for a summary, then for the solution.
+    let made: Vec<Purpose> = server.requests()[before..].iter().map(|request| request.purpose).collect();
+    assert!([&[Purpose::Summarize, Purpose::Synthesize][..], &[Purpose::Synthesize]].contains(&&*made), "{made:?}");
+    let state = sandbox.state(&id);
+    assert_eq!((&state["stopReason"], &state["outcome"]["kind"]), (&json!("user"), &json!("stopped")));
+    assert_eq!(state["rounds"].as_array().unwrap().len(), 2);
+    sandbox.assert_state_is_the_fold(&id);
+    sandbox.run(["verify", &id]).expect_code(0);
 }
 
 #[test]
@@ -194,17 +180,37 @@ fn a_round_that_has_only_begun_does_not_hide_the_one_before() {
     let sandbox = everything(&server);
     sandbox.run(["debate", "Design a queue"]).expect_code(0);
     let id = sandbox.only_debate();
-    let journal = sandbox.journal(&id);
-    let begun = journal.iter().position(|line| line.contains("\"type\":\"round-begun\",\"round\":2")).unwrap();
-    let server = MockServer::with(reply);
-    let place = Sandbox::new().model_server(&server);
-    place.write(format!("debates/{id}.events.jsonl"), journal[..=begun].join("\n") + "\n");
-    let finished = place.run(["resume", &id, "--finish", "--quiet"]).expect_code(0);
+    sandbox.cut_after(&id, "\"type\":\"round-begun\",\"round\":2");
+    server.forget();
+    let finished = sandbox.run(["resume", &id, "--finish", "--quiet"]).expect_code(0);
     assert!(finished.stdout.starts_with("Use a ring."), "{finished}");
     let of_judge = server.requests();
     assert!(of_judge.iter().all(|request| request.model() == "model-judge"));
     let last = of_judge.last().unwrap().text();
     assert!(last.contains("## Text 1 (refinement)") || last.contains("All is well."), "{last}");
+}
+
+#[test]
+fn a_reply_of_the_judge_is_not_paid_for_again_whatever_form_it_has() {
+    // The first is the form that the older program asked for, cut.
+    for (text, solution) in [
+        (r##"{"solutionMarkdown": "# Ring\n\nUse it.", "tradeoffs": ["space"], "confidence": 7"##, "# Ring\n\nUse it."),
+        ("I would rather talk.", "I would rather talk."),
+    ] {
+        let Debated { server, sandbox, id, state, .. } =
+            Debated::of_two(&json!({}), move |request| match request.purpose {
+                Purpose::Synthesize => Reply::text(text),
+                _ => short_reply(request),
+            });
+        sandbox.cut_after(&id, "\"type\":\"replied\"");
+        server.forget();
+        sandbox.run(["resume", &id, "--quiet"]).expect_code(0);
+        let made: Vec<Purpose> = server.requests().iter().map(|request| request.purpose).collect();
+        assert_eq!(made, [Purpose::Assess], "{text}");
+        assert_eq!(without_times(&sandbox.state(&id)), without_times(&state));
+        let description = state["finalSolution"]["description"].as_str().unwrap();
+        assert!(description.starts_with(&format!("{solution}\n\n---\n\n## Judge Assessment\n")), "{description}");
+    }
 }
 
 #[test]
@@ -286,17 +292,4 @@ fn a_model_that_is_served_differently_than_before_is_named() {
     assert_eq!(said.len(), 3, "{finished}");
     let expected = "warning: model-kiss answered as one-2024 before this run, and now as one-2025";
     assert!(said.contains(&expected), "{finished}");
-}
-
-#[test]
-fn a_round_that_is_taken_up_again_has_its_limit_again() {
-    let server = MockServer::with(|request| match request.purpose {
-        Purpose::Critique => Reply::hang(),
-        _ => reply(request),
-    });
-    let debate = json!({"timeoutPerRound": 4000, "callTimeout": 4000, "maxRetries": 1});
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&ROLES, &debate));
-    interrupted(&sandbox, &server, Signal::SIGINT, 4);
-    let (_, state) = sandbox.debated(["resume", "latest", "--quiet"]);
-    assert_eq!((&state["rounds"][0]["timedOut"], &state["status"]), (&json!(true), &json!("completed")));
 }

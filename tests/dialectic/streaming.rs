@@ -2,9 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{
-    Api, Ending, Gate, Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, sample, short_reply,
-};
+use crate::support::{Api, Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, short_reply, spread};
 use crate::timing::without_times;
 
 const PLAN: &str = "First the queue takes orders one by one, then the workers share the shards between them.";
@@ -40,24 +38,19 @@ fn watched(sandbox: &Sandbox) -> Value {
     sandbox.state(&id)
 }
 
+/// Some of the two APIs that a server may lack, others for another `offset`.
+fn missing(offset: usize) -> impl Iterator<Item = Option<Api>> {
+    spread(2, 1, offset).map(|place| [None, Some(Api::Responses)][place])
+}
+
 fn is_streamed(request: &Incoming) -> bool {
     request.body["stream"] == true
 }
 
 #[test]
 fn words_are_on_the_screen_while_the_answer_is_still_coming() {
-    for missing in [None, Some(Api::Responses)] {
-        let gate = Gate::shut();
-        let script = {
-            let gate = gate.clone();
-            move |request: &Incoming| {
-                if of_architect(request) { reply(request).held(&gate) } else { reply(request) }
-            }
-        };
-        let server = match missing {
-            None => MockServer::with(script),
-            Some(api) => MockServer::without(api, script),
-        };
+    for missing in missing(0) {
+        let (server, gate) = MockServer::without(missing, reply).holding(of_architect);
         let sandbox = configured(&server, &json!({}));
         let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue", "--events", "events.ndjson"]);
         // The stream stands still in its middle until this has been seen.
@@ -89,11 +82,8 @@ fn words_are_on_the_screen_while_the_answer_is_still_coming() {
 #[test]
 fn the_state_is_the_same_as_without_anybody_watching() {
     let debate = json!({"rounds": 2, "terminationCondition": {"type": "convergence"}});
-    for missing in [None, Some(Api::Responses)] {
-        let start = || match missing {
-            None => MockServer::with(reply),
-            Some(api) => MockServer::without(api, reply),
-        };
+    for missing in missing(1) {
+        let start = || MockServer::without(missing, reply);
         let (plain, live) = (start(), start());
         let unwatched = configured(&plain, &debate);
         unwatched.run(["debate", "Design a queue"]).expect_code(0);
@@ -133,81 +123,27 @@ fn the_state_is_the_same_as_without_anybody_watching() {
 fn answers_are_streamed_unless_the_configuration_wants_them_whole() {
     let watching = |sandbox: &Sandbox| drop(watched(sandbox));
     let quiet = |sandbox: &Sandbox| drop(sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0));
-    for run in [watching as fn(&Sandbox), quiet] {
-        for (stream, sent) in [(json!(null), true), (json!(true), true), (json!(false), false)] {
-            let server = MockServer::with(reply);
-            let mut config = config(&["architect", "kiss"], &json!({}));
-            config["providers"]["openai"] = json!({ "stream": stream });
-            run(&Sandbox::new().model_server(&server).config(&config));
-            let requests = server.requests();
-            assert_eq!(requests.len(), 7);
-            assert!(requests.iter().all(|request| is_streamed(request) == sent), "{stream}");
-        }
-    }
-}
-
-#[test]
-fn what_refused_answers_took_is_counted_in_both_ways_of_delivery() {
-    for stream in [true, false] {
-        for missing in [None, Some(Api::Responses)] {
-            let script = |request: &Incoming| match request.purpose {
-                // Billed, and empty: the first proposal is repeated, the critique is given up.
-                Purpose::Propose if of_architect(request) && request.repeats == 0 => Reply::text("").usage(100, 40, 10),
-                Purpose::Critique if request.model() == "model-architect" => {
-                    Reply::text("").ending(Ending::ContentFilter).usage(100, 40, 10)
-                }
-                _ => reply(request),
-            };
-            let server = match missing {
-                None => MockServer::with(script),
-                Some(api) => MockServer::without(api, script),
-            };
-            let mut config = config(&["architect", "kiss"], &json!({"maxRetries": 1}));
-            config["providers"]["openai"] = json!({ "stream": stream });
-            let sandbox = Sandbox::new().model_server(&server).config(&config);
-            sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
-            let billed =
-                server.requests().iter().filter(|it| it.model() == "model-architect" && it.api != missing).count();
-            assert_eq!(billed, 4, "a proposal twice, a critique, a refinement");
-            let usage = &sandbox.state(&sandbox.only_debate())["usage"]["model-architect"];
-            let tokens = ["inputTokens", "cachedInputTokens", "outputTokens"].map(|name| usage[name].as_u64().unwrap());
-            assert_eq!(tokens, [400, 160, 40], "{stream} {missing:?}");
-        }
-    }
-}
-
-#[test]
-fn a_provider_without_schemas_is_sent_none() {
-    for (schemas, sent) in [(json!(true), true), (json!(false), false)] {
-        for missing in [None, Some(Api::Responses)] {
-            let server = match missing {
-                None => MockServer::with(reply),
-                Some(api) => MockServer::without(api, reply),
-            };
-            let mut config = config(&["architect", "kiss"], &json!({"terminationCondition": {"type": "quality"}}));
-            config["providers"]["openai"] = json!({ "schemas": schemas });
-            Sandbox::new().model_server(&server).config(&config).run(["debate", "Design a queue"]).expect_code(0);
-            let answered: Vec<_> = server.requests().into_iter().filter(|request| request.api != missing).collect();
-            assert!(answered.iter().any(|request| request.schema().is_some()) == sent, "{schemas} {missing:?}");
-        }
+    for (run, stream) in [(watching as fn(&Sandbox), false), (quiet, true), (quiet, false)] {
+        let server = MockServer::with(reply);
+        let mut config = config(&["architect", "kiss"], &json!({}));
+        config["providers"]["openai"] = json!({ "stream": stream });
+        run(&Sandbox::new().model_server(&server).config(&config));
+        let requests = server.requests();
+        assert_eq!(requests.len(), 7);
+        assert!(requests.iter().all(|request| is_streamed(request) == stream), "{stream}");
     }
 }
 
 #[test]
 fn a_stream_that_breaks_is_repeated_once_and_from_its_beginning() {
-    for flaw in [Reply::cut, Reply::truncated, Reply::silent, Reply::faulty] {
-        for missing in sample([None, Some(Api::Responses)], 1) {
+    for (place, flaw) in [Reply::cut, Reply::faulty].into_iter().enumerate() {
+        for missing in missing(place) {
             let script = move |request: &Incoming| {
                 let breaks = of_architect(request) && request.repeats == 0;
                 if breaks { flaw(reply(request)) } else { reply(request) }
             };
-            let server = match missing {
-                None => MockServer::with(script),
-                Some(api) => MockServer::without(api, script),
-            };
-            // No other time-out is as short as this one.
-            let sandbox = configured(&server, &json!({"maxRetries": 2, "idleTimeout": 5_000}));
-            let state = watched(&sandbox);
+            let server = MockServer::without(missing, script);
+            let state = watched(&configured(&server, &json!({"maxRetries": 2})));
             let asked: Vec<_> = server.exchanges().into_iter().filter(|it| of_architect(&it.request)).collect();
             let answered: Vec<_> = asked.iter().filter(|it| it.request.api != missing).collect();
             assert_eq!(answered.len(), 2, "{missing:?}");
@@ -221,18 +157,6 @@ fn a_stream_that_breaks_is_repeated_once_and_from_its_beginning() {
             assert_eq!(proposal["metadata"]["tokensUsed"], 110);
         }
     }
-}
-
-#[test]
-fn a_silent_stream_is_called_so() {
-    let server =
-        MockServer::with(|request| if of_architect(request) { reply(request).silent() } else { reply(request) });
-    let roles = ["architect", "kiss", "testing"];
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&roles, &json!({"idleTimeout": 4_000})));
-    let state = watched(&sandbox);
-    assert_eq!(state["failures"][0]["error"], "the answer is broken: the stream was idle for 4s");
-    let silent = server.exchanges().into_iter().find(|exchange| of_architect(&exchange.request)).unwrap();
-    assert!(silent.abandoned, "the connection was kept: {silent:?}");
 }
 
 #[test]
@@ -254,7 +178,7 @@ fn a_server_that_does_not_stream_is_not_watched_and_answers_all_the_same() {
 
 #[test]
 fn tools_are_called_in_streams_too() {
-    for missing in [None, Some(Api::Responses)] {
+    for missing in missing(1) {
         let script = |request: &Incoming| {
             if of_architect(request) && request.tool_results().is_empty() {
                 let calls = [("file_read", json!({"path": "plan.md"})), ("list_files", json!({"path": "."}))];
@@ -262,10 +186,7 @@ fn tools_are_called_in_streams_too() {
             }
             reply(request)
         };
-        let server = match missing {
-            None => MockServer::with(script),
-            Some(api) => MockServer::without(api, script),
-        };
+        let server = MockServer::without(missing, script);
         let mut configured = config(&["architect", "kiss"], &json!({}));
         configured["agents"][0]["tools"] = json!([{"name": "file_read"}, {"name": "list_files"}]);
         let sandbox = Sandbox::new().model_server(&server).config(&configured).file("plan.md", "Queue it.");
@@ -298,25 +219,4 @@ fn the_offline_provider_speaks_word_by_word_when_it_takes_its_time() {
     let said = |state: &Value| state["rounds"].to_string().replace(|c: char| c.is_ascii_digit(), "");
     assert_eq!(said(&states[0]), said(&states[1]));
     assert!(screen.is_left_as_found(), "{output:?}");
-}
-
-#[test]
-fn a_model_cannot_steer_the_terminal_by_its_words() {
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| {
-        if of_architect(request) {
-            Reply::text("harmless \u{1b}[2J\u{1b}]0;owned\u{7} \u{9b}2K\u{202e} text \r\n and more and more")
-                .held(&held)
-        } else {
-            reply(request)
-        }
-    });
-    let sandbox = configured(&server, &json!({}));
-    let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"]);
-    terminal.wait_for("harmless [2J]0;owned");
-    gate.open();
-    let (code, output, _) = terminal.finish();
-    assert_eq!(code, 0, "{output}");
-    assert!(!output.contains("\u{1b}[2J") && !output.contains(['\u{7}', '\u{9b}', '\u{202e}']), "{output:?}");
 }

@@ -36,14 +36,6 @@ fn an_agents_own_threshold_beats_the_debates() {
 }
 
 #[test]
-fn switched_off_nobody_condenses() {
-    let mut configured = two_rounds();
-    configured["debate"]["summarization"] = json!({"enabled": false});
-    let Debated { server, state, .. } = Debated::with(&configured, long);
-    assert!(summarised(&state).is_empty() && server.asked(Purpose::Summarize).is_empty());
-}
-
-#[test]
 fn a_summary_that_fails_is_a_warning_and_the_history_is_shown() {
     let mut configured = two_rounds();
     configured["debate"]["includeFullHistory"] = json!(true);

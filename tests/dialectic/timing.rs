@@ -1,11 +1,8 @@
 //! Who answers first decides nothing, and nobody waits for what is not needed.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
-use crate::resume::reply;
-use crate::support::{Debated, Incoming, LogNormal, MockServer, Purpose, Reply, Sandbox, config, short_reply};
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
 
 const ROLES: [&str; 3] = ["architect", "kiss", "testing"];
 
@@ -26,40 +23,6 @@ pub(crate) fn without_times(state: &Value) -> Value {
         Value::Array(items) => items.iter().map(without_times).collect(),
         other => other.clone(),
     }
-}
-
-#[test]
-fn any_order_of_replies_gives_the_same_state_and_the_same_prompts() {
-    let mut runs = Vec::new();
-    for seed in 0..4 {
-        let latency = LogNormal::with_mean(Duration::from_millis(10), 1.0, seed);
-        // Few characters of history are enough: so summaries are made on the way, too.
-        let debate = json!({"rounds": 3, "summarization": {"threshold": 2000, "maxLength": 500}});
-        let Debated { server, sandbox, id, .. } =
-            Debated::with(&config(&ROLES, &debate), move |request| reply(request).after(latency.of(request)));
-        server.assert_clean();
-        let of_agents = |request: &&std::sync::Arc<Incoming>| request.model() != "model-judge";
-        let arrived: Vec<u64> = server.requests().iter().filter(of_agents).map(|request| request.digest).collect();
-        runs.push((without_times(&sandbox.state(&id)), arrived));
-    }
-    let (first, first_order) = &runs[0];
-    assert!(first["rounds"][1]["summaries"].as_object().is_some_and(|summaries| summaries.len() == 3), "{first:#}");
-    assert!(runs.iter().any(|(_, order)| order != first_order), "the order was the same in all runs");
-    for (state, order) in &runs[1..] {
-        assert!(state == first, "{}", difference(first, state));
-        let sorted = |order: &[u64]| {
-            let mut sorted = order.to_vec();
-            sorted.sort_unstable();
-            sorted
-        };
-        assert_eq!(sorted(order), sorted(first_order), "the prompts differ");
-    }
-}
-
-fn difference(one: &Value, other: &Value) -> String {
-    let (one, other) = (format!("{one:#}"), format!("{other:#}"));
-    let lines = one.lines().zip(other.lines()).filter(|(one, other)| one != other);
-    lines.take(10).flat_map(|(one, other)| ["-", one, "\n+", other, "\n"]).collect()
 }
 
 #[test]

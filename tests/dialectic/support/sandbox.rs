@@ -258,6 +258,14 @@ impl Sandbox {
         self.read(format!("debates/{id}.events.jsonl")).lines().map(str::to_owned).collect()
     }
 
+    /// Leaves nothing of a debate but its journal up to the first line with that in it, as a kill does.
+    pub(crate) fn cut_after(&self, id: &str, last: &str) {
+        let journal = self.journal(id);
+        let last = journal.iter().position(|line| line.contains(last)).expect("there is such a line");
+        self.write(format!("debates/{id}.events.jsonl"), journal[..=last].join("\n") + "\n");
+        self.remove(format!("debates/{id}.json"));
+    }
+
     /// Panics unless the saved state is the fold of the journal.
     pub(crate) fn assert_state_is_the_fold(&self, id: &str) {
         let event = |event| serde_json::from_value(event).unwrap_or_else(|error| panic!("not an event: {error}"));

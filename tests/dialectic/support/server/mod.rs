@@ -95,10 +95,15 @@ impl MockServer {
         script: impl Fn(&Incoming) -> Reply + Send + Sync + 'static,
         is_held: impl Fn(&Incoming) -> bool + Send + Sync + 'static,
     ) -> (Self, Gate) {
+        Self::with(script).holding(is_held)
+    }
+
+    /// The same, with a gate that holds up its answers to some requests until it is opened.
+    pub(crate) fn holding(self, is_held: impl Fn(&Incoming) -> bool + Send + Sync + 'static) -> (Self, Gate) {
         let gate = Gate::shut();
-        let shut = gate.clone();
-        let held = move |request: &_| if is_held(request) { script(request).held(&shut) } else { script(request) };
-        (Self::with(held), gate)
+        let (script, shut) = (Arc::clone(&self.shared.script.lock().expect("no script panics")), gate.clone());
+        self.set_script(move |request| if is_held(request) { script(request).held(&shut) } else { script(request) });
+        (self, gate)
     }
 
     /// The same at the address of one that has ended.
@@ -106,9 +111,12 @@ impl MockServer {
         Self::launch(address, None, Arc::new(script))
     }
 
-    /// With one API switched off: its path is answered with 404.
-    pub(crate) fn without(missing: Api, script: impl Fn(&Incoming) -> Reply + Send + Sync + 'static) -> Self {
-        Self::launch("127.0.0.1:0", Some(missing), Arc::new(script))
+    /// With one API switched off, if any: its path is answered with 404.
+    pub(crate) fn without(
+        missing: impl Into<Option<Api>>,
+        script: impl Fn(&Incoming) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        Self::launch("127.0.0.1:0", missing.into(), Arc::new(script))
     }
 
     fn launch(at: impl std::net::ToSocketAddrs, missing: Option<Api>, script: Script) -> Self {
