@@ -223,7 +223,7 @@ fn files_are_refused_that_the_command_line_refuses() {
 #[test]
 fn an_agent_that_is_named_by_its_id_stays_what_it_is_configured_to_be() {
     let server = MockServer::with(short_reply);
-    let mut config = crate::support::config(&["architect", "kiss"], &json!({}));
+    let mut config = super::client::config(&["architect", "kiss"], &json!({}));
     config["agents"][0]["temperature"] = json!(0.9);
     config["agents"][0]["maxTokens"] = json!(1234);
     config["agents"][1]["systemPromptPath"] = json!("own.md");

@@ -324,7 +324,7 @@ fn a_contest_is_shown_by_what_its_record_says() {
     if !is_installed() {
         return;
     }
-    let mut config = crate::support::config(&["architect", "kiss", "testing", "security"], &json!({"rounds": 2}));
+    let mut config = super::client::config(&["architect", "kiss", "testing", "security"], &json!({"rounds": 2}));
     config["debate"]["arena"] = json!({"team": {"size": 3}, "observer": true, "trickster": true});
     let sandbox = Sandbox::new().config(&config).env("DIALECTIC_TOKEN", super::client::TOKEN);
     let serving = Serving::start(&sandbox, &[]);
@@ -383,7 +383,7 @@ fn a_warning_of_the_cost_that_is_acknowledged_is_gone_in_every_tab() {
         let reply = short_reply(request).usage(20_000, 0, 1_000);
         if request.purpose == Purpose::Critique { held_by(reply, &held) } else { reply }
     });
-    let mut config = crate::support::config(&["architect", "kiss"], &json!({"budget": {"warnCostUsd": 0.01}}));
+    let mut config = super::client::config(&["architect", "kiss"], &json!({"budget": {"warnCostUsd": 0.01}}));
     for model in ["model-architect", "model-kiss", "model-judge"] {
         config["prices"][model] = json!({"inputPerMTok": 1.0, "outputPerMTok": 1.0});
     }

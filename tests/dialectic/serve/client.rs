@@ -7,9 +7,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{
-    Finished, Gate, Incoming, MockServer, Purpose, Reply, Running, Sandbox, short_reply, two_agents, wait_until,
-};
+use crate::support::{Finished, Gate, Incoming, MockServer, Purpose, Reply, Running, Sandbox, short_reply, wait_until};
 
 /// The token of programs in these tests.
 pub(super) const TOKEN: &str = "a-token-for-tests-0123456789";
@@ -33,12 +31,16 @@ pub(super) struct Answer {
     pub(super) body: Vec<u8>,
 }
 
-/// A sandbox with two agents, a judge and that server.
-pub(super) fn sandbox(server: &MockServer, debate: &Value) -> Sandbox {
-    // What is held stays held until a test has looked at it, however slow the machine is.
+/// A configuration whose requests stay held until a test has looked at them, however slow the machine is.
+pub(super) fn config(roles: &[&str], debate: &Value) -> Value {
     let mut patient = json!({"idleTimeout": 600_000, "timeoutPerRound": 600_000});
     patient.as_object_mut().unwrap().extend(debate.as_object().unwrap().clone());
-    let sandbox = two_agents(server, &patient);
+    crate::support::config(roles, &patient)
+}
+
+/// A sandbox with two agents, a judge and that server.
+pub(super) fn sandbox(server: &MockServer, debate: &Value) -> Sandbox {
+    let sandbox = Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], debate));
     sandbox.env("DIALECTIC_TOKEN", TOKEN).limit(Duration::from_mins(3))
 }
 

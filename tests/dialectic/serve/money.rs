@@ -4,8 +4,8 @@ use std::io::{Read as _, Write as _};
 
 use serde_json::{Value, json};
 
-use super::client::{Serving, TOKEN, journal, sandbox};
-use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply, wait_until};
+use super::client::{Serving, TOKEN, config, journal, sandbox};
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, short_reply, wait_until};
 
 /// Two agents whose models have a price.
 fn priced(server: &MockServer) -> Sandbox {
