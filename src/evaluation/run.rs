@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use dialectic_base::call::Tokens;
 use dialectic_base::money::Usd;
-use dialectic_engine::agent::{AnswerError, Ask};
+use dialectic_engine::agent::{AnswerError, Ask, OnReply};
 use dialectic_llm::{Caller, FailedCall, Request};
 
 use super::pairwise::mean;
@@ -135,17 +135,11 @@ pub(super) async fn ask<T>(
 ) -> (Result<T, Skipped>, Usage) {
     let before = Arc::new(Mutex::new(Usage::NONE));
     let noted = Arc::clone(&before);
-    let ask = Ask {
-        caller: caller.clone(),
-        request,
-        past: Vec::new(),
-        on_reply: Arc::new(move |_, record| {
-            let usage = Usage::of_answer(record.tokens, record.cost_usd);
-            *noted.lock().unwrap_or_else(PoisonError::into_inner) = usage;
-        }),
-        tools: None,
-    };
-    let ended = ask.json(read).await;
+    let on_reply: OnReply = Arc::new(move |_, record| {
+        let usage = Usage::of_answer(record.tokens, record.cost_usd);
+        *noted.lock().unwrap_or_else(PoisonError::into_inner) = usage;
+    });
+    let ended = Ask::new(caller.clone(), request, on_reply).json(read).await;
     let before = *before.lock().unwrap_or_else(PoisonError::into_inner);
     let (outcome, last) = match ended {
         Err(failed) => {
@@ -153,7 +147,7 @@ pub(super) async fn ask<T>(
             (Err(Skipped::Failed(failed)), usage)
         }
         Ok((answer, record)) => {
-            let outcome = answer.map_err(|unreadable| Skipped::Unreadable(unreadable.error));
+            let outcome = answer.map_err(Skipped::Unreadable);
             (outcome, Usage::of_answer(record.tokens, record.cost_usd))
         }
     };

@@ -71,13 +71,6 @@ pub struct Caller {
     pub observer: Option<Arc<dyn CallObserver>>,
 }
 
-/// A successful call.
-#[derive(Debug, Clone)]
-pub struct CompletedCall {
-    pub reply: Reply,
-    pub record: CallRecord,
-}
-
 /// A call that failed permanently.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
@@ -129,7 +122,7 @@ impl Caller {
     /// # Errors
     ///
     /// The last attempt failed with an error that is not transient, or there are no attempts left.
-    pub async fn call(&self, request: &Request) -> Result<CompletedCall, FailedCall> {
+    pub async fn call(&self, request: &Request) -> Result<Reply, FailedCall> {
         let mut retries = Retries::at_most(self.limits.max_retries);
         let (mut attempts, mut started) = (0, None);
         let bill = Bill::of(self, request);
@@ -176,7 +169,7 @@ impl Caller {
                         finish_reason: reply.finish_word.clone(),
                         ..self.record(&request.model, usage, bill.reserved(), spent)
                     };
-                    return Ok(CompletedCall { reply, record });
+                    return Ok(Reply { record, ..reply });
                 }
                 Err(failed) => {
                     let is_second = bill.charge(&failed);

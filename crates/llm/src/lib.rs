@@ -20,9 +20,7 @@ pub mod command;
 pub mod offline;
 pub mod openai;
 
-pub use caller::{
-    Account, AttemptUsage, CallObserver, Caller, CallerLimits, CompletedCall, ConcurrencyLimit, FailedCall, Reserved,
-};
+pub use caller::{Account, AttemptUsage, CallObserver, Caller, CallerLimits, ConcurrencyLimit, FailedCall, Reserved};
 pub use error::ModelError;
 pub use host::HostModel;
 pub use live::{FailedAttempt, Further, IdleTimeout, Listener, Live, StatedUsage, Timeouts};

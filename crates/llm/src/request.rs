@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
 use FinishReason::{Complete, Filtered, Interrupted, Length};
-use dialectic_base::call::{Tokens, ToolCall, ToolResult};
+use dialectic_base::call::{CallRecord, Tokens, ToolCall, ToolResult};
 use dialectic_base::markdown::truncate;
 use dialectic_base::money::Usd;
 
@@ -156,6 +156,12 @@ pub struct Reply {
     pub tokens: Option<Tokens>,
     /// The stated cost, which takes precedence over the price table.
     pub stated_cost: Option<Usd>,
+    /// The text of a refusal that came apart from the text.
+    pub refusal: String,
+    /// Whether reasoning came apart from the text.
+    pub has_reasoned: bool,
+    /// The record of the whole call, which the [`Caller`](super::Caller) adds.
+    pub record: CallRecord,
 }
 
 impl Reply {

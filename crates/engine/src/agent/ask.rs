@@ -36,14 +36,18 @@ pub type PaidReply = (StoredReply, CallRecord);
 /// A question with everything needed to get its answer.
 pub struct Ask {
     /// The model to call.
-    pub caller: Caller,
-    pub request: Request,
+    caller: Caller,
+    request: Request,
     /// Replies from an earlier run, oldest first, so that they are not paid for twice.
     pub past: Vec<PaidReply>,
     /// Called with each new reply that is not yet a result.
-    pub on_reply: OnReply,
+    on_reply: OnReply,
     /// The tools that the model may call; none for JSON answers.
     pub tools: Option<Tools>,
+    /// Whether the last reply is already recorded.
+    is_kept: bool,
+    /// How the text so far was made.
+    metadata: Metadata,
 }
 
 #[derive(Clone)]
@@ -56,15 +60,6 @@ pub struct Tools {
     /// Whether they belong to the review of a change. A model that rejects tools may then answer without them, and the
     /// last results say that they are the last.
     pub is_review: bool,
-}
-
-/// An answer that remained unreadable after a second request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unreadable {
-    /// The first answer: the second is often just an apology.
-    pub raw: String,
-    /// Why the last answer could not be read.
-    pub error: AnswerError,
 }
 
 /// The result of a call and its cost.
@@ -147,22 +142,22 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResu
     let pass = call.step.key.pass;
     match &call.step.answer {
         OutputSpec::Amendment => {
-            let ParsedText { text, call: record, metadata, .. } = ask.text().await?;
+            let Reply { text, record, .. } = ask.text().await?;
             let (whole, rethought) = without_approach(&text);
             let (value, reading) = match rewritten(call, whole, record.cut()) {
                 Ok((_, reading)) => (Value::Text(whole.into()), reading),
                 Err(error) => (Value::Unreadable(error), None),
             };
-            let metadata = Metadata { rethought: rethought && may_rethink(call), ..metadata };
+            let metadata = Metadata { rethought: rethought && may_rethink(call), ..ask.metadata };
             Ok(RequestResult { value, call: record, metadata, reading: reading.map(Box::new) })
         }
-        OutputSpec::Text | OutputSpec::Summary | OutputSpec::Check(_) | OutputSpec::FollowUp => {
-            let (ParsedText { text, call, metadata, .. }, reading) = match &call.reads {
-                Some(reads) if reads.asks_for_points() => ask.points(reads).await?,
-                Some(_) | None => (ask.text().await?, None),
-            };
-            Ok(RequestResult { value: Value::Text(text), call, metadata, reading: reading.map(Box::new) })
-        }
+        OutputSpec::Text | OutputSpec::Summary | OutputSpec::Check(_) | OutputSpec::FollowUp => match &call.reads {
+            Some(reads) if reads.asks_for_points() => ask.points(reads).await,
+            Some(_) | None => {
+                let Reply { text, record: call, .. } = ask.text().await?;
+                Ok(RequestResult { value: Value::Text(text.into()), call, metadata: ask.metadata, reading: None })
+            }
+        },
         OutputSpec::Questions { .. } => ask.value(Questions::read, Value::Questions).await,
         OutputSpec::Score(_) => ask.value(RoundScore::read, Value::Score).await,
         OutputSpec::Choice => ask.value(|text| Ballot::read(text, labels), Value::Choice).await,
@@ -257,23 +252,30 @@ impl RequestResult {
 }
 
 impl Ask {
+    pub fn new(caller: Caller, request: Request, on_reply: OnReply) -> Self {
+        let (past, tools, is_kept, metadata) = (Vec::new(), None, false, Metadata::default());
+        Self { caller, request, past, on_reply, tools, is_kept, metadata }
+    }
+
     /// Asks for text. Runs the tools that the model calls and asks again, up to `tools.limit` times; the last call
     /// offers none, which forces a text.
     ///
     /// # Errors
     ///
     /// A call fails permanently.
-    async fn text(&mut self) -> Result<ParsedText, FailedCall> {
+    async fn text(&mut self) -> Result<Reply, FailedCall> {
         let begun = self.request.turns.len();
-        let mut log = self.past_calls();
+        self.go_on_with_past();
         loop {
-            let offered = self.tools.as_ref().filter(|tools| log.iterations < tools.limit && log.length() < tools.room);
+            let looked_up = self.metadata.tool_call_iterations.unwrap_or(0);
+            let shown: usize = self.metadata.tool_results.iter().map(|result| result.content.chars().count()).sum();
+            let offered = self.tools.as_ref().filter(|tools| looked_up < tools.limit && shown < tools.room);
             self.request.tools = offered.map(|tools| tools.toolbox.specs()).unwrap_or_default();
             self.request.tools_are_optional = offered.is_some_and(|tools| tools.is_review);
-            let left = offered.map_or(0, |tools| tools.room - log.length());
-            let is_last = offered.is_some_and(|tools| tools.is_review && log.iterations + 1 == tools.limit);
+            let left = offered.map_or(0, |tools| tools.room - shown);
+            let is_last = offered.is_some_and(|tools| tools.is_review && looked_up + 1 == tools.limit);
             let toolbox = offered.map(|tools| Arc::clone(&tools.toolbox));
-            let answered = match self.caller.call(&self.request).await {
+            let reply = match self.caller.call(&self.request).await {
                 // The budget reserves the answer itself, but no look-ups.
                 Err(failed) if offered.is_some() && matches!(failed.error, ModelError::OverBudget { .. }) => {
                     self.tools = None;
@@ -288,26 +290,40 @@ impl Ask {
                 }
                 answered => answered?,
             };
-            let (Reply { text, tool_calls, message, .. }, call) = (answered.reply, answered.record);
-            let Some(toolbox) = toolbox.filter(|_| !tool_calls.is_empty()) else {
-                return Ok(log.into_said(text, message, call));
+            let Some(toolbox) = toolbox.filter(|_| !reply.tool_calls.is_empty()) else {
+                self.metadata.add(&reply.record);
+                return Ok(reply);
             };
-            let tool_results = run_all(toolbox, &tool_calls, left, is_last).await;
+            let tool_results = run_all(toolbox, &reply.tool_calls, left, is_last).await;
+            let Reply { text, tool_calls, message, record, .. } = reply;
             let stored = StoredReply { text, tool_calls, message, tool_results, parse_error: None };
-            (self.on_reply)(stored.clone(), call.clone());
-            log.note(&stored, call);
-            self.go_on(stored);
+            (self.on_reply)(stored.clone(), record.clone());
+            self.go_on(stored, &record);
         }
     }
 
-    /// Tool calls that an earlier run paid for, appended to the question.
-    fn past_calls(&mut self) -> ToolLog {
-        let mut log = ToolLog::default();
+    /// Appends tool calls that an earlier run paid for to the question.
+    fn go_on_with_past(&mut self) {
         for (reply, record) in std::mem::take(&mut self.past) {
-            log.note(&reply, record);
-            self.go_on(reply);
+            self.go_on(reply, &record);
         }
-        log
+    }
+
+    /// Appends a reply with tool calls and their results to the question.
+    fn go_on(&mut self, reply: StoredReply, record: &CallRecord) {
+        let StoredReply { text, tool_calls: calls, message, tool_results, .. } = reply;
+        self.metadata.add(record);
+        self.metadata.tool_calls.extend(calls.iter().cloned());
+        self.metadata.tool_results.extend(tool_results.iter().cloned());
+        *self.metadata.tool_call_iterations.get_or_insert(0) += 1;
+        self.request.turns.push(Turn::Assistant { text, calls, message });
+        self.request.turns.push(Turn::ToolResults(tool_results));
+    }
+
+    /// The replies of an earlier run from the first unreadable one on.
+    fn unread(&mut self) -> Vec<PaidReply> {
+        let unread = self.past.iter().position(|(reply, _)| reply.parse_error.is_some());
+        unread.map(|at| self.past.split_off(at)).unwrap_or_default()
     }
 
     /// Asks for a text with points, and once more if none can be read. The first answer is kept even if the second call
@@ -316,34 +332,38 @@ impl Ask {
     /// # Errors
     ///
     /// The first call fails permanently.
-    async fn points(mut self, reads: &AnswerFormat) -> Result<(ParsedText, Option<ParsedAnswer>), FailedCall> {
-        let unread = self.past.iter().position(|(reply, _)| reply.parse_error.is_some());
-        let mut unread = unread.map(|at| self.past.split_off(at)).unwrap_or_default();
-        let is_kept = !unread.is_empty();
-        let first = if is_kept {
-            let (reply, record) = unread.swap_remove(0);
-            self.past_calls().into_said(reply.text, reply.message, record)
-        } else {
+    async fn points(mut self, reads: &AnswerFormat) -> Result<RequestResult, FailedCall> {
+        let unread = self.unread();
+        let first = if unread.is_empty() {
             self.text().await?
+        } else {
+            self.go_on_with_past();
+            self.past = unread;
+            let first = self.next().await?;
+            self.metadata.add(&first.record);
+            first
+        };
+        let result = |text: String, reading: ParsedAnswer, call, metadata| {
+            let reading = Some(reading).filter(ParsedAnswer::says_something).map(Box::new);
+            RequestResult { value: Value::Text(text.into()), call, metadata, reading }
         };
         let reading = reads.read(&first.text);
-        let said = |reading: ParsedAnswer| Some(reading).filter(ParsedAnswer::says_something);
         if !reads.lacks_points(&reading) {
-            return Ok((first, said(reading)));
+            return Ok(result(first.text, reading, first.record, self.metadata));
         }
         let texts: Vec<String> = reads.unread_texts(&first.text).iter().map(|of| format!("Text {of}")).collect();
         let missing = (!texts.is_empty()).then(|| list(&texts));
-        if !is_kept {
-            let error = missing.as_ref().map_or(NO_POINTS.to_owned(), |texts| format!("it has no section for {texts}"));
-            let stored = unreadable(first.text.to_string(), first.message.clone(), &error);
-            (self.on_reply)(stored, first.call.clone());
-        }
-        go_on(&mut self.request, &first.text, first.message.as_ref(), once_more(reads, missing.as_deref()));
+        self.keep(
+            &first,
+            &missing.as_ref().map_or(NO_POINTS.to_owned(), |texts| format!("it has no section for {texts}")),
+        );
+        self.ask_again(&first, once_more(reads, missing.as_deref()));
         self.request.tools = Arc::new([]);
         let call = match self.caller.call(&self.request).await {
             Ok(second) => {
-                if let Some((text, reading)) = reads.joined(&first.text, &second.reply.text) {
-                    return Ok((first.and(text.into(), second.record), said(reading)));
+                if let Some((text, reading)) = reads.joined(&first.text, &second.text) {
+                    self.metadata.add(&second.record);
+                    return Ok(result(text, reading, second.record, self.metadata));
                 }
                 second.record
             }
@@ -351,14 +371,11 @@ impl Ask {
             Err(failed) if failed.is_server_gone() => return Err(failed),
             Err(failed) => self.failed(&failed),
         };
-        Ok((first.beside(call), said(reading)))
-    }
-
-    /// Appends a reply with tool calls and their results to the question.
-    fn go_on(&mut self, reply: StoredReply) {
-        let StoredReply { text, tool_calls: calls, message, .. } = reply;
-        self.request.turns.push(Turn::Assistant { text, calls, message });
-        self.request.turns.push(Turn::ToolResults(reply.tool_results));
+        // The text is the first one, cut or not.
+        let Metadata { truncated, filtered, interrupted, .. } = self.metadata;
+        self.metadata.add(&call);
+        let metadata = Metadata { truncated, filtered, interrupted, ..self.metadata };
+        Ok(result(first.text, reading, call, metadata))
     }
 
     async fn value<T>(
@@ -367,7 +384,7 @@ impl Ask {
         wrap: impl Fn(T) -> Value,
     ) -> Result<RequestResult, FailedCall> {
         let (value, call) = self.json(read).await?;
-        Ok(RequestResult::of(value.map_or_else(|unreadable| Value::Unreadable(unreadable.error), wrap), call))
+        Ok(RequestResult::of(value.map_or_else(Value::Unreadable, wrap), call))
     }
 
     /// Asks for JSON that `read` accepts, and once more with the error if it does not. The first answer is kept even if
@@ -379,57 +396,64 @@ impl Ask {
     pub async fn json<T>(
         mut self,
         read: impl Fn(&str) -> Result<T, AnswerError>,
-    ) -> Result<(Result<T, Unreadable>, CallRecord), FailedCall> {
+    ) -> Result<(Result<T, AnswerError>, CallRecord), FailedCall> {
         let first = self.next().await?;
         self.json_after(first, read).await
     }
 
     /// [`json`](Self::json) after the first reply.
     async fn json_after<T>(
-        mut self,
-        first: SpokenReply,
+        &mut self,
+        first: Reply,
         read: impl Fn(&str) -> Result<T, AnswerError>,
-    ) -> Result<(Result<T, Unreadable>, CallRecord), FailedCall> {
+    ) -> Result<(Result<T, AnswerError>, CallRecord), FailedCall> {
         let error = match read(&first.text) {
-            Ok(value) => return Ok((Ok(value), first.call)),
-            Err(error) => error.of_answer(first.call.cut()),
+            Ok(value) => return Ok((Ok(value), first.record)),
+            Err(error) => error.of_answer(first.record.cut()),
         };
-        let raw = first.text.clone();
         // Tests render this template with every value; the bare reason is a sufficient fallback.
         let reason = error.to_string();
         let again = SECOND_CHANCE.with("error", &reason).unwrap_or_else(|_| reason.clone());
-        go_on(&mut self.request, &first.text, first.message.as_ref(), again);
-        self.keep(first, &error);
+        self.ask_again(&first, again);
+        self.keep(&first, &error);
         Ok(match self.next().await {
             Ok(second) => match read(&second.text) {
-                Ok(value) => (Ok(value), second.call),
-                Err(error) => (Err(Unreadable { raw, error: error.of_answer(second.call.cut()) }), second.call),
+                Ok(value) => (Ok(value), second.record),
+                Err(error) => (Err(error.of_answer(second.record.cut())), second.record),
             },
             // The first answer is kept; the request is repeated when the server is back.
             Err(failed) if failed.is_server_gone() => return Err(failed),
             Err(failed) => {
                 let error = AnswerError::NoSecondChance { error: reason, message: failed.error.to_string() };
-                (Err(Unreadable { raw, error }), self.failed(&failed))
+                (Err(error), self.failed(&failed))
             }
         })
     }
 
     /// The next reply: of an earlier run, or a new one.
-    async fn next(&mut self) -> Result<SpokenReply, FailedCall> {
-        if !self.past.is_empty() {
-            let (StoredReply { text, message, .. }, call) = self.past.remove(0);
-            return Ok(SpokenReply { text, message, call, is_kept: true });
+    async fn next(&mut self) -> Result<Reply, FailedCall> {
+        self.is_kept = !self.past.is_empty();
+        if self.is_kept {
+            let (StoredReply { text, message, .. }, record) = self.past.remove(0);
+            return Ok(Reply { text, message, record, ..Reply::default() });
         }
-        let answered = self.caller.call(&self.request).await?;
-        let Reply { text, message, .. } = answered.reply;
-        Ok(SpokenReply { text, message, call: answered.record, is_kept: false })
+        self.caller.call(&self.request).await
     }
 
     /// Records a reply that is not yet a result before the next call.
-    fn keep(&self, heard: SpokenReply, error: &impl ToString) {
-        if !heard.is_kept {
-            (self.on_reply)(unreadable(heard.text, heard.message, error), heard.call);
+    fn keep(&self, reply: &Reply, error: &impl ToString) {
+        if !self.is_kept {
+            let (text, message) = (reply.text.clone(), reply.message.clone());
+            let stored = StoredReply { text, message, parse_error: Some(error.to_string()), ..StoredReply::default() };
+            (self.on_reply)(stored, reply.record.clone());
         }
+    }
+
+    /// Appends an answer and a response to the question.
+    fn ask_again(&mut self, Reply { text, message, .. }: &Reply, said: String) {
+        let (text, message) = (text.clone(), message.clone());
+        self.request.turns.push(Turn::Assistant { text, calls: Vec::new(), message });
+        self.request.turns.push(Turn::User(said));
     }
 
     /// The record of a call that failed permanently.
@@ -458,17 +482,17 @@ impl Ask {
         let mut answer = self.next().await?;
         let mut written = Written::read(&answer.text);
         if written.solution.is_empty() {
-            let raw = answer.text.clone();
             let again = SOLUTION_AGAIN.render(&()).unwrap_or_else(|_| AnswerError::NoSolution.to_string());
-            go_on(&mut self.request, &raw, answer.message.as_ref(), again);
-            self.keep(answer, &AnswerError::NoSolution);
+            self.ask_again(&answer, again);
+            self.keep(&answer, &AnswerError::NoSolution);
+            let raw = answer.text;
             let without =
-                |missing| Written { solution: raw.clone(), assessment: Assessment::default(), missing: Some(missing) };
+                |missing| Written { solution: raw, assessment: Assessment::default(), missing: Some(missing) };
             match self.next().await {
                 Ok(second) => {
                     written = Written::read(&second.text);
                     if written.solution.is_empty() {
-                        return Ok((without(AnswerError::NoSolution), None, second.call));
+                        return Ok((without(AnswerError::NoSolution), None, second.record));
                     }
                     answer = second;
                 }
@@ -480,19 +504,19 @@ impl Ask {
                 }
             }
         }
-        let cut = answer.call.cut();
+        let cut = answer.record.cut();
         let accepted = |assessment: &Assessment, missing: Option<AnswerError>| match missing {
             Some(missing) => Some(missing),
             None => check(assessment).err(),
         };
         written.missing = accepted(&written.assessment, written.missing);
         let Some(error) = written.missing.clone() else {
-            return Ok((written, cut, answer.call));
+            return Ok((written, cut, answer.record));
         };
         let Ok(Some(assessing)) = assess(&written.solution) else {
-            return Ok((written, cut, answer.call));
+            return Ok((written, cut, answer.record));
         };
-        self.keep(answer, &error);
+        self.keep(&answer, &error);
         self.request = assessing;
         let call = match self.next().await {
             Ok(second) => {
@@ -500,12 +524,12 @@ impl Ask {
                 if assessment.rulings.is_empty() {
                     assessment.rulings.clone_from(&written.assessment.rulings);
                 }
-                let missing = accepted(&assessment, missing).map(|error| error.of_answer(second.call.cut()));
+                let missing = accepted(&assessment, missing).map(|error| error.of_answer(second.record.cut()));
                 // A partial assessment does not replace another partial one.
                 if missing.is_none() || written.assessment == Assessment::default() {
                     written = Written { assessment, missing, ..written };
                 }
-                second.call
+                second.record
             }
             Err(failed) if failed.is_server_gone() => return Err(failed),
             Err(failed) => {
@@ -523,30 +547,24 @@ impl Ask {
     ///
     /// The first call fails permanently.
     async fn rulings(mut self, numbers: &[String]) -> Result<RequestResult, FailedCall> {
-        let unread = self.past.iter().position(|(reply, _)| reply.parse_error.is_some());
-        let unread = unread.map(|at| self.past.split_off(at)).unwrap_or_default();
-        let (mut metadata, mut first) = (Metadata::default(), None);
-        if unread.is_empty() {
+        let unread = self.unread();
+        let first = if unread.is_empty() {
             // Many servers refuse a schema together with tools; the prompt describes it.
             let schema = if self.tools.is_some() { self.request.answer.take() } else { self.request.answer.clone() };
-            let ParsedText { text, message, call, metadata: of_calls, .. } = self.text().await?;
+            let first = self.text().await?;
             (self.request.answer, self.request.tools) = (schema, Arc::new([]));
-            metadata = of_calls;
-            first = Some(SpokenReply { text: text.to_string(), message, call, is_kept: false });
+            first
         } else {
-            self.past_calls();
-        }
-        self.past = unread;
-        let first = match first {
-            Some(first) => first,
-            None => self.next().await?,
+            self.go_on_with_past();
+            (self.past, self.metadata) = (unread, Metadata::default());
+            self.next().await?
         };
         let (ruled, record) = self.json_after(first, |text| RawRulings::read(text, numbers)).await?;
         let value = match ruled {
             Ok(ruled) => Value::Ruled(ruled, None),
-            Err(unreadable) => Value::Ruled(Ruled::default(), Some(unreadable.error)),
+            Err(error) => Value::Ruled(Ruled::default(), Some(error)),
         };
-        Ok(RequestResult { metadata, ..RequestResult::of(value, record) })
+        Ok(RequestResult { metadata: self.metadata, ..RequestResult::of(value, record) })
     }
 }
 
@@ -565,61 +583,6 @@ fn once_more(reads: &AnswerFormat, missing: Option<&str>) -> String {
     said.unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())
 }
 
-/// Appends an answer and a response to a question.
-fn go_on(request: &mut Request, text: &str, message: Option<&serde_json::Value>, said: String) {
-    request.turns.push(Turn::Assistant { text: text.to_owned(), calls: Vec::new(), message: message.cloned() });
-    request.turns.push(Turn::User(said));
-}
-
-struct SpokenReply {
-    text: String,
-    /// The raw message, if it contains more than the text.
-    message: Option<serde_json::Value>,
-    call: CallRecord,
-    /// Whether it is already recorded.
-    is_kept: bool,
-}
-
-fn unreadable(text: String, message: Option<serde_json::Value>, error: &impl ToString) -> StoredReply {
-    StoredReply { text, message, parse_error: Some(error.to_string()), ..StoredReply::default() }
-}
-
-/// The tool calls of one answer.
-#[derive(Default)]
-struct ToolLog {
-    /// The replies that called tools.
-    iterations: u32,
-    calls: Vec<ToolCall>,
-    results: Vec<ToolResult>,
-    records: Vec<CallRecord>,
-}
-
-impl ToolLog {
-    fn note(&mut self, reply: &StoredReply, record: CallRecord) {
-        self.iterations += 1;
-        self.calls.extend(reply.tool_calls.iter().cloned());
-        self.results.extend(reply.tool_results.iter().cloned());
-        self.records.push(record);
-    }
-
-    /// The characters of all results.
-    fn length(&self) -> usize {
-        self.results.iter().map(|result| result.content.chars().count()).sum()
-    }
-
-    /// The final text with the tool calls.
-    fn into_said(mut self, text: String, message: Option<serde_json::Value>, call: CallRecord) -> ParsedText {
-        self.records.push(call.clone());
-        let metadata = Metadata {
-            tool_calls: self.calls,
-            tool_results: self.results,
-            tool_call_iterations: (self.iterations > 0).then_some(self.iterations),
-            ..Metadata::of_calls(&self.records)
-        };
-        ParsedText { text: text.into(), message, call, metadata, records: self.records }
-    }
-}
-
 /// Runs the tools that a reply calls, in order, on a blocking thread because they read files. Their results have at most
 /// `room` characters.
 async fn run_all(toolbox: Arc<Toolbox>, calls: &[ToolCall], room: usize, is_last: bool) -> Vec<ToolResult> {
@@ -627,37 +590,6 @@ async fn run_all(toolbox: Arc<Toolbox>, calls: &[ToolCall], room: usize, is_last
     let run = spawn_blocking(move || toolbox.run_all(&wanted, room, is_last));
     // A panicking tool must not abort the debate; the model receives an error.
     run.await.unwrap_or_else(|_| calls.iter().map(|call| ToolResult::error(call, "the tool failed")).collect())
-}
-
-#[derive(Debug, Clone)]
-struct ParsedText {
-    text: Arc<str>,
-    /// The raw message, if it contains more than the text.
-    message: Option<serde_json::Value>,
-    /// The last call; earlier ones were passed to [`on_reply`](Ask::on_reply).
-    call: CallRecord,
-    /// The metadata of all its calls.
-    metadata: Metadata,
-    records: Vec<CallRecord>,
-}
-
-impl ParsedText {
-    /// Adds a call and replaces the text.
-    fn and(mut self, text: Arc<str>, call: CallRecord) -> Self {
-        self.records.push(call.clone());
-        let Metadata { tool_calls, tool_results, tool_call_iterations, .. } = std::mem::take(&mut self.metadata);
-        let of_calls = Metadata::of_calls(&self.records);
-        let metadata = Metadata { tool_calls, tool_results, tool_call_iterations, ..of_calls };
-        Self { text, call, metadata, ..self }
-    }
-
-    /// Adds a further call without a result: the text is kept, cut or not.
-    fn beside(self, call: CallRecord) -> Self {
-        let text = Arc::clone(&self.text);
-        let Metadata { truncated, filtered, interrupted, .. } = self.metadata;
-        let with = self.and(text, call);
-        Self { metadata: Metadata { truncated, filtered, interrupted, ..with.metadata }, ..with }
-    }
 }
 
 #[cfg(test)]

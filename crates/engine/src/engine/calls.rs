@@ -266,7 +266,8 @@ impl Engine {
         };
         let (length, judge) = (call.length, self.panel.judge.settings.id.clone());
         self.calls.spawn(step, length, async move {
-            let ask = Ask { caller, request: call.request.clone(), past, on_reply, tools };
+            let mut ask = Ask::new(caller, call.request.clone(), on_reply);
+            (ask.past, ask.tools) = (past, tools);
             answer(ask, &call, &judge).await
         });
     }

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rand::RngExt;
 
 use crate::access::{TrustError, UserSettings, elsewhere};
-use crate::agent::{Ask, Panel, SharedPrompt, Value, answer, prepare};
+use crate::agent::{Ask, OnReply, Panel, SharedPrompt, Value, answer, prepare};
 use crate::engine::{EngineError, ForecastError, WindowError, replying};
 use dialectic_base::money::Usd;
 use dialectic_base::secrets::KnownKeys;
@@ -378,15 +378,10 @@ impl Runner {
         // Set if the engine would keep the reply but ask again.
         let asks_again = Arc::new(Mutex::new(None));
         let noted = Arc::clone(&asks_again);
-        let ask = Ask {
-            caller: replying(agent.caller.clone(), reply),
-            request: call.request.clone(),
-            past: Vec::new(),
-            on_reply: Arc::new(move |reply, _| {
-                *noted.lock().unwrap_or_else(PoisonError::into_inner) = reply.parse_error;
-            }),
-            tools: None,
-        };
+        let on_reply: OnReply = Arc::new(move |reply, _| {
+            *noted.lock().unwrap_or_else(PoisonError::into_inner) = reply.parse_error;
+        });
+        let ask = Ask::new(replying(agent.caller.clone(), reply), call.request.clone(), on_reply);
         let read = answer(ask, &call, &panel.judge.settings.id).await;
         if let Some(error) = asks_again.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(RunnerError::ReplyUnusable(error));

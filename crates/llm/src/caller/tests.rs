@@ -132,7 +132,7 @@ impl ScriptedCall {
         Self { model, notes, caller }
     }
 
-    async fn call(&self) -> Result<CompletedCall, FailedCall> {
+    async fn call(&self) -> Result<Reply, FailedCall> {
         self.caller.call(&request()).await
     }
 
@@ -169,8 +169,9 @@ const GRAIN: Duration = Duration::from_millis(2);
 async fn an_answer_takes_one_attempt_and_no_wait() {
     let served = Reply { served_model: Some("served".to_owned()), ..text("hello") };
     let stage = ScriptedCall::new([Act::After(2 * SECOND, served.clone())]);
-    let CompletedCall { reply, record } = stage.call().await.unwrap();
-    assert_eq!(reply, served);
+    let reply = stage.call().await.unwrap();
+    let record = reply.record.clone();
+    assert_eq!(reply, Reply { record: record.clone(), ..served });
     assert_eq!((record.model.as_str(), record.provider.as_str()), ("configured", "local"));
     assert_eq!(record.served_model.as_deref(), Some("served"));
     assert_eq!((record.attempts, record.latency_ms, record.truncated), (1, 2000, false));
@@ -185,7 +186,7 @@ async fn each_transient_failure_is_tried_again_and_told_of() {
         let stage =
             ScriptedCall::new([Act::Fail(error.clone()), Act::Fail(error.clone()), Act::Reply(text("at last"))]);
         let answered = stage.call().await.unwrap();
-        assert_eq!((answered.reply.text.as_str(), answered.record.attempts), ("at last", 3));
+        assert_eq!((answered.text.as_str(), answered.record.attempts), ("at last", 3));
         let told = stage.told();
         assert_eq!(
             told.iter().map(|(attempt, error, _)| (*attempt, error.clone())).collect::<Vec<_>>(),

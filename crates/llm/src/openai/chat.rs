@@ -16,7 +16,7 @@ use super::lenient::{
 };
 use super::sse::{DONE, ServerSentEvent};
 use super::streaming::{Completeness, Deltas, Pieces, TextSink};
-use super::{ApiAnswer, Heard, object, texts};
+use super::{ApiAnswer, object, texts};
 
 /// Fields for reasoning next to the content, as used by DeepSeek, OpenRouter and vLLM, and gateways.
 pub(super) const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_details", "thinking"];
@@ -118,7 +118,7 @@ impl ApiAnswer for Chunks {
         error_field(answer).or_else(|| error_field(choice(answer)?))
     }
 
-    fn into_reply(mut answer: Value) -> Heard {
+    fn into_reply(mut answer: Value) -> Reply {
         let (mut text, mut refusal, mut tool_calls) = (String::new(), String::new(), Vec::new());
         let mut choice = take_choice(&mut answer);
         let reason = take_word(&mut choice, "finish_reason");
@@ -151,8 +151,17 @@ impl ApiAnswer for Chunks {
         }
         let served_model = take_text(&mut answer, "model");
         let message = Some(message).filter(Value::is_object);
-        let reply = Reply { text, tool_calls, message, finish, finish_word, served_model, ..Reply::default() };
-        Heard { reply, refusal, has_reasoned }
+        Reply {
+            text,
+            tool_calls,
+            message,
+            finish,
+            finish_word,
+            served_model,
+            refusal,
+            has_reasoned,
+            ..Reply::default()
+        }
     }
 
     fn has_more(message: &Value) -> bool {

@@ -43,7 +43,7 @@ use capabilities::{Api, Capabilities, KnownCapabilities, Streaming};
 use endpoint::Address;
 use failure::{Fault, ServerRefusal, error_field, excerpt, one_line, refusal_body};
 use lenient::{ReportedUsage, parsed, readable, stated_cost};
-use reasoning::{Spoken, told_apart};
+use reasoning::{Spoken, drop_reasoning};
 use streaming::{Pieces, StreamOutcome, follow};
 use transport::{HttpAnswer, Transport, broken};
 
@@ -142,17 +142,16 @@ impl OpenAiClient {
             return Err(if A::is_foreign(&read) { RequestFailure::foreign(failed) } else { failed.into() });
         }
         let completion = ReportedUsage::of(&read).and_then(|usage| usage.completion());
-        let Heard { mut reply, refusal, has_reasoned } = A::into_reply(read);
+        let mut reply = A::into_reply(read);
         if reply.finish == FinishReason::Complete && is_limit(completion, request) && reply.tool_calls.is_empty() {
             reply.finish = FinishReason::Length;
         }
         let (length, is_blank) = (reply.text.len(), reply.text.trim().is_empty());
-        let told = told_apart(reply.text);
-        let is_reasoning = has_reasoned && is_blank || !is_blank && told.answer.trim().is_empty();
-        let message = reply.message.take();
-        let has_more = |message: &Value| told.answer.len() != length || A::has_more(message);
-        reply.message = message.filter(has_more);
-        reply.text = marks::without(told.answer);
+        let began_within = drop_reasoning(&mut reply.text);
+        let is_reasoning = reply.has_reasoned && is_blank || !is_blank && reply.text.trim().is_empty();
+        let has_more = |message: &Value| reply.text.len() != length || A::has_more(message);
+        reply.message = reply.message.take().filter(has_more);
+        reply.text = marks::without(reply.text);
         let unusable = if reply.finish == FinishReason::Filtered || !reply.tool_calls.is_empty() {
             None
         } else if marks::is_tool_call(&reply.text) {
@@ -167,13 +166,13 @@ impl OpenAiClient {
             return Err(FailedAttempt::with_usage(error, usage).into());
         }
         if !reply.text.is_empty() {
-            self.known.update(&request.model, |capabilities| capabilities.begins_within = told.began_within);
+            self.known.update(&request.model, |capabilities| capabilities.begins_within = began_within);
         }
         // Text and calls require output tokens; if there are none, half of the usage is missing.
         let is_said = !reply.text.is_empty() || !reply.tool_calls.is_empty();
         reply.tokens = usage.tokens.filter(|tokens| !is_said || tokens.output_tokens > 0);
-        if reply.finish == FinishReason::Filtered && reply.text.is_empty() && !refusal.is_empty() {
-            let error = ModelError::Filtered { message: one_line(&refusal, address) };
+        if reply.finish == FinishReason::Filtered && reply.text.is_empty() && !reply.refusal.is_empty() {
+            let error = ModelError::Filtered { message: one_line(&reply.refusal, address) };
             return Err(FailedAttempt::with_usage(error, usage).into());
         }
         Ok(Reply { stated_cost: usage.cost, ..reply })
@@ -295,18 +294,10 @@ trait ApiAnswer {
         error_field(answer)
     }
 
-    fn into_reply(answer: Value) -> Heard;
+    fn into_reply(answer: Value) -> Reply;
 
     /// Whether a reply's message contains more than text and calls.
     fn has_more(message: &Value) -> bool;
-}
-
-struct Heard {
-    reply: Reply,
-    /// The text of a refusal.
-    refusal: String,
-    /// Whether it contains reasoning.
-    has_reasoned: bool,
 }
 
 struct RequestFailure {

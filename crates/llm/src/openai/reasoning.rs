@@ -20,39 +20,37 @@ pub(super) fn begins_within(model: &str) -> bool {
     BEGIN_WITHIN.iter().any(|part| model.contains(part))
 }
 
-/// A text without its reasoning.
-pub(super) struct VisibleText {
-    pub(super) answer: String,
-    /// Whether the reasoning only had an end, because the model starts inside it.
-    pub(super) began_within: bool,
-}
-
-/// Removes reasoning from the start of `text`.
-pub(super) fn told_apart(text: String) -> VisibleText {
-    let begun = beginning(&text);
+/// Removes reasoning from the start of `text`. Returns whether the reasoning only had an end, because the model starts
+/// inside it.
+pub(super) fn drop_reasoning(text: &mut String) -> bool {
+    let begun = beginning(text);
     let mut rest = begun;
     while let Opening::Block { block, len } = opening(rest) {
         match block.end_in(&rest[len..]) {
             Some(end) => rest = beginning(&rest[len + end..]),
-            None if block.is_certain() => return VisibleText { answer: String::new(), began_within: false },
+            None if block.is_certain() => {
+                text.clear();
+                return false;
+            }
             None => break,
         }
     }
     if rest.len() < begun.len() {
-        return VisibleText { answer: unwrapped(rest).to_owned(), began_within: false };
+        *text = unwrapped(rest).to_owned();
+        return false;
     }
-    match lone_ending(&text, 0).filter(|_| serde_json::from_str::<IgnoredAny>(begun).is_err()) {
+    match lone_ending(text, 0).filter(|_| serde_json::from_str::<IgnoredAny>(begun).is_err()) {
         Some(end) if !text[end..].trim().is_empty() => {
-            let after = told_apart(beginning(&text[end..]).to_owned()).answer;
-            VisibleText { answer: unwrapped(&after).to_owned(), began_within: true }
+            let mut after = beginning(&text[end..]).to_owned();
+            drop_reasoning(&mut after);
+            unwrapped(&after).clone_into(text);
+            return true;
         }
         // A stray tag at the end; the whole text is the answer.
-        Some(_) => VisibleText { answer: without_ending(&text).to_owned(), began_within: false },
-        None if text.starts_with(BYTE_ORDER_MARK) => {
-            VisibleText { answer: text.trim_start_matches(BYTE_ORDER_MARK).to_owned(), began_within: false }
-        }
-        None => VisibleText { answer: text, began_within: false },
+        Some(_) => text.truncate(without_ending(text).len()),
+        None => drop(text.drain(..text.len() - text.trim_start_matches(BYTE_ORDER_MARK).len())),
     }
+    false
 }
 
 /// `text` from its first word on.
@@ -154,12 +152,15 @@ impl Spoken {
 
     /// Ends the answer and passes on held text that is not reasoning.
     pub(in crate::openai) fn finish(&mut self, say: &mut dyn FnMut(&str)) {
-        let held = std::mem::take(&mut self.held);
+        let mut held = std::mem::take(&mut self.held);
         let rest = match &self.state {
             ReasoningState::Beginning { reasoned: true } => beginning(&held).to_owned(),
             ReasoningState::Beginning { reasoned: false } | ReasoningState::Answering => held,
             ReasoningState::Reasoning { block, .. } if block.is_certain() => return,
-            ReasoningState::Reasoning { .. } => told_apart(held).answer,
+            ReasoningState::Reasoning { .. } => {
+                drop_reasoning(&mut held);
+                held
+            }
         };
         if !rest.is_empty() {
             say(&rest);

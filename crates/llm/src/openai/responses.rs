@@ -15,7 +15,7 @@ use super::failure::error_in;
 use super::lenient::{Borrowed, ReportedUsage, arguments, call_id, read_content, take, take_text, take_word};
 use super::sse::{DONE, ServerSentEvent};
 use super::streaming::{Completeness, Deltas, Pieces, TextSink};
-use super::{ApiAnswer, Heard, object, texts};
+use super::{ApiAnswer, object, texts};
 
 /// Shared parts come first, because providers discount identical prefixes.
 fn input(request: &Request, prompt: &str, replays: bool) -> Value {
@@ -108,7 +108,7 @@ impl ApiAnswer for Events {
         Some(format!("its status is `{status}`{reason}"))
     }
 
-    fn into_reply(mut answer: Value) -> Heard {
+    fn into_reply(mut answer: Value) -> Reply {
         let (mut text, mut refusal, mut tool_calls) = (String::new(), String::new(), Vec::new());
         let mut output = take(&mut answer, "output");
         let mut has_reasoned = false;
@@ -147,8 +147,17 @@ impl ApiAnswer for Events {
         }
         let served_model = take_text(&mut answer, "model");
         let message = Some(output).filter(Value::is_array);
-        let reply = Reply { text, tool_calls, message, finish, finish_word, served_model, ..Reply::default() };
-        Heard { reply, refusal, has_reasoned }
+        Reply {
+            text,
+            tool_calls,
+            message,
+            finish,
+            finish_word,
+            served_model,
+            refusal,
+            has_reasoned,
+            ..Reply::default()
+        }
     }
 
     fn has_more(output: &Value) -> bool {

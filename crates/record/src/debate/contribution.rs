@@ -114,21 +114,25 @@ impl Metadata {
     pub fn of_calls<'a>(calls: impl IntoIterator<Item = &'a CallRecord>) -> Self {
         let mut metadata = Self::default();
         for call in calls {
-            metadata.model = Some(call.model.clone());
-            metadata.served_model.clone_from(&call.served_model);
-            metadata.latency_ms = Some(metadata.latency_ms.unwrap_or(0) + call.latency_ms);
-            metadata.attempts = Some(metadata.attempts.unwrap_or(0) + call.attempts);
-            (metadata.truncated, metadata.filtered) = (call.truncated, call.filtered);
-            metadata.interrupted = call.interrupted;
-            if let Some(tokens) = call.tokens {
-                let add = |sum: &mut Option<u64>, more: u64| *sum = Some(sum.unwrap_or(0) + more);
-                add(&mut metadata.tokens_used, tokens.total());
-                add(&mut metadata.input_tokens, tokens.input_tokens);
-                add(&mut metadata.cached_input_tokens, tokens.cached_input_tokens);
-                add(&mut metadata.output_tokens, tokens.output_tokens);
-            }
+            metadata.add(call);
         }
         metadata
+    }
+
+    /// Adds a further call, whose answer is now the text.
+    pub fn add(&mut self, call: &CallRecord) {
+        self.model = Some(call.model.clone());
+        self.served_model.clone_from(&call.served_model);
+        self.latency_ms = Some(self.latency_ms.unwrap_or(0) + call.latency_ms);
+        self.attempts = Some(self.attempts.unwrap_or(0) + call.attempts);
+        (self.truncated, self.filtered, self.interrupted) = (call.truncated, call.filtered, call.interrupted);
+        if let Some(tokens) = call.tokens {
+            let add = |sum: &mut Option<u64>, more: u64| *sum = Some(sum.unwrap_or(0) + more);
+            add(&mut self.tokens_used, tokens.total());
+            add(&mut self.input_tokens, tokens.input_tokens);
+            add(&mut self.cached_input_tokens, tokens.cached_input_tokens);
+            add(&mut self.output_tokens, tokens.output_tokens);
+        }
     }
 }
 

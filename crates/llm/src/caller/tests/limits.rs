@@ -143,7 +143,7 @@ async fn a_round_that_is_over_time_begins_no_attempt_and_cuts_none_short() {
     // Attempts in flight run to completion, and an answer ends the idle time.
     let mut stage = ScriptedCall::new([Act::After(100 * SECOND, text("late"))]);
     stage.caller.silence = silence();
-    assert_eq!(stage.call().await.unwrap().reply.text, "late");
+    assert_eq!(stage.call().await.unwrap().text, "late");
     assert!(!stage.caller.silence.as_ref().unwrap().is_too_long());
     // A failed attempt is not retried,
     let mut stage = ScriptedCall::new([Act::Hang, Act::Reply(text("never asked"))]);

@@ -4,7 +4,7 @@ use super::*;
 
 type ScriptedAttempt = (Vec<(u64, &'static str)>, Result<Reply, FailedAttempt>);
 
-async fn call(attempts: Vec<ScriptedAttempt>) -> (Result<CompletedCall, FailedCall>, Vec<(u128, String)>) {
+async fn call(attempts: Vec<ScriptedAttempt>) -> (Result<Reply, FailedCall>, Vec<(u128, String)>) {
     let mut stage = ScriptedCall::new(attempts.into_iter().map(|(words, end)| Act::Stream(words, end)));
     stage.caller.price = Some(Price::flat(1.0, None, 2.0));
     stage.caller.limits.max_retries = 1;
@@ -24,7 +24,7 @@ fn told(told: &[(u128, String)]) -> Vec<(u128, &str)> {
 async fn words_are_told_once_in_100_ms_and_the_rest_at_the_end() {
     let words = vec![(10, "a"), (80, " b"), (30, " c"), (30, " d"), (250, " e"), (5, " f")];
     let (result, notes) = call(vec![(words, Ok(reply("a b c d e f")))]).await;
-    assert_eq!(result.unwrap().reply.text, "a b c d e f");
+    assert_eq!(result.unwrap().text, "a b c d e f");
     assert_eq!(told(&notes), [(110, "a b"), (210, " c d"), (405, " e f")]);
     // Many words at once cause no additional updates.
     let flood = vec![(1, "x "); 1_000];
@@ -36,7 +36,7 @@ async fn words_are_told_once_in_100_ms_and_the_rest_at_the_end() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_without_words_is_told_of_by_nothing() {
     let (result, notes) = call(vec![(vec![(950, "")], Ok(reply("whole")))]).await;
-    assert_eq!((result.unwrap().reply.text.as_str(), notes.len()), ("whole", 0));
+    assert_eq!((result.unwrap().text.as_str(), notes.len()), ("whole", 0));
 }
 
 #[tokio::test(start_paused = true)]

@@ -86,7 +86,7 @@ async fn an_answer_without_text_is_none() {
     };
     let offering = Request { tools: Arc::new([spec]), ..request() };
     let stage = ScriptedCall::new([Act::Reply(reply.clone())]);
-    assert_eq!(stage.caller.call(&offering).await.unwrap().reply.tool_calls.len(), 1);
+    assert_eq!(stage.caller.call(&offering).await.unwrap().tool_calls.len(), 1);
     // Without tools on offer, a tool call is not an answer, so the request is repeated once.
     let failed = ScriptedCall::new([Act::Reply(reply)]).call().await.unwrap_err();
     let message = "it calls `file_read`, a tool that was not offered".to_owned();

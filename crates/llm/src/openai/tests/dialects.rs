@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use futures_util::{StreamExt as _, stream};
 
-use crate::{Caller, CompletedCall, FailedCall, FinishReason, ToolSpec, Turn};
+use crate::{Caller, FailedCall, FinishReason, ToolSpec, Turn};
 use dialectic_base::call::{ToolCall, ToolResult};
 
 use super::*;
@@ -107,8 +107,9 @@ async fn played(http: &HttpClient, name: String, api: ApiKind, answer: HttpAnswe
     let request = Request { max_tokens: Some(9000), answer, ..request() };
     let (outcome, heard) = if has_retries {
         let outcome = caller(client).call(&request).await;
-        let outcome = outcome.map(|CompletedCall { reply, record }| {
-            (reply, StatedUsage { tokens: record.tokens, cost: record.cost_usd })
+        let outcome = outcome.map(|reply| {
+            let usage = StatedUsage { tokens: reply.record.tokens, cost: reply.record.cost_usd };
+            (reply, usage)
         });
         let failed = outcome.map_err(|FailedCall { error, spent, .. }| {
             let spent = spent.as_deref();
@@ -245,7 +246,7 @@ async fn a_message_with_tool_calls_goes_back_as_it_came() {
             parameters: json!({"type": "object"}),
         };
         let mut request = Request { tools: Arc::new([spec("file_read")]), ..request() };
-        let reply = client.call(&request).await.unwrap().reply;
+        let reply = client.call(&request).await.unwrap();
         let result = ToolResult {
             tool_call_id: reply.tool_calls[0].id.clone(),
             role: "tool".to_owned(),
@@ -255,7 +256,7 @@ async fn a_message_with_tool_calls_goes_back_as_it_came() {
         request.turns = vec![Turn::Assistant { text, calls, message }, Turn::ToolResults(vec![result])];
         let answered = client.call(&request).await;
         let sent = server.requests().last().unwrap().sent.clone();
-        assert_eq!(answered.map(|call| call.reply.text).as_deref(), Ok("Because."), "{name}: {sent}");
+        assert_eq!(answered.map(|call| call.text).as_deref(), Ok("Because."), "{name}: {sent}");
         assert_eq!(server.paths().len(), 2, "{name}");
     }
 }
@@ -350,7 +351,7 @@ async fn a_server_whose_streams_break_twice_alike_is_asked_for_whole_answers() {
     let call = caller(streaming(&server, ApiKind::Chat));
     for (model, attempts, requests) in [("m-1", 2, 3), ("m-1", 1, 4), ("m-2", 1, 5)] {
         let answered = call.call(&request_for(model)).await.unwrap();
-        assert_eq!((answered.reply.text.as_str(), answered.reply.finish), ("Because.", FinishReason::Complete));
+        assert_eq!((answered.text.as_str(), answered.finish), ("Because.", FinishReason::Complete));
         assert_eq!((answered.record.attempts, server.paths().len()), (attempts, requests), "{model}");
     }
 }
