@@ -7,9 +7,9 @@ use foldhash::{HashMap, HashMapExt};
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinError, JoinSet};
 
-use crate::agent::{Ask, Call, OnReply, RequestResult, Value, answer, prepare};
+use crate::agent::{Ask, Call, OnReply, RequestResult, answer, prepare};
 use dialectic_base::call::CallRecord;
 use dialectic_base::money::BudgetLimit;
 use dialectic_llm::{Account, CallObserver, Caller, FailedCall, ModelError, Request, Reserved};
@@ -23,7 +23,7 @@ use super::{Engine, EngineError};
 
 /// Calls in flight. Dropping them abandons them.
 pub(super) struct Calls {
-    tasks: JoinSet<()>,
+    tasks: JoinSet<CallResult>,
     /// A map, because each finished call looks up every wanted one.
     in_flight: HashMap<CallKey, RunningCall>,
     /// Attempts that wait for room under the limit, oldest first.
@@ -32,8 +32,10 @@ pub(super) struct Calls {
     receiver: UnboundedReceiver<Message>,
 }
 
+type CallResult = Result<RequestResult, FailedCall>;
+
 struct RunningCall {
-    task: tokio::task::Id,
+    task: Id,
     step: Step,
     /// The total length of the debate's texts in its request, before shortening.
     length: usize,
@@ -42,8 +44,8 @@ struct RunningCall {
     is_sending: bool,
 }
 
-/// A message from a call. All messages use one channel, so a reply arrives before the result derived from it.
-pub(super) enum Message {
+/// A message from a call before its result.
+enum Message {
     /// An attempt asks for permission.
     Reserve(Pending),
     /// An attempt failed; its cost must be recorded before the next attempt.
@@ -53,13 +55,10 @@ pub(super) enum Message {
     Replied(CallKey, StoredReply, CallRecord),
     /// The copy of the journal no longer accepts events, so no request may be sent.
     NotCopied(StoreError),
-    Finished(CallKey, Box<Result<RequestResult, FailedCall>>),
-    /// A task ended without a result, which is a bug. The debate must not wait for it.
-    Died(tokio::task::Id),
 }
 
 /// An attempt that waits for permission, and the channel for the answer.
-pub(super) struct Pending {
+struct Pending {
     wanted: AttemptRequest,
     answer: oneshot::Sender<Reserved>,
 }
@@ -123,14 +122,6 @@ impl CallObserver for Connection {
     }
 }
 
-/// A finished call.
-pub(super) struct Completion {
-    pub(super) step: Step,
-    /// The total length of the debate's texts in its request, before shortening.
-    pub(super) length: usize,
-    pub(super) result: Result<RequestResult, FailedCall>,
-}
-
 impl Calls {
     pub(super) fn new() -> Self {
         let (sender, receiver) = unbounded_channel();
@@ -158,56 +149,13 @@ impl Calls {
     }
 
     /// Makes a call in its own task.
-    pub(super) fn spawn(
-        &mut self,
-        step: Step,
-        length: usize,
-        call: impl Future<Output = Result<RequestResult, FailedCall>> + Send + 'static,
-    ) {
-        let (sender, key) = (self.sender.clone(), step.key.clone());
-        let task = self.tasks.spawn(async move { drop(sender.send(Message::Finished(key, Box::new(call.await)))) });
-        self.in_flight.insert(step.key.clone(), RunningCall { task: task.id(), step, length, is_sending: false });
-    }
-
-    /// The next message. `None` when a task has ended normally, after its messages.
-    pub(super) async fn next(&mut self) -> Option<Message> {
-        tokio::select! {
-            biased;
-            Some(message) = self.receiver.recv() => Some(message),
-            Some(joined) = self.tasks.join_next() => joined.err().map(|error| Message::Died(error.id())),
-            // Unreachable: this value holds a sender, so the channel stays open.
-            else => None,
-        }
-    }
-
-    fn finish_call(&mut self, key: &CallKey, result: Result<RequestResult, FailedCall>) -> Option<Completion> {
-        let RunningCall { step, length, .. } = self.in_flight.remove(key)?;
-        Some(Completion { step, length, result })
+    pub(super) fn spawn(&mut self, step: Step, length: usize, call: impl Future<Output = CallResult> + Send + 'static) {
+        let task = self.tasks.spawn(call).id();
+        self.in_flight.insert(step.key.clone(), RunningCall { task, step, length, is_sending: false });
     }
 
     pub(super) fn keys(&self) -> impl Iterator<Item = &CallKey> {
         self.in_flight.keys()
-    }
-}
-
-impl Completion {
-    /// Shows that the call has returned. Call this after recording its result.
-    pub(super) fn show(&self, engine: &Engine) {
-        let waits_for_server = engine.outage.waits(&self.step.key);
-        let call = self.result.as_ref().ok().map(|answered| &answered.call);
-        let error = match &self.result {
-            Err(failed) => Some(failed.to_string()),
-            Ok(RequestResult { value: Value::Unreadable(error), .. }) => Some(error.to_string()),
-            Ok(_) => None,
-        };
-        engine.signal(Signal::CallEnded {
-            key: self.step.key.clone(),
-            latency_ms: call.map_or(0, |call| call.latency_ms),
-            tokens: call.and_then(|call| call.tokens),
-            cost_usd: call.and_then(|call| call.cost_usd),
-            error,
-            waits_for_server,
-        });
     }
 }
 
@@ -272,8 +220,44 @@ impl Engine {
         });
     }
 
-    /// Handles a message; returns the call if it has finished.
-    pub(super) fn handle_message(&mut self, message: Message) -> Result<Option<Completion>, EngineError> {
+    /// Records the next finished call. Returns whether the wanted calls must be recomputed; `None` if no call in flight
+    /// may still send or receive anything.
+    pub(super) async fn record_next(&mut self) -> Result<Option<bool>, EngineError> {
+        loop {
+            self.read_host_replies()?;
+            self.admit()?;
+            if self.calls.is_idle() || (self.sends_no_more() && !self.calls.is_sending()) {
+                return Ok(None);
+            }
+            tokio::select! {
+                biased;
+                Some(message) = self.calls.receiver.recv() => self.handle_message(message)?,
+                Some(ended) = self.calls.tasks.join_next_with_id() => {
+                    // A reply is recorded before the result derived from it.
+                    while let Ok(message) = self.calls.receiver.try_recv() {
+                        self.handle_message(message)?;
+                    }
+                    return self.record_end(ended).map(Some);
+                }
+                Some(command) = self.commands.recv() => self.handle_command(command)?,
+            }
+        }
+    }
+
+    /// Records the result of a call. A task that died is a bug; the debate must not wait for it.
+    fn record_end(&mut self, ended: Result<(Id, CallResult), JoinError>) -> Result<bool, EngineError> {
+        let (task, result) = ended.map_or_else(|died| (died.id(), None), |(task, result)| (task, Some(result)));
+        let of_task = self.calls.in_flight.extract_if(|_, call| call.task == task).next();
+        let Some((key, RunningCall { step, length, .. })) = of_task else { return Ok(false) };
+        let result = result.unwrap_or_else(|| {
+            let error = ModelError::Broken { message: "the program failed during the call".to_owned() };
+            self.abandon_cost(std::slice::from_ref(&key));
+            Err(FailedCall { error, attempts: 1, spent: None })
+        });
+        self.record_result(&step, length, &result)
+    }
+
+    fn handle_message(&mut self, message: Message) -> Result<(), EngineError> {
         match message {
             Message::Reserve(pending) => {
                 self.calls.note_sending(pending.wanted.key(), false);
@@ -289,17 +273,8 @@ impl Engine {
                 self.append(Event::Replied { key, reply, call })?;
             }
             Message::NotCopied(refusal) => return Err(refusal.into()),
-            Message::Finished(key, result) => return Ok(self.calls.finish_call(&key, *result)),
-            Message::Died(task) => {
-                let died = self.calls.in_flight.values().find(|flying| flying.task == task);
-                if let Some(key) = died.map(|flying| flying.step.key.clone()) {
-                    let error = ModelError::Broken { message: "the program failed during the call".to_owned() };
-                    self.abandon_cost(std::slice::from_ref(&key));
-                    return Ok(self.calls.finish_call(&key, Err(FailedCall { error, attempts: 1, spent: None })));
-                }
-            }
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Whether no call, not even one in flight, may send another request: the debate is pausing, and another machine
@@ -309,7 +284,7 @@ impl Engine {
     }
 
     /// Permits attempts that fit under the limit, and refuses those that never will.
-    pub(super) fn admit(&mut self) -> Result<(), EngineError> {
+    fn admit(&mut self) -> Result<(), EngineError> {
         if self.sends_no_more() {
             self.calls.waiting.retain(|pending| !pending.answer.is_closed());
             return Ok(());
@@ -364,7 +339,7 @@ mod tests {
         let reply = SavedReply { text: "A ring.".to_owned(), by: None };
         entry.save_host_reply(&entry.shown_to_host().unwrap().requests[0].key, &reply).unwrap();
         engine.read_host_replies().unwrap();
-        let asks = engine.calls.next().await.unwrap();
+        let asks = engine.calls.receiver.recv().await.unwrap();
         engine.handle_message(asks).unwrap();
         for (command, permits) in [(RunCommand::Pause, false), (RunCommand::GoOn, true)] {
             engine.handle_command(command).unwrap();

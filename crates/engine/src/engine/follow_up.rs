@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::agent::{Panel, RequestResult, SharedPrompt, Value, prepare, price_of};
+use crate::agent::{Panel, SharedPrompt, prepare, price_of};
 use dialectic_base::money::{BudgetLimit, Usd};
 use dialectic_llm::request_bytes;
 use dialectic_record::debate::{Debate, Event, FollowUp, Forecast, Recorded, Settings};
@@ -97,39 +97,18 @@ impl Engine {
     async fn ask_who_answers(&mut self, step: &Step) -> Result<Arc<str>, FollowUpError> {
         loop {
             self.start(step)?;
-            let Some(arrival) = self.next_arrival().await? else {
+            if self.record_next().await?.is_none() {
                 return Err(FollowUpError::Failed { reason: "the call had no result".to_owned() });
-            };
-            let ended = match &arrival.result {
-                Ok(answered) => Some(self.record_follow_up(step, answered)),
-                Err(failed) if self.asks_for_less(&arrival, failed) => None,
-                Err(failed) => {
-                    let tries = if failed.attempts > 1 {
-                        format!(" (after {} attempts)", failed.attempts)
-                    } else {
-                        String::new()
-                    };
-                    Some(Err(FollowUpError::Failed { reason: format!("{failed}{tries}") }))
-                }
-            };
-            arrival.show(self);
-            if let Some(ended) = ended {
-                return ended;
+            }
+            let asked = self.debate().follow_ups.get(usize::from(step.key.pass) - 1);
+            if let Some(answer) = asked.and_then(|asked| asked.answer.clone()) {
+                return Ok(answer);
+            }
+            // Without a reason, the request is repeated with less of the debate.
+            if let Some(reason) = self.refusal.take() {
+                return Err(FollowUpError::Failed { reason });
             }
         }
-    }
-
-    fn record_follow_up(&mut self, step: &Step, answered: &RequestResult) -> Result<Arc<str>, FollowUpError> {
-        let Value::Text(text) = &answered.value else {
-            return Err(FollowUpError::Failed { reason: "its answer is not text".to_owned() });
-        };
-        if let Some(cut) = answered.call.cut() {
-            self.warn(format!("the answer was cut off {}", cut.how()));
-        }
-        let (key, answer) = (step.key.clone(), Arc::clone(text));
-        let (metadata, call) = (answered.metadata.clone(), answered.call.clone());
-        self.append(Event::FollowUpAnswered { key, answer, metadata, call }).map_err(EngineError::from)?;
-        Ok(Arc::clone(text))
     }
 
     /// Sets the question's limit: its own in addition to the spending so far, otherwise the rest of the debate's.

@@ -120,7 +120,7 @@ pub struct Engine {
     announced: BTreeMap<(u32, usize), Announced>,
     /// Calls that are left out because the cost limit has no room for them.
     refused: HashSet<CallKey>,
-    /// Why the limit has no room for the answer.
+    /// Why there is no answer: the limit has no room for it, or the call of a follow-up failed.
     refusal: Option<String>,
     /// How many characters of the debate's texts fit into a call's context window, if that is limited.
     rooms: HashMap<CallKey, usize>,

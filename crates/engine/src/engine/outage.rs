@@ -15,7 +15,6 @@ use dialectic_llm::{Caller, FailedCall, ModelError};
 use dialectic_record::debate::{AgentId, CallKey, CallStatus, Event, Recorded, ResultKind, Signal, StageId};
 use dialectic_record::protocol::{PromptContext, Step, Trigger};
 
-use super::calls::Completion;
 use super::{Engine, EngineError};
 
 /// The minimum number of agents needed to continue, unless the team is smaller.
@@ -157,15 +156,15 @@ impl Engine {
     }
 
     /// Whether a failed call waits for its unreachable server. A provider that never answered may not exist.
-    pub(super) fn waits_for_server(&mut self, arrival: &Completion, failed: &FailedCall) -> bool {
-        let key = &arrival.step.key;
+    pub(super) fn waits_for_server(&mut self, step: &Step, failed: &FailedCall) -> bool {
+        let key = &step.key;
         let Some(provider) = self.provider_of(&key.agent_id) else { return false };
         // A provider whose usage limit is reached is reachable.
         let is_there = failed.error.is_used_up() || self.outage.answered.contains(&*provider);
         if !failed.is_server_gone() || !is_there {
             return false;
         }
-        let waiting = WaitingCall { step: arrival.step.clone(), failed: failed.clone(), provider };
+        let waiting = WaitingCall { step: step.clone(), failed: failed.clone(), provider };
         if waiting.is_for_connection() {
             self.outage.unreachable.insert(Arc::clone(&waiting.provider));
         } else {

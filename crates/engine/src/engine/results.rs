@@ -19,7 +19,6 @@ use dialectic_record::debate::{
 };
 use dialectic_record::protocol::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step, Trigger};
 
-use super::calls::Completion;
 use super::forecast::excess;
 use super::{Engine, EngineError};
 
@@ -39,24 +38,51 @@ fn failure(step: &Step, failed: &FailedCall) -> Failure {
 }
 
 impl Engine {
-    /// Records the result of a call. Returns whether the wanted calls must be recomputed.
-    pub(super) fn record_completion(&mut self, arrival: &Completion) -> Result<bool, EngineError> {
-        if arrival.result.as_ref().map_or_else(|failed| !failed.error.is_turned_away(), |_| true) {
+    /// Records the result of a call, then shows that it has ended. `length` is the total length of the debate's texts in
+    /// its request, before shortening. Returns whether the wanted calls must be recomputed.
+    pub(super) fn record_result(
+        &mut self,
+        step: &Step,
+        length: usize,
+        result: &Result<RequestResult, FailedCall>,
+    ) -> Result<bool, EngineError> {
+        if result.as_ref().map_or_else(|failed| !failed.error.is_turned_away(), |_| true) {
             self.may_be_billed.store(true, Ordering::Relaxed);
         }
-        if arrival.result.is_ok() {
-            self.note_answered(&arrival.step.key);
+        if result.is_ok() {
+            self.note_answered(&step.key);
         }
-        let is_stale = match &arrival.result {
-            Ok(answered) => self.record_answer(&arrival.step, arrival.length, answered)?,
-            Err(failed) if self.asks_for_less(arrival, failed) => false,
-            Err(failed) if self.waits_for_server(arrival, failed) => false,
+        let is_stale = match result {
+            Ok(answered) => self.record_answer(step, length, answered)?,
+            Err(failed) if self.asks_for_less(step, length, failed) => false,
+            Err(failed) if step.answer == OutputSpec::FollowUp => {
+                let tries = match failed.attempts {
+                    0 | 1 => String::new(),
+                    attempts => format!(" (after {attempts} attempts)"),
+                };
+                self.refusal = Some(format!("{failed}{tries}"));
+                false
+            }
+            Err(failed) if self.waits_for_server(step, failed) => false,
             Err(failed) => {
-                self.record_failed_call(&arrival.step, failed)?;
+                self.record_failed_call(step, failed)?;
                 true
             }
         };
-        arrival.show(self);
+        let call = result.as_ref().ok().map(|answered| &answered.call);
+        let error = match result {
+            Err(failed) => Some(failed.to_string()),
+            Ok(RequestResult { value: Value::Unreadable(error), .. }) => Some(error.to_string()),
+            Ok(_) => None,
+        };
+        self.signal(Signal::CallEnded {
+            key: step.key.clone(),
+            latency_ms: call.map_or(0, |call| call.latency_ms),
+            tokens: call.and_then(|call| call.tokens),
+            cost_usd: call.and_then(|call| call.cost_usd),
+            error,
+            waits_for_server: self.outage.waits(&step.key),
+        });
         Ok(is_stale)
     }
 
@@ -70,6 +96,12 @@ impl Engine {
             Value::Text(text) if step.answer == OutputSpec::Summary => {
                 let summary = summary(&settings, text, answered, length);
                 Event::Summarized { key, summary, call }
+            }
+            Value::Text(text) if step.answer == OutputSpec::FollowUp => {
+                if let Some(cut) = call.cut() {
+                    self.warn(format!("the answer was cut off {}", cut.how()));
+                }
+                Event::FollowUpAnswered { key, answer: Arc::clone(text), metadata: answered.metadata.clone(), call }
             }
             Value::Text(text) => {
                 let lens = if let OutputSpec::Check(lens) = step.answer { Some(lens) } else { None };
@@ -319,20 +351,19 @@ impl Engine {
 
     /// Whether to repeat an overlong request with half of the debate's texts, rather than lose a debate that has been
     /// paid for.
-    pub(super) fn asks_for_less(&mut self, arrival: &Completion, failed: &FailedCall) -> bool {
-        let Completion { step, length, .. } = arrival;
+    fn asks_for_less(&mut self, step: &Step, length: usize, failed: &FailedCall) -> bool {
         let can_be_shortened = matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::FollowUp);
         if !matches!(failed.error, ModelError::ContextExceeded { .. }) || !can_be_shortened {
             return false;
         }
-        let half = self.rooms.get(&step.key).copied().unwrap_or(*length).min(*length) / 2;
+        let half = self.rooms.get(&step.key).copied().unwrap_or(length).min(length) / 2;
         if half < LEAST_TEXT {
             return false;
         }
         self.warn(format!(
             "the debate's {} characters exceed the context of the judge's model; asking again with \
                  {} of them, with the longest texts shortened",
-            thousands(*length as u64),
+            thousands(length as u64),
             thousands(half as u64),
         ));
         // The call has no result yet, so it is still wanted and starts again.

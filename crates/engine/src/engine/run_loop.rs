@@ -5,7 +5,7 @@ use dialectic_record::debate::{
 };
 use dialectic_record::protocol::{BudgetClass, Next, NoTransition, Protocol, Stage, Step, Trigger};
 
-use super::calls::{Calls, Completion};
+use super::calls::Calls;
 use super::host::Host;
 use super::{Announced, Engine, EngineError, Open, RunEnding};
 
@@ -143,10 +143,8 @@ impl Engine {
                 if !self.is_pausing {
                     self.drop_unwanted_host_requests();
                 }
-                match self.next_arrival().await? {
-                    Some(arrival) => {
-                        self.record_completion(&arrival)?;
-                    }
+                match self.record_next().await? {
+                    Some(_) => {}
                     None if self.is_pausing => return Ok(Trigger::PAUSE),
                     None => return Ok(Trigger::STOP),
                 }
@@ -156,10 +154,8 @@ impl Engine {
             is_stale |= self.fail_unreachable_calls()?;
             if self.is_waiting_for_servers() {
                 // Calls in flight run to completion.
-                match self.next_arrival().await? {
-                    Some(arrival) => {
-                        self.record_completion(&arrival)?;
-                    }
+                match self.record_next().await? {
+                    Some(_) => {}
                     // A pause was requested meanwhile, so waiting calls get no permission.
                     None if self.is_pausing => {}
                     None => return self.wait_for_servers(id).await,
@@ -177,12 +173,9 @@ impl Engine {
             if !self.open.iter().any(|open| open.stage == id) {
                 break;
             }
-            match self.next_arrival().await? {
-                Some(arrival) => {
-                    is_stale = self.record_completion(&arrival)?;
-                    // The last result may lead to another call of this stage.
-                    is_stale |= !self.open.iter().any(|open| open.stage == id);
-                }
+            match self.record_next().await? {
+                // The last result may lead to another call of this stage.
+                Some(leads_on) => is_stale = leads_on || !self.open.iter().any(|open| open.stage == id),
                 // A pause was requested meanwhile, so waiting calls get no permission, and the stage has not ended.
                 None if self.is_pausing => {}
                 None if self.host.is_asked() => {
@@ -350,28 +343,6 @@ impl Engine {
         let (failed, done): (Vec<_>, Vec<_>) = settled.partition(|(_, settled)| **settled == CallStatus::Failed);
         let open = wanted.iter().filter(|key| is_meant(key) && debate.settled(key).is_none()).count();
         (done.len(), failed.len() + open)
-    }
-
-    /// The next finished call; `None` if no call in flight may still send or receive anything.
-    pub(super) async fn next_arrival(&mut self) -> Result<Option<Completion>, EngineError> {
-        loop {
-            self.read_host_replies()?;
-            self.admit()?;
-            if self.calls.is_idle() || (self.sends_no_more() && !self.calls.is_sending()) {
-                return Ok(None);
-            }
-            tokio::select! {
-                biased;
-                message = self.calls.next() => {
-                    if let Some(message) = message
-                        && let Some(arrival) = self.handle_message(message)?
-                    {
-                        return Ok(Some(arrival));
-                    }
-                }
-                Some(command) = self.commands.recv() => self.handle_command(command)?,
-            }
-        }
     }
 }
 

@@ -595,8 +595,8 @@ mod tests {
         let (key, usd) = (step.key.clone(), Usd::from_dollars(0.5));
         engine.calls.spawn(step, 0, async { panic!("as the test wants it") });
         engine.append(Event::CostReserved { key, usd, factor: 1.0, bytes: 1, max_tokens: None }).unwrap();
-        let died = engine.calls.next().await.unwrap();
-        assert!(engine.handle_message(died).unwrap().unwrap().result.is_err());
+        engine.record_next().await.unwrap().unwrap();
+        assert_eq!(engine.debate().failures.len(), 1);
         let ledger = &engine.budget.as_ref().unwrap().ledger;
         assert_eq!((ledger.taken(), ledger.is_waiting()), (usd, false));
     }
