@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
 use crate::trace::Tracer;
-use dialectic_record::signals::{Follower, Signals, Update, Words};
+use dialectic_record::signals::{Follower, Signals, Words};
 use dialectic_record::store::JournalReader;
 use dialectic_report::display::{DisplayOptions, EventSink, EventStream, LiveView, Messages, ProgressMode, StreamEnd};
 
@@ -113,11 +113,8 @@ fn trace(mut tracer: Tracer, mut follower: Follower) -> io::Result<oneshot::Rece
     thread::Builder::new().name("trace".to_owned()).spawn(move || {
         runtime.block_on(async {
             // Unreadable events end the trace without a message.
-            while let Ok(Some(told)) = follower.next().await {
-                match told {
-                    Update::Signal(signal) => tracer.see(&signal),
-                    Update::Gap(_) => {}
-                }
+            while let Ok(Some(signal)) = follower.next().await {
+                tracer.see(&signal);
             }
         });
         tracer.close();

@@ -16,9 +16,9 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use dialectic_record::debate::{AgentId, CallInFlight, CallKey, DebateId, Progress, Signal};
-use dialectic_record::signals::{Follower, Update, Words};
+use dialectic_record::signals::{Follower, Words};
 use dialectic_record::store::{Entry, JournalReader};
-use dialectic_report::display::{event_line, gap_line};
+use dialectic_report::display::event_line;
 
 use super::catalogue::{DebateRow, DebateStanding};
 use super::server::App;
@@ -147,15 +147,9 @@ async fn follow(
             }
             drop(progress);
             let mut follower = Follower::new(subscription, Box::new(journal), told, recorded);
-            while let Ok(Some(next)) = follower.next().await {
-                let (seq, line) = match next {
-                    Update::Signal(signal) => {
-                        let seq = if let Signal::Recorded(event) = &*signal { Some(event.seq) } else { None };
-                        (seq, event_line(&signal).ok())
-                    }
-                    Update::Gap(gap) => (None, Some(gap_line(gap.missed))),
-                };
-                let Some(line) = line else { continue };
+            while let Ok(Some(signal)) = follower.next().await {
+                let seq = if let Signal::Recorded(event) = &*signal { Some(event.seq) } else { None };
+                let Ok(line) = event_line(&signal) else { continue };
                 if let Some(seq) = seq {
                     // Events that a fork kept are only in its journal.
                     if seq > told + 1

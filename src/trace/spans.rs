@@ -70,7 +70,8 @@ impl Spans {
             | Signal::Words { .. }
             | Signal::ServerGone { .. }
             | Signal::ServerBack
-            | Signal::Warning { .. } => {}
+            | Signal::Warning { .. }
+            | Signal::Gap(_) => {}
         }
     }
 

@@ -12,7 +12,7 @@ use dialectic_engine::access::{Environment, UserSettings};
 use dialectic_engine::engine::{RunEnding, forecast};
 use dialectic_engine::runner::{Finished, Prepared, Runner, Services, Spec};
 use dialectic_record::debate::{Debate, DebateId, Settings, Status, default_settings, go_offline};
-use dialectic_record::signals::{Follower, Update, Words};
+use dialectic_record::signals::{Follower, Words};
 use dialectic_record::store::{Directory, Entry, read_journal};
 
 fn reply(request: &Incoming) -> Reply {
@@ -255,9 +255,7 @@ fn kind(event: &Value) -> &str {
 /// The next event, as it is recorded.
 async fn next(follower: &mut Follower) -> Option<Value> {
     loop {
-        if let Update::Signal(signal) = follower.next().await.unwrap()?
-            && let dialectic_record::debate::Signal::Recorded(recorded) = &*signal
-        {
+        if let dialectic_record::debate::Signal::Recorded(recorded) = &*follower.next().await.unwrap()? {
             return Some(json!(**recorded));
         }
     }

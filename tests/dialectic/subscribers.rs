@@ -12,7 +12,7 @@ use dialectic_engine::engine::RunEnding;
 use dialectic_llm::{CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, Reply, Request};
 use dialectic_record::debate::{Event, PanelInfo, Settings, Signal, TerminationKind, default_settings};
 use dialectic_record::protocol::DIALECTIC;
-use dialectic_record::signals::{Signals, Subscription, Update, Words};
+use dialectic_record::signals::{Signals, Subscription, Words};
 
 /// A model that writes for half a minute, and keeps what it was asked.
 #[derive(Default)]
@@ -56,17 +56,15 @@ struct Heard {
 
 async fn hear(mut subscription: Subscription) -> Heard {
     let mut heard = Heard::default();
-    while let Some(news) = subscription.next().await {
-        match news {
-            Update::Gap(gap) => heard.missed += gap.missed,
-            Update::Signal(signal) => match &*signal {
-                Signal::Recorded(recorded) => {
-                    heard.events.push(recorded.seq);
-                    heard.ended |= matches!(recorded.event, Event::Completed { .. });
-                }
-                Signal::Words { .. } => heard.words += 1,
-                _ => {}
-            },
+    while let Some(signal) = subscription.next().await {
+        match &*signal {
+            Signal::Gap(gap) => heard.missed += gap.missed,
+            Signal::Recorded(recorded) => {
+                heard.events.push(recorded.seq);
+                heard.ended |= matches!(recorded.event, Event::Completed { .. });
+            }
+            Signal::Words { .. } => heard.words += 1,
+            _ => {}
         }
     }
     heard

@@ -7,7 +7,7 @@ use dialectic_engine::access::Environment;
 use dialectic_engine::runner::{Runner, Services, Spec};
 use dialectic_record::debate::{Event, Signal, default_settings, go_offline};
 use dialectic_record::protocol::DIALECTIC;
-use dialectic_record::signals::{Update, Words};
+use dialectic_record::signals::Words;
 use dialectic_record::store::Directory;
 
 #[tokio::main(flavor = "current_thread")]
@@ -19,9 +19,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let run = runner.start(Spec::new(problem, &DIALECTIC, settings))?;
     let (_, mut live) = run.subscribe(Words::Unwanted);
     let watching = tokio::spawn(async move {
-        while let Some(news) = live.next().await {
-            if let Update::Signal(signal) = news
-                && let Signal::Recorded(recorded) = &*signal
+        while let Some(signal) = live.next().await {
+            if let Signal::Recorded(recorded) = &*signal
                 && let Event::Contributed { key, .. } = &recorded.event
             {
                 println!("round {}: {} of {}", key.round, key.stage, key.agent_id);

@@ -63,7 +63,7 @@ pub use settings::{
     ModelLimits, Position, ProviderSettings, Settings, SummarizationSettings, SynthesisMethod, TeamSettings,
     TerminationKind, TerminationSettings, ToolSettings, TraceTarget, VotingRule, VotingSettings,
 };
-pub use signal::{CallDescription, RoundInProgress, Signal};
+pub use signal::{CallDescription, Gap, RoundInProgress, Signal};
 pub use solution::{ASSESSMENT, PartlyFulfilled, Shortened, Solution, clean_title, limited_confidence};
 pub use stage::{ResultKind, StageId, StageInfo, StageWords};
 pub use state::{

@@ -167,6 +167,7 @@ impl Progress {
             }
             Signal::ServerGone { calls, .. } => self.waiting = *calls,
             Signal::ServerBack => self.waiting = 0,
+            Signal::Gap(gap) => self.clone_from(&gap.progress),
             Signal::RoundEnded { .. } | Signal::Warning { .. } => {}
         }
     }

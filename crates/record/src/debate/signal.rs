@@ -1,6 +1,7 @@
 //! The signals of a running debate.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use dialectic_base::call::Tokens;
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
 
-use super::{CallKey, Event, Ledger, Move, Recorded, StageId, StageInfo, Tally};
+use super::{CallKey, Event, Ledger, Move, Progress, Recorded, StageId, StageInfo, Tally};
 
 /// A signal of a running debate: an event that is already in the journal, or a transient message. The live view, the
 /// plain lines and the NDJSON stream all consume these.
@@ -102,6 +103,24 @@ pub enum Signal {
         #[serde(skip)]
         failed: Option<CallKey>,
     },
+    /// Signals were dropped because too many were queued. Never published: a subscriber finds it in their place.
+    Gap(Box<Gap>),
+}
+
+/// What replaces dropped signals.
+#[derive(Debug, Clone, Serialize)]
+pub struct Gap {
+    /// The number of dropped signals that were not recorded.
+    pub missed: u64,
+    /// The last hundred dropped warnings.
+    #[serde(skip)]
+    pub warnings: VecDeque<Arc<Signal>>,
+    /// The progress after the gap.
+    #[serde(skip)]
+    pub progress: Progress,
+    /// The number of the last event before the end of the gap.
+    #[serde(skip)]
+    pub recorded: u64,
 }
 
 impl Signal {
@@ -123,7 +142,8 @@ impl Signal {
             | Self::CallStarted { .. }
             | Self::Words { .. }
             | Self::CallRetrying { .. }
-            | Self::CallEnded { .. } => None,
+            | Self::CallEnded { .. }
+            | Self::Gap(_) => None,
         }
     }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::debate::{PanelInfo, Progress, Recorded, Signal};
+use crate::debate::{Gap, PanelInfo, Progress, Recorded, Signal};
 
 /// The maximum number of queued signals per subscriber. A debate of five agents and ten rounds sends fewer, apart from
 /// words.
@@ -136,27 +136,6 @@ pub fn now() -> Instant {
 /// The maximum number of warnings kept for a gap.
 const WARNINGS: usize = 100;
 
-/// The next item for a subscriber or a follower.
-#[derive(Debug, Clone)]
-pub enum Update {
-    Signal(Arc<Signal>),
-    /// Signals were dropped because too many were queued. A [`Follower`] still delivers the recorded ones.
-    Gap(Box<Gap>),
-}
-
-/// What replaces dropped signals.
-#[derive(Debug, Clone)]
-pub struct Gap {
-    /// The number of dropped signals that were not recorded.
-    pub missed: u64,
-    /// The last hundred dropped warnings. Empty from a [`Follower`], which delivers them as signals.
-    pub warnings: VecDeque<Arc<Signal>>,
-    /// The progress after the gap.
-    pub progress: Progress,
-    /// The number of the last event before the end of the gap.
-    pub recorded: u64,
-}
-
 /// The signals of a running debate in order.
 #[derive(Debug)]
 pub struct Subscription(Arc<Queue>);
@@ -183,7 +162,7 @@ impl Subscription {
     }
 
     /// The next signal or gap; `None` once the run has ended and everything was delivered. Cancel-safe.
-    pub async fn next(&mut self) -> Option<Update> {
+    pub async fn next(&mut self) -> Option<Arc<Signal>> {
         loop {
             if let Some(next) = self.0.take() {
                 return next;
@@ -255,15 +234,11 @@ impl Queue {
         reason = "the outer option is whether there is an item, the inner one whether \
         it is the end"
     )]
-    fn take(&self) -> Option<Option<Update>> {
+    fn take(&self) -> Option<Option<Arc<Signal>>> {
         let mut contents = self.contents();
-        if let Some(gap) = contents.gap.take() {
-            return Some(Some(Update::Gap(gap)));
-        }
-        match contents.waiting.pop_front() {
-            Some(signal) => Some(Some(Update::Signal(signal))),
-            None => contents.closed.then_some(None),
-        }
+        let gap = contents.gap.take().map(|gap| Arc::new(Signal::Gap(gap)));
+        let next = gap.or_else(|| contents.waiting.pop_front());
+        if next.is_none() && !contents.closed { None } else { Some(next) }
     }
 
     fn contents(&self) -> MutexGuard<'_, QueueState> {
@@ -300,37 +275,34 @@ impl Follower {
         Self { subscription, log, last: told, behind: recorded, warnings: VecDeque::new() }
     }
 
-    /// The next item; `None` once the run has ended and everything was delivered. Events are complete and in order; a
-    /// gap only omits other signals. May read a file.
+    /// The next signal; `None` once the run has ended and everything was delivered. Events are complete and in order,
+    /// and warnings follow their gap, which only omits other signals. May read a file.
     ///
     /// # Errors
     ///
     /// The journal cannot be read. Do not call this again afterwards.
-    pub async fn next(&mut self) -> io::Result<Option<Update>> {
+    pub async fn next(&mut self) -> io::Result<Option<Arc<Signal>>> {
         loop {
             if self.last < self.behind {
                 let event = self.read_again()?;
                 self.last = event.seq;
-                return Ok(Some(Update::Signal(Arc::new(Signal::Recorded(Arc::new(event))))));
+                return Ok(Some(Arc::new(Signal::Recorded(Arc::new(event)))));
             }
             if let Some(warning) = self.warnings.pop_front() {
-                return Ok(Some(Update::Signal(warning)));
+                return Ok(Some(warning));
             }
-            match self.subscription.next().await {
-                None => return Ok(None),
-                Some(Update::Signal(signal)) => {
-                    if let Signal::Recorded(event) = &*signal {
-                        self.last = self.last.max(event.seq);
-                    }
-                    return Ok(Some(Update::Signal(signal)));
-                }
-                Some(Update::Gap(mut gap)) => {
-                    (self.behind, self.warnings) = (gap.recorded, std::mem::take(&mut gap.warnings));
-                    if gap.missed > 0 {
-                        return Ok(Some(Update::Gap(gap)));
+            let Some(signal) = self.subscription.next().await else { return Ok(None) };
+            match &*signal {
+                Signal::Recorded(event) => self.last = self.last.max(event.seq),
+                Signal::Gap(gap) => {
+                    (self.behind, self.warnings) = (gap.recorded, gap.warnings.clone());
+                    if gap.missed == 0 {
+                        continue;
                     }
                 }
+                _ => {}
             }
+            return Ok(Some(signal));
         }
     }
 

@@ -7,8 +7,8 @@ const AGENT: &str = "agent-kiss";
 
 async fn next(subscription: &mut Subscription) -> Signal {
     match subscription.next().await {
-        Some(Update::Signal(signal)) => (*signal).clone(),
-        other => panic!("no signal: {other:?}"),
+        Some(signal) => (*signal).clone(),
+        None => panic!("no signal"),
     }
 }
 
@@ -70,7 +70,7 @@ async fn whoever_falls_behind_finds_a_gap_and_where_the_debate_stands_behind_it(
             before.see(&signal, now());
         }
     }
-    let Some(Update::Gap(gap)) = slow.next().await else { panic!("there is no gap") };
+    let Signal::Gap(gap) = next(&mut slow).await else { panic!("there is no gap") };
     // It missed the stage, the call and its word. Events are read again, and the warning is kept.
     assert_eq!((gap.missed, gap.warnings.len(), gap.recorded), (3, 1, 1));
     assert_eq!((gap.progress.round(), gap.progress.busy()), (before.round(), before.busy()));
@@ -88,7 +88,7 @@ async fn what_waits_is_bounded_whatever_is_published() {
         signals.publish((*watched).clone());
     }
     let mut slow = slow;
-    let Some(Update::Gap(gap)) = slow.next().await else { panic!("there is no gap") };
+    let Signal::Gap(gap) = next(&mut slow).await else { panic!("there is no gap") };
     assert_eq!(gap.warnings.len(), 100);
     drop(signals);
     let mut waiting = 0;

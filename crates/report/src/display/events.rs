@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use dialectic_base::sanitize::escaped_json;
 use dialectic_record::debate::Signal;
-use dialectic_record::signals::{Follower, Update};
+use dialectic_record::signals::Follower;
 
 use super::view::Messages;
 
@@ -65,8 +65,7 @@ async fn write(mut follower: Follower, mut sink: EventSink, messages: &Messages)
     loop {
         let written = match follower.next().await {
             Ok(None) => return StreamEnd::Complete,
-            Ok(Some(Update::Signal(signal))) => sink.write(&signal),
-            Ok(Some(Update::Gap(gap))) => sink.write_gap(gap.missed),
+            Ok(Some(signal)) => sink.write(&signal),
             Err(source) => Err(EventSinkError::Unread(source)),
         };
         match written {
@@ -113,11 +112,6 @@ pub fn event_line(signal: &Signal) -> serde_json::Result<String> {
     serde_json::to_string(signal).map(escaped_json)
 }
 
-/// The line that reports `missed` dropped signals, none of which was an event.
-pub fn gap_line(missed: u64) -> String {
-    format!(r#"{{"signal":"gap","missed":{missed}}}"#)
-}
-
 impl EventSink {
     pub fn stdout() -> Self {
         Self::of_stdout(Box::new(io::stdout()))
@@ -147,20 +141,7 @@ impl EventSink {
     ///
     /// The line cannot be written. Write nothing more after that.
     pub fn write(&mut self, signal: &Signal) -> Result<(), EventSinkError> {
-        let line = event_line(signal).map_err(|error| self.failed(error.into()))?;
-        self.line(line)
-    }
-
-    /// Writes the number of dropped signals, none of which was an event.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::write`].
-    pub fn write_gap(&mut self, missed: u64) -> Result<(), EventSinkError> {
-        self.line(gap_line(missed))
-    }
-
-    fn line(&mut self, mut line: String) -> Result<(), EventSinkError> {
+        let mut line = event_line(signal).map_err(|error| self.failed(error.into()))?;
         line.push('\n');
         let written = self.out.write_all(line.as_bytes()).and_then(|()| self.out.flush());
         written.map_err(|error| self.failed(error))
@@ -187,8 +168,8 @@ mod tests {
     use dialectic_record::debate::fixture::{
         CRITIQUE, PROPOSAL, SUMMARIZATION, call_started, contributed, panel, retrying, round_begun, warning, words,
     };
-    use dialectic_record::debate::{Event, Recorded, Signal, Timestamp};
-    use dialectic_record::signals::{EventLog, Signals, Words};
+    use dialectic_record::debate::{Event, Gap, Progress, Recorded, Signal, Timestamp};
+    use dialectic_record::signals::{EventLog, Signals, Words, now};
 
     use super::*;
 
@@ -226,10 +207,9 @@ mod tests {
 
     #[test]
     fn a_gap_is_a_line_of_its_own() {
-        let shared = SharedBuffer::default();
-        let mut sink = EventSink::new("memory".to_owned(), Box::new(shared.clone()));
-        sink.write_gap(12).unwrap();
-        assert_eq!(shared.text(), "{\"signal\":\"gap\",\"missed\":12}\n");
+        let progress = Progress::new(panel(), now());
+        let gap = Gap { missed: 12, warnings: [warning("x").into()].into(), progress, recorded: 3 };
+        assert_eq!(lines(&[Signal::Gap(gap.into())]), [r#"{"signal":"gap","missed":12}"#]);
     }
 
     #[test]

@@ -24,7 +24,7 @@ mod wrap;
 mod tests;
 
 pub use blocks::{Layout, objections, story};
-pub use events::{EventSink, EventSinkError, EventStream, StreamEnd, event_line, gap_line};
+pub use events::{EventSink, EventSinkError, EventStream, StreamEnd, event_line};
 pub use footer::{essence, footer, gist};
 pub use forecast::{forecast, price_tag, purchase};
 pub use markdown::render_markdown;

@@ -169,7 +169,8 @@ impl PlainLines {
             // Failures are shown as warnings.
             | Signal::CallEnded { .. }
             | Signal::ServerGone { .. }
-            | Signal::Warning { .. } => Vec::new(),
+            | Signal::Warning { .. }
+            | Signal::Gap(_) => Vec::new(),
         }
     }
 }

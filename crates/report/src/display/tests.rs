@@ -92,7 +92,7 @@ fn what_stays_in_the_scrollback_has_the_words_of_the_protocol() {
     for signal in pitching::scene() {
         progress.see(&signal, now);
         let told = teller.tell(&progress, &signal, 79, true);
-        lines.extend(told.lines.iter().map(|line| strip_str(line).to_string()));
+        lines.extend(told.iter().map(|line| strip_str(line).to_string()));
     }
     let text = lines.join("\n");
     insta::assert_snapshot!(text, @"

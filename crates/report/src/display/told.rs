@@ -45,14 +45,6 @@ pub(super) fn style_of(panel: &PanelInfo, id: &AgentId) -> Style {
     }
 }
 
-/// Text to show, coloured and cut to the terminal's width.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct ScrollbackLine {
-    pub(super) lines: Vec<String>,
-    /// The complete text of a call as Markdown, if it is worth reading.
-    pub(super) text: Option<Arc<str>>,
-}
-
 #[derive(Debug)]
 pub(super) struct Scrollback {
     /// What was spent before the round.
@@ -80,49 +72,43 @@ impl Scrollback {
         }
     }
 
-    /// Renders `signal`, which was already applied to `progress`, at this width. Without `quotes`, texts are mentioned
-    /// but not quoted.
-    pub(super) fn tell(
-        &mut self,
-        progress: &Progress,
-        signal: &Signal,
-        columns: usize,
-        quotes: bool,
-    ) -> ScrollbackLine {
+    /// The lines about `signal`, which was already applied to `progress`, coloured and cut to this width. Without
+    /// `quotes`, texts are mentioned but not quoted.
+    pub(super) fn tell(&mut self, progress: &Progress, signal: &Signal, columns: usize, quotes: bool) -> Vec<String> {
         let panel = progress.panel();
-        match signal {
-            Signal::Recorded(recorded) => self.tell_event(progress, &recorded.event, columns, quotes),
+        let note = match signal {
+            Signal::Recorded(recorded) => {
+                let event = &recorded.event;
+                self.count(event);
+                if let Some(call) = EndedCall::of(panel, event) {
+                    return call.lines(panel, columns, quotes);
+                }
+                self.note_on(progress, event)
+            }
             Signal::RoundEnded { round, points, .. } => {
                 let parts = self.rule(progress, *round, points.as_ref());
                 self.ended = Some(*round);
-                ScrollbackLine {
-                    lines: vec![rule(&format!("Round {round}/{}", panel.rounds), parts, columns)],
-                    text: None,
-                }
+                return vec![rule(&format!("Round {round}/{}", panel.rounds), parts, columns)];
             }
-            Signal::StageEnded { stage, .. } => {
-                let polls = progress.polls_compared_in(*stage).map(|polls| swayed(&polls));
-                polls.map_or_else(ScrollbackLine::default, |text| note(&text, columns))
-            }
-            Signal::ServerBack => note("the server is back: the debate continues", columns),
-            _ => ScrollbackLine::default(),
-        }
+            Signal::StageEnded { stage, .. } => progress.polls_compared_in(*stage).map(|polls| swayed(&polls)),
+            Signal::ServerBack => Some("the server is back: the debate continues".to_owned()),
+            _ => None,
+        };
+        note.map_or_else(Vec::new, |text| rows(&format!("{NOTE}◆{NOTE:#} "), &text, columns))
     }
 
-    fn tell_event(&mut self, progress: &Progress, event: &Event, columns: usize, quotes: bool) -> ScrollbackLine {
-        let panel = progress.panel();
-        if let (Event::Contributed { contribution, .. }, Some(raised)) = (event, &mut self.raised) {
-            let points = contribution.reading.as_ref().and_then(|reading| reading.points.as_ref());
-            *raised += points.map_or(0, Vec::len);
-        }
-        if let Some(call) = EndedCall::of(panel, event) {
-            if let Event::Evaluated { evaluation, .. } = event {
+    /// Notes what the rule after the round shows of a call's result.
+    fn count(&mut self, event: &Event) {
+        match (event, &mut self.raised) {
+            (Event::Contributed { contribution, .. }, Some(raised)) => {
+                let points = contribution.reading.as_ref().and_then(|reading| reading.points.as_ref());
+                *raised += points.map_or(0, Vec::len);
+            }
+            (Event::Evaluated { evaluation, .. }, _) if event.settles().is_some() => {
                 self.evaluation = Some(evaluation.clone());
             }
-            let text = call.text.clone();
-            return ScrollbackLine { lines: call.lines(panel, columns, quotes), text };
+            _ => {}
         }
-        self.note_on(progress, event).map_or_else(ScrollbackLine::default, |text| note(&text, columns))
     }
 
     /// The note about an event that settles no call.
@@ -220,8 +206,10 @@ pub(super) fn inner_quotes(text: &str) -> String {
     text.replace('“', "‘").replace('”', "’")
 }
 
-fn note(text: &str, columns: usize) -> ScrollbackLine {
-    ScrollbackLine { lines: rows(&format!("{NOTE}◆{NOTE:#} "), text, columns), text: None }
+/// The whole text of the call that `signal` ends, as Markdown, if it is worth reading.
+pub(super) fn whole_text(panel: &PanelInfo, signal: &Signal) -> Option<Arc<str>> {
+    let Signal::Recorded(recorded) = signal else { return None };
+    EndedCall::of(panel, &recorded.event)?.text
 }
 
 /// An optional part of a line.

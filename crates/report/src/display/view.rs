@@ -3,7 +3,6 @@
 #![expect(clippy::disallowed_methods, reason = "output is cleaned before it is printed here")]
 
 use std::io::{self, BufWriter, Write};
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -14,8 +13,8 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use dialectic_base::sanitize::sanitize;
-use dialectic_record::debate::{Event, Forecast, Moment, Progress, Signal};
-use dialectic_record::signals::{Signals, Subscription, Update, now};
+use dialectic_record::debate::{Event, Forecast, Gap, Moment, Progress, Signal};
+use dialectic_record::signals::{Signals, Subscription, now};
 
 use super::events::EventSinkError;
 use super::forecast::Plan;
@@ -24,7 +23,7 @@ use super::markdown::render_markdown;
 use super::notice::{ColorMode, Notices};
 use super::result::{GAP, PlainLines};
 use super::screen::{SharedWriter, WIDEST};
-use super::told::Scrollback;
+use super::told::{Scrollback, whole_text};
 
 /// How long lines are batched before a write. Not noticeable, but writing each line separately would dominate the run
 /// time.
@@ -184,19 +183,13 @@ async fn show(
             }
         };
         match news {
-            Some(Update::Signal(signal)) => {
+            Some(signal) => {
                 progress.see(&signal, now());
                 reporter.show(&progress, &signal);
                 if signals.is_empty() {
                     reporter.flush();
                     signals.gather(GATHERING).await;
                 }
-            }
-            Some(Update::Gap(gap)) => {
-                progress = gap.progress;
-                reporter.skip(gap.warnings.iter());
-                reporter.flush();
-                reporter.teller = Scrollback::new(&progress);
             }
             None => {
                 while let Ok(message) = messages.try_recv() {
@@ -279,16 +272,16 @@ impl Reporter {
     }
 
     /// Writes permanent text above the block.
-    fn tell_signal(&mut self, progress: &Progress, signal: &Signal) {
-        let ViewForm::Live { size, .. } = &self.form else { return };
+    fn tell_above(&mut self, progress: &Progress, signal: &Signal, columns: usize) {
         self.plan.see(signal, progress);
         if matches!(signal, Signal::Recorded(recorded) if recorded.event == Event::Resumed) {
             self.controls.is_held = false;
         }
-        let columns = size().columns.saturating_sub(1).max(1);
-        let told = self.teller.tell(progress, signal, columns, !self.in_full);
-        let mut text: String = told.lines.into_iter().map(|line| painted(self.colors, line) + "\n").collect();
-        if let Some(whole) = told.text.filter(|_| self.in_full) {
+        let lines = self.teller.tell(progress, signal, columns, !self.in_full);
+        let mut text: String = lines.into_iter().map(|line| painted(self.colors, line) + "\n").collect();
+        if self.in_full
+            && let Some(whole) = whole_text(progress.panel(), signal)
+        {
             let width = columns.saturating_sub(INDENT.len()).min(WIDEST);
             let rendered = render_markdown(&whole, width, self.colors);
             let indented = rendered.lines().map(|line| format!("{INDENT}{line}").trim_end().to_owned() + "\n");
@@ -300,6 +293,9 @@ impl Reporter {
     }
 
     fn show(&mut self, progress: &Progress, signal: &Signal) {
+        if let Signal::Gap(gap) = signal {
+            return self.skip(gap, progress);
+        }
         if let Some(message) = signal.warning() {
             // The line for the failed call comes next.
             let is_told_next = matches!(signal, Signal::Warning { failed: Some(_), .. });
@@ -312,30 +308,34 @@ impl Reporter {
         if matches!(signal, Signal::ServerBack) {
             self.is_out = false;
         }
-        self.tell_signal(progress, signal);
-        if let ViewForm::Plain(plain) = &mut self.form {
-            let lines: String = plain.lines(progress, signal).into_iter().map(|line| line + "\n").collect();
-            self.print(lines.as_bytes());
-        } else if !progress.is_running() {
-            // At once, because a question or the shell's prompt follows.
-            self.draw(progress, now());
+        match &mut self.form {
+            ViewForm::Live { size, .. } => {
+                let columns = size().columns.saturating_sub(1).max(1);
+                self.tell_above(progress, signal, columns);
+                if !progress.is_running() {
+                    // At once, because a question or the shell's prompt follows.
+                    self.draw(progress, now());
+                }
+            }
+            ViewForm::Plain(plain) => {
+                let lines: String = plain.lines(progress, signal).into_iter().map(|line| line + "\n").collect();
+                self.print(lines.as_bytes());
+            }
+            ViewForm::Quiet => {}
         }
     }
 
-    /// Shows the state after dropped signals, and any warnings among them.
-    fn skip<'a>(&mut self, warnings: impl Iterator<Item = &'a Arc<Signal>>) {
-        let left_out = match &self.form {
-            ViewForm::Plain(_) | ViewForm::Live { .. } => Some(GAP.to_owned()),
-            ViewForm::Quiet => None,
-        };
-        if let Some(line) = left_out {
-            self.print((line + "\n").as_bytes());
+    /// Shows that signals were dropped, and any warnings among them.
+    fn skip(&mut self, gap: &Gap, progress: &Progress) {
+        match &self.form {
+            ViewForm::Plain(_) | ViewForm::Live { .. } => self.print(format!("{GAP}\n").as_bytes()),
+            ViewForm::Quiet => {}
         }
-        for signal in warnings {
-            if let Some(message) = signal.warning() {
-                self.say(|notices| notices.warning(&message));
-            }
+        for message in gap.warnings.iter().filter_map(|signal| signal.warning()) {
+            self.say(|notices| notices.warning(&message));
         }
+        self.flush();
+        self.teller = Scrollback::new(progress);
     }
 
     fn tell(&mut self, message: ViewMessage, progress: &Progress) {
@@ -488,7 +488,7 @@ mod tests {
         let player = tokio::spawn(async move { play(moments, f64::INFINITY, &signals, watch::channel(false).1).await });
         let mut taken = 0;
         while let Some(news) = subscription.next().await {
-            assert!(matches!(news, dialectic_record::signals::Update::Signal(_)), "{news:?}");
+            assert!(!matches!(*news, Signal::Gap(_)), "{news:?}");
             taken += 1;
         }
         assert_eq!(taken, 10_000);
