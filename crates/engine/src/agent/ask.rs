@@ -65,6 +65,8 @@ pub struct Tools {
 /// The result of a call and its cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestResult {
+    /// The text as written, including answers to the check, without the assessment; empty for JSON.
+    pub text: Arc<str>,
     /// The parsed value.
     pub value: Value,
     /// The last request; earlier ones were passed to [`Ask::on_reply`].
@@ -77,7 +79,7 @@ pub struct RequestResult {
 /// The value of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    Text(Arc<str>),
+    Text,
     Questions(Vec<String>),
     /// A score, 0 to 100.
     Score(f64),
@@ -95,15 +97,8 @@ pub enum Value {
     Judgement(Judgement),
     /// The judge's rulings on findings, or why they could not be read after a second request.
     Ruled(Ruled, Option<AnswerError>),
-    /// The answer of the debate.
-    Solution {
-        /// Notes which parts of its assessment are missing.
-        solution: Box<Solution>,
-        /// The text as written, including answers to the check, without the assessment.
-        text: Arc<str>,
-        /// Whether it abandoned the draft's approach.
-        rethought: bool,
-    },
+    /// The answer of the debate; notes which parts of its assessment are missing.
+    Solution(Box<Solution>),
     /// JSON that remained unreadable after a second request.
     Unreadable(AnswerError),
 }
@@ -113,31 +108,7 @@ pub enum Value {
 /// # Errors
 ///
 /// The last request failed permanently.
-pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResult, FailedCall> {
-    let answered = value(ask, call, judge).await?;
-    let text = match &answered.value {
-        Value::Text(text) if matches!(call.step.answer, OutputSpec::Text | OutputSpec::Check(_)) => Some(&**text),
-        Value::Word(cast) => Some(&*cast.reason),
-        Value::Text(_)
-        | Value::Questions(_)
-        | Value::Score(_)
-        | Value::Choice(_)
-        | Value::Relations(_)
-        | Value::Challenge(_)
-        | Value::Kinds(_)
-        | Value::Judgement(_)
-        | Value::Ruled(..)
-        | Value::Solution { .. }
-        | Value::Unreadable(_) => None,
-    };
-    let Some((text, reads)) = text.zip(call.reads.as_ref()).filter(|_| answered.reading.is_none()) else {
-        return Ok(answered);
-    };
-    let reading = Some(reads.read(text)).filter(ParsedAnswer::says_something).map(Box::new);
-    Ok(RequestResult { reading, ..answered })
-}
-
-async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResult, FailedCall> {
+pub async fn answer(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResult, FailedCall> {
     let Listing { labels, points, findings, decisions, requirements, criteria, numbered } = &call.listing;
     let pass = call.step.key.pass;
     match &call.step.answer {
@@ -145,17 +116,20 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResu
             let Reply { text, record, .. } = ask.text().await?;
             let (whole, rethought) = without_approach(&text);
             let (value, reading) = match rewritten(call, whole, record.cut()) {
-                Ok((_, reading)) => (Value::Text(whole.into()), reading),
+                Ok((_, reading)) => (Value::Text, reading),
                 Err(error) => (Value::Unreadable(error), None),
             };
             let metadata = Metadata { rethought: rethought && may_rethink(call), ..ask.metadata };
-            Ok(RequestResult { value, call: record, metadata, reading: reading.map(Box::new) })
+            Ok(RequestResult { text: whole.into(), value, call: record, metadata, reading })
         }
         OutputSpec::Text | OutputSpec::Summary | OutputSpec::Check(_) | OutputSpec::FollowUp => match &call.reads {
             Some(reads) if reads.asks_for_points() => ask.points(reads).await,
             Some(_) | None => {
-                let Reply { text, record: call, .. } = ask.text().await?;
-                Ok(RequestResult { value: Value::Text(text.into()), call, metadata: ask.metadata, reading: None })
+                let Reply { text, record, .. } = ask.text().await?;
+                let is_read = matches!(call.step.answer, OutputSpec::Text | OutputSpec::Check(_));
+                let reading = if is_read { call.read(&text) } else { None };
+                let (text, metadata) = (text.into(), ask.metadata);
+                Ok(RequestResult { text, value: Value::Text, call: record, metadata, reading })
             }
         },
         OutputSpec::Questions { .. } => ask.value(Questions::read, Value::Questions).await,
@@ -186,16 +160,18 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResu
             let (mut written, cut, record) = ask.written(assess, check).await?;
             let text: Arc<str> = written.solution.as_str().into();
             let rethought = written.assessment.rethought && may_rethink(call);
-            let (mut reading, mut listed) = (None, Cow::Borrowed(&points.points));
+            let mut answered = RequestResult { text: Arc::clone(&text), ..RequestResult::of(Value::Text, record) };
+            answered.metadata.rethought = rethought;
+            let mut listed = Cow::Borrowed(&points.points);
             if call.step.shows == PromptContext::Draft {
                 let whole = if is_without_solution(written.missing.as_ref()) { "" } else { &*text };
                 match rewritten(call, whole, cut) {
-                    Ok((bare, read)) => (written.solution, reading) = (bare, read),
-                    Err(error) => return Ok(RequestResult::of(Value::Unreadable(error), record)),
+                    Ok((bare, read)) => (written.solution, answered.reading) = (bare, read),
+                    Err(error) => return Ok(RequestResult { value: Value::Unreadable(error), ..answered }),
                 }
                 // The author of the final text decides the points of its check; points that are not accepted get
                 // rulings.
-                let answers = reading.as_ref().map_or(&[][..], |reading| &reading.answers);
+                let answers = answered.reading.as_ref().map_or(&[][..], |reading| &reading.answers);
                 listed.to_mut().extend(written.assessment.rule_by(answers, &call.checked));
             }
             // Rulings on a draft do not apply to another approach.
@@ -211,9 +187,8 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResu
             } else {
                 written.into_solution(judge, &listed, standing)
             };
-            let solution = Box::new(Solution { cut, ..solution });
-            let answered = RequestResult::of(Value::Solution { solution, text, rethought }, record);
-            Ok(RequestResult { reading: reading.map(Box::new), ..answered })
+            let value = Value::Solution(Box::new(Solution { cut, ..solution }));
+            Ok(RequestResult { value, ..answered })
         }
     }
 }
@@ -234,8 +209,8 @@ fn is_without_solution(missing: Option<&AnswerError>) -> bool {
 }
 
 /// The text that replaces a draft, without its answers, and those answers as read. A cut text replaces nothing.
-fn rewritten(call: &Call, text: &str, cut: Option<Cut>) -> Result<(String, Option<ParsedAnswer>), AnswerError> {
-    let reading = call.reads.as_ref().map(|reads| reads.read(text)).filter(ParsedAnswer::says_something);
+fn rewritten(call: &Call, text: &str, cut: Option<Cut>) -> Result<(String, Option<Box<ParsedAnswer>>), AnswerError> {
+    let reading = call.read(text);
     let bare = reading.as_ref().map_or(Cow::Borrowed(text), |reading| reading.without_answers(text)).into_owned();
     let is_nothing = bare.trim().is_empty();
     match cut {
@@ -247,7 +222,7 @@ fn rewritten(call: &Call, text: &str, cut: Option<Cut>) -> Result<(String, Optio
 
 impl RequestResult {
     fn of(value: Value, call: CallRecord) -> Self {
-        Self { value, metadata: Metadata::of_calls([&call]), call, reading: None }
+        Self { text: Arc::default(), value, metadata: Metadata::of_calls([&call]), call, reading: None }
     }
 }
 
@@ -345,7 +320,7 @@ impl Ask {
         };
         let result = |text: String, reading: ParsedAnswer, call, metadata| {
             let reading = Some(reading).filter(ParsedAnswer::says_something).map(Box::new);
-            RequestResult { value: Value::Text(text.into()), call, metadata, reading }
+            RequestResult { text: text.into(), value: Value::Text, call, metadata, reading }
         };
         let reading = reads.read(&first.text);
         if !reads.lacks_points(&reading) {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use dialectic_base::problem::major_requirements;
 use dialectic_llm::{AnswerSchema, Request};
 use dialectic_record::debate::{
-    AgentId, AnswerFormat, Attachment, Contribution, DIFF_ENDING, Debate, Ledger, Point, Position, RejectedApproach,
-    Ruling, shuffled,
+    AgentId, AnswerFormat, Attachment, Contribution, DIFF_ENDING, Debate, Ledger, ParsedAnswer, Point, Position,
+    RejectedApproach, Ruling, shuffled,
 };
 use dialectic_record::prompt::{
     self, ASSESS, AnsweredQuestion, Assess, Authored, BEGINNING, Beginning, Focus, FocusedRole, HISTORY, Label,
@@ -304,6 +304,12 @@ impl Call {
     pub fn to_be_read(self, debate: &Debate) -> Self {
         let reads = AnswerFormat::of(debate, &self.step.key, &self.step.inputs);
         Self { reads, ..self }
+    }
+
+    /// The objections in an answer, if it is read for them and says something.
+    pub(super) fn read(&self, text: &str) -> Option<Box<ParsedAnswer>> {
+        let reading = self.reads.as_ref()?.read(text);
+        Some(reading).filter(ParsedAnswer::says_something).map(Box::new)
     }
 }
 

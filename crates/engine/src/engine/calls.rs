@@ -7,7 +7,7 @@ use foldhash::{HashMap, HashMapExt};
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
-use tokio::task::{Id, JoinError, JoinSet};
+use tokio::task::{Id, JoinSet};
 
 use crate::agent::{Ask, Call, OnReply, RequestResult, answer, prepare};
 use dialectic_base::call::CallRecord;
@@ -223,7 +223,7 @@ impl Engine {
     /// Records the next finished call. Returns whether the wanted calls must be recomputed; `None` if no call in flight
     /// may still send or receive anything.
     pub(super) async fn record_next(&mut self) -> Result<Option<bool>, EngineError> {
-        loop {
+        let ended = loop {
             self.read_host_replies()?;
             self.admit()?;
             if self.calls.is_idle() || (self.sends_no_more() && !self.calls.is_sending()) {
@@ -232,29 +232,24 @@ impl Engine {
             tokio::select! {
                 biased;
                 Some(message) = self.calls.receiver.recv() => self.handle_message(message)?,
-                Some(ended) = self.calls.tasks.join_next_with_id() => {
-                    // A reply is recorded before the result derived from it.
-                    while let Ok(message) = self.calls.receiver.try_recv() {
-                        self.handle_message(message)?;
-                    }
-                    return self.record_end(ended).map(Some);
-                }
+                Some(ended) = self.calls.tasks.join_next_with_id() => break ended,
                 Some(command) = self.commands.recv() => self.handle_command(command)?,
             }
+        };
+        // A reply is recorded before the result derived from it.
+        while let Ok(message) = self.calls.receiver.try_recv() {
+            self.handle_message(message)?;
         }
-    }
-
-    /// Records the result of a call. A task that died is a bug; the debate must not wait for it.
-    fn record_end(&mut self, ended: Result<(Id, CallResult), JoinError>) -> Result<bool, EngineError> {
         let (task, result) = ended.map_or_else(|died| (died.id(), None), |(task, result)| (task, Some(result)));
         let of_task = self.calls.in_flight.extract_if(|_, call| call.task == task).next();
-        let Some((key, RunningCall { step, length, .. })) = of_task else { return Ok(false) };
+        let Some((key, RunningCall { step, length, .. })) = of_task else { return Ok(Some(false)) };
+        // A task that died is a bug; the debate must not wait for it.
         let result = result.unwrap_or_else(|| {
             let error = ModelError::Broken { message: "the program failed during the call".to_owned() };
             self.abandon_cost(std::slice::from_ref(&key));
             Err(FailedCall { error, attempts: 1, spent: None })
         });
-        self.record_result(&step, length, &result)
+        self.record_result(&step, length, &result).map(Some)
     }
 
     fn handle_message(&mut self, message: Message) -> Result<(), EngineError> {

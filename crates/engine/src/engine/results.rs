@@ -93,24 +93,25 @@ impl Engine {
             contribution(&settings, step.key.stage, content, target, metadata, answered.reading.clone())
         };
         let event = match &answered.value {
-            Value::Text(text) if step.answer == OutputSpec::Summary => {
-                let summary = summary(&settings, text, answered, length);
+            Value::Text if step.answer == OutputSpec::Summary => {
+                let summary = summary(&settings, answered, length);
                 Event::Summarized { key, summary, call }
             }
-            Value::Text(text) if step.answer == OutputSpec::FollowUp => {
+            Value::Text if step.answer == OutputSpec::FollowUp => {
                 if let Some(cut) = call.cut() {
                     self.warn(format!("the answer was cut off {}", cut.how()));
                 }
-                Event::FollowUpAnswered { key, answer: Arc::clone(text), metadata: answered.metadata.clone(), call }
+                let (answer, metadata) = (Arc::clone(&answered.text), answered.metadata.clone());
+                Event::FollowUpAnswered { key, answer, metadata, call }
             }
-            Value::Text(text) => {
+            Value::Text => {
                 let lens = if let OutputSpec::Check(lens) = step.answer { Some(lens) } else { None };
                 if let Some(cut) = answered.metadata.cut() {
                     self.warn(format!("{}'s {} was cut off {}", key.agent_id, key.stage, cut.how()));
                 }
                 let target = key.target_agent_id.clone();
                 let metadata = Metadata { lens, ..answered.metadata.clone() };
-                let contribution = contribution(Arc::clone(text), target, metadata);
+                let contribution = contribution(Arc::clone(&answered.text), target, metadata);
                 Event::Contributed { key, contribution, call: Some(call) }
             }
             Value::Questions(questions) => {
@@ -137,7 +138,7 @@ impl Engine {
                 solution.description += &describe_opened("The judge", &opened([&answered.metadata].into_iter()));
                 Event::Synthesized { key: Some(key), text: None, solution: Box::new(solution), call: Some(call) }
             }
-            Value::Solution { solution, text, rethought } => {
+            Value::Solution(solution) => {
                 if let Some(missing) = &solution.parse_error {
                     self.warn(format!("the judge's answer is used without its full assessment: {missing}"));
                 }
@@ -147,8 +148,7 @@ impl Engine {
                 let room = self.rooms.get(&key).copied().unwrap_or(usize::MAX);
                 let shortened = (room < length).then_some(Shortened { from: length, to: room });
                 let solution = Solution { shortened, ..solution.as_ref().clone() };
-                let metadata = Metadata { rethought: *rethought, ..answered.metadata.clone() };
-                let text = contribution(Arc::clone(text), None, metadata);
+                let text = contribution(Arc::clone(&answered.text), None, answered.metadata.clone());
                 self.delivered(step, solution, text, call)
             }
             Value::Unreadable(error) if matches!(step.answer, OutputSpec::Score(_)) => {
@@ -435,8 +435,8 @@ fn with_candidates_of(draft: &Solution, step: &Step, description: String) -> Str
 }
 
 /// A summary of `before_chars` characters, cut at the maximum length in the settings.
-fn summary(settings: &AgentSettings, text: &str, answered: &RequestResult, before_chars: usize) -> Summary {
-    let whole = text.trim();
+fn summary(settings: &AgentSettings, answered: &RequestResult, before_chars: usize) -> Summary {
+    let whole = answered.text.trim();
     let text = cut_summary(whole, settings.summarization.max_length);
     Summary {
         agent_id: settings.id.clone(),
