@@ -42,21 +42,6 @@ fn cut(contribution: &Contribution) -> Markup {
     }
 }
 
-/// A collapsed contribution under a summary line that starts with `title`.
-pub(super) fn folded(title: &Markup, one: &Contribution) -> Markup {
-    html! {
-        details {
-            summary {
-                span { (title) }
-                " " span.change { (counted(words(&one.content), "word")) } " " small { (figures(one)) }
-                " " small.beginning { bdi { (beginning(&one.content)) } }
-            }
-            (cut(one))
-            (markdown(&one.content, 4))
-        }
-    }
-}
-
 /// The section of summaries by agents and judge.
 pub(super) fn summaries(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     html! {
@@ -116,10 +101,20 @@ fn rounds(view: &View<'_>, participants: &Participants<'_>, belongs: impl Fn(Opt
     }
 }
 
+/// A collapsed contribution under a summary line.
 fn text(view: &View<'_>, participants: &Participants<'_>, one: &Contribution) -> Markup {
-    let title = html! {
-        (participants.chip(&one.agent_id)) " · " (noun(view.debate, one.stage))
-        @if let Some(target) = &one.target_agent_id { " " (stages::preposition(view.debate, one.stage)) " " (participants.chip(target)) }
-    };
-    folded(&title, one)
+    html! {
+        details {
+            summary {
+                span {
+                    (participants.chip(&one.agent_id)) " · " (noun(view.debate, one.stage))
+                    @if let Some(target) = &one.target_agent_id { " " (stages::preposition(view.debate, one.stage)) " " (participants.chip(target)) }
+                }
+                " " span.change { (counted(words(&one.content), "word")) } " " small { (figures(one)) }
+                " " small.beginning { bdi { (beginning(&one.content)) } }
+            }
+            (cut(one))
+            (markdown(&one.content, 4))
+        }
+    }
 }
