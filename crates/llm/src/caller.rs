@@ -204,8 +204,43 @@ impl Caller {
         }
     }
 
+    /// Makes one attempt and passes new text to the observer in batches. Only limits the time until the first token;
+    /// afterwards the model itself aborts an idle stream. A reply without text or usable tool calls is a failure.
     async fn attempt(&self, request: &Request, attempt: u32, bill: &Bill<'_>) -> Result<Reply, FailedAttempt> {
-        let reply = self.follow(request, attempt, bill).await?;
+        let batch = Batch::default();
+        let tell = || {
+            let Some(text) = batch.take() else { return };
+            self.silence.iter().for_each(|silence| silence.end());
+            if !text.is_empty() {
+                self.observer.iter().for_each(|observer| observer.words(&text));
+            }
+        };
+        let live = Live { listener: &batch, timeouts: self.timeouts, attempt, further: Some(bill) };
+        let mut answer = self.chat.ask(request, live);
+        let limit = self.timeouts.first_token;
+        let first = tokio::select! {
+            biased;
+            answer = &mut answer => Some(answer),
+            () = batch.first_token() => None,
+            () = bill.is_late(limit) => return Err(ModelError::TimedOut { after: limit }.into()),
+        };
+        let mut next = pin!(sleep(UPDATE_INTERVAL));
+        let answer = match first {
+            Some(answer) => answer,
+            None => loop {
+                tokio::select! {
+                    biased;
+                    answer = &mut answer => break answer,
+                    () = &mut next => {
+                        tell();
+                        next.as_mut().reset(Instant::now() + UPDATE_INTERVAL);
+                    }
+                }
+            },
+        };
+        tell();
+        let reply = answer?;
+        self.silence.iter().for_each(|silence| silence.end());
         let call = reply.tool_calls.first();
         if !reply.text.trim().is_empty() || call.is_some() && !request.tools.is_empty() {
             return Ok(reply);
@@ -220,51 +255,6 @@ impl Caller {
             (FinishReason::Complete | FinishReason::Interrupted | FinishReason::Unknown, None) => ModelError::Empty,
         };
         Err(FailedAttempt::with_usage(error, reply.usage()))
-    }
-
-    /// Follows an answer and passes new text to the observer in batches. Only limits the time until the first token;
-    /// afterwards the model itself aborts an idle stream.
-    async fn follow(&self, request: &Request, attempt: u32, bill: &Bill<'_>) -> Result<Reply, FailedAttempt> {
-        let batch = Batch::default();
-        let tell = || {
-            let Some(text) = batch.take() else { return };
-            self.silence.iter().for_each(|silence| silence.end());
-            if !text.is_empty() {
-                self.observer.iter().for_each(|observer| observer.words(&text));
-            }
-        };
-        let live = Live { listener: &batch, timeouts: self.timeouts, attempt, further: Some(bill) };
-        let mut answer = self.chat.ask(request, live);
-        let limit = self.timeouts.first_token;
-        let first = async {
-            tokio::select! {
-                biased;
-                answer = &mut answer => Ok(Some(answer)),
-                () = batch.first_token() => Ok(None),
-                () = bill.is_late(limit) => Err(ModelError::TimedOut { after: limit }),
-            }
-        };
-        let done = |answer: Result<Reply, FailedAttempt>| {
-            tell();
-            if answer.is_ok() {
-                self.silence.iter().for_each(|silence| silence.end());
-            }
-            answer
-        };
-        if let Some(answer) = first.await? {
-            return done(answer);
-        }
-        let mut next = pin!(sleep(UPDATE_INTERVAL));
-        loop {
-            tokio::select! {
-                biased;
-                answer = &mut answer => return done(answer),
-                () = &mut next => {
-                    tell();
-                    next.as_mut().reset(Instant::now() + UPDATE_INTERVAL);
-                }
-            }
-        }
     }
 
     /// The usage with its cost. A stated cost takes precedence over the price table.
