@@ -101,6 +101,10 @@ impl Scene {
         self.event(Event::Contributed { key: key.clone(), contribution: Arc::new(contribution), call })
     }
 
+    fn answer(self, key: &CallKey) -> Self {
+        self.contribute(key, Some(record())).end(key, Some(&record()))
+    }
+
     fn failed(self, key: &CallKey, error: &str, kind: &str, call: Option<CallRecord>) -> Self {
         let failure = Failure {
             key: key.clone(),
@@ -168,14 +172,11 @@ fn attribute(span: &SpanData, name: &str) -> Option<String> {
 
 fn record() -> CallRecord {
     CallRecord {
-        model: "gpt-4".to_owned(),
-        provider: "openai".to_owned(),
         served_model: Some("gpt-4-0613".to_owned()),
         tokens: Some(Tokens { input_tokens: 1_000, cached_input_tokens: 600, output_tokens: 50, ..Tokens::default() }),
-        cost_usd: Some(Usd::from_dollars(0.0125)),
         latency_ms: 1_000,
         attempts: 2,
-        ..CallRecord::default()
+        ..fixture::call(Some(Usd::from_dollars(0.0125)))
     }
 }
 
@@ -190,15 +191,12 @@ fn a_debate_is_stages_with_agents_with_calls() {
         .enter(PROPOSAL)
         .start(&propose)
         .start(&slow)
-        .contribute(&propose, Some(record()))
-        .end(&propose, Some(&record()))
+        .answer(&propose)
         // Begins in the proposal stage and ends in the critique stage.
         .start(&critique)
-        .contribute(&slow, Some(record()))
-        .end(&slow, Some(&record()))
+        .answer(&slow)
         .enter(CRITIQUE)
-        .contribute(&critique, Some(record()))
-        .end(&critique, Some(&record()))
+        .answer(&critique)
         .event(completed())
         .close();
     insta::assert_snapshot!(trace.outline(), @r"
@@ -236,8 +234,7 @@ fn a_generation_tells_model_tokens_cost_prompts_and_output() {
             error: "overloaded".to_owned(),
             wait: Duration::from_millis(500),
         })
-        .contribute(&propose, Some(record()))
-        .end(&propose, Some(&record()))
+        .answer(&propose)
         .close();
     let span = trace.one("proposal");
     let mut attributes: Vec<String> =
@@ -332,8 +329,7 @@ fn a_tool_is_a_span_with_its_arguments_and_what_it_read_is_content() {
             .start(&propose)
             .signal(&Signal::Warning { message: "time passes".to_owned(), failed: None })
             .event(replied)
-            .contribute(&propose, Some(record()))
-            .end(&propose, Some(&record()))
+            .answer(&propose)
             .close()
     };
     let trace = run(Scene::new());

@@ -276,21 +276,9 @@ mod tests {
     }
 
     #[test]
-    fn the_file_is_read_as_other_tools_read_it() {
-        let environment =
-            from_text("\u{feff}# note\nA=1\nexport B=\"two words\"\r\nC='$A' # why\nA=3\nEMPTY=\nLAST=x  ");
-        assert_eq!(environment.get("A"), Some("3"));
-        assert_eq!(environment.get("B"), Some("two words"));
-        assert_eq!(environment.get("C"), Some("$A"));
-        assert_eq!(environment.get("LAST"), Some("x"));
-        assert!(!environment.has("EMPTY"));
-        assert!(environment.warnings().is_empty());
-    }
-
-    #[test]
     fn bad_lines_are_named_by_number_and_never_quoted() {
-        let environment = from_text("A=1\nsk-secret-key\nB=2\nsk-secret-key\n");
-        assert_eq!(environment.get("B"), Some("2"));
+        let environment = from_text("B=1\nsk-secret-key\nB=2\nsk-secret-key\n");
+        assert_eq!(environment.get("B"), Some("2"), "the last one counts");
         assert_eq!(
             environment.warnings(),
             [

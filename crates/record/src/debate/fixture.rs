@@ -10,8 +10,8 @@ use dialectic_base::money::Usd;
 
 use super::{
     AgentId, AgentSettings, CallKey, Contribution, Created, Debate, Event, FORMAT_VERSION, Failure, Judgement,
-    Metadata, ModelUsage, Outcome, OutcomeKind, PanelInfo, Recorded, ResultKind, Signal, StageId, StageInfo, Timestamp,
-    Verdict, defaults,
+    Metadata, ModelUsage, Outcome, OutcomeKind, PanelInfo, PlannedCall, Recorded, ResultKind, Signal, Span, StageId,
+    StageInfo, Timestamp, Verdict, defaults,
 };
 
 pub const CLARIFICATION: StageId = StageId::new("clarification");
@@ -156,6 +156,13 @@ pub fn retrying(stage: StageId, agent: &str, target: Option<&str>, error: &str) 
 
 pub fn words(stage: StageId, agent: &str, target: Option<&str>, text: &str) -> Signal {
     Signal::Words { key: key(stage, agent, target), text: text.to_owned() }
+}
+
+/// A call of a forecast at so many dollars.
+pub fn planned(key: CallKey, dollars: Option<(f64, f64)>) -> PlannedCall {
+    let cost = dollars.map(|(low, high)| Span { low: Usd::from_dollars(low), high: Usd::from_dollars(high) });
+    let (model, provider, input, output) = (String::new(), "openai".to_owned(), Span::default(), Span::default());
+    PlannedCall { key, model, provider, is_certain: true, input, output, tools: None, cost }
 }
 
 pub fn warning(message: &str) -> Signal {

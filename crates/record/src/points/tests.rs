@@ -24,6 +24,13 @@ fn debate(rounds: &[&[(&str, Option<&str>, Value)]]) -> Debate {
     serde_json::from_value(json!({"id": "d", "problem": "p", "status": "running", "rounds": rounds})).unwrap()
 }
 
+/// The debate with the judge's ruling on its first point.
+fn ruled(mut debate: Debate, mut ruling: Value) -> Debate {
+    ruling["point"] = json!("r1/a/b/1");
+    debate.final_solution = Some(serde_json::from_value(json!({"description": "", "rulings": [ruling]})).unwrap());
+    debate
+}
+
 fn is_bare(point: &Point) -> bool {
     point.answer().is_some_and(Remark::is_bare_acceptance)
 }
@@ -185,9 +192,8 @@ fn a_prompt_sees_finished_rounds_and_its_inputs_and_nothing_else() {
 
 #[test]
 fn rulings_are_kept_with_their_points_and_the_file_says_all_of_it() {
-    let mut debate = debate(&[&[("a", Some("b"), points(&["blocking"]))]]);
-    let ruling = json!({"point": "r1/a/b/1", "decision": "notMet", "remains": "all", "reason": "true"});
-    debate.final_solution = Some(serde_json::from_value(json!({"description": "", "rulings": [ruling]})).unwrap());
+    let ruling = json!({"decision": "notMet", "remains": "all", "reason": "true"});
+    let debate = ruled(debate(&[&[("a", Some("b"), points(&["blocking"]))]]), ruling);
     let ledger = Ledger::of(&debate);
     assert!(ledger.objections[0].is_unmet());
     let file = serde_json::to_value(crate::debate::DebateFile::of(&debate)).unwrap();
@@ -249,12 +255,10 @@ fn a_point_is_open_claimed_fixed_or_rejected() {
     let answered = |answer: &str, reason: Option<&str>| ("b", None, answers(&[("r1/a/b/1", answer, reason)]));
     let again = |standing: &str| ("a", Some("b"), rechecks(&[("r1/a/b/1", standing)]));
     let status = |rounds: &[&[(&str, Option<&str>, Value)]], ruling: Option<&str>| {
-        let mut debate = debate(rounds);
-        if let Some(decision) = ruling {
-            let ruling = json!({"point": "r1/a/b/1", "decision": decision, "reason": "why"});
-            debate.final_solution =
-                Some(serde_json::from_value(json!({"description": "", "rulings": [ruling]})).unwrap());
-        }
+        let debate = match ruling {
+            Some(decision) => ruled(debate(rounds), json!({"decision": decision, "reason": "why"})),
+            None => debate(rounds),
+        };
         Ledger::of(&debate).objections[0].status()
     };
     let (accepted, rejected) = (|| answered("accepted", Some("a token")), || answered("rejected", Some("no")));
@@ -292,10 +296,7 @@ fn an_acceptance_closes_a_point_only_where_it_names_a_section() {
 #[test]
 fn after_a_ruling_a_point_is_open_as_far_as_something_remains() {
     let open = |ruling: Value| {
-        let mut debate = debate(&[&[("a", Some("b"), points(&["blocking"]))]]);
-        let mut ruling = ruling;
-        ruling["point"] = json!("r1/a/b/1");
-        debate.final_solution = Some(serde_json::from_value(json!({"description": "", "rulings": [ruling]})).unwrap());
+        let debate = ruled(debate(&[&[("a", Some("b"), points(&["blocking"]))]]), ruling);
         let point = Ledger::of(&debate).objections.remove(0);
         (point.is_undecided(), point.ruling().unwrap().in_words(), point.is_unmet())
     };

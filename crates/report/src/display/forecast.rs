@@ -233,30 +233,26 @@ impl Plan {
 mod tests {
     use std::time::Instant;
 
-    use dialectic_record::debate::fixture::{self, CRITIQUE, PROPOSAL, SYNTHESIS, contributed, key, panel};
+    use dialectic_record::debate::fixture::{self, CRITIQUE, PROPOSAL, SYNTHESIS, contributed, key, panel, planned};
     use dialectic_record::debate::{PlannedCall, Span};
 
     use super::*;
 
     #[test]
     fn a_row_adds_up_the_calls_of_a_stage_with_a_model() {
-        let call = |stage, model: &str, cents: Option<(f64, f64)>, is_certain| PlannedCall {
-            key: key(stage, "agent-kiss", None),
+        let call = |stage, model: &str, dollars, is_certain| PlannedCall {
             model: model.to_owned(),
-            provider: "openai".to_owned(),
             is_certain,
             input: Span { low: 10, high: 2000 },
             output: Span { low: 1, high: 500 },
-            tools: None,
-            cost: cents
-                .map(|(low, high)| Span { low: Usd::from_dollars(low / 100.0), high: Usd::from_dollars(high / 100.0) }),
+            ..planned(key(stage, "agent-kiss", None), dollars)
         };
         let calls = vec![
-            call(PROPOSAL, "small", Some((1.0, 4.0)), true),
+            call(PROPOSAL, "small", Some((0.01, 0.04)), true),
             call(PROPOSAL, "great", None, true),
-            call(PROPOSAL, "small", Some((1.0, 4.0)), true),
-            call(CRITIQUE, "small", Some((1.0, 9.0)), true),
-            call(CRITIQUE, "small", Some((1.0, 9.0)), false),
+            call(PROPOSAL, "small", Some((0.01, 0.04)), true),
+            call(CRITIQUE, "small", Some((0.01, 0.09)), true),
+            call(CRITIQUE, "small", Some((0.01, 0.09)), false),
         ];
         let planned = Forecast { calls, purchase: None };
         let drawn = |width| forecast(&planned, Layout { width, color: false });
@@ -273,28 +269,13 @@ mod tests {
         }
     }
 
-    fn planned(key: CallKey, cents: Option<(f64, f64)>) -> PlannedCall {
-        let cost = cents
-            .map(|(low, high)| Span { low: Usd::from_dollars(low / 100.0), high: Usd::from_dollars(high / 100.0) });
-        PlannedCall {
-            key,
-            model: String::new(),
-            provider: String::new(),
-            is_certain: true,
-            input: Span::default(),
-            output: Span::default(),
-            tools: None,
-            cost,
-        }
-    }
-
     fn foreseen_at(price: Option<(f64, f64)>) -> Forecast {
         let key = |stage, agent| fixture::key(stage, agent, None);
         let calls = vec![
-            planned(key(PROPOSAL, "agent-kiss"), Some((0.5, 2.5))),
+            planned(key(PROPOSAL, "agent-kiss"), Some((0.005, 0.025))),
             planned(key(PROPOSAL, "agent-architect"), price),
-            planned(key(CRITIQUE, "agent-architect"), Some((1.0, 5.0))),
-            planned(key(SYNTHESIS, "judge"), Some((1.0, 5.0))),
+            planned(key(CRITIQUE, "agent-architect"), Some((0.01, 0.05))),
+            planned(key(SYNTHESIS, "judge"), Some((0.01, 0.05))),
         ];
         Forecast { calls, purchase: None }
     }
@@ -321,7 +302,7 @@ mod tests {
         progress.see(&one_cent, now);
         plan.see(&one_cent, &progress);
         assert_eq!(plan.likely(progress.spent()), None);
-        plan.expect(&foreseen_at(Some((1.0, 5.0))), &progress);
+        plan.expect(&foreseen_at(Some((0.01, 0.05))), &progress);
         // A quarter of the range: 1 cent, and 2 for each of the three others.
         assert_eq!(plan.likely(progress.spent()).unwrap().to_string(), "$0.0700");
         assert_eq!(plan.stages(1).collect::<Vec<_>>(), [(CRITIQUE, 1), (PROPOSAL, 2), (SYNTHESIS, 1)]);
@@ -331,9 +312,9 @@ mod tests {
 
     #[test]
     fn a_round_that_was_not_asked_for_is_possible_and_not_likely() {
-        let mut foreseen = foreseen_at(Some((1.0, 5.0)));
+        let mut foreseen = foreseen_at(Some((0.01, 0.05)));
         let further = CallKey { round: panel().rounds + 1, ..fixture::key(PROPOSAL, "agent-kiss", None) };
-        foreseen.calls.push(PlannedCall { is_certain: false, ..planned(further, Some((0.0, 100.0))) });
+        foreseen.calls.push(PlannedCall { is_certain: false, ..planned(further, Some((0.0, 1.0))) });
         let (plan, progress) = after(&foreseen, &[contributed(PROPOSAL, "agent-kiss", None)]);
         assert_eq!(plan.likely(progress.spent()).unwrap().to_string(), "$0.0700");
         assert_eq!(plan.calls().unwrap().counted("call"), "4 to 5 calls");
@@ -341,7 +322,7 @@ mod tests {
 
     #[test]
     fn the_range_of_calls_only_narrows_and_ends_with_the_calls_that_were_made() {
-        let mut foreseen = foreseen_at(Some((1.0, 5.0)));
+        let mut foreseen = foreseen_at(Some((0.01, 0.05)));
         let critique = |agent| fixture::key(CRITIQUE, agent, Some("agent-architect"));
         // In a debate that ends early, the last call is in an earlier round than forecast.
         foreseen.calls[3].key.round = 2;

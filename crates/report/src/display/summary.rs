@@ -141,7 +141,8 @@ mod tests {
     use chrono::DateTime;
 
     use dialectic_record::debate::fixture::{debate, pitching};
-    use dialectic_record::debate::{Event, Recorded, Timestamp, VoteCount, Voting, VotingRule};
+    use dialectic_record::debate::{Event, Recorded, Timestamp};
+    use serde_json::json;
 
     #[test]
     fn the_list_of_participants_names_everyone_and_their_prompts() {
@@ -212,30 +213,16 @@ mod tests {
         debate.stages = pitching::stages();
         debate.rounds.clear();
         debate.failures.clear();
+        let count = json!({"rule": "majority", "voters": 3, "cast": 3, "quorum": 2, "selfVotes": 0});
+        let tally = json!({"agent-architect": 1, "agent-kiss": 2});
+        let voting = json!({"tally": tally, "winner": "agent-kiss", "count": count});
         let events = [
             Event::RoundBegun { round: 1, stage: pitching::PITCH },
             pitching::applauded("agent-kiss", "agent-architect"),
             pitching::polled("agent-architect", "for"),
             pitching::polled("agent-kiss", "against"),
             pitching::polled("judge", "against"),
-            Event::Voted {
-                voting: Voting {
-                    tally: [("agent-architect", 1), ("agent-kiss", 2)]
-                        .map(|(id, votes)| (AgentId::new(id), votes))
-                        .into(),
-                    tied: Vec::new(),
-                    winner: Some(AgentId::new("agent-kiss")),
-                    count: VoteCount {
-                        rule: VotingRule::Majority,
-                        voters: 3,
-                        cast: 3,
-                        quorum: 2,
-                        self_votes: 0,
-                        undecided: None,
-                        dissent: Vec::new(),
-                    },
-                },
-            },
+            Event::Voted { voting: serde_json::from_value(voting).unwrap() },
             pitching::decided(Some("agent-architect"), Some(false)),
         ];
         for event in events {

@@ -426,9 +426,9 @@ mod tests {
     use dialectic_base::money::Usd;
     use dialectic_record::debate::fixture::{
         CLARIFICATION_INPUT, CRITIQUE, EVALUATION, PROPOSAL, SYNTHESIS, call, call_started, failed, key, panel,
-        pitching, recorded, round_begun, said, stage_ended, stage_started, warning, words,
+        pitching, planned, recorded, round_begun, said, stage_ended, stage_started, warning, words,
     };
-    use dialectic_record::debate::{CallKey, Evaluation, Event, PlannedCall, Span, Tally, TerminationKind};
+    use dialectic_record::debate::{CallKey, Evaluation, Event, Tally, TerminationKind};
     use dialectic_record::signals::Words;
 
     use super::super::screen::{BEGIN_UPDATE, CURSOR_ON, END_UPDATE, ERASE_BLOCK};
@@ -706,15 +706,9 @@ mod tests {
     }
 
     fn forecast() -> Forecast {
-        let planned = |stage, agent| {
-            let cost = Span { low: Usd::from_dollars(0.005), high: Usd::from_dollars(0.1) };
-            let key = CallKey { round: 2, ..key(stage, agent, None) };
-            let (model, provider) = (String::new(), String::new());
-            let (input, output) = (Span::default(), Span::default());
-            PlannedCall { key, model, provider, is_certain: true, input, output, tools: None, cost: Some(cost) }
-        };
-        let first = PlannedCall { key: key(PROPOSAL, "agent-kiss", None), ..planned(PROPOSAL, "agent-kiss") };
-        let calls = vec![first, planned(EVALUATION, "judge"), planned(SYNTHESIS, "judge")];
+        let dollars = Some((0.005, 0.1));
+        let second = |stage| planned(CallKey { round: 2, ..key(stage, "judge", None) }, dollars);
+        let calls = vec![planned(key(PROPOSAL, "agent-kiss", None), dollars), second(EVALUATION), second(SYNTHESIS)];
         Forecast { calls, purchase: None }
     }
 

@@ -7,6 +7,12 @@ fn event(seq: u64) -> Recorded {
     Recorded { seq, at: Timestamp::now(), event: Event::StageEntered { stage: StageId::new("proposal") } }
 }
 
+fn place() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.events.jsonl");
+    (directory, path)
+}
+
 fn journal_of(count: u64, path: &Path) -> Vec<Recorded> {
     let mut journal = Journal::create(path).unwrap();
     let events: Vec<_> = (1..=count).map(event).collect();
@@ -18,8 +24,7 @@ fn journal_of(count: u64, path: &Path) -> Vec<Recorded> {
 
 #[test]
 fn a_reader_follows_a_journal_that_grows_and_waits_for_whole_lines() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("a.events.jsonl");
+    let (directory, path) = place();
     let mut events = journal_of(2, &path);
     let mut reader = JournalReader::open(&path).unwrap();
     let mut read = || reader.next_event().unwrap();
@@ -41,8 +46,7 @@ fn a_reader_follows_a_journal_that_grows_and_waits_for_whole_lines() {
 
 #[test]
 fn a_cut_last_line_is_dropped_and_writing_goes_on_behind_the_last_whole_one() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("a.events.jsonl");
+    let (_keep, path) = place();
     let mut events = journal_of(2, &path);
     OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"seq\":3,\"at").unwrap();
     let (mut journal, contents) = Journal::reopen(&path, 0).unwrap();
@@ -56,22 +60,19 @@ fn a_cut_last_line_is_dropped_and_writing_goes_on_behind_the_last_whole_one() {
 
 #[test]
 fn a_second_process_is_told_that_the_debate_runs() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("a.events.jsonl");
+    let (_keep, path) = place();
     let _running = Journal::create(&path).unwrap();
     assert!(matches!(Journal::reopen(&path, 0), Err(JournalError::Locked { .. })));
 }
 
 fn faults(text: &[u8]) -> Option<String> {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("a.events.jsonl");
+    let (_keep, path) = place();
     std::fs::write(&path, text).unwrap();
     read_journal(&path).err().map(|error| error.to_string().replace(&path.display().to_string(), "a"))
 }
 
 fn journal_text(count: u64) -> String {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("a.events.jsonl");
+    let (_keep, path) = place();
     journal_of(count, &path);
     std::fs::read_to_string(&path).unwrap()
 }
@@ -149,8 +150,7 @@ fn the_numbers_of_a_line_may_be_cut_too() {
 
 #[test]
 fn gigabytes_of_zeros_are_neither_read_nor_a_cut_line() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("a.events.jsonl");
+    let (_keep, path) = place();
     journal_of(2, &path);
     OpenOptions::new().append(true).open(&path).unwrap().set_len(2 << 30).unwrap();
     assert!(matches!(read_journal(&path), Err(JournalError::End { line: 2, .. })));
@@ -173,8 +173,7 @@ fn gigabytes_of_zeros_are_neither_read_nor_a_cut_line() {
 
 #[test]
 fn a_journal_in_a_later_format_is_refused_by_its_first_line() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("a.events.jsonl");
+    let (_keep, path) = place();
     let later = FORMAT_VERSION + 1;
     // A later format may also number its lines differently.
     for seq in ["", "\"seq\":\"1\",", "\"seq\":1,\"prev\":0,"] {
