@@ -240,40 +240,7 @@ fn a_generation_tells_model_tokens_cost_prompts_and_output() {
     let mut attributes: Vec<String> =
         span.attributes.iter().map(|pair| format!("{} = {}", pair.key, pair.value)).collect();
     attributes.sort();
-    insta::assert_snapshot!(attributes.join("\n"), @r#"
-    dialectic.call.attempts = 2
-    dialectic.call.truncated = false
-    dialectic.phase = proposal
-    dialectic.prompt.version = abc123
-    dialectic.round = 1
-    gen_ai.agent.id = agent-architect
-    gen_ai.operation.name = chat
-    gen_ai.provider.name = openai
-    gen_ai.request.model = gpt-4
-    gen_ai.request.temperature = 0.5
-    gen_ai.response.finish_reasons = ["stop"]
-    gen_ai.response.model = gpt-4-0613
-    gen_ai.usage.cache_creation.input_tokens = 0
-    gen_ai.usage.cache_read.input_tokens = 600
-    gen_ai.usage.cost = 0.0125
-    gen_ai.usage.input_tokens = 1000
-    gen_ai.usage.output_tokens = 50
-    input.mime_type = application/json
-    input.value = [{"role":"system","content":"Be brief."},{"role":"user","content":"Design it."}]
-    langfuse.observation.cost_details = {"total":0.0125}
-    langfuse.observation.input = [{"role":"system","content":"Be brief."},{"role":"user","content":"Design it."}]
-    langfuse.observation.metadata.prompt_version = abc123
-    langfuse.observation.model.name = gpt-4-0613
-    langfuse.observation.output = what was said
-    langfuse.observation.type = generation
-    langfuse.observation.usage_details = {"input":400,"input_cached_tokens":600,"output":50}
-    langfuse.session.id = deb-1
-    langfuse.trace.name = dialectic debate
-    langfuse.version = abc123
-    output.mime_type = text/plain
-    output.value = what was said
-    session.id = deb-1
-    "#);
+    insta::assert_snapshot!(attributes.join("\n"));
     assert_eq!(span.status, Status::Unset);
     assert_eq!(span.events.events[0].name, "retry");
 }

@@ -213,53 +213,8 @@ mod tests {
 
     #[test]
     fn a_drawing_shows_the_way_on_the_ways_around_and_the_loops() {
-        let drawn = "\
-initialization
-  │ START
-  ▼
-clarification ◀─────────────────────┐
-  ├─ ALL_CLEAR, new round ──────────┼──┐
-  │ QUESTIONS_PENDING               │  │
-  ▼                                 │  │
-clarification-input                 │  │
-  ├─ WAITING_FOR_INPUT ─▶ suspend   │  │
-  └─ ANSWERS_SUBMITTED ↺ ───────────┘  │
-                                       │
-proposal ◀─────────────────────────────┘
-  │ ANSWERED
-  ▼
-critique ◀──────────────────────────┐
-  ├─ NOTHING_TO_MEND ───────────────┼──┐
-  │ CRITIQUES_COMPLETE              │  │
-  ▼                                 │  │
-refinement                          │  │
-  ├─ CONTINUE, new round ↺ ─────────┘  │
-  │ MAX_ROUNDS_REACHED                 │
-  ▼                                    │
-synthesis ◀────────────────────────────┘
-  ├─ COMPLETE ─────────────────────────┐
-  │ CHECK_DUE                          │
-  ▼                                    │
-check ◀─────────────────────────────┐  │
-  ├─ COMPLETE ──────────────────────┼──┤
-  │ POINTS_RAISED                   │  │
-  ▼                                 │  │
-final                               │  │
-  ├─ APPROACH_CHANGED ↺ ────────────┘  │
-  │ COMPLETE                           │
-  ▼                                    │
-done ◀─────────────────────────────────┘
-";
-        assert_eq!(SELF_REFINE.diagram(), drawn);
-        // Covers transitions from above, from below and to the stage itself, and a stage with kinds of call.
-        assert!(
-            DIALECTIC.diagram().contains("\nround-manager ◀────────────────────────┤\n"),
-            "{}",
-            DIALECTIC.diagram()
-        );
-        let examined = LINCOLN_DOUGLAS.diagram();
-        assert!(examined.contains("\n  │ (with cross-examination, cross-examination-answer)\n"), "{examined}");
-        assert!(examined.contains("  ├─ ROUND_COMPLETE, new round ↺ ─"), "{examined}");
+        let drawings: Vec<String> = PROTOCOLS.iter().map(|one| format!("{}\n\n{}", one.name, one.diagram())).collect();
+        insta::assert_snapshot!("drawings", drawings.join("\n"));
     }
 
     #[test]

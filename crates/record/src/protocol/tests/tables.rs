@@ -7,18 +7,6 @@ use crate::debate::{Position, Relation, Severity};
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
 
-/// The first rows of every protocol, up to `all clear`.
-fn with_beginning(next: &str, rest: &str) -> String {
-    format!(
-        "| stage | event | next |\n| --- | --- | --- |\n\
-         | initialization | START | clarification |\n\
-         | clarification | ALL_CLEAR | {next} |\n\
-         | clarification | QUESTIONS_PENDING | clarification-input |\n\
-         | clarification-input | WAITING_FOR_INPUT | suspend |\n\
-         | clarification-input | ANSWERS_SUBMITTED | clarification |\n{rest}"
-    )
-}
-
 /// A text whose decision no other text shares.
 fn decided(step: &Step) -> ScriptedReply {
     if ["findings", "confirmation"].contains(&step.key.stage.as_str()) {
@@ -27,101 +15,10 @@ fn decided(step: &Step) -> ScriptedReply {
     ScriptedReply::Text(format!("A text.\n\n## Decisions\n- Do as {} says", step.key.agent_id))
 }
 
-const SPEECHES: &str = "\
-| opening | ARGUMENTS_READY | rebuttal, in a new round |
-| opening | ALL_ROUNDS_COMPLETE | closing, in a new round |
-| rebuttal | ROUND_COMPLETE | rebuttal, in a new round |
-| rebuttal | ALL_ROUNDS_COMPLETE | closing, in a new round |
-";
-
-const CHECKED: &str = "\
-| check | POINTS_RAISED | final |
-| check | COMPLETE | done |
-| final | COMPLETE | done |
-| final | APPROACH_CHANGED | check |
-";
-
-/// The last rows of a protocol whose answer `closing` writes and a check follows.
-fn ended_by(closing: &str) -> String {
-    format!("| {closing} | COMPLETE | done |\n| {closing} | CHECK_DUE | check |\n{CHECKED}")
-}
-
 #[test]
 fn each_table_has_exactly_these_rows() {
-    let in_turn = format!(
-        "{SPEECHES}| closing | CLOSINGS_COMPLETE | verdict |\n\
-         | verdict | VERDICT_READY | done |\n"
-    );
-    let in_turn = with_beginning("opening, in a new round", &in_turn);
-    assert_eq!(LINCOLN_DOUGLAS.table(), in_turn);
-    assert_eq!(ROUNDTABLE.table(), in_turn);
-    let oxford = format!(
-        "| poll-before | POLLED | opening, in a new round |\n{SPEECHES}\
-         | closing | CLOSINGS_COMPLETE | poll-after |\n\
-         | poll-after | POLLED | verdict |\n\
-         | verdict | VERDICT_READY | done |\n"
-    );
-    assert_eq!(OXFORD.table(), with_beginning("poll-before", &oxford));
-    let arena = "\
-| context-gathering | CONTEXT_READY | team-selection |
-| team-selection | TEAM_SELECTED | proposal, in a new round |
-| proposal | PROPOSALS_COMPLETE | critique |
-| critique | CRITIQUES_COMPLETE | revision |
-| revision | REVISIONS_COMPLETE | convergence |
-| convergence | CONTINUE | revision, in a new round |
-| convergence | CONVERGED | judgement |
-| convergence | ROUNDS_EXHAUSTED | final-refinement |
-| final-refinement | REFINEMENTS_COMPLETE | voting |
-| voting | VOTES_COMPLETE | judgement |
-| judgement | COMPLETE | done |
-| judgement | EXTEND | critique, in a new round |
-| judgement | CHECK_DUE | check |
-";
-    assert_eq!(ARENA.table(), with_beginning("context-gathering", &(arena.to_owned() + CHECKED)));
-    let dialectic = "\
-| round-manager | BEGIN_ROUND | summarization, in a new round |
-| round-manager | MAX_ROUNDS_REACHED | synthesis |
-| summarization | CONTEXTS_READY | proposal |
-| proposal | PROPOSALS_COMPLETE | critique |
-| critique | CRITIQUES_COMPLETE | refinement |
-| refinement | REFINEMENTS_COMPLETE | evaluation |
-| evaluation | CONTINUE | round-manager |
-| evaluation | CONSENSUS_REACHED | synthesis |
-| evaluation | MAX_ROUNDS_REACHED | synthesis |
-";
-    assert_eq!(DIALECTIC.table(), with_beginning("round-manager", &(dialectic.to_owned() + &ended_by("synthesis"))));
-    let council = "\
-| proposal | PROPOSALS_COMPLETE | review |
-| review | REVIEWS_COMPLETE | synthesis |
-";
-    assert_eq!(
-        COUNCIL.table(),
-        with_beginning("proposal, in a new round", &(council.to_owned() + &ended_by("synthesis")))
-    );
-    let review = "\
-| findings | FINDINGS_COMPLETE | confirmation |
-| confirmation | CONFIRMATIONS_COMPLETE | ruling |
-| confirmation | PART_COMPLETE | findings, in a new round |
-| ruling | RULED | done |
-";
-    assert_eq!(REVIEW.table(), with_beginning("findings, in a new round", review));
-}
-
-#[test]
-fn each_table_of_what_a_debate_is_compared_with_has_exactly_these_rows() {
-    let single = format!("| proposal | ANSWERED | synthesis |\n{}", ended_by("synthesis"));
-    assert_eq!(SINGLE.table(), with_beginning("proposal, in a new round", &single));
-    let self_refine = format!(
-        "| proposal | ANSWERED | critique |\n\
-         | critique | CRITIQUES_COMPLETE | refinement |\n\
-         | critique | NOTHING_TO_MEND | synthesis |\n\
-         | refinement | CONTINUE | critique, in a new round |\n\
-         | refinement | MAX_ROUNDS_REACHED | synthesis |\n{}",
-        ended_by("synthesis")
-    );
-    assert_eq!(SELF_REFINE.table(), with_beginning("proposal, in a new round", &self_refine));
-    let best_of_n = format!("| proposal | PROPOSALS_COMPLETE | choice |\n{}", ended_by("choice"));
-    assert_eq!(BEST_OF_N.table(), with_beginning("proposal, in a new round", &best_of_n));
+    let tables: Vec<String> = PROTOCOLS.iter().map(|one| format!("{}\n\n{}", one.name, one.table())).collect();
+    insta::assert_snapshot!("tables", tables.join("\n"));
 }
 
 #[test]
