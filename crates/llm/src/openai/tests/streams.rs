@@ -152,7 +152,7 @@ async fn a_silent_stream_is_broken_and_a_comment_is_no_silence() {
         let answer = answer_events(beginning, Delivery::Silent);
         let server = Server::with(move |_| answer.clone());
         let client = streaming(&server, api);
-        assert!(tokio::time::timeout(4 * idle, follow(&client, &request(), idle)).await.is_err(), "{api:?}");
+        assert!(tokio::time::timeout(2 * idle, follow(&client, &request(), idle)).await.is_err(), "{api:?}");
     }
     // 200 comments take at least 400 ms, longer than the limit.
     let comments = vec![": thinking\n\n".to_owned(); 200];

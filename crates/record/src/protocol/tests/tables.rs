@@ -133,12 +133,12 @@ fn as_many_calls_are_made_as_the_formula_says() {
     for protocol in PROTOCOLS {
         let mut tried = 0;
         for (agents, rounds, neutral) in
-            (1..=5_u32).flat_map(|n| (1..=6).flat_map(move |r| (0..=3).map(move |a| (n, r, a))))
+            (1..=5_u32).flat_map(|n| [1, 2, 3, 6].into_iter().flat_map(move |r| (0..=n.min(3)).map(move |a| (n, r, a))))
         {
             let mut settings = settings(protocol, agents as usize, rounds);
             settings.debate.check = 3;
             // The last agents listen, and the others take sides in turn.
-            if neutral > 0 && neutral <= agents {
+            if neutral > 0 {
                 for (place, agent) in settings.agents.iter_mut().enumerate() {
                     let sides = [Position::For, Position::Against];
                     let listens = place >= (agents - neutral) as usize;

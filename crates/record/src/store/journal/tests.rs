@@ -65,10 +65,9 @@ fn a_second_process_is_told_that_the_debate_runs() {
     assert!(matches!(Journal::reopen(&path, 0), Err(JournalError::Locked { .. })));
 }
 
-fn faults(text: &[u8]) -> Option<String> {
-    let (_keep, path) = place();
-    std::fs::write(&path, text).unwrap();
-    read_journal(&path).err().map(|error| error.to_string().replace(&path.display().to_string(), "a"))
+fn faults(path: &Path, text: &[u8]) -> Option<String> {
+    std::fs::write(path, text).unwrap();
+    read_journal(path).err().map(|error| error.to_string().replace(&path.display().to_string(), "a"))
 }
 
 fn journal_text(count: u64) -> String {
@@ -79,23 +78,25 @@ fn journal_text(count: u64) -> String {
 
 #[test]
 fn every_flip_of_every_byte_is_found() {
+    let (_keep, path) = place();
     let whole = journal_text(3).into_bytes();
-    assert_eq!(faults(&whole), None);
-    for place in 0..whole.len() {
+    assert_eq!(faults(&path, &whole), None);
+    for byte in 0..whole.len() {
         for pattern in (0..8).map(|bit| 1 << bit).chain([0x2a, 0x0a, 0x03, 0x07, 0xff]) {
             let mut flipped = whole.clone();
-            flipped[place] ^= pattern;
-            assert!(faults(&flipped).is_some(), "byte {place} ^ {pattern:#x}");
+            flipped[byte] ^= pattern;
+            assert!(faults(&path, &flipped).is_some(), "byte {byte} ^ {pattern:#x}");
         }
     }
 }
 
 #[test]
 fn what_was_done_to_a_journal_is_named() {
+    let (_keep, path) = place();
     let text = journal_text(3);
     let lines: Vec<&str> = text.lines().collect();
     let joined = |lines: &[&str]| lines.join("\n") + "\n";
-    let named = |text: &str| faults(text.as_bytes()).unwrap();
+    let named = |text: &str| faults(&path, text.as_bytes()).unwrap();
     let changed = text.replacen("\"seq\":3", "\"seq\":4", 1);
     let unsealed = text.replacen("\"hash\"", "\"hush\"", 1);
     let unlinked = format!("{}\n{{\"seq\":2}}\n", lines[0]);
@@ -127,14 +128,15 @@ fn what_was_done_to_a_journal_is_named() {
 
 #[test]
 fn a_line_may_be_cut_anywhere() {
+    let (_keep, path) = place();
     let whole = journal_text(2);
     let first = whole.find('\n').unwrap() + 1;
     for length in first + 1..whole.len() {
-        assert_eq!(faults(&whole.as_bytes()[..length]), None, "{length}");
+        assert_eq!(faults(&path, &whole.as_bytes()[..length]), None, "{length}");
     }
     // Some file systems leave zeros in place of an unfinished line.
-    assert_eq!(faults(format!("{}\0\0\0", &whole[..first + 20]).as_bytes()), None);
-    assert_eq!(faults(format!("{}\0\0\0", &whole[..first]).as_bytes()), None);
+    assert_eq!(faults(&path, format!("{}\0\0\0", &whole[..first + 20]).as_bytes()), None);
+    assert_eq!(faults(&path, format!("{}\0\0\0", &whole[..first]).as_bytes()), None);
 }
 
 #[test]
