@@ -247,7 +247,6 @@ impl Course {
         self.record(event);
     }
 
-    #[expect(clippy::too_many_lines, reason = "an arm for each kind of reply")]
     fn result(&self, step: &Step, reply: ScriptedReply) -> Event {
         let key = step.key.clone();
         let settings = self.debate.settings.as_ref().unwrap();
