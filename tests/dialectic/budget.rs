@@ -385,7 +385,7 @@ impl Bought {
 fn what_a_limit_is_said_to_buy_of_a_motion_is_what_it_buys_votes_included() {
     let scripts: [fn(&Incoming) -> Reply; 2] = [|request| said(request, false), |request| said(request, true)];
     for script in scripts {
-        let oxford = Bought::new(json!({"protocol": "oxford", "rounds": 5}), MOTION, script);
+        let oxford = Bought::new(json!({"protocol": "oxford", "rounds": 3}), MOTION, script);
         let oxford = oxford.or_without("votes before the debate and votes after the debate", "/polls/1");
         Bought { roles: &["architect", "kiss", "testing"], ..oxford }.check();
     }
@@ -395,9 +395,9 @@ fn what_a_limit_is_said_to_buy_of_a_motion_is_what_it_buys_votes_included() {
 fn a_limit_that_is_said_to_buy_all_rounds_buys_them_however_long_the_answers() {
     let quality = json!({"type": "quality", "threshold": 100});
     for (debate, last) in [
-        (json!({"protocol": "lincoln-douglas", "rounds": 5}), "/judgements/1"),
-        (json!({"protocol": "roundtable", "rounds": 6}), ""),
-        (json!({"rounds": 5, "terminationCondition": quality}), ""),
+        (json!({"protocol": "lincoln-douglas", "rounds": 3}), "/judgements/1"),
+        (json!({"protocol": "roundtable", "rounds": 3}), ""),
+        (json!({"rounds": 3, "terminationCondition": quality}), ""),
     ] {
         Bought { last, ..Bought::new(debate, MOTION, |request| said(request, true)) }.check();
     }

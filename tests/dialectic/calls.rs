@@ -30,7 +30,7 @@ fn a_debate_makes_no_more_calls_than_it_may_and_ends_with_an_answer() {
             server.set_script(|request| arena::script(request, arena::Related::Not, &[]));
         }
         let (problem, check) = if protocol == "arena" { (arena::PROBLEM, 0) } else { (PROBLEM, 3) };
-        let sandbox = two_agents(&server, &json!({"protocol": protocol, "rounds": 3, "check": check}));
+        let sandbox = two_agents(&server, &json!({"protocol": protocol, "rounds": 2, "check": check}));
         server.forget();
         let (one, all) = needed(&sandbox, problem);
         assert!(server.requests().is_empty() && one < all, "{protocol}: {one}, {all}");

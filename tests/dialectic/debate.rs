@@ -129,7 +129,7 @@ fn an_agent_is_shown_what_concerns_it_newest_first_up_to_a_limit() {
         Purpose::Confidence => Reply::json(json!({"confidence": 1})),
         purpose => Reply::text(format!("<{purpose:?}> {}", prose(request.digest, 120))),
     };
-    let roles = ["architect", "kiss", "testing", "security"];
+    let roles = ["architect", "kiss", "testing"];
     let debate = json!({"rounds": 5, "includeFullHistory": true, "historyLimit": 6000});
     let Debated { server, state, .. } = Debated::with(&config(&roles, &debate), script);
     let refines: Vec<_> = server.asked(Purpose::Refine).into_iter().filter(|one| one.model() == "model-kiss").collect();

@@ -11,18 +11,9 @@ use crate::support::{MockServer, Purpose, Sandbox, TEST_KEY, config, short_reply
 const OWN: &str = ".config/dialectic/config.json";
 const KEYS: &str = ".config/dialectic/keys.env";
 
-/// Who would take part in a debate: id, model, provider; the judge last.
-fn cast(sandbox: &Sandbox, more: &[&str]) -> Vec<[String; 3]> {
-    let dry = sandbox.run(debate(&[&["--dry-run", "--json"], more].concat())).expect_code(0).stdout;
-    let dry: Value = serde_json::from_str(&dry).unwrap();
-    let mut calls = dry["calls"].as_array().unwrap().clone();
-    calls.retain(|call| ["proposal", "synthesis"].iter().any(|phase| call["key"]["phase"] == *phase));
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    calls.iter().map(|call| [&call["key"]["agentId"], &call["model"], &call["provider"]].map(text)).collect()
-}
-
+/// Whom a debate would ask; the judge last.
 fn models(sandbox: &Sandbox, more: &[&str]) -> Vec<String> {
-    cast(sandbox, more).into_iter().map(|[_, model, provider]| format!("{provider}/{model}")).collect()
+    sandbox.cast(&debate(more)).into_iter().map(|[_, model]| model).collect()
 }
 
 /// A sandbox with that server as OpenAI's.
@@ -120,7 +111,7 @@ fn a_mixed_panel_is_made_from_the_keys_that_are_there() {
 #[test]
 fn a_role_needs_no_configuration() {
     let here = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY);
-    let ids: Vec<String> = cast(&here, &["-a", "security,datamodeling"]).into_iter().map(|[id, ..]| id).collect();
+    let ids: Vec<String> = here.cast(&debate(&["-a", "security,datamodeling"])).into_iter().map(|[id, _]| id).collect();
     assert_eq!(ids, ["agent-security", "agent-datamodeling", "judge-main"]);
 }
 

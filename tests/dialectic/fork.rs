@@ -87,7 +87,7 @@ fn a_fork_takes_over_what_was_made_before_and_pays_for_the_rest() {
         ("2.evaluation", 3),
         ("2.synthesis", 2),
     ];
-    for (point, calls) in sample(points, 4) {
+    for (point, calls) in sample(points, 3) {
         let before = server.requests().len();
         let new = forked(&sandbox, &[&id, "--at", point]);
         let made = server.requests()[before..].to_vec();

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::support::thoroughness;
 use dialectic_record::debate::{
     ANSWERS_HEADING, RaisedPoint, ReadAnswers, ReadCritique, RecheckStanding, Response, Severity, read_answers,
     read_critique,
@@ -294,7 +295,7 @@ fn no_damage_to_a_text_makes_more_of_it_than_was_asked() {
     let texts = corpus();
     let short: Vec<&Sample> = texts.iter().filter(|one| one.text.len() < 2500).collect();
     let mut chance = Chance(11);
-    for _ in 0..10_000 {
+    for _ in 0..3_000 * thoroughness() {
         let (one, other) = (short[chance.below(short.len())], short[chance.below(short.len())]);
         let mut text = chance.mutate(&one.text, &other.text);
         if chance.below(2) == 0 {

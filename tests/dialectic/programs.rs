@@ -303,14 +303,12 @@ fn a_programs_name_is_understood_wherever_a_model_is_named() {
     }
     of_models["judge"].as_object_mut().unwrap().remove("provider");
     of_models["judge"]["model"] = json!("codex");
+    let debate = ["debate", "Design a queue", "-r", "1"];
     let served = |sandbox: &Sandbox, arguments: &[&str]| {
-        let before = sandbox.debates();
-        sandbox.run([&["debate", "Design a queue", "-r", "1"], arguments].concat()).expect_code(0);
-        let id = sandbox.debates().into_iter().find(|id| !before.contains(id)).unwrap();
-        let settings = sandbox.state(&id)["settings"].clone();
-        let of = |one: &Value| format!("{}/{}", one["provider"].as_str().unwrap(), one["model"].as_str().unwrap());
-        let agents: Vec<String> = settings["agents"].as_array().unwrap().iter().map(of).collect();
-        (agents, of(&settings["judge"]))
+        let mut cast: Vec<String> =
+            sandbox.cast(&[&debate[..], arguments].concat()).into_iter().map(|[_, model]| model).collect();
+        let judge = cast.pop().unwrap();
+        (cast, judge)
     };
     let sandbox = programs.sandbox().file("debate-config.json", of_models.to_string());
     let (agents, judge) = served(&sandbox, &[]);
@@ -336,6 +334,7 @@ fn a_programs_name_is_understood_wherever_a_model_is_named() {
     programs.own(&json!({"model": "codex"}));
     assert_eq!(served(&programs.sandbox(), &[]).1, "codex/gpt-5.6-luna");
     // A branch takes it as a debate does.
+    plain.run([&debate[..], &["-m", "claude"]].concat()).expect_code(0);
     plain.run(["fork", "latest", "--at", "1.critique", "--judge-model", "claude/opus"]).expect_code(0);
     let judges: Vec<Value> =
         plain.debates().iter().map(|id| plain.state(id)["settings"]["judge"]["model"].clone()).collect();

@@ -264,7 +264,7 @@ fn sent_cost(whole: &Went, length: usize) -> Usd {
 
 /// Continues the debate after each of some prefixes of its journal.
 fn check_prefixes(case: &Case, whole: &Went, offset: usize) {
-    let few = if case.fault.is_none() { 5 } else { 3 };
+    let few = if case.fault.is_none() { 3 } else { 2 };
     for length in spread(whole.journal.len() - 1, few, offset) {
         let length = length + 1;
         let last = &whole.journal[length - 1];
@@ -383,7 +383,7 @@ fn no_fault_makes_a_debate_complete_that_is_not() {
             }
         }
     }
-    for place in spread(cells.len(), 24, 7) {
+    for place in spread(cells.len(), 16, 7) {
         let (protocol, task, fault, when) = cells[place];
         check_fault(protocol, task, fault, when, place);
     }

@@ -35,8 +35,7 @@ fn reply(request: &Incoming) -> Reply {
 }
 
 fn sandbox(server: &MockServer) -> Sandbox {
-    let debate = json!({"rounds": 2, "summarization": {"enabled": false}});
-    two_agents(server, &debate)
+    two_agents(server, &json!({}))
 }
 
 /// A program that nobody reads. Dropped, it is killed.
@@ -174,14 +173,15 @@ fn a_standard_error_that_nobody_reads_stops_neither_the_debate_nor_its_questions
         }
         reply(request)
     };
+    let two_rounds = json!({"rounds": 2});
     let server = MockServer::with(script);
-    let sandbox = sandbox(&server);
+    let sandbox = two_agents(&server, &two_rounds);
     let arguments = ["debate", "Design a queue", "--clarify", "--verbose", "-o", "solution.md"];
     sandbox.run_with_input(arguments, "seven\n").expect_code(0);
     let expected = (without_times(&sandbox.state(&sandbox.only_debate())), sent(&server));
 
     let server = MockServer::with(script);
-    let sandbox = self::sandbox(&server).file("answers", "seven\n");
+    let sandbox = two_agents(&server, &two_rounds).file("answers", "seven\n");
     let mut command = sandbox.command(arguments);
     let answers = std::fs::File::open(sandbox.directory().join("answers")).unwrap();
     command.stdin(answers).stdout(Stdio::null()).stderr(Stdio::piped());

@@ -31,7 +31,7 @@ fn plans() -> impl Strategy<Value = Plan> {
 }
 
 fn settings() -> ProptestConfig {
-    ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
 }
 
 proptest! {
@@ -122,7 +122,7 @@ fn full_plan() -> Plan {
 /// Whatever happened to a state file, loading it gives a state that can be saved again, or an error: never a panic.
 #[test]
 fn damaged_states_never_panic() {
-    let mutations = 2_000 * thoroughness() as u64;
+    let mutations = 1_000 * thoroughness() as u64;
     let mut originals: Vec<Value> =
         fixtures::states().iter().map(|(_, text)| serde_json::from_str(text).unwrap()).collect();
     originals.push(serde_json::to_value(fold(&full_plan().events(1)).unwrap()).unwrap());

@@ -173,6 +173,19 @@ impl Sandbox {
         (finished, self.state(&id))
     }
 
+    /// Who would take part in that debate, the judge last: ids and models with their providers.
+    pub(crate) fn cast(&self, arguments: &[&str]) -> Vec<[String; 2]> {
+        let dry = self.run([arguments, &["--dry-run", "--json"]].concat()).expect_code(0).stdout;
+        let dry: Value = serde_json::from_str(&dry).expect("a dry run prints JSON");
+        let mut calls = dry["calls"].as_array().expect("it has its calls").clone();
+        calls.retain(|call| ["proposal", "synthesis"].iter().any(|phase| call["key"]["phase"] == *phase));
+        let text = |value: &Value| value.as_str().expect("this is a text").to_owned();
+        let of = |call: &Value| {
+            [text(&call["key"]["agentId"]), format!("{}/{}", text(&call["provider"]), text(&call["model"]))]
+        };
+        calls.iter().map(of).collect()
+    }
+
     /// Starts the program and comes back at once, for tests that kill it.
     pub(crate) fn spawn<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Running {
         self.start(arguments, b"")
