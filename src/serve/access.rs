@@ -2,7 +2,7 @@
 //! clients.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::{Request, State};
 use axum::http::uri::Authority;
@@ -50,35 +50,25 @@ pub(super) struct Access {
     cookie_name: String,
 }
 
-/// The keys shown to the user who starts the server.
-pub(super) struct Keys {
-    /// The token in the address.
-    pub(super) one_time: String,
-    /// The token for API clients.
-    pub(super) token: String,
-}
-
 impl Access {
-    /// The rules for a server at that address, reachable as `host`.
-    pub(super) fn new(at: SocketAddr, host: &str, token: Option<&str>) -> (Self, Keys) {
+    /// The rules for a server at that address, reachable as `host`. The address for a browser contains `one_time`; API
+    /// clients send `token`.
+    pub(super) fn new(at: SocketAddr, host: &str, one_time: &str, token: &str) -> Self {
         let hosts: Vec<String> =
             [host, "localhost", "127.0.0.1", "[::1]"].iter().map(|host| authority(host, at.port())).collect();
-        let one_time = random();
-        let token = token.map_or_else(random, str::to_owned);
         // Derived from the token, so that a browser stays signed in after a restart with the same one.
         let value = hexadecimal(&Sha256::digest(format!("the cookie of {token}").as_bytes()));
         // Cookies do not distinguish ports.
         let cookie_name = format!("dialectic-{}", at.port());
-        let access = Self {
+        Self {
             origins: hosts.iter().map(|host| format!("http://{host}")).collect(),
             hosts,
-            one_time: Mutex::new(Some(Secret::of(&one_time))),
-            token: Secret::of(&token),
+            one_time: Mutex::new(Some(Secret::of(one_time))),
+            token: Secret::of(token),
             cookie: Secret::of(&value),
             set_cookie: format!("{cookie_name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000"),
             cookie_name,
-        };
-        (access, Keys { one_time, token })
+        }
     }
 
     /// Uses up the one-time token if it matches.
@@ -164,7 +154,7 @@ fn refused(detail: &str) -> ProblemDetails {
 }
 
 /// Rejects unauthorized requests, and adds the page's policy to every answer.
-pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     // Container health checks use any host name.
     if request.uri().path() == "/healthz" {
         return next.run(request).await;
@@ -202,6 +192,6 @@ pub(super) fn authority(host: &str, port: u16) -> String {
 }
 
 /// 128 random bits.
-fn random() -> String {
+pub(super) fn random() -> String {
     hexadecimal(&rand::rng().random::<[u8; 16]>())
 }

@@ -21,7 +21,7 @@ use super::problem::{DebateBody, DebateListPage, FollowUpAnswer, Json, QuestionV
 use super::problem::{Kind, ProblemDetails};
 use super::registry::Whereabouts;
 use super::request::{AfterQuery, Filter, FormatName, QueryParams, ReportQuery, RequestBody, Several};
-use super::request::{AnswersBody, Feedback, FollowUpQuestion, Fork, NewDebate, QuestionAnswer, SignIn, read};
+use super::request::{AnswersBody, Feedback, FollowUpQuestion, Fork, NewDebate, QuestionAnswer, SignIn};
 use super::server::App;
 use super::settings::{Admission, ForecastBody, Setup};
 use super::stream::{StreamFormat, of_debate, of_several};
@@ -41,32 +41,30 @@ pub(super) async fn healthz() -> &'static str {
 }
 
 pub(super) async fn session(
-    State(app): State<App>,
-    RequestBody(body): RequestBody,
+    State(app): State<Arc<App>>,
+    RequestBody(SignIn { token }): RequestBody<SignIn>,
 ) -> Result<Response, ProblemDetails> {
-    let SignIn { token } = read(&body)?;
     if !app.access.is_token(&token) {
         return Err(ProblemDetails::new(StatusCode::FORBIDDEN, Kind::Access, "this is not the server's token"));
     }
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, app.access.set_cookie())]).into_response())
 }
 
-pub(super) async fn setup(State(app): State<App>) -> Result<Response, ProblemDetails> {
+pub(super) async fn setup(State(app): State<Arc<App>>) -> Result<Response, ProblemDetails> {
     let setup: Setup = app.blocking(|app| app.inputs.setup(app.left_today()?)).await??;
     Ok(ok(setup))
 }
 
 pub(super) async fn forecast(
-    State(app): State<App>,
-    RequestBody(body): RequestBody,
+    State(app): State<Arc<App>>,
+    RequestBody(request): RequestBody<NewDebate>,
 ) -> Result<Response, ProblemDetails> {
-    let request: NewDebate = read(&body)?;
     let foreseen: ForecastBody = app.blocking(move |app| app.inputs.forecast(&request, app.left_today()?)).await??;
     Ok(ok(foreseen))
 }
 
 pub(super) async fn list(
-    State(app): State<App>,
+    State(app): State<Arc<App>>,
     QueryParams(filter): QueryParams<Filter>,
 ) -> Result<Response, ProblemDetails> {
     let limit = filter.limit.unwrap_or(PAGE);
@@ -87,18 +85,19 @@ pub(super) async fn list(
     Ok(ok(DebateListPage { debates, total }))
 }
 
-pub(super) async fn start(State(app): State<App>, RequestBody(body): RequestBody) -> Result<Response, ProblemDetails> {
-    let request: NewDebate = read(&body)?;
+pub(super) async fn start(
+    State(app): State<Arc<App>>,
+    RequestBody(request): RequestBody<NewDebate>,
+) -> Result<Response, ProblemDetails> {
     let started = admit(&app, move |app, _| app.inputs.begin(&request, app.left_today()?)).await?;
     Ok(created(started))
 }
 
 pub(super) async fn fork(
-    State(app): State<App>,
+    State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    RequestBody(body): RequestBody,
+    RequestBody(request): RequestBody<Fork>,
 ) -> Result<Response, ProblemDetails> {
-    let request: Fork = read(&body)?;
     let started = admit(&app, move |app, _| {
         let entry = entry_of(&app.inputs.directory, &id)?;
         app.inputs.fork(&entry, &request, app.left_today()?)
@@ -118,7 +117,7 @@ fn created(started: Started) -> Response {
 /// Prepares a debate and starts or queues it. Admits one debate at a time, even across servers of the directory, so
 /// that no two spend the same money.
 async fn admit(
-    app: &App,
+    app: &Arc<App>,
     make: impl FnOnce(&App, &SpendingLock) -> Result<Admission, ProblemDetails> + Send + 'static,
 ) -> Result<Started, ProblemDetails> {
     let _admission = app.admission_lock.lock().await;
@@ -140,7 +139,7 @@ pub(super) fn summary(app: &App, entry: &Entry) -> Result<DebateRow, ProblemDeta
     Ok(row_of(&entry.load(AccessMode::State)?.debate, entry, &app.runs))
 }
 
-pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
+pub(super) async fn show(State(app): State<Arc<App>>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
     let shown = app.blocking(move |app| {
         let entry = found(app, &id)?;
         let saved = entry.load(AccessMode::State)?;
@@ -185,7 +184,7 @@ fn found(app: &App, id: &str) -> Result<Entry, ProblemDetails> {
 }
 
 pub(super) async fn events(
-    State(app): State<App>,
+    State(app): State<Arc<App>>,
     Path(id): Path<String>,
     QueryParams(AfterQuery { after }): QueryParams<AfterQuery>,
     headers: HeaderMap,
@@ -201,7 +200,7 @@ pub(super) async fn events(
 }
 
 pub(super) async fn all_events(
-    State(app): State<App>,
+    State(app): State<Arc<App>>,
     QueryParams(query): QueryParams<Several>,
     headers: HeaderMap,
 ) -> Result<Response, ProblemDetails> {
@@ -241,11 +240,10 @@ fn positions(text: &str) -> Vec<(String, u64)> {
 }
 
 pub(super) async fn answer(
-    State(app): State<App>,
+    State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    RequestBody(body): RequestBody,
+    RequestBody(AnswersBody { answers, end }): RequestBody<AnswersBody>,
 ) -> Result<Response, ProblemDetails> {
-    let AnswersBody { answers, end } = read(&body)?;
     app.blocking(move |app| {
         let entry = found(app, &id)?;
         let debate = entry.load(AccessMode::State)?.debate;
@@ -296,7 +294,7 @@ fn accepted() -> Response {
     StatusCode::ACCEPTED.into_response()
 }
 
-pub(super) async fn pause(State(app): State<App>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
+pub(super) async fn pause(State(app): State<Arc<App>>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
     let id = known_id(&app, id).await?;
     if !app.runs.withdraw(&id) {
         app.runs.tell(&id, Controls::pause)?;
@@ -304,7 +302,7 @@ pub(super) async fn pause(State(app): State<App>, Path(id): Path<String>) -> Res
     Ok(accepted())
 }
 
-pub(super) async fn stop(State(app): State<App>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
+pub(super) async fn stop(State(app): State<Arc<App>>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
     let id = known_id(&app, id).await?;
     match app.runs.whereabouts(&id) {
         Whereabouts::Running => app.runs.tell(&id, Controls::stop)?,
@@ -335,7 +333,7 @@ fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, ProblemDetails
     Ok(has_nothing)
 }
 
-pub(super) async fn resume(State(app): State<App>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
+pub(super) async fn resume(State(app): State<Arc<App>>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
     let id = known_id(&app, id).await?;
     match app.runs.whereabouts(&id) {
         // A debate that is about to pause continues.
@@ -346,7 +344,7 @@ pub(super) async fn resume(State(app): State<App>, Path(id): Path<String>) -> Re
     Ok(accepted())
 }
 
-async fn resumed(app: &App, id: DebateId, closes: bool) -> Result<Started, ProblemDetails> {
+async fn resumed(app: &Arc<App>, id: DebateId, closes: bool) -> Result<Started, ProblemDetails> {
     admit(app, move |app, lock| {
         let entry = entry_of(&app.inputs.directory, id.as_str())?;
         app.inputs.resume(&entry, closes, app.left_today()?, lock)
@@ -355,11 +353,10 @@ async fn resumed(app: &App, id: DebateId, closes: bool) -> Result<Started, Probl
 }
 
 pub(super) async fn ask(
-    State(app): State<App>,
+    State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    RequestBody(body): RequestBody,
+    RequestBody(FollowUpQuestion { question }): RequestBody<FollowUpQuestion>,
 ) -> Result<Response, ProblemDetails> {
-    let FollowUpQuestion { question } = read(&body)?;
     let question: Arc<str> = question.trim().into();
     if question.is_empty() {
         return Err(ProblemDetails::key("question", "question is empty"));
@@ -377,7 +374,10 @@ pub(super) async fn ask(
     Ok(ok(FollowUpAnswer { answer: answer.to_string() }))
 }
 
-pub(super) async fn acknowledge(State(app): State<App>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
+pub(super) async fn acknowledge(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+) -> Result<Response, ProblemDetails> {
     let acknowledged = move |app: &App| {
         let entry = found(app, &id)?;
         let id = DebateId::new(entry.id());
@@ -406,11 +406,10 @@ pub(super) async fn acknowledge(State(app): State<App>, Path(id): Path<String>) 
 }
 
 pub(super) async fn rate(
-    State(app): State<App>,
+    State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    RequestBody(body): RequestBody,
+    RequestBody(Feedback { rating, note }): RequestBody<Feedback>,
 ) -> Result<Response, ProblemDetails> {
-    let Feedback { rating, note } = read(&body)?;
     if !matches!(rating, 1 | -1) {
         return Err(ProblemDetails::key("rating", "rating must be 1 or -1"));
     }
@@ -423,12 +422,12 @@ pub(super) async fn rate(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-async fn known_id(app: &App, id: String) -> Result<DebateId, ProblemDetails> {
+async fn known_id(app: &Arc<App>, id: String) -> Result<DebateId, ProblemDetails> {
     app.blocking(move |app| found(app, &id).map(|entry| DebateId::new(entry.id()))).await?
 }
 
 pub(super) async fn report(
-    State(app): State<App>,
+    State(app): State<Arc<App>>,
     Path(id): Path<String>,
     QueryParams(ReportQuery { format: FormatName(format), download }): QueryParams<ReportQuery>,
 ) -> Result<Response, ProblemDetails> {

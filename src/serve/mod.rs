@@ -29,5 +29,6 @@ mod settings;
 mod stream;
 
 pub use operations::openapi;
-pub use server::{ServeOptions, Server, ServerHost, Watched};
+pub use registry::{RunRegistry, Watched};
+pub use server::Server;
 pub use settings::DebateInputs;

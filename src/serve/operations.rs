@@ -1,6 +1,8 @@
 //! The table of the API's operations: path, input, output and handler. The router and the
 //! `OpenAPI` document are both generated from it, so they always match.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::response::IntoResponse as _;
 use axum::routing::{MethodRouter, get, post};
@@ -32,7 +34,7 @@ struct Operation {
     gives: Gives,
     /// Error statuses besides those that follow from its path, query and body.
     problems: &'static [u16],
-    handler: fn() -> MethodRouter<App>,
+    handler: fn() -> MethodRouter<Arc<App>>,
 }
 
 /// The successful answer of an operation.
@@ -232,7 +234,7 @@ const OPERATIONS: &[Operation] = &[
 ];
 
 /// The routes of the API.
-pub(super) fn api() -> Router<App> {
+pub(super) fn api() -> Router<Arc<App>> {
     let fixed = Router::new().route("/healthz", get(api::healthz)).route(
         "/api/v1/openapi.json",
         get(async || ([("content-type", "application/json")], openapi().to_string()).into_response()),

@@ -1,7 +1,8 @@
 //! The page: a frame that refers to compiled-in script and styles. The script inserts all data of debates as text;
 //! markup is never built from text of models or users.
 
-use std::sync::LazyLock;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
 use axum::extract::{Path, Query, State};
@@ -9,7 +10,6 @@ use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use maud::{DOCTYPE, Markup, html};
-use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use dialectic_base::encoding::hexadecimal;
@@ -46,7 +46,7 @@ fn address(name: &str) -> String {
     format!("/assets/{}/{name}", *VERSION)
 }
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<Arc<App>> {
     let pages = ["/", "/new", "/debates/{id}"];
     let router = pages.into_iter().fold(Router::new(), |router, path| router.route(path, get(page)));
     router.route("/assets/{version}/{name}", get(asset))
@@ -60,16 +60,15 @@ async fn asset(Path((version, name)): Path<(String, String)>) -> Response {
     (headers, *text).into_response()
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Ticket {
-    token: Option<String>,
-}
-
-async fn page(State(app): State<App>, headers: HeaderMap, uri: Uri, Query(ticket): Query<Ticket>) -> Response {
+async fn page(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    uri: Uri,
+    Query(mut query): Query<HashMap<String, String>>,
+) -> Response {
     let here = uri.path().to_owned();
     let is_in = app.access.has_cookie(&headers);
-    match ticket.token {
+    match query.remove("token") {
         None if is_in => shell().into_response(),
         // The token must not stay in the history.
         Some(_) if is_in => Redirect::to(&here).into_response(),
@@ -103,7 +102,7 @@ pub(super) fn missing() -> Response {
         "Not found",
         &html! {},
         &html! {
-            main.plain { h1 { "This page does not exist" } p { a href="/" { "To the debates" } } }
+            main.plain { h1 { "This page does not exist" } p { a href="/" { "Back to the debates" } } }
         },
     );
     (StatusCode::NOT_FOUND, page).into_response()

@@ -31,11 +31,8 @@ const TO_SAVE: Duration = Duration::from_secs(10);
 /// The time limit for the steps after debates once they are aborted.
 const TO_GO: Duration = Duration::from_secs(1);
 
-/// The debates of this server. Clones share them.
-#[derive(Clone)]
-pub(super) struct RunRegistry(Arc<Inner>);
-
-struct Inner {
+/// The debates of this server.
+pub struct RunRegistry {
     state: Mutex<RegistryState>,
     max_running: usize,
     /// Counts changes of the running and queued debates.
@@ -50,7 +47,7 @@ struct Inner {
 #[derive(Default)]
 struct RegistryState {
     running: BTreeMap<DebateId, RunSlot>,
-    waiting: VecDeque<WaitingRun>,
+    waiting: VecDeque<Admission>,
     /// Debates that failed before they were recorded, and why.
     lost: VecDeque<(DebateId, ProblemDetails)>,
     /// The number of ended debates with unfinished steps.
@@ -63,9 +60,17 @@ struct RunSlot {
     controls: Controls,
 }
 
-struct WaitingRun {
-    ready: Ready,
-    after: After,
+/// A debate that runs outside this server, watched and controlled through it until this is dropped.
+pub struct Watched {
+    runs: Arc<RunRegistry>,
+    id: DebateId,
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.runs.state().running.remove(&self.id);
+        self.runs.changed();
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,38 +83,29 @@ pub(super) enum Whereabouts {
 }
 
 impl RunRegistry {
-    pub(super) fn open(max_running: usize, notices: mpsc::UnboundedSender<String>) -> io::Result<Self> {
+    pub(super) fn open(max_running: usize, notices: mpsc::UnboundedSender<String>) -> io::Result<Arc<Self>> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let engine = runtime.handle().clone();
         thread::Builder::new()
             .name("debates".to_owned())
             .spawn(move || runtime.block_on(std::future::pending::<()>()))?;
-        let (changes, _) = watch::channel(0);
-        Ok(Self(Arc::new(Inner {
-            state: Mutex::default(),
-            max_running,
-            changes,
-            engine,
-            notices,
-            given_up: CancellationToken::new(),
-        })))
+        let (state, (changes, _), given_up) = (Mutex::default(), watch::channel(0), CancellationToken::new());
+        Ok(Arc::new(Self { state, max_running, changes, engine, notices, given_up }))
     }
 
     /// Starts a debate as soon as a slot is free.
     ///
     /// # Errors
     /// Too many are queued, or the server is shutting down.
-    pub(super) fn admit(&self, admission: Admission) -> Result<(), ProblemDetails> {
-        let Admission { ready, after, warnings: _ } = admission;
-        let admitted = WaitingRun { ready, after };
+    pub(super) fn admit(self: &Arc<Self>, admission: Admission) -> Result<(), ProblemDetails> {
         let mut state = self.state();
         if state.is_closed {
             return Err(ProblemDetails::busy("the server is shutting down"));
         }
-        if state.running.len() < self.0.max_running {
-            self.run(&mut state, admitted);
+        if state.running.len() < self.max_running {
+            self.run(&mut state, admission);
         } else {
-            state.waiting.push_back(admitted);
+            state.waiting.push_back(admission);
         }
         drop(state);
         self.changed();
@@ -122,36 +118,31 @@ impl RunRegistry {
     /// Too many are queued.
     pub(super) fn check_room(&self) -> Result<(), ProblemDetails> {
         let state = self.state();
-        let is_full = state.running.len() >= self.0.max_running && state.waiting.len() >= MOST_WAITING;
+        let is_full = state.running.len() >= self.max_running && state.waiting.len() >= MOST_WAITING;
         if is_full {
             return Err(ProblemDetails::busy(format!("{MOST_WAITING} debates are already waiting")));
         }
         Ok(())
     }
 
-    /// Lets a debate that runs elsewhere be watched and controlled here.
-    pub(super) fn watch(&self, run: &Run, signals: Signals) {
+    /// Lets a debate that runs outside this server be watched and controlled here.
+    pub fn show(self: &Arc<Self>, run: &Run, signals: Signals) -> Watched {
         let place = RunSlot { signals, controls: run.controls() };
         self.state().running.insert(run.id().clone(), place);
         self.changed();
+        Watched { runs: Arc::clone(self), id: run.id().clone() }
     }
 
-    /// Removes a debate that is over.
-    pub(super) fn leave(&self, id: &DebateId) {
-        self.state().running.remove(id);
-        self.changed();
-    }
-
-    fn run(&self, state: &mut RegistryState, WaitingRun { ready, after }: WaitingRun) {
+    fn run(self: &Arc<Self>, state: &mut RegistryState, Admission { ready, after, .. }: Admission) {
         let (id, signals) = (ready.debate().id.clone(), ready.signals().clone());
         let saved_to = ready.state_path().to_owned();
         // Tasks of the run belong to the debates' runtime.
-        let entered = self.0.engine.enter();
+        let entered = self.engine.enter();
         let run = ready.run();
         drop(entered);
         state.running.insert(id, RunSlot { signals, controls: run.controls() });
-        let runs = self.clone();
-        self.0.engine.spawn(async move {
+        let runs = Arc::clone(self);
+        self.engine.spawn(async move {
             let id = run.id().clone();
             let ended = run.wait().await;
             if runs.ended(&id, ended) {
@@ -162,7 +153,7 @@ impl RunRegistry {
 
     /// Handles the end of a run, and starts the next debate. Returns whether the debate is over, so that its final
     /// steps run.
-    fn ended(&self, id: &DebateId, ended: Result<Finished, Failed>) -> bool {
+    fn ended(self: &Arc<Self>, id: &DebateId, ended: Result<Finished, Failed>) -> bool {
         let is_over = |ending: &RunEnding| matches!(ending, RunEnding::Completed | RunEnding::Failed);
         let is_over = matches!(&ended, Ok(Finished { ending, is_kept: true, .. }) if is_over(ending));
         let mut state = self.state();
@@ -178,7 +169,7 @@ impl RunRegistry {
                 state.lost.drain(..surplus);
             }
             Ok(_) => {}
-            Err(failed) => drop(self.0.notices.send(format!("{failed}: {}", failed.source))),
+            Err(failed) => drop(self.notices.send(format!("{failed}: {}", failed.source))),
         }
         if !state.is_closed
             && let Some(next) = state.waiting.pop_front()
@@ -194,12 +185,12 @@ impl RunRegistry {
     async fn run_after_hooks(&self, after: After, saved_to: PathBuf) {
         let warnings = tokio::select! {
             warnings = after.run(&saved_to) => warnings,
-            () = self.0.given_up.cancelled() => {
+            () = self.given_up.cancelled() => {
                 vec![format!("the server ended the hooks of the debate {}", saved_to.display())]
             }
         };
         for warning in warnings {
-            drop(self.0.notices.send(warning));
+            drop(self.notices.send(warning));
         }
         self.state().behind -= 1;
         self.changed();
@@ -243,13 +234,13 @@ impl RunRegistry {
     /// Makes a queued debate close when it gets a slot. Returns whether it was queued and has something to close with.
     pub(super) fn close_waiting(&self, id: &DebateId) -> bool {
         let mut state = self.state();
-        let is_meant = |waiting: &WaitingRun| {
+        let is_meant = |waiting: &Admission| {
             let debate = waiting.ready.debate();
             debate.id == *id && debate.final_round().is_some()
         };
         let Some(place) = state.waiting.iter().position(is_meant) else { return false };
-        if let Some(WaitingRun { ready, after }) = state.waiting.remove(place) {
-            state.waiting.insert(place, WaitingRun { ready: ready.closing(), after });
+        if let Some(admission) = state.waiting.remove(place) {
+            state.waiting.insert(place, Admission { ready: admission.ready.closing(), ..admission });
         }
         true
     }
@@ -273,7 +264,7 @@ impl RunRegistry {
 
     /// Notifies of changes of the running and queued debates.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
-        self.0.changes.subscribe()
+        self.changes.subscribe()
     }
 
     /// Pauses running debates and accepts no more. Returns their ids when all is saved and all steps are done, or their
@@ -296,7 +287,7 @@ impl RunRegistry {
             () = in_time => {}
             () = hurry => {}
         }
-        self.0.given_up.cancel();
+        self.given_up.cancel();
         self.comes_to(TO_GO, |state| state.behind == 0).await;
         ids
     }
@@ -309,10 +300,10 @@ impl RunRegistry {
     }
 
     fn changed(&self) {
-        self.0.changes.send_modify(|count| *count += 1);
+        self.changes.send_modify(|count| *count += 1);
     }
 
     fn state(&self) -> MutexGuard<'_, RegistryState> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use axum::body::{Bytes, to_bytes};
+use axum::body::to_bytes;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
@@ -253,7 +253,7 @@ pub(super) struct SignIn {
 ///
 /// # Errors
 /// It is not JSON, or contains a forbidden value; the error names it.
-pub(super) fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, ProblemDetails> {
+fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, ProblemDetails> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     let fault = |error| ProblemDetails::validation(format!("the body is not a JSON object: {error}"));
     let body: Map<String, Value> = serde_json::from_slice(bytes).map_err(fault)?;
@@ -415,13 +415,13 @@ fn of_debate(agent: &AgentSettings, settings: &Settings) -> Map<String, Value> {
 /// The maximum size of a request's body.
 const MOST_BYTES: usize = 1024 * 1024;
 
-/// A request's body of limited size.
-pub(super) struct RequestBody(pub(super) Bytes);
+/// A request's body of limited size, parsed.
+pub(super) struct RequestBody<T>(pub(super) T);
 
-impl FromRequest<App> for RequestBody {
+impl<T: DeserializeOwned + JsonSchema> FromRequest<Arc<App>> for RequestBody<T> {
     type Rejection = ProblemDetails;
 
-    async fn from_request(request: Request, _: &App) -> Result<Self, ProblemDetails> {
+    async fn from_request(request: Request, _: &Arc<App>) -> Result<Self, ProblemDetails> {
         let too_large = || {
             let detail = format!("the body of a request may have at most {MOST_BYTES} bytes");
             ProblemDetails::new(StatusCode::PAYLOAD_TOO_LARGE, Kind::Validation, detail)
@@ -435,17 +435,18 @@ impl FromRequest<App> for RequestBody {
             let detail = "the body of a request must be application/json";
             return Err(ProblemDetails::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Kind::Validation, detail));
         }
-        to_bytes(request.into_body(), MOST_BYTES).await.map(Self).map_err(|_| too_large())
+        let bytes = to_bytes(request.into_body(), MOST_BYTES).await.map_err(|_| too_large())?;
+        Ok(Self(read(&bytes)?))
     }
 }
 
 /// A request's query parameters.
 pub(super) struct QueryParams<T>(pub(super) T);
 
-impl<T: DeserializeOwned> FromRequestParts<App> for QueryParams<T> {
+impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for QueryParams<T> {
     type Rejection = ProblemDetails;
 
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ProblemDetails> {
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<App>) -> Result<Self, ProblemDetails> {
         let Query(asked) =
             Query::try_from_uri(&parts.uri).map_err(|rejection| ProblemDetails::validation(rejection.body_text()))?;
         Ok(Self(asked))

@@ -2,7 +2,6 @@
 
 use std::future::IntoFuture as _;
 use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
-use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::extract::Request;
@@ -15,13 +14,12 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use dialectic_base::money::Usd;
-use dialectic_engine::runner::{Run, spent_today};
+use dialectic_engine::runner::spent_today;
 use dialectic_record::debate::DebateId;
-use dialectic_record::signals::Signals;
 
 use crate::error::{ErrorCategory, UserError};
 
-use super::access::{Access, Keys, LEAST_TOKEN, authority, guard};
+use super::access::{Access, LEAST_TOKEN, authority, guard, random};
 use super::catalogue::Catalogue;
 use super::operations::api;
 use super::page;
@@ -32,24 +30,10 @@ use super::settings::DebateInputs;
 /// The maximum number of event streams. A browser shares one among its tabs.
 const MOST_CLIENTS: usize = 100;
 
-pub struct ServeOptions {
-    pub host: String,
-    /// The port; 0 for a free one.
-    pub port: u16,
-    /// The token for API clients; random by default.
-    pub token: Option<String>,
-    /// The maximum number of running debates.
-    pub max_running: usize,
-    pub inputs: DebateInputs,
-}
-
-/// The state shared by request handlers. Clones share it.
-#[derive(Clone)]
-pub(super) struct App(Arc<Parts>);
-
-pub(super) struct Parts {
+/// The state shared by request handlers.
+pub(super) struct App {
     pub(super) access: Access,
-    pub(super) runs: RunRegistry,
+    pub(super) runs: Arc<RunRegistry>,
     pub(super) catalogue: Catalogue,
     pub(super) inputs: DebateInputs,
     pub(super) closing: CancellationToken,
@@ -58,21 +42,13 @@ pub(super) struct Parts {
     clients: Arc<Semaphore>,
 }
 
-impl Deref for App {
-    type Target = Parts;
-
-    fn deref(&self) -> &Parts {
-        &self.0
-    }
-}
-
 impl App {
     /// Runs blocking work on another thread.
     pub(super) async fn blocking<T: Send + 'static>(
-        &self,
+        self: &Arc<Self>,
         work: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> Result<T, ProblemDetails> {
-        let app = self.clone();
+        let app = Arc::clone(self);
         let done = tokio::task::spawn_blocking(move || work(&app)).await;
         done.map_err(|_| ProblemDetails::internal("internal error; please report it"))
     }
@@ -92,10 +68,13 @@ impl App {
 
 /// A server with a bound address.
 pub struct Server {
-    app: App,
+    app: Arc<App>,
     listener: StdListener,
-    keys: Keys,
     url: String,
+    /// The token in the printed address, which works once.
+    one_time: String,
+    /// The token for API clients.
+    token: String,
 }
 
 /// A thread cannot be started, or the runtime cannot take over the address.
@@ -104,16 +83,23 @@ fn not_started(source: std::io::Error) -> UserError {
 }
 
 impl Server {
-    /// Binds the address and prepares the server. `notices` receives messages for the user.
+    /// Binds the address and prepares the server, which runs at most `max_running` debates at once. The port 0 stands
+    /// for a free one. `notices` receives messages for the user.
     ///
     /// # Errors
     /// The address cannot be used, or others could spend without limits.
-    pub fn bind(options: ServeOptions, notices: mpsc::UnboundedSender<String>) -> Result<Self, UserError> {
-        let ServeOptions { host, port, token, max_running, inputs } = options;
+    pub fn bind(
+        host: &str,
+        port: u16,
+        max_running: usize,
+        inputs: DebateInputs,
+        notices: mpsc::UnboundedSender<String>,
+    ) -> Result<Self, UserError> {
+        let token = inputs.environment.token();
         let ip = if host == "localhost" { Ok(IpAddr::from([127, 0, 0, 1])) } else { host.parse::<IpAddr>() };
         let no_address = || UserError::input(format!("--host must be an IP address or localhost, not `{host}`"));
         let ip = ip.map_err(|_| no_address())?;
-        if token.as_ref().is_some_and(|token| token.chars().count() < LEAST_TOKEN) {
+        if token.is_some_and(|token| token.chars().count() < LEAST_TOKEN) {
             let message =
                 format!("the token in DIALECTIC_TOKEN is too short: it needs at least {LEAST_TOKEN} characters");
             return Err(UserError::input(message).with_hint("create one with: openssl rand -hex 16"));
@@ -141,19 +127,19 @@ impl Server {
         let listener = StdListener::bind(wanted).map_err(listen)?;
         listener.set_nonblocking(true).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let (access, keys) = Access::new(address, &host, token.as_deref());
-        let shown = if ip.is_unspecified() { "localhost" } else { host.as_str() };
+        let (one_time, token) = (random(), token.map_or_else(random, str::to_owned));
+        let shown = if ip.is_unspecified() { "localhost" } else { host };
         let url = format!("http://{}", authority(shown, address.port()));
-        let app = App(Arc::new(Parts {
-            access,
+        let app = Arc::new(App {
+            access: Access::new(address, host, &one_time, &token),
             runs: RunRegistry::open(max_running, notices).map_err(not_started)?,
             catalogue: Catalogue::of(inputs.directory.clone()),
             inputs,
             closing: CancellationToken::new(),
             admission_lock: Mutex::new(()),
             clients: Arc::new(Semaphore::new(MOST_CLIENTS)),
-        }));
-        Ok(Self { app, listener, keys, url })
+        });
+        Ok(Self { app, listener, url, one_time, token })
     }
 
     /// The address with the one-time token.
@@ -163,17 +149,16 @@ impl Server {
 
     /// The address of a page, with the one-time token.
     pub fn address_of(&self, path: &str) -> String {
-        format!("{}{path}?token={}", self.url, self.keys.one_time)
+        format!("{}{path}?token={}", self.url, self.one_time)
     }
 
     /// The token for API clients.
     pub fn token(&self) -> &str {
-        &self.keys.token
+        &self.token
     }
 
-    /// A handle for showing debates that run outside this server.
-    pub fn stage(&self) -> ServerHost {
-        ServerHost(self.app.runs.clone())
+    pub fn runs(&self) -> Arc<RunRegistry> {
+        Arc::clone(&self.app.runs)
     }
 
     /// Serves requests until `until` resolves, then pauses and saves running debates, and finishes their last steps;
@@ -200,37 +185,14 @@ impl Server {
     }
 }
 
-/// Shows debates that run outside this server.
-pub struct ServerHost(RunRegistry);
-
-impl ServerHost {
-    /// Lets a debate be watched and controlled through the server until the result is dropped.
-    pub fn show(&self, run: &Run, signals: Signals) -> Watched {
-        self.0.watch(run, signals);
-        Watched { runs: self.0.clone(), id: run.id().clone() }
-    }
-}
-
-/// A debate that runs elsewhere and is watched through a server.
-pub struct Watched {
-    runs: RunRegistry,
-    id: DebateId,
-}
-
-impl Drop for Watched {
-    fn drop(&mut self) {
-        self.runs.leave(&self.id);
-    }
-}
-
-fn router(app: &App) -> Router {
-    let guarded = middleware::from_fn_with_state(app.clone(), guard);
+fn router(app: &Arc<App>) -> Router {
+    let guarded = middleware::from_fn_with_state(Arc::clone(app), guard);
     api()
         .merge(page::routes())
         .fallback(missing)
         .method_not_allowed_fallback(not_allowed)
         .layer(guarded)
-        .with_state(app.clone())
+        .with_state(Arc::clone(app))
 }
 
 async fn missing(request: Request) -> Response {

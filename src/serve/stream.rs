@@ -12,7 +12,10 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use futures_util::stream::unfold;
 use serde_json::json;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::{
+    OwnedSemaphorePermit,
+    mpsc::{self, error::SendError},
+};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use dialectic_record::debate::{AgentId, CallInFlight, CallKey, DebateId, Progress, Signal};
@@ -32,10 +35,13 @@ const LIST_AGAIN: Duration = Duration::from_secs(2);
 /// The interval of keep-alives, which detect dead connections.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamFormat {
-    Sse,
+    /// Lines of JSON.
     Lines,
+    /// Server-sent events of one debate.
+    Sse,
+    /// Server-sent events of several debates, with the last written event of each.
+    SseOfSeveral(BTreeMap<Arc<str>, u64>),
 }
 
 enum Frame {
@@ -53,19 +59,15 @@ enum Frame {
     KeepAlive,
 }
 
-/// Ends a client's task.
-struct Gone;
-
 /// The events of one debate after number `told`, until it stops running.
 pub(super) fn of_debate(
-    app: App,
+    app: Arc<App>,
     entry: Entry,
     told: u64,
     form: StreamFormat,
     place: OwnedSemaphorePermit,
 ) -> Response {
     let (frames, waiting) = mpsc::channel(FRAMES);
-    let writer = Writer { form, positions: None };
     tokio::spawn(async move {
         let _place = place;
         let ended = async {
@@ -80,13 +82,13 @@ pub(super) fn of_debate(
             () = app.closing.cancelled() => {}
         }
     });
-    respond(waiting, writer)
+    respond(waiting, form)
 }
 
 /// The events of several debates, each after its number, and changes of the list if wanted, until the client
 /// disconnects. `missing` ones were requested but are not recorded.
 pub(super) fn of_several(
-    app: App,
+    app: Arc<App>,
     debates: Vec<(Entry, u64)>,
     missing: Vec<String>,
     wants_list: bool,
@@ -94,7 +96,7 @@ pub(super) fn of_several(
 ) -> Response {
     let (frames, waiting) = mpsc::channel(FRAMES);
     let positions = debates.iter().map(|(entry, told)| (Arc::from(entry.id()), *told)).collect();
-    let writer = Writer { form: StreamFormat::Sse, positions: Some(positions) };
+    let form = StreamFormat::SseOfSeveral(positions);
     tokio::spawn(async move {
         let _place = place;
         for id in missing {
@@ -117,21 +119,21 @@ pub(super) fn of_several(
             () = app.closing.cancelled() => {}
         }
     });
-    respond(waiting, writer)
+    respond(waiting, form)
 }
 
 /// Follows a debate until it stops running, or forever if `is_endless`.
 async fn follow(
-    app: &App,
+    app: &Arc<App>,
     entry: &Entry,
     mut told: u64,
     is_endless: bool,
     frames: &mpsc::Sender<Frame>,
-) -> Result<(), Gone> {
+) -> Result<(), SendError<Frame>> {
     let id = DebateId::new(entry.id());
     let name: Arc<str> = Arc::from(id.as_str());
     let Some(path) = entry.journal.as_deref() else { return Ok(()) };
-    let gone = || send(frames, Frame::Gone(entry.id()));
+    let gone = || frames.send(Frame::Gone(entry.id()));
     let mut changes = app.runs.changes();
     let mut past = None;
     loop {
@@ -143,7 +145,7 @@ async fn follow(
             let Ok(mut journal) = JournalReader::open(path) else { return gone().await };
             told = tell_past(&mut journal, told, &name, frames).await?;
             for line in in_flight(&progress).iter().filter_map(|signal| event_line(signal).ok()) {
-                send(frames, Frame::Of { debate: Arc::clone(&name), seq: None, line }).await?;
+                frames.send(Frame::Of { debate: Arc::clone(&name), seq: None, line }).await?;
             }
             drop(progress);
             let mut follower = Follower::new(subscription, Box::new(journal), told, recorded);
@@ -162,7 +164,7 @@ async fn follow(
                     }
                     told = seq;
                 }
-                send(frames, Frame::Of { debate: Arc::clone(&name), seq, line }).await?;
+                frames.send(Frame::Of { debate: Arc::clone(&name), seq, line }).await?;
             }
         } else {
             let Ok(mut reader) = past.take().map_or_else(|| JournalReader::open(path), Ok) else { return gone().await };
@@ -199,7 +201,7 @@ async fn tell_past(
     mut told: u64,
     name: &Arc<str>,
     frames: &mpsc::Sender<Frame>,
-) -> Result<u64, Gone> {
+) -> Result<u64, SendError<Frame>> {
     // An unreadable event ends this like the journal's end, to avoid a gap.
     while let Ok(Some(event)) = reader.next_event() {
         if event.seq <= told {
@@ -208,14 +210,14 @@ async fn tell_past(
         told = event.seq;
         let signal = Signal::Recorded(Arc::new(event));
         if let Ok(line) = event_line(&signal) {
-            send(frames, Frame::Of { debate: Arc::clone(name), seq: Some(told), line }).await?;
+            frames.send(Frame::Of { debate: Arc::clone(name), seq: Some(told), line }).await?;
         }
     }
     Ok(told)
 }
 
 /// Sends changed rows of the list.
-async fn list(app: &App, frames: &mpsc::Sender<Frame>) -> Result<(), Gone> {
+async fn list(app: &Arc<App>, frames: &mpsc::Sender<Frame>) -> Result<(), SendError<Frame>> {
     let mut known: Option<BTreeMap<String, DebateRow>> = None;
     let mut changes = app.runs.changes();
     loop {
@@ -231,7 +233,7 @@ async fn list(app: &App, frames: &mpsc::Sender<Frame>) -> Result<(), Gone> {
             let line = known.as_ref().map_or_else(|| Some(json!({ "rows": [], "gone": [] }).to_string()), difference);
             known = Some(now);
             if let Some(line) = line {
-                send(frames, Frame::List(line)).await?;
+                frames.send(Frame::List(line)).await?;
             }
         }
         tokio::select! {
@@ -258,66 +260,51 @@ async fn keep_alive(frames: &mpsc::Sender<Frame>) {
     }
 }
 
-async fn send(frames: &mpsc::Sender<Frame>, frame: Frame) -> Result<(), Gone> {
-    frames.send(frame).await.map_err(|_| Gone)
-}
-
 /// The status of a debate.
-async fn standing(app: &App, entry: &Entry) -> DebateStanding {
+async fn standing(app: &Arc<App>, entry: &Entry) -> DebateStanding {
     let entry = entry.clone();
     let row = app.blocking(move |app| super::api::summary(app, &entry)).await;
     row.ok().and_then(Result::ok).map_or(DebateStanding::Unreadable, |row| row.status)
 }
 
-struct Writer {
-    form: StreamFormat,
-    /// For a stream of several debates, the last written event of each.
-    positions: Option<BTreeMap<Arc<str>, u64>>,
-}
-
-impl Writer {
+impl StreamFormat {
     fn write(&mut self, frame: Frame) -> Option<String> {
-        Some(match (self.form, frame) {
-            (StreamFormat::Lines, Frame::Of { line, .. }) => line + "\n",
-            (StreamFormat::Lines, Frame::List(_) | Frame::Gone(_) | Frame::End(_) | Frame::KeepAlive) => return None,
-            (StreamFormat::Sse, Frame::KeepAlive) => ":\n\n".to_owned(),
-            (StreamFormat::Sse, Frame::List(line)) => format!("event: list\ndata: {line}\n\n"),
-            (StreamFormat::Sse, Frame::Gone(debate)) => {
-                format!("event: gone\ndata: {}\n\n", json!({ "debate": debate }))
+        Some(match (self, frame) {
+            (Self::Lines, Frame::Of { line, .. }) => line + "\n",
+            (Self::Lines, Frame::List(_) | Frame::Gone(_) | Frame::End(_) | Frame::KeepAlive) => return None,
+            (_, Frame::KeepAlive) => ":\n\n".to_owned(),
+            (_, Frame::List(line)) => format!("event: list\ndata: {line}\n\n"),
+            (_, Frame::Gone(debate)) => format!("event: gone\ndata: {}\n\n", json!({ "debate": debate })),
+            (_, Frame::End(line)) => format!("event: end\ndata: {line}\n\n"),
+            (Self::Sse, Frame::Of { seq, line, .. }) => {
+                let id = seq.map_or_else(String::new, |seq| format!("id: {seq}\n"));
+                format!("{id}data: {line}\n\n")
             }
-            (StreamFormat::Sse, Frame::End(line)) => format!("event: end\ndata: {line}\n\n"),
-            (StreamFormat::Sse, Frame::Of { debate, seq, line }) => match &mut self.positions {
-                None => {
-                    let id = seq.map_or_else(String::new, |seq| format!("id: {seq}\n"));
-                    format!("{id}data: {line}\n\n")
-                }
-                Some(positions) => {
-                    let id = seq.map_or_else(String::new, |seq| {
-                        positions.insert(Arc::clone(&debate), seq);
-                        let all: Vec<String> = positions.iter().map(|(id, seq)| format!("{id}:{seq}")).collect();
-                        format!("id: {}\n", all.join(","))
-                    });
-                    // The line is an object, and an id needs no escaping.
-                    let rest = line.strip_prefix('{').unwrap_or_default();
-                    format!("{id}data: {{\"debate\":\"{debate}\",{rest}\n\n")
-                }
-            },
+            (Self::SseOfSeveral(positions), Frame::Of { debate, seq, line }) => {
+                let id = seq.map_or_else(String::new, |seq| {
+                    positions.insert(Arc::clone(&debate), seq);
+                    let all: Vec<String> = positions.iter().map(|(id, seq)| format!("{id}:{seq}")).collect();
+                    format!("id: {}\n", all.join(","))
+                });
+                // The line is an object, and an id needs no escaping.
+                let rest = line.strip_prefix('{').unwrap_or_default();
+                format!("{id}data: {{\"debate\":\"{debate}\",{rest}\n\n")
+            }
         })
     }
 }
 
-fn respond(frames: mpsc::Receiver<Frame>, writer: Writer) -> Response {
-    let form = writer.form;
-    let bytes = unfold((frames, writer), async |(mut frames, mut writer)| {
+fn respond(frames: mpsc::Receiver<Frame>, form: StreamFormat) -> Response {
+    let kind = if matches!(form, StreamFormat::Lines) { "application/x-ndjson" } else { "text/event-stream" };
+    let bytes = unfold((frames, form), async |(mut frames, mut form)| {
         loop {
-            if let Some(text) = writer.write(frames.recv().await?) {
-                return Some((Ok::<_, std::convert::Infallible>(Bytes::from(text)), (frames, writer)));
+            if let Some(text) = form.write(frames.recv().await?) {
+                return Some((Ok::<_, std::convert::Infallible>(Bytes::from(text)), (frames, form)));
             }
         }
     });
     let mut response = Response::new(Body::from_stream(bytes));
     let headers = response.headers_mut();
-    let kind = if form == StreamFormat::Sse { "text/event-stream" } else { "application/x-ndjson" };
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread;
 
 use clap::Args;
@@ -15,7 +16,7 @@ use crate::cli::interrupt::Interrupts;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
-use crate::serve::{DebateInputs, ServeOptions, Server, ServerHost, Watched};
+use crate::serve::{DebateInputs, RunRegistry, Server, Watched};
 use dialectic_base::money::Usd;
 use dialectic_config::{ConfigFiles, ConfigPath, Overrides, capture_environment};
 use dialectic_engine::access::{Environment, is_program};
@@ -87,14 +88,8 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
         max_cost_per_day: args.max_cost_per_day,
         max_calls: args.max_calls,
     };
-    let options = ServeOptions {
-        host: args.host.clone(),
-        port: args.port,
-        max_running: args.max_debates.into(),
-        ..local(inputs)
-    };
     let (notices, mut said) = unbounded_channel();
-    let server = Server::bind(options, notices)?;
+    let server = Server::bind(&args.host, args.port, args.max_debates.into(), inputs, notices)?;
     while let Ok(warning) = said.try_recv() {
         terminal.warning(&warning);
     }
@@ -132,12 +127,6 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     Err(Error::stopped("stopped; running debates are saved"))
 }
 
-/// A server for this machine only.
-fn local(inputs: DebateInputs) -> ServeOptions {
-    let token = inputs.environment.token().map(str::to_owned);
-    ServeOptions { host: "127.0.0.1".to_owned(), port: 0, token, max_running: MAX_RUNNING, inputs }
-}
-
 /// A server for a single debate: `debate --serve`.
 pub(in crate::cli) fn for_one_debate(
     config: &ConfigPath,
@@ -153,12 +142,12 @@ pub(in crate::cli) fn for_one_debate(
         max_calls: None,
     };
     let (notices, _) = unbounded_channel();
-    Ok(Server::bind(local(inputs), notices)?)
+    Ok(Server::bind("127.0.0.1", 0, MAX_RUNNING, inputs, notices)?)
 }
 
 /// A server on its own thread while a debate runs.
 pub(in crate::cli) struct Served {
-    stage: ServerHost,
+    runs: Arc<RunRegistry>,
     stop: oneshot::Sender<()>,
     hurry: oneshot::Sender<()>,
     ended: thread::JoinHandle<()>,
@@ -168,7 +157,7 @@ impl Served {
     /// Starts the server, and prints the debate's address.
     pub(in crate::cli) fn start(server: Server, id: &DebateId, terminal: &mut Terminal) -> Result<Self, Error> {
         terminal.notice(&format!("Watch it at {}", server.address_of(&format!("/debates/{id}"))));
-        let (stage, (stop, stopped)) = (server.stage(), oneshot::channel::<()>());
+        let (runs, (stop, stopped)) = (server.runs(), oneshot::channel::<()>());
         let (hurry, hurried) = oneshot::channel::<()>();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
         let ended = thread::Builder::new().name("serve".to_owned()).spawn(move || {
@@ -184,12 +173,12 @@ impl Served {
             drop(runtime.block_on(server.run(until, hurry)));
             runtime.shutdown_background();
         });
-        Ok(Self { stage, stop, hurry, ended: ended.map_err(Error::Runtime)? })
+        Ok(Self { runs, stop, hurry, ended: ended.map_err(Error::Runtime)? })
     }
 
     /// Lets the run be watched and controlled.
     pub(in crate::cli) fn show(&self, run: &Run, signals: Signals) -> Watched {
-        self.stage.show(run, signals)
+        self.runs.show(run, signals)
     }
 
     /// Serves until the user interrupts, then pauses the debates that were started in the meantime. `heard` has
@@ -202,7 +191,7 @@ impl Served {
             Interrupts::listen()
         });
         terminal.notice("The page stays open until you press Ctrl-C.");
-        let Self { stage: _, stop, hurry, ended } = self;
+        let Self { runs: _, stop, hurry, ended } = self;
         runtime.block_on(async {
             interrupts.next().await;
             // The server may have ended already.
