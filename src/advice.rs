@@ -14,7 +14,6 @@ use dialectic_record::protocol::Unfit;
 use dialectic_record::store::{JournalError, StateFileError, StoreError};
 
 use crate::archive::ArchiveError;
-use crate::cli::dialogue::NotAsked;
 use crate::error::{Diagnostic, ErrorCategory};
 use crate::evaluation::SubjectError;
 use crate::sweep::SegmentError;
@@ -463,15 +462,6 @@ impl Diagnostic for S3Error {
             Self::Overwrites { .. } => "use a server that supports it (AWS, MinIO since 2024), or a directory",
         };
         advise(Configuration, hint)
-    }
-}
-
-impl Diagnostic for NotAsked {
-    fn advice(&self) -> Advice {
-        match self {
-            Self::Nobody(_) => advise(Arguments, "use --yes to accept the defaults"),
-            Self::Left => (General, None),
-        }
     }
 }
 

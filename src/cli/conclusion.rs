@@ -9,6 +9,7 @@ use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::access::key_variable;
 use dialectic_engine::engine::RunEnding;
+use dialectic_engine::runner::Finished;
 use dialectic_record::debate::{
     CallStatus, Debate, DebateId, Failure, ForkPoint, OutcomeKind, ReviewedFinding, Severity, StopReason,
 };
@@ -19,27 +20,17 @@ use dialectic_report::report::{review_github, review_json, review_sarif};
 use super::args::RunArgs;
 use super::commands::review::ReviewFormat;
 use super::output::{detail, is_stdout, write_output, write_report};
-use super::questions::{OnQuestions, listed, listed_requests};
-use super::session::{Over, debates};
+use super::questions::{listed, listed_requests};
+use super::session::{Session, debates};
 use super::target::OutputTarget;
 use super::terminal::Terminal;
+use super::watchers::Seen;
 
 /// The exit codes of an incomplete run or an answer with a fault, and of a review with findings under `--fail-on`.
 const UNCLEAN: u8 = 5;
 const FINDINGS: u8 = 6;
 /// The kind of failure that suggests checking the key.
 const REFUSED_KEY: &str = "unauthorized";
-
-pub(super) struct Files<'a> {
-    pub(super) saved_to: &'a Path,
-    /// The path of the report, if wanted.
-    pub(super) report: Option<&'a Path>,
-    /// Whether this is the directory's first debate: new users get no pager.
-    pub(super) is_first: bool,
-    /// Whether the debate was started earlier.
-    pub(super) is_continued: bool,
-    pub(super) review: Option<ReviewEnd>,
-}
 
 /// The result format of a review, and the severity that makes it fail.
 #[derive(Debug, Clone, Copy)]
@@ -104,14 +95,16 @@ impl ReviewEnd {
 
 /// Reports where the debate is saved, writes the report, and prints the outcome.
 pub(super) fn conclude(
-    Over { debate, ending, is_kept, stream, is_whole, on_questions }: Over,
-    files: &Files<'_>,
-    args: &RunArgs,
+    Finished { debate, ending, is_kept }: Finished,
+    seen: &Seen,
+    session: &Session<'_>,
+    saved_to: &Path,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
-    if stream == StreamEnd::ReaderGone {
+    if seen.stream == StreamEnd::ReaderGone {
         return Err(Error::PipeClosed);
     }
+    let args = session.args;
     if args.verbose {
         terminal.notice(&summary(&debate));
     }
@@ -119,20 +112,20 @@ pub(super) fn conclude(
         terminal.notice("This debate leaves no record: no model was reached and nothing was billed.");
         return Err(failed(&debate, is_kept));
     }
-    terminal.notice(&format!("Saved debate to {}", files.saved_to.display()));
+    terminal.notice(&format!("Saved debate to {}", saved_to.display()));
     let questions = open_questions(&debate);
-    if ending == RunEnding::Paused && on_questions == OnQuestions::Leave && !questions.is_empty() {
+    if ending == RunEnding::Paused && !session.asks_user && !questions.is_empty() {
         terminal.text(&listed(&questions))?;
         return Err(asks(&debate.id));
     }
-    let reported = match (files.report, ending) {
+    let reported = match (&session.report, ending) {
         // Failed debates get one too, since the user wants to know the reason; paused ones will continue.
         (Some(path), RunEnding::Completed | RunEnding::Failed) => {
-            write_report(&Entry::of_state(files.saved_to), None, Some(path), detail(args.verbose), None, terminal)
+            write_report(&Entry::of_state(saved_to), None, Some(path), detail(args.verbose), None, terminal)
         }
         _ => Ok(()),
     };
-    match (finish(&debate, ending, files, args, terminal), reported) {
+    match (finish(&debate, ending, session, saved_to, terminal), reported) {
         (Err(error), reported) => {
             if let Err(unreported) = reported {
                 terminal.warning(&format!("the report was not written: {unreported}"));
@@ -140,13 +133,13 @@ pub(super) fn conclude(
             Err(error)
         }
         (Ok(()), Err(unreported)) => Err(unreported),
-        (Ok(()), Ok(())) if !is_whole => {
+        (Ok(()), Ok(())) if !seen.is_whole => {
             let id = debate.id;
             Err(Error::stopped(format!(
                 "interrupted; the debate {id} ended and is saved, but some output was not read"
             )))
         }
-        (Ok(()), Ok(())) if stream == StreamEnd::Incomplete => Err(Error::EventsIncomplete),
+        (Ok(()), Ok(())) if seen.stream == StreamEnd::Incomplete => Err(Error::EventsIncomplete),
         (Ok(()), Ok(())) => Ok(()),
     }
 }
@@ -156,17 +149,18 @@ pub(super) fn conclude(
 fn finish(
     debate: &Debate,
     ending: RunEnding,
-    files: &Files<'_>,
-    args: &RunArgs,
+    session: &Session<'_>,
+    saved_to: &Path,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
+    let args = session.args;
     match ending {
         RunEnding::Paused | RunEnding::Suspended => return Err(Error::Interrupted(debate.id.clone())),
         RunEnding::HostAsked => {
-            let requests = open_requests(&Entry::of_state(files.saved_to))?;
+            let requests = open_requests(&Entry::of_state(saved_to))?;
             terminal.notice(listed_requests(&debate.id, &requests).trim());
             let has_outputs = args.output.is_some() || args.report.is_some() || args.events.is_some();
-            let wants_end = has_outputs || args.strict || files.is_continued || files.review.is_some();
+            let wants_end = has_outputs || args.strict || session.is_continued || session.review.is_some();
             return if wants_end { Err(asks_host(&debate.id)) } else { terminal.text(debate.id.as_str()) };
         }
         RunEnding::LimitReached => {
@@ -178,7 +172,7 @@ fn finish(
         RunEnding::Completed => {}
     }
     let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
-    let printed = match (&args.output, files.review) {
+    let printed = match (&args.output, session.review) {
         (_, Some(review)) => review.print(debate, args, terminal),
         (Some(path), None) => write_output(path, debate, solution).map(|()| {
             terminal.notice(&format!("Wrote the result to {}", path.display()));
@@ -187,11 +181,11 @@ fn finish(
         (None, None) => {
             let shown = Terminal::shown(debate);
             let answer = shown.final_solution.as_ref().map_or("", |solution| &solution.description);
-            terminal.solution(answer, !files.is_first)
+            terminal.solution(answer, !session.is_first)
         }
     };
     tell_outcome(debate, args.quiet, terminal);
-    if let Some(review) = files.review {
+    if let Some(review) = session.review {
         return printed.and_then(|()| review.verdict(debate));
     }
     if args.strict && !debate.is_clean() { Err(unclean(debate)) } else { printed }

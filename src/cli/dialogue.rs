@@ -1,11 +1,12 @@
-//! Asks the user questions on the terminal, including consent to costs, and opens an editor for answers.
+//! Asks the user questions on the terminal, including consent to costs, with a line editor, and opens an editor for
+//! long answers.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::{Command, Stdio};
 
-use console::Term;
+use console::{Key, Term, measure_text_width};
 
-use crate::error::{Error, UserError};
+use crate::error::{Error, ErrorCategory, UserError};
 use dialectic_base::money::Usd;
 use dialectic_config::{confirm_above, process_environment};
 use dialectic_engine::access::Environment;
@@ -13,36 +14,33 @@ use dialectic_engine::runner::Prepared;
 use dialectic_record::debate::{Forecast, Settings};
 use dialectic_report::display::price_tag;
 
-use super::line::{LineReader, TypedLine};
 use super::terminal::Terminal;
 
-/// Why a question could not be asked.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum NotAsked {
-    #[error("{0} needs a terminal for its questions")]
-    Nobody(&'static str),
-    #[error("nothing was changed")]
-    Left,
-}
-
+/// Questions on a terminal, with the earlier lines on the arrow keys.
 pub(super) struct Dialogue {
-    lines: LineReader,
+    /// Oldest first.
+    earlier: Vec<String>,
 }
 
 impl Dialogue {
-    /// Begins a dialogue for `what`.
-    pub(super) fn begin(what: &'static str) -> Result<Self, NotAsked> {
-        if io::stdin().is_terminal() && io::stderr().is_terminal() {
-            Ok(Self { lines: LineReader::default() })
-        } else {
-            Err(NotAsked::Nobody(what))
-        }
+    /// A dialogue, if there is a terminal.
+    pub(super) fn open() -> Option<Self> {
+        (io::stdin().is_terminal() && io::stderr().is_terminal()).then_some(Self { earlier: Vec::new() })
+    }
+
+    /// A dialogue that the command `what` needs.
+    pub(super) fn begin(what: &str) -> Result<Self, UserError> {
+        Self::open().ok_or_else(|| {
+            UserError::input(format!("{what} needs a terminal for its questions"))
+                .with_hint("use --yes to accept the defaults")
+        })
     }
 
     /// Asks `question`, and returns the answer, or `proposal` if it is empty. Ctrl-D and Ctrl-C end the program.
     pub(super) fn ask(&mut self, question: &str, proposal: &str) -> Result<String, Error> {
         let shown = if proposal.is_empty() { String::new() } else { format!(" [{proposal}]") };
-        let answer = self.line(&format!("{question}{shown}: "))?.ok_or(NotAsked::Left)?;
+        let answer = self.line(&format!("{question}{shown}: "))?;
+        let answer = answer.ok_or_else(|| UserError::of(ErrorCategory::General, "nothing was changed"))?;
         Ok(if answer.is_empty() { proposal.to_owned() } else { answer })
     }
 
@@ -64,12 +62,37 @@ impl Dialogue {
 
     /// Reads a trimmed line; `None` at Ctrl-D and Ctrl-C.
     fn line(&mut self, prompt: &str) -> Result<Option<String>, Error> {
-        match self.lines.read(prompt) {
+        match self.read(prompt) {
             Ok(TypedLine::Line(line) | TypedLine::Editor(line)) => Ok(Some(line.trim().to_owned())),
             Ok(TypedLine::End) => Ok(None),
             Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::UnexpectedEof) => Ok(None),
             Err(error) => Err(Error::Stdin(error)),
         }
+    }
+
+    /// Reads a line after `prompt`, key by key, on standard error and from the terminal.
+    ///
+    /// # Errors
+    /// The terminal cannot be read or written. Ctrl-C gives `Interrupted`, and is also raised as a signal.
+    pub(super) fn read(&mut self, prompt: &str) -> io::Result<TypedLine> {
+        let term = Term::stderr();
+        let mut line = EditedLine::default();
+        let mut row = line.draw(&term, prompt, 0)?;
+        let typed = loop {
+            match line.press(&term.read_key()?, &self.earlier) {
+                Some(typed) => break typed,
+                None => row = line.draw(&term, prompt, row)?,
+            }
+        };
+        if let TypedLine::Line(text) = &typed {
+            line.cursor = line.text.len();
+            line.draw(&term, prompt, row)?;
+            if !text.trim().is_empty() {
+                self.earlier.push(text.clone());
+            }
+        }
+        term.write_str("\r\n")?;
+        Ok(typed)
     }
 
     /// Lets the user pick one of `choices` by number or text.
@@ -142,7 +165,7 @@ pub(super) fn agree(
         return Ok(true);
     }
     // Without a terminal, the command proceeds.
-    let Ok(mut dialogue) = Dialogue::begin("this command") else { return Ok(true) };
+    let Some(mut dialogue) = Dialogue::open() else { return Ok(true) };
     dialogue.confirm(question, false)
 }
 
@@ -196,6 +219,106 @@ fn above_scissors(text: &str) -> &str {
     text
 }
 
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum TypedLine {
+    Line(String),
+    /// Ctrl-G: continue the text in an editor.
+    Editor(String),
+    /// Ctrl-D on an empty line: the end of input.
+    End,
+}
+
+#[derive(Debug, Default)]
+struct EditedLine {
+    text: Vec<char>,
+    /// The index of the character at the cursor.
+    cursor: usize,
+    /// The position in the history; 0 is the new line.
+    back: usize,
+}
+
+impl EditedLine {
+    /// Applies a key. Returns the line if the key ends it.
+    fn press(&mut self, key: &Key, earlier: &[String]) -> Option<TypedLine> {
+        match key {
+            Key::Enter => return Some(TypedLine::Line(self.text.iter().collect())),
+            Key::Char('\u{4}') if self.text.is_empty() => return Some(TypedLine::End),
+            Key::Char('\u{7}') => return Some(TypedLine::Editor(self.text.iter().collect())),
+            Key::Char('\u{15}') => drop(self.text.drain(..std::mem::take(&mut self.cursor))),
+            Key::Char('\u{17}') => {
+                let end = self.cursor;
+                self.cursor = self.word_before();
+                drop(self.text.drain(self.cursor..end));
+            }
+            Key::Char(c) if !c.is_control() => {
+                self.text.insert(self.cursor, *c);
+                self.cursor += 1;
+            }
+            Key::Backspace if self.cursor > 0 => {
+                self.cursor -= 1;
+                self.text.remove(self.cursor);
+            }
+            Key::Del if self.cursor < self.text.len() => drop(self.text.remove(self.cursor)),
+            Key::ArrowLeft => self.cursor = self.cursor.saturating_sub(1),
+            Key::ArrowRight => self.cursor = (self.cursor + 1).min(self.text.len()),
+            Key::Home => self.cursor = 0,
+            Key::End => self.cursor = self.text.len(),
+            Key::ArrowUp if self.back < earlier.len() => self.show(self.back + 1, earlier),
+            Key::ArrowDown if self.back > 0 => self.show(self.back - 1, earlier),
+            // Other keys are ignored.
+            _ => {}
+        }
+        None
+    }
+
+    /// The start of the word before the cursor.
+    fn word_before(&self) -> usize {
+        let before = &self.text[..self.cursor];
+        let end = before.iter().rposition(|c| !c.is_whitespace()).map_or(0, |last| last + 1);
+        before[..end].iter().rposition(|c| c.is_whitespace()).map_or(0, |gap| gap + 1)
+    }
+
+    fn show(&mut self, back: usize, earlier: &[String]) {
+        let shown = earlier.len().checked_sub(back).and_then(|place| earlier.get(place));
+        self.text = shown.map(|text| text.chars().collect()).unwrap_or_default();
+        (self.back, self.cursor) = (back, self.text.len());
+    }
+
+    /// Redraws the prompt and the line. Takes the cursor's old row and returns the new one.
+    fn draw(&self, term: &Term, prompt: &str, cursor_row: usize) -> io::Result<usize> {
+        let (drawn, row) = self.drawn(prompt, cursor_row, usize::from(term.size().1).max(2));
+        term.write_str(&drawn)?;
+        Ok(row)
+    }
+
+    fn drawn(&self, prompt: &str, cursor_row: usize, columns: usize) -> (String, usize) {
+        let (before, behind) = self.text.split_at(self.cursor);
+        let [before, behind] = [before, behind].map(|part| part.iter().collect::<String>());
+        let (row, column) = place(&format!("{prompt}{before}"), columns);
+        let (last_row, last_column) = place(&format!("{prompt}{before}{behind}"), columns);
+        let back = up(cursor_row);
+        // After a full row, the cursor stays on it until another character is written.
+        let wrap = if last_column == 0 && last_row > 0 { " \r\x1b[K" } else { "" };
+        let (to_cursor, right) =
+            (up(last_row - row), if column > 0 { format!("\x1b[{column}C") } else { String::new() });
+        (format!("{back}\r\x1b[J{prompt}{before}{behind}{wrap}{to_cursor}\r{right}"), row)
+    }
+}
+
+fn up(rows: usize) -> String {
+    if rows > 0 { format!("\x1b[{rows}A") } else { String::new() }
+}
+
+/// The row and column of the cursor after `text`.
+fn place(text: &str, columns: usize) -> (usize, usize) {
+    let (mut row, mut column) = (0, 0);
+    for c in text.chars() {
+        let width = measure_text_width(c.encode_utf8(&mut [0; 4]));
+        (row, column) = if column + width > columns { (row + 1, width) } else { (row, column + width) };
+    }
+    if column == columns { (row + 1, 0) } else { (row, column) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,5 +328,74 @@ mod tests {
         assert_eq!(above_scissors(&format!("# Title\ntext\n{SCISSORS}\r\nnote\n")), "# Title\ntext\n");
         assert_eq!(above_scissors("# Title"), "# Title");
         assert_eq!(above_scissors(&format!("a {SCISSORS}\nb")), format!("a {SCISSORS}\nb"));
+    }
+
+    fn typed(text: &str) -> EditedLine {
+        let mut line = EditedLine::default();
+        for c in text.chars() {
+            line.press(&Key::Char(c), &[]);
+        }
+        line
+    }
+
+    fn text(line: &EditedLine) -> String {
+        line.text.iter().collect()
+    }
+
+    #[test]
+    fn a_line_is_edited_where_the_cursor_is() {
+        let mut line = typed("ab\u{1b}d");
+        for key in [Key::ArrowLeft, Key::Char('c'), Key::Home, Key::Del, Key::Char('é'), Key::End, Key::Char('!')] {
+            assert_eq!(line.press(&key, &[]), None);
+        }
+        assert_eq!(text(&line), "ébcd!");
+        for key in [Key::Backspace, Key::ArrowLeft, Key::Backspace, Key::Home, Key::Backspace, Key::ArrowLeft] {
+            line.press(&key, &[]);
+        }
+        assert_eq!((text(&line).as_str(), line.cursor), ("ébd", 0));
+    }
+
+    #[test]
+    fn control_keys_take_words_and_the_line() {
+        let mut line = typed("one two  three ");
+        line.press(&Key::Char('\u{17}'), &[]);
+        assert_eq!(text(&line), "one two  ");
+        line.press(&Key::ArrowLeft, &[]);
+        line.press(&Key::Char('\u{15}'), &[]);
+        assert_eq!((text(&line).as_str(), line.cursor), (" ", 0));
+    }
+
+    #[test]
+    fn only_an_empty_line_ends_the_input() {
+        assert_eq!(typed("x").press(&Key::Char('\u{4}'), &[]), None);
+        assert_eq!(typed("").press(&Key::Char('\u{4}'), &[]), Some(TypedLine::End));
+        assert_eq!(typed("x").press(&Key::Enter, &[]), Some(TypedLine::Line("x".to_owned())));
+    }
+
+    #[test]
+    fn earlier_lines_are_behind_the_arrow_keys() {
+        let earlier = ["old", "older than new"].map(str::to_owned);
+        let mut line = EditedLine::default();
+        let mut shown = |key: Key| {
+            line.press(&key, &earlier);
+            text(&line)
+        };
+        let up = || Key::ArrowUp;
+        assert_eq!([shown(up()), shown(up()), shown(up())], ["older than new", "old", "old"]);
+        assert_eq!([shown(Key::ArrowDown), shown(Key::ArrowDown), shown(Key::ArrowDown)], ["older than new", "", ""]);
+    }
+
+    #[test]
+    fn a_long_line_is_drawn_over_itself() {
+        assert_eq!(place("12345", 10), (0, 5));
+        assert_eq!(place("1234567890", 10), (1, 0));
+        assert_eq!(place("123456789東", 10), (1, 2));
+        let mut line = typed("345678901");
+        line.press(&Key::ArrowLeft, &[]);
+        let (drawn, row) = line.drawn("> ", 0, 10);
+        assert_eq!((drawn.as_str(), row), ("\r\x1b[J> 345678901\r", 1));
+        line.press(&Key::Home, &[]);
+        let (drawn, row) = line.drawn("> ", row, 10);
+        assert_eq!((drawn.as_str(), row), ("\x1b[1A\r\x1b[J> 345678901\x1b[1A\r\x1b[2C", 0));
     }
 }

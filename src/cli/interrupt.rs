@@ -14,7 +14,7 @@ use dialectic_report::display::{LiveView, Messages};
 use super::keys::{self, Keyboard};
 use super::output;
 
-/// The time limit for removing the block after a second interrupt.
+/// The time limit for removing the block, since a terminal may be stopped.
 const TO_LEAVE: Duration = Duration::from_millis(200);
 /// The time limit for everything after an interrupt; the last traces may use three seconds of it.
 const TO_END: Duration = Duration::from_secs(4);
@@ -104,34 +104,22 @@ static ENDS_WITH_TERMINAL: LazyLock<bool> = LazyLock::new(|| {
     }
 });
 
-/// The signals that ask the program to end: Ctrl-C, SIGTERM and SIGHUP; on Windows, Ctrl-Break and the end of the
-/// console, session or system, which leaves the program about five seconds.
-pub(super) struct Interrupts(system::Signals);
-
-impl Interrupts {
-    /// Takes over these signals. Call it before drawing anything.
-    pub(super) fn listen() -> Self {
-        Self(system::Signals::listen())
-    }
-
-    /// Waits for the next one.
-    pub(super) async fn next(&mut self) {
-        self.0.next().await;
-    }
-}
+pub(super) use system::Interrupts;
 
 #[cfg(unix)]
 mod system {
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
-    pub(super) struct Signals {
+    /// The signals that ask the program to end: Ctrl-C, SIGTERM and SIGHUP.
+    pub(in crate::cli) struct Interrupts {
         interrupt: Option<Signal>,
         terminate: Option<Signal>,
         hangup: Option<Signal>,
     }
 
-    impl Signals {
-        pub(super) fn listen() -> Self {
+    impl Interrupts {
+        /// Takes over these signals. Call it before drawing anything.
+        pub(in crate::cli) fn listen() -> Self {
             Self {
                 interrupt: signal(SignalKind::interrupt()).ok(),
                 terminate: signal(SignalKind::terminate()).ok(),
@@ -139,7 +127,8 @@ mod system {
             }
         }
 
-        pub(super) async fn next(&mut self) {
+        /// Waits for the next one.
+        pub(in crate::cli) async fn next(&mut self) {
             async fn received(signal: &mut Option<Signal>) {
                 match signal {
                     Some(signal) => drop(signal.recv().await),
@@ -165,7 +154,8 @@ mod system {
         ctrl_shutdown,
     };
 
-    pub(super) struct Signals {
+    /// Ctrl-C, Ctrl-Break, and the end of the console, session or system, which leaves the program about five seconds.
+    pub(in crate::cli) struct Interrupts {
         interrupt: Option<CtrlC>,
         interruption: Option<CtrlBreak>,
         close: Option<CtrlClose>,
@@ -173,8 +163,8 @@ mod system {
         shutdown: Option<CtrlShutdown>,
     }
 
-    impl Signals {
-        pub(super) fn listen() -> Self {
+    impl Interrupts {
+        pub(in crate::cli) fn listen() -> Self {
             Self {
                 interrupt: ctrl_c().ok(),
                 interruption: ctrl_break().ok(),
@@ -184,7 +174,7 @@ mod system {
             }
         }
 
-        pub(super) async fn next(&mut self) {
+        pub(in crate::cli) async fn next(&mut self) {
             tokio::select! {
                 Some(()) = async { self.interrupt.as_mut()?.recv().await } => {}
                 Some(()) = async { self.interruption.as_mut()?.recv().await } => {}
@@ -200,15 +190,9 @@ mod system {
 /// Restores the terminal on suspension and on a quit signal, and takes it back when the program continues.
 #[cfg(unix)]
 pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
-    use std::time::Duration;
-
-    use dialectic_llm::command::end_all;
     use rustix::process::{Signal, getpid, kill_process};
     use tokio::signal::unix::{SignalKind, signal};
-    use tokio::time::timeout;
 
-    /// The time limit for removing the block, since a terminal may be stopped.
-    const TO_LEAVE: Duration = Duration::from_millis(200);
     /// The exit code after SIGQUIT.
     const QUIT: i32 = 131;
 
@@ -223,7 +207,7 @@ pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
                     _ = quit.recv() => {
                         // Removing the block shows the cursor again.
                         drop(timeout(TO_LEAVE, messages.hide(true)).await);
-                        super::keys::restore();
+                        keys::restore();
                         end_all();
                         #[expect(clippy::exit, reason = "that is what the signal asks for")]
                         std::process::exit(QUIT);

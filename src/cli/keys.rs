@@ -22,16 +22,13 @@ pub(super) enum Key {
     Quit,
 }
 
-/// The keyboard while keys are read.
+/// The keyboard while keys are read. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Keyboard(Arc<Shared>);
-
-#[derive(Debug, Default)]
-struct Shared {
+pub(super) struct Keyboard {
     /// The number of other users of the terminal.
-    off: AtomicUsize,
+    off: Arc<AtomicUsize>,
     /// Held while waiting for a key: at most a tenth of a second.
-    reading: Mutex<()>,
+    reading: Arc<Mutex<()>>,
 }
 
 /// Reserves the terminal; dropping it resumes the keys.
@@ -71,9 +68,9 @@ impl Keyboard {
 
     /// Releases the terminal in its original modes.
     pub(super) fn off(&self) -> Off {
-        self.0.off.fetch_add(1, Ordering::SeqCst);
+        self.off.fetch_add(1, Ordering::SeqCst);
         // Once this lock is acquired, no thread is reading.
-        drop(self.0.reading.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(self.reading.lock().unwrap_or_else(PoisonError::into_inner));
         restore();
         Off(self.clone())
     }
@@ -87,8 +84,8 @@ impl Keyboard {
 
         let mut typed = [0; 64];
         while !keys.is_closed() {
-            let reading = self.0.reading.lock().unwrap_or_else(PoisonError::into_inner);
-            if self.0.off.load(Ordering::SeqCst) > 0 || !is_in_foreground() || !one_by_one() {
+            let reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.off.load(Ordering::SeqCst) > 0 || !is_in_foreground() || !one_by_one() {
                 drop(reading);
                 std::thread::sleep(LOOK_AGAIN);
                 continue;
@@ -114,7 +111,7 @@ impl Keyboard {
 
 impl Drop for Off {
     fn drop(&mut self) {
-        self.0.0.off.fetch_sub(1, Ordering::SeqCst);
+        self.0.off.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

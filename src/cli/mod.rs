@@ -8,14 +8,13 @@ mod commands;
 mod completion;
 mod conclusion;
 mod detach;
-pub(crate) mod dialogue;
+mod dialogue;
 mod empty;
 mod examples;
 mod interrupt;
 #[cfg_attr(windows, allow(dead_code, reason = "no keys are read on Windows"))]
 mod keys;
 mod latest;
-mod line;
 mod output;
 mod questions;
 mod session;

@@ -1,9 +1,7 @@
 //! Asks the agents' questions on standard error, answered on a terminal or through a pipe.
 
-#![expect(clippy::disallowed_methods, reason = "it only checks whether it is a terminal")]
-
-use std::io::{self, BufRead, IsTerminal};
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::io::{self, BufRead};
 
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
@@ -14,59 +12,64 @@ use dialectic_base::figures::list;
 use dialectic_base::problem::NO_ANSWER;
 use dialectic_base::sanitize::sanitize;
 use dialectic_engine::runner::Run;
-use dialectic_record::debate::{AgentId, Answerer, Debate, DebateId};
+use dialectic_record::debate::{Answerer, Debate, DebateId, Question};
 use dialectic_report::display::Messages;
 
-use super::dialogue::edit;
+use super::dialogue::{Dialogue, TypedLine, edit};
 use super::keys;
-use super::line::{LineReader, TypedLine};
 
-/// What to do when a debate asks questions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OnQuestions {
-    /// Ask the user on a terminal or through a pipe.
-    Ask,
-    /// End the run; the answers come later.
-    Leave,
-}
-
-/// An answer given before the debate continues.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct GivenAnswer {
-    pub(super) agent: AgentId,
-    pub(super) item: String,
-    pub(super) text: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Given {
-    pub(super) answers: Vec<GivenAnswer>,
-    /// Whether to skip all others and ask no more.
-    pub(super) ends: bool,
+/// Answers by question id, given before the debate continues. An empty one skips the question.
+#[derive(Debug)]
+pub(super) struct GivenAnswers {
+    pub(super) answers: BTreeMap<String, String>,
+    /// Whether to skip all other questions and ask no more.
+    pub(super) skip_rest: bool,
     /// The program that answers for the user, if any.
     pub(super) by: Option<Answerer>,
 }
 
-impl Given {
-    /// Sends the answers to the run, and returns the resulting debate.
-    pub(super) fn tell(self, run: &Run, debate: &Debate) -> Arc<Debate> {
-        let mut debate = debate.clone();
-        for GivenAnswer { agent, item, text } in self.answers {
-            let groups = debate.clarifications.iter_mut().flatten().filter(|group| group.agent_id == agent);
-            for one in groups.flat_map(|group| &mut group.items).filter(|one| one.id == item) {
-                one.answer.clone_from(&text);
-            }
-            run.answer(self.by, agent, item, text);
+/// The error for a debate without open questions.
+pub(super) fn not_asking(id: &DebateId) -> UserError {
+    UserError::input(format!("the debate {id} has no open questions"))
+}
+
+fn open_questions(debate: &Debate) -> Vec<Question<'_>> {
+    let mut questions = debate.questions();
+    questions.retain(|question| question.answer.is_empty());
+    questions
+}
+
+impl GivenAnswers {
+    /// Checks that they fit the open questions of `debate`, and cover all of them unless the rest is skipped.
+    pub(super) fn check(&self, debate: &Debate) -> Result<(), UserError> {
+        let open: Vec<String> = open_questions(debate).iter().map(|question| format!("q{}", question.number)).collect();
+        if open.is_empty() {
+            return Err(not_asking(&debate.id));
         }
-        if self.ends {
+        if let Some(unknown) = self.answers.keys().find(|id| !open.contains(id)) {
+            let open = list(&open);
+            return Err(UserError::input(format!("there is no open question `{unknown}`; open: {open}")));
+        }
+        let left: Vec<String> = open.into_iter().filter(|id| !self.answers.contains_key(id)).collect();
+        if !left.is_empty() && !self.skip_rest {
+            return Err(UserError::input(format!("{} would remain unanswered", list(&left)))
+                .with_hint("answer it, skip it with `q1=`, or skip all others with --skip-rest"));
+        }
+        Ok(())
+    }
+
+    /// Sends the answers to the run of `debate`.
+    pub(super) fn send(&self, run: &Run, debate: &Debate) {
+        for question in open_questions(debate) {
+            let Some(text) = self.answers.get(&format!("q{}", question.number)) else { continue };
+            let text = if text.trim().is_empty() { NO_ANSWER } else { text.trim() };
+            for (group, item) in question.items {
+                run.answer(self.by, group.agent_id.clone(), item.id.clone(), text.to_owned());
+            }
+        }
+        if self.skip_rest {
             run.end_questions(self.by);
-            for one in debate.clarifications.iter_mut().flatten().flat_map(|group| &mut group.items) {
-                if one.answer.is_empty() {
-                    NO_ANSWER.clone_into(&mut one.answer);
-                }
-            }
         }
-        Arc::new(debate)
     }
 }
 
@@ -103,15 +106,14 @@ pub(super) async fn ask(
     cancel: &CancellationToken,
     messages: &Messages,
 ) -> Result<bool, Error> {
-    let mut questions = debate.questions();
-    questions.retain(|question| question.answer.is_empty());
+    let questions = open_questions(debate);
     let pass = pass(debate);
     let kind = if pass.is_some() { "Follow-up question" } else { "Question" };
     if let Some(pass) = &pass {
         drop(messages.say(&format!("\nFollow-up questions to your answers: {pass}.\n")));
     }
-    let on_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
-    let mut lines = on_terminal.then(LineReader::default);
+    let mut lines = Dialogue::open();
+    let on_terminal = lines.is_some();
     if on_terminal {
         keys::remember();
     }
@@ -190,7 +192,7 @@ fn pass(debate: &Debate) -> Option<String> {
     Some(format!("{ordinal}, {number} of at most {most}"))
 }
 
-fn typed(lines: &mut LineReader, question: &str) -> io::Result<ReadLine> {
+fn typed(lines: &mut Dialogue, question: &str) -> io::Result<ReadLine> {
     match lines.read("Answer (empty line: skip, Ctrl-G: editor, Ctrl-D: skip the rest): ") {
         Ok(TypedLine::Line(text)) => Ok(ReadLine::Text(text)),
         Ok(TypedLine::Editor(text)) => Ok(edit(&text, question).map_or_else(ReadLine::Unwritten, ReadLine::Text)),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
@@ -18,21 +18,22 @@ use dialectic_engine::access::{Environment, UserSettings};
 use dialectic_engine::engine::{EngineError, ForecastError, RunEnding};
 use dialectic_engine::runner::{After, Failed, Finished, Ready, Run, Runner, Services};
 use dialectic_llm::openai::http_client;
-use dialectic_record::debate::{Debate, Forecast, Settings};
-use dialectic_record::store::{Directory, Entry};
-use dialectic_report::display::{EventSink, KeysMeaning, Messages, ProgressMode, StreamEnd, participants};
+use dialectic_record::debate::{Forecast, Settings};
+use dialectic_record::signals::{Follower, Words};
+use dialectic_record::store::{Directory, Entry, JournalReader};
+use dialectic_report::display::{DisplayOptions, EventSink, KeysMeaning, Messages, ProgressMode, participants};
 
 use super::args::{RunArgs, VouchArgs};
 use super::commands::serve::Served;
-use super::conclusion::{Files, ReviewEnd, conclude, texts_are_saved};
+use super::conclusion::{ReviewEnd, conclude, texts_are_saved};
 use super::detach::leave;
-use super::interrupt::{Interrupts, end_on_interrupt, end_soon, give_way, interrupt};
-use super::keys::{self, Key, Keyboard};
+use super::interrupt::{Interrupts, end_on_interrupt, end_soon};
+use super::keys::{self, Key};
 use super::output::{is_stdout, make_parent, report_path};
-use super::questions::{self, Given, OnQuestions};
+use super::questions::{self, GivenAnswers};
 use super::target::OutputTarget;
 use super::terminal::Terminal;
-use super::watchers::{Log, Seen, Watchers};
+use super::watchers::{Seen, Watchers};
 
 /// The debates directory. It is looked up once, because the user's configuration may set it.
 pub(super) fn debates() -> Result<Directory, Error> {
@@ -50,17 +51,21 @@ pub(super) fn is_first_debate() -> bool {
 
 /// The additional outputs of a run.
 pub(super) struct Session<'a> {
-    args: &'a RunArgs,
-    report: Option<PathBuf>,
+    pub(super) args: &'a RunArgs,
+    /// The path of the report, if wanted.
+    pub(super) report: Option<PathBuf>,
     events: Option<EventSink>,
     trace: Option<(TraceDestination, reqwest::Client)>,
     after: After,
     /// A server for watching and controlling the debate until the user interrupts.
     pub(super) server: Option<Server>,
-    is_first: bool,
-    /// The answers to the first questions, and the reaction to later ones.
-    pub(super) given: Option<Given>,
-    pub(super) on_questions: OnQuestions,
+    /// Whether this is the directory's first debate: new users get no pager.
+    pub(super) is_first: bool,
+    /// The answers to the first questions.
+    pub(super) given: Option<GivenAnswers>,
+    /// Whether to ask the user when the debate has questions, on a terminal or through a pipe; otherwise the run ends,
+    /// and the answers come later.
+    pub(super) asks_user: bool,
     /// Whether the debate was started earlier.
     pub(super) is_continued: bool,
     pub(super) review: Option<ReviewEnd>,
@@ -155,21 +160,26 @@ impl<'a> Session<'a> {
             given: None,
             is_continued: false,
             review: None,
-            on_questions: if args.detach { OnQuestions::Leave } else { OnQuestions::Ask },
+            asks_user: !args.detach,
         })
     }
 
     /// Runs and shows the debate, and reports its end. `foreseen` is an existing forecast.
-    pub(super) fn run(self, ready: Ready, foreseen: Option<Forecast>, terminal: &mut Terminal) -> Result<(), Error> {
-        let Self { args, report, events, trace, after, server, is_first, given, on_questions, is_continued, review } =
-            self;
+    pub(super) fn run(
+        mut self,
+        ready: Ready,
+        foreseen: Option<Forecast>,
+        terminal: &mut Terminal,
+    ) -> Result<(), Error> {
+        let args = self.args;
         let ready = if args.detach {
             leave(&ready, terminal)?;
             ready.kept()
         } else {
             ready
         };
-        let served = server.map(|server| Served::start(server, &ready.debate().id, terminal)).transpose()?;
+        let served =
+            self.server.take().map(|server| Served::start(server, &ready.debate().id, terminal)).transpose()?;
         let saved_to = ready.state_path().to_owned();
         if args.verbose {
             terminal.notice(&participants(ready.debate()));
@@ -179,51 +189,33 @@ impl<'a> Session<'a> {
         let is_foreseen = foreseen.is_some();
         let forecast = ready.forecast().filter(|_| options.progress == ProgressMode::Live && !is_foreseen);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-        let tracer = trace.and_then(|(to, http)| {
+        let tracer = self.trace.take().and_then(|(to, http)| {
             let debate = ready.debate().clone();
             let version = debate.prompt_sources.as_ref().and_then(|sources| sources.version.clone());
             Tracer::start(to, http, debate, &version.unwrap_or_default())
                 .map_err(|error| terminal.warning(&error.to_string()))
                 .ok()
         });
-        let journal = ready.journal_path().to_owned();
-        let log = Log { journal: &journal, before: ready.events_before() };
         let cancel = CancellationToken::new();
         let ((ended, tracer), later) = runtime.block_on(async {
-            // The second listener receives the same interrupts and outlives the first.
-            let (interrupts, later) = (Interrupts::listen(), Interrupts::listen());
-            let watchers = match Watchers::start(ready.signals(), &log, options, events, tracer) {
+            // Receives the same interrupts as the watchers, and outlives them.
+            let later = Interrupts::listen();
+            let mut watchers = match self.watchers(&ready, options, tracer, &cancel) {
                 Ok(watchers) => watchers,
                 Err(error) => return ((Err(error), None), later),
             };
-            let watch = tokio::spawn(interrupt(interrupts, cancel.clone(), watchers.view().clone()));
             let messages = watchers.messages();
             if let Some(foreseen) = foreseen {
                 messages.expect(foreseen);
             }
             if let Some(forecast) = forecast {
-                foresee(forecast, messages.clone());
+                foresee(forecast, messages);
             }
-            let (pressed, mut keys) = unbounded_channel();
-            let mut keyboard = None;
-            if options.progress == ProgressMode::Live {
-                keyboard = Keyboard::listen(pressed);
-                if keyboard.is_some() {
-                    messages.key(KeysMeaning::Heard);
-                }
-                give_way(messages, keyboard.clone());
-            }
-            let user = User { keys: &mut keys, keyboard: keyboard.as_ref(), given, on_questions };
+            let keys = watchers.read_keys(options, KeysMeaning::Heard);
             let signals = ready.signals().clone();
             let run = ready.run();
             let watched = served.as_ref().map(|served| served.show(&run, signals));
-            let ended = run_while_shown(run, watchers, &cancel, user, &saved_to, watched).await;
-            // The keyboard stays off: from here on, the terminal may belong to a pager or the shell.
-            if let Some(keyboard) = &keyboard {
-                std::mem::forget(keyboard.off());
-            }
-            watch.abort();
-            (ended, later)
+            (self.run_while_shown(run, watchers, keys, watched, &saved_to).await, later)
         });
         // A thread blocked on standard input must not delay the end.
         runtime.shutdown_background();
@@ -235,11 +227,12 @@ impl<'a> Session<'a> {
             // Everything was written, or its reader has stalled.
             end_soon();
         }
-        let files = Files { saved_to: &saved_to, report: report.as_deref(), is_first, is_continued, review };
-        let is_over = ended.as_ref().is_ok_and(Over::is_over);
-        let result = ended.and_then(|ended| conclude(ended, &files, args, terminal));
+        // Whether the debate is recorded and will not continue on its own.
+        let is_over =
+            matches!(&ended, Ok((Finished { ending: RunEnding::Completed | RunEnding::Failed, is_kept: true, .. }, _)));
+        let result = ended.and_then(|(finished, seen)| conclude(finished, &seen, &self, &saved_to, terminal));
         if is_over && !matches!(result, Err(Error::PipeClosed)) {
-            run_after_hooks(after, &saved_to, terminal);
+            run_after_hooks(self.after, &saved_to, terminal);
         }
         // Last, so that a slow collector does not delay the result.
         if let Some(Err(undelivered)) = tracer.map(Tracer::finish)
@@ -256,6 +249,105 @@ impl<'a> Session<'a> {
             _ => result,
         }
     }
+
+    /// Starts the watchers of a run.
+    fn watchers(
+        &mut self,
+        ready: &Ready,
+        options: DisplayOptions,
+        tracer: Option<Tracer>,
+        cancel: &CancellationToken,
+    ) -> Result<Watchers, Error> {
+        let mut watchers = Watchers::start(ready.signals(), options, cancel)?;
+        let follow = |words| {
+            let journal = JournalReader::open(ready.journal_path()).map_err(Error::Runtime)?;
+            let (_, subscription) = ready.signals().subscribe(words);
+            let before = ready.events_before();
+            Ok::<_, Error>(Follower::new(subscription, Box::new(journal), before, before))
+        };
+        if let Some(sink) = self.events.take() {
+            watchers.add_stream(sink, follow(Words::Wanted)?)?;
+        }
+        if let Some(tracer) = tracer {
+            watchers.add_tracer(tracer, follow(Words::Unwanted)?)?;
+        }
+        Ok(watchers)
+    }
+
+    /// Lets all watchers follow a run, and asks the user when it waits for answers. Returns the tracer after its last
+    /// signal.
+    async fn run_while_shown(
+        &mut self,
+        mut run: Run,
+        mut watchers: Watchers,
+        mut keys: UnboundedReceiver<Key>,
+        watched: Option<Watched>,
+        saved_to: &Path,
+    ) -> (Result<(Finished, Seen), Error>, Option<Tracer>) {
+        let (messages, cancel) = (watchers.messages(), watchers.cancel.clone());
+        let mut is_held = false;
+        let asked = loop {
+            tokio::select! {
+                waiting = run.questions() => {
+                    let Some(debate) = waiting else { break Ok(()) };
+                    if let Some(given) = self.given.take() {
+                        given.send(&run, &debate);
+                        continue;
+                    }
+                    if !self.asks_user {
+                        run.pause();
+                        continue;
+                    }
+                    if watched.is_some() {
+                        // The browser asks them instead.
+                        drop(messages.say("The agents have questions. Answer them in the browser.\n"));
+                        continue;
+                    }
+                    let keyboard = watchers.keyboard();
+                    // Waiting for the keyboard must not block the debate.
+                    let off = spawn_blocking(move || keyboard.map(|keyboard| keyboard.off())).await.ok();
+                    let asked = questions::ask(&run, &debate, &cancel, &messages).await;
+                    drop(off);
+                    match asked {
+                        Ok(true) => {}
+                        Ok(false) => run.interrupt(),
+                        Err(error) => {
+                            run.interrupt();
+                            break Err(error);
+                        }
+                    }
+                }
+                Some(key) = keys.recv() => press(key, &run, &messages, &mut is_held),
+                // The view reports the interrupt; the run pauses.
+                () = cancel.cancelled(), if !run.is_interrupted() => run.interrupt(),
+                // Do not pay for output that nobody reads.
+                () = watchers.reader_gone() => {
+                    run.interrupt();
+                    break Ok(());
+                }
+            }
+        };
+        let ended = run.wait().await;
+        // Watchers end when the last handle to the run is dropped.
+        drop(watched);
+        let (seen, tracer) = watchers.finish().await;
+        (asked.and(ended.map_err(|failed| unsaved(failed, saved_to))).map(|finished| (finished, seen)), tracer)
+    }
+}
+
+/// The error for a run that failed, usually because its record cannot be written.
+fn unsaved(Failed { debate, source }: Failed, saved_to: &Path) -> Error {
+    let EngineError::Store(source) = source else { return source.into() };
+    let id = &debate.id;
+    let hint = if Entry::of_state(saved_to).journal.is_some() {
+        texts_are_saved(id)
+    } else {
+        format!("restore the debate's files, then: dialectic resume {id}")
+    };
+    UserError::of(ErrorCategory::General, format!("the debate {id} cannot be saved"))
+        .with_hint(hint)
+        .with_source(source)
+        .into()
 }
 
 /// Runs the steps after a debate, once its result is printed.
@@ -273,36 +365,6 @@ pub(super) fn runner(environment: Environment) -> Result<Runner, Error> {
     let directory = debates()?;
     let services = Services::new(environment).with_past(Arc::new(PastDebates::of(&directory)));
     Ok(Runner::new(directory, services))
-}
-
-/// A finished run before its report.
-pub(super) struct Over {
-    pub(super) debate: Debate,
-    /// Its outcome or status.
-    pub(super) ending: RunEnding,
-    pub(super) is_kept: bool,
-    /// How the event stream ended.
-    pub(super) stream: StreamEnd,
-    /// Whether the user waited for all output to be read.
-    pub(super) is_whole: bool,
-    /// The reaction to questions.
-    pub(super) on_questions: OnQuestions,
-}
-
-impl Over {
-    /// Whether the debate is recorded and will not continue on its own.
-    fn is_over(&self) -> bool {
-        self.is_kept && matches!(self.ending, RunEnding::Completed | RunEnding::Failed)
-    }
-}
-
-/// The user's participation, with keys if available.
-struct User<'a> {
-    keys: &'a mut UnboundedReceiver<Key>,
-    keyboard: Option<&'a Keyboard>,
-    /// The answers to the first questions.
-    given: Option<Given>,
-    on_questions: OnQuestions,
 }
 
 /// Computes and shows the forecast on a separate thread.
@@ -339,84 +401,4 @@ fn press(key: Key, run: &Run, messages: &Messages, is_held: &mut bool) {
         // Does nothing, so that no paid debate is left by accident; Ctrl-C leaves it.
         Key::Quit => {}
     }
-}
-
-/// Lets all watchers follow a run, and asks the user when it waits for answers. Returns the tracer after its last
-/// signal.
-async fn run_while_shown(
-    mut run: Run,
-    mut watchers: Watchers,
-    cancel: &CancellationToken,
-    mut user: User<'_>,
-    saved_to: &Path,
-    watched: Option<Watched>,
-) -> (Result<Over, Error>, Option<Tracer>) {
-    let messages = watchers.messages();
-    let mut is_held = false;
-    let asked = loop {
-        tokio::select! {
-            waiting = run.questions() => {
-                let Some(mut debate) = waiting else { break Ok(()) };
-                if let Some(given) = user.given.take() {
-                    debate = given.tell(&run, &debate);
-                    if debate.open_questions().next().is_none() {
-                        continue;
-                    }
-                }
-                if user.on_questions == OnQuestions::Leave {
-                    run.pause();
-                    continue;
-                }
-                if watched.is_some() {
-                    // The browser asks them instead.
-                    drop(messages.say("The agents have questions. Answer them in the browser.\n"));
-                    continue;
-                }
-                let keyboard = user.keyboard.cloned();
-                // Waiting for the keyboard must not block the debate.
-                let off = spawn_blocking(move || keyboard.map(|keyboard| keyboard.off())).await.ok();
-                let asked = questions::ask(&run, &debate, cancel, &messages).await;
-                drop(off);
-                match asked {
-                    Ok(true) => {}
-                    Ok(false) => run.interrupt(),
-                    Err(error) => {
-                        run.interrupt();
-                        break Err(error);
-                    }
-                }
-            }
-            Some(key) = user.keys.recv() => press(key, &run, &messages, &mut is_held),
-            // The view reports the interrupt; the run pauses.
-            () = cancel.cancelled(), if !run.is_interrupted() => run.interrupt(),
-            // Do not pay for output that nobody reads.
-            () = watchers.reader_gone() => {
-                run.interrupt();
-                break Ok(());
-            }
-        }
-    };
-    let ended = run.wait().await;
-    // Watchers end when the last handle to the run is dropped.
-    drop(watched);
-    let Seen { stream, tracer, is_whole } = watchers.finish(cancel).await;
-    let ended = asked.and(ended.map_err(|Failed { debate, source }| match source {
-        EngineError::Store(source) => {
-            let has_journal = Entry::of_state(saved_to).journal.is_some();
-            let id = &debate.id;
-            let hint = if has_journal {
-                texts_are_saved(id)
-            } else {
-                format!("restore the debate's files, then: dialectic resume {id}")
-            };
-            UserError::of(ErrorCategory::General, format!("the debate {id} cannot be saved"))
-                .with_hint(hint)
-                .with_source(source)
-                .into()
-        }
-        source => source.into(),
-    }));
-    let on_questions = user.on_questions;
-    let over = |Finished { debate, ending, is_kept }| Over { debate, ending, is_kept, stream, is_whole, on_questions };
-    (ended.map(over), tracer)
 }

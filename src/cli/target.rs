@@ -1,7 +1,5 @@
 //! The destination of a result. It is checked before spending anything, in the same way as it is written later.
 
-#![expect(clippy::disallowed_methods, reason = "output is cleaned before it is printed here")]
-
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! The streams of the process: detects terminals, and writes results, notices and errors.
 
-#![expect(clippy::disallowed_methods, reason = "output is cleaned before it is printed here")]
-
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::io::{self, ErrorKind, IsTerminal, Write};

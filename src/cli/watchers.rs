@@ -1,72 +1,82 @@
-//! The watchers of a run: the user, the reader of the event stream, and a trace collector. Each has its own thread, so
-//! that it cannot delay the debate.
+//! The watchers of a run: the user, who may also press keys and interrupt it, the reader of the event stream, and a
+//! trace collector. Each has its own thread, so that it cannot delay the debate.
 
-use std::path::Path;
 use std::time::Duration;
 use std::{io, thread};
 
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
 use crate::trace::Tracer;
 use dialectic_record::signals::{Follower, Signals, Words};
-use dialectic_record::store::JournalReader;
-use dialectic_report::display::{DisplayOptions, EventSink, EventStream, LiveView, Messages, ProgressMode, StreamEnd};
+use dialectic_report::display::{
+    DisplayOptions, EventSink, EventStream, KeysMeaning, LiveView, Messages, ProgressMode, StreamEnd,
+};
+
+use super::interrupt::{Interrupts, give_way, interrupt};
+use super::keys::{Key, Keyboard};
 
 /// The time limit for watchers after an interrupt.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// The consumers of a run's signals.
 pub(super) struct Watchers {
     view: LiveView,
     stream: Option<EventStream>,
     tracer: Option<oneshot::Receiver<Tracer>>,
+    keyboard: Option<Keyboard>,
+    interrupts: JoinHandle<()>,
+    pub(super) cancel: CancellationToken,
 }
 
-/// The watchers' results after a run.
+/// How the output of a run ended.
 pub(super) struct Seen {
     /// How the event stream ended; complete without a stream.
     pub(super) stream: StreamEnd,
-    /// The tracer after all signals.
-    pub(super) tracer: Option<Tracer>,
     /// Whether the user waited for all output to be read.
     pub(super) is_whole: bool,
 }
 
-/// The source of events that a watcher missed.
-pub(super) struct Log<'a> {
-    pub(super) journal: &'a Path,
-    /// The number of events before the published ones.
-    pub(super) before: u64,
-}
-
 impl Watchers {
-    /// Subscribes all watchers; later subscribers would miss signals.
-    pub(super) fn start(
-        signals: &Signals,
-        log: &Log<'_>,
-        options: DisplayOptions,
-        sink: Option<EventSink>,
-        tracer: Option<Tracer>,
-    ) -> Result<Self, Error> {
+    /// Shows a run to the user, whose first interrupt cancels `cancel`. Call it before the run starts: watchers miss
+    /// earlier signals.
+    pub(super) fn start(signals: &Signals, options: DisplayOptions, cancel: &CancellationToken) -> Result<Self, Error> {
+        let interrupts = Interrupts::listen();
         let words = if options.progress == ProgressMode::Live { Words::Wanted } else { Words::Unwanted };
         let view = LiveView::start(signals.subscribe(words), options).map_err(Error::Runtime)?;
-        let follow = |words| {
-            let journal = JournalReader::open(log.journal).map_err(Error::Runtime)?;
-            let (_, subscription) = signals.subscribe(words);
-            Ok::<_, Error>(Follower::new(subscription, Box::new(journal), log.before, log.before))
-        };
-        let stream = sink.map(|sink| {
-            let stream = EventStream::start(follow(Words::Wanted)?, sink, view.messages());
-            stream.map_err(Error::Runtime)
-        });
-        let tracer = tracer.map(|tracer| trace(tracer, follow(Words::Unwanted)?).map_err(Error::Runtime));
-        Ok(Self { view, stream: stream.transpose()?, tracer: tracer.transpose()? })
+        let interrupts = tokio::spawn(interrupt(interrupts, cancel.clone(), view.clone()));
+        Ok(Self { view, stream: None, tracer: None, keyboard: None, interrupts, cancel: cancel.clone() })
     }
 
-    pub(super) fn view(&self) -> &LiveView {
-        &self.view
+    /// Writes the events of `follower` to `sink`.
+    pub(super) fn add_stream(&mut self, sink: EventSink, follower: Follower) -> Result<(), Error> {
+        self.stream = Some(EventStream::start(follower, sink, self.messages()).map_err(Error::Runtime)?);
+        Ok(())
+    }
+
+    /// Sends the signals of `follower` to `tracer`.
+    pub(super) fn add_tracer(&mut self, tracer: Tracer, follower: Follower) -> Result<(), Error> {
+        self.tracer = Some(trace(tracer, follower).map_err(Error::Runtime)?);
+        Ok(())
+    }
+
+    /// Lets the user suspend the program while a live view is shown, and press keys, which `meaning` describes.
+    pub(super) fn read_keys(&mut self, options: DisplayOptions, meaning: KeysMeaning) -> UnboundedReceiver<Key> {
+        let (pressed, keys) = unbounded_channel();
+        if options.progress == ProgressMode::Live {
+            self.keyboard = Keyboard::listen(pressed);
+            if self.keyboard.is_some() {
+                self.messages().key(meaning);
+            }
+            give_way(self.messages(), self.keyboard.clone());
+        }
+        keys
+    }
+
+    pub(super) fn keyboard(&self) -> Option<Keyboard> {
+        self.keyboard.clone()
     }
 
     pub(super) fn messages(&self) -> Messages {
@@ -81,8 +91,9 @@ impl Watchers {
         }
     }
 
-    /// Waits until all watchers have finished after the last signal. After an interrupt they have one second.
-    pub(super) async fn finish(mut self, cancel: &CancellationToken) -> Seen {
+    /// Waits until all watchers have finished, which needs the last publisher of signals to be dropped. After an
+    /// interrupt they have one second. Returns the tracer after all signals.
+    pub(super) async fn finish(mut self) -> (Seen, Option<Tracer>) {
         let (mut stream, mut traced) = (None, None);
         let all = async {
             if let Some(tracer) = self.tracer.take() {
@@ -97,12 +108,17 @@ impl Watchers {
             biased;
             () = all => true,
             () = async {
-                cancel.cancelled().await;
+                self.cancel.cancelled().await;
                 tokio::time::sleep(GRACE).await;
             } => false,
         };
+        if let Some(keyboard) = &self.keyboard {
+            // The keyboard stays off: from here on, the terminal may belong to a pager or the shell.
+            std::mem::forget(keyboard.off());
+        }
+        self.interrupts.abort();
         let unread = if self.stream.is_some() { StreamEnd::Incomplete } else { StreamEnd::Complete };
-        Seen { stream: stream.unwrap_or(unread), tracer: traced, is_whole }
+        (Seen { stream: stream.unwrap_or(unread), is_whole }, traced)
     }
 }
 

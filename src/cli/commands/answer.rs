@@ -1,21 +1,19 @@
 //! `dialectic answer`: answers a debate's questions, so that it continues.
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
 use crate::cli::args::{ContinueArgs, DebateArg, RunArgs};
-use crate::cli::questions::{Given, GivenAnswer, OnQuestions};
+use crate::cli::dialogue::Dialogue;
+use crate::cli::questions::GivenAnswers;
 use crate::cli::session::debates;
 use crate::cli::stdin::{self, MIB};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
-use dialectic_base::figures::list;
-use dialectic_base::problem::NO_ANSWER;
 use dialectic_config::capture_environment;
-use dialectic_record::debate::{Answerer, Debate, DebateId};
+use dialectic_record::debate::Answerer;
 
 use super::resume::{ResumeOrder, go_on};
 
@@ -55,19 +53,11 @@ pub(in crate::cli) enum By {
     Agent,
 }
 
-/// Answers by question id; an empty one skips the question.
-#[derive(Debug)]
-pub(super) struct TypedAnswers {
-    answers: BTreeMap<String, String>,
-    skip_rest: bool,
-    by: Option<Answerer>,
-}
-
 pub(in crate::cli) fn run(args: &AnswerArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = debates()?.find(&args.which.debate)?;
     let typed = read(args, terminal)?;
     let environment = capture_environment(args.run.env_file.as_deref())?;
-    let can_ask = !args.run.detach && io::stdin().is_terminal() && io::stderr().is_terminal();
+    let can_ask = !args.run.detach && Dialogue::open().is_some();
     let order = ResumeOrder {
         environment: &environment,
         entry: &entry,
@@ -75,13 +65,13 @@ pub(in crate::cli) fn run(args: &AnswerArgs, terminal: &mut Terminal) -> Result<
         finish: false,
         going_on: &args.going_on,
         run: &args.run,
-        answers: Some(&typed),
-        on_questions: if can_ask { OnQuestions::Ask } else { OnQuestions::Leave },
+        answers: Some(typed),
+        asks_user: can_ask,
     };
-    go_on(&order, terminal)
+    go_on(order, terminal)
 }
 
-fn read(args: &AnswerArgs, terminal: &mut Terminal) -> Result<TypedAnswers, UserError> {
+fn read(args: &AnswerArgs, terminal: &mut Terminal) -> Result<GivenAnswers, UserError> {
     let mut answers = BTreeMap::new();
     let from_file = args.file.as_deref().map(|path| read_file(path, terminal)).transpose()?.unwrap_or_default();
     let typed = args.answers.iter().map(|text| {
@@ -103,7 +93,7 @@ fn read(args: &AnswerArgs, terminal: &mut Terminal) -> Result<TypedAnswers, User
         By::User => None,
         By::Agent => Some(Answerer::Agent),
     };
-    Ok(TypedAnswers { answers, skip_rest: args.skip_rest, by })
+    Ok(GivenAnswers { answers, skip_rest: args.skip_rest, by })
 }
 
 fn read_file(path: &Path, terminal: &mut Terminal) -> Result<Vec<(String, String)>, UserError> {
@@ -115,43 +105,4 @@ fn read_file(path: &Path, terminal: &mut Terminal) -> Result<Vec<(String, String
             .with_source(source)
     })?;
     Ok(read.into_iter().map(|(id, answer)| (id, answer.unwrap_or_default())).collect())
-}
-
-/// The error for a debate without open questions.
-pub(super) fn not_asking(id: &DebateId) -> UserError {
-    UserError::input(format!("the debate {id} has no open questions"))
-}
-
-impl TypedAnswers {
-    /// The answers for `debate`. They must cover all open questions unless the rest is skipped.
-    pub(super) fn to(&self, debate: &Debate) -> Result<Given, UserError> {
-        let questions = debate.questions();
-        let open: Vec<_> = questions.iter().filter(|question| question.answer.is_empty()).collect();
-        if open.is_empty() {
-            return Err(not_asking(&debate.id));
-        }
-        let id = |number: usize| format!("q{number}");
-        let named = |ids: Vec<String>| list(&ids);
-        if let Some(unknown) = self.answers.keys().find(|typed| !open.iter().any(|one| id(one.number) == **typed)) {
-            let open = named(open.iter().map(|one| id(one.number)).collect());
-            return Err(UserError::input(format!("there is no open question `{unknown}`; open: {open}")));
-        }
-        let is_left = |number: usize| !self.answers.contains_key(&id(number));
-        let left: Vec<String> = open.iter().filter(|one| is_left(one.number)).map(|one| id(one.number)).collect();
-        if !left.is_empty() && !self.skip_rest {
-            return Err(UserError::input(format!("{} would remain unanswered", named(left)))
-                .with_hint("answer it, skip it with `q1=`, or skip all others with --skip-rest"));
-        }
-        let mut answers = Vec::new();
-        for question in open {
-            let Some(text) = self.answers.get(&id(question.number)) else { continue };
-            let text = if text.trim().is_empty() { NO_ANSWER } else { text.trim() };
-            answers.extend(question.items.iter().map(|(group, item)| GivenAnswer {
-                agent: group.agent_id.clone(),
-                item: item.id.clone(),
-                text: text.to_owned(),
-            }));
-        }
-        Ok(Given { answers, ends: self.skip_rest, by: self.by })
-    }
 }

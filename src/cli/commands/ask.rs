@@ -9,12 +9,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::args::{CallsArgs, VouchArgs, dollars};
 use crate::cli::dialogue::agree;
-use crate::cli::interrupt::{Interrupts, end_on_interrupt, end_soon, give_way, interrupt};
+use crate::cli::interrupt::{end_on_interrupt, end_soon, give_way};
 use crate::cli::latest::{is_debate, or_latest_said};
 use crate::cli::session::{config_files, debates, own, runner};
 use crate::cli::stdin::{self, MIB};
 use crate::cli::terminal::Terminal;
-use crate::cli::watchers::{Log, Watchers};
+use crate::cli::watchers::Watchers;
 use crate::error::{Error, INTERRUPTED, UserError};
 use dialectic_base::figures::{clock, named_cost};
 use dialectic_base::money::{BudgetLimit, Usd};
@@ -137,20 +137,14 @@ fn answered(
     options: DisplayOptions,
 ) -> Result<Result<(Debate, Arc<str>), FollowUpError>, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-    let journal = asking.journal_path().to_owned();
-    let log = Log { journal: &journal, before: asking.events_before() };
     let cancel = CancellationToken::new();
     let ended = runtime.block_on(async {
-        let interrupts = Interrupts::listen();
-        let watchers = Watchers::start(asking.signals(), &log, options, None, None)?;
-        let watch = tokio::spawn(interrupt(interrupts, cancel.clone(), watchers.view().clone()));
+        let watchers = Watchers::start(asking.signals(), options, &cancel)?;
         if options.progress == ProgressMode::Live {
             give_way(watchers.messages(), None);
         }
         let ended = Box::pin(asking.run(cancel.clone())).await;
-        // Watchers end once the last publisher is dropped.
-        watchers.finish(&cancel).await;
-        watch.abort();
+        watchers.finish().await;
         Ok::<_, Error>(ended)
     });
     runtime.shutdown_background();

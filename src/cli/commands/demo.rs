@@ -9,22 +9,22 @@ use std::time::Duration;
 
 use clap::Args;
 use flate2::read::GzDecoder;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::interrupt::{Interrupts, end_soon, give_way, interrupt};
-use crate::cli::keys::{Key, Keyboard};
+use crate::cli::interrupt::end_soon;
+use crate::cli::keys::Key;
 use crate::cli::output::typed;
 use crate::cli::terminal::Terminal;
-use crate::cli::watchers::{Log, Watchers};
+use crate::cli::watchers::Watchers;
 use crate::error::{Error, ErrorCategory, INTERRUPTED, UserError};
 use dialectic_base::figures::{clock, counted};
 use dialectic_config::cache_directory;
 use dialectic_record::debate::{Debate, Forecast, Moment, PanelInfo, PlannedCall, Signal, Span, fold, timeline};
 use dialectic_record::signals::Signals;
 use dialectic_record::store::{Entry, Readers, Record, StoreError, read_journal, verify, write_atomically};
-use dialectic_report::display::{DisplayOptions, KeysMeaning, Messages, ProgressMode, essence, play};
+use dialectic_report::display::{DisplayOptions, KeysMeaning, Messages, essence, play};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct DemoArgs {
@@ -68,7 +68,7 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     }
     terminal.notice("");
     let times = if is_watched { times(took) } else { f64::INFINITY };
-    if !play_back(&debate, journal, moments, times, terminal.display(args.quiet))? {
+    if !play_back(&debate, moments, times, terminal.display(args.quiet))? {
         let (said, state) = ("interrupted; the demo debate was saved, and you can still read it", typed(&entry.state));
         let hint = format!("read it with `dialectic report {state} --open`, or see it again with `dialectic demo`");
         return Err(Error::Coded { code: INTERRUPTED, said: said.to_owned(), hint: Some(hint) });
@@ -135,46 +135,22 @@ fn keep(directory: &Path) -> Result<Entry, Box<dyn StdError + Send + Sync>> {
 
 /// Plays a debate at `times` its original speed (infinite: without waiting), until it ends or the user leaves. Returns
 /// false if it was interrupted.
-fn play_back(
-    debate: &Debate,
-    journal: &Path,
-    moments: Vec<Moment>,
-    times: f64,
-    options: DisplayOptions,
-) -> Result<bool, Error> {
+fn play_back(debate: &Debate, moments: Vec<Moment>, times: f64, options: DisplayOptions) -> Result<bool, Error> {
     let Some(settings) = &debate.settings else { return Err(StoreError::NoJournal { id: debate.id.clone() }.into()) };
-    let panel = PanelInfo::new(settings, Arc::clone(&debate.stages)).in_order_of_numbers(debate);
+    let signals = Signals::new(PanelInfo::new(settings, Arc::clone(&debate.stages)).in_order_of_numbers(debate));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-    let log = Log { journal, before: 0 };
-    let played = runtime.block_on(show(moments, times, panel, &log, options))?;
+    let played = runtime.block_on(show(moments, times, signals, options))?;
     // The thread that waits for interrupts must not delay the exit.
     runtime.shutdown_background();
     Ok(played)
 }
 
-async fn show(
-    moments: Vec<Moment>,
-    times: f64,
-    panel: PanelInfo,
-    log: &Log<'_>,
-    options: DisplayOptions,
-) -> Result<bool, Error> {
-    let interrupts = Interrupts::listen();
+async fn show(moments: Vec<Moment>, times: f64, signals: Signals, options: DisplayOptions) -> Result<bool, Error> {
     let cancel = CancellationToken::new();
-    let signals = Signals::new(panel);
-    let watchers = Watchers::start(&signals, log, options, None, None)?;
-    tokio::spawn(interrupt(interrupts, cancel.clone(), watchers.view().clone()));
+    let mut watchers = Watchers::start(&signals, options, &cancel)?;
     let messages = watchers.messages();
     messages.expect(as_it_went(&moments));
-    let (pressed, keys) = unbounded_channel();
-    let mut keyboard = None;
-    if options.progress == ProgressMode::Live {
-        keyboard = Keyboard::listen(pressed);
-        if keyboard.is_some() {
-            messages.key(KeysMeaning::HeardInReplay);
-        }
-        give_way(watchers.messages(), keyboard.clone());
-    }
+    let keys = watchers.read_keys(options, KeysMeaning::HeardInReplay);
     let (pause, is_paused) = watch::channel(false);
     tokio::select! {
         biased;
@@ -182,13 +158,8 @@ async fn show(
         () = left(keys, &pause, &messages) => {}
         () = play(moments, times, &signals, is_paused) => {}
     }
-    if let Some(keyboard) = &keyboard {
-        // The keyboard stays off: from here on, the terminal may belong to a pager or the shell.
-        std::mem::forget(keyboard.off());
-    }
-    // Watchers end once the last publisher is dropped.
     drop(signals);
-    watchers.finish(&cancel).await;
+    watchers.finish().await;
     let is_interrupted = cancel.is_cancelled();
     if is_interrupted {
         end_soon();

@@ -5,7 +5,7 @@ use clap::Args;
 use crate::cli::args::{ContinueArgs, RunArgs};
 use crate::cli::dialogue::{self, Dialogue};
 use crate::cli::output::{detail, report_path, write_report};
-use crate::cli::questions::OnQuestions;
+use crate::cli::questions::{GivenAnswers, not_asking};
 use crate::cli::session::{Session, config_files, debates, own, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
@@ -20,7 +20,6 @@ use dialectic_record::debate::{Debate, DebateId, Settings, Status};
 use dialectic_record::store::{Directory, Entry, JournalError, StoreError, read_state};
 use dialectic_report::display::price_tag;
 
-use super::answer::{TypedAnswers, not_asking};
 use super::debate::today;
 
 #[derive(Debug, Args)]
@@ -53,8 +52,8 @@ pub(super) struct ResumeOrder<'a> {
     pub(in crate::cli) going_on: &'a ContinueArgs,
     pub(super) run: &'a RunArgs,
     /// The answers to open questions.
-    pub(in crate::cli) answers: Option<&'a TypedAnswers>,
-    pub(in crate::cli) on_questions: OnQuestions,
+    pub(in crate::cli) answers: Option<GivenAnswers>,
+    pub(in crate::cli) asks_user: bool,
 }
 
 pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -75,13 +74,13 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
         going_on: &args.going_on,
         run: &args.run,
         answers: None,
-        on_questions: if args.run.detach { OnQuestions::Leave } else { OnQuestions::Ask },
+        asks_user: !args.run.detach,
     };
-    go_on(&order, terminal)
+    go_on(order, terminal)
 }
 
-pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(), Error> {
-    let ResumeOrder { environment, entry, finish, going_on, run, answers, .. } = *order;
+pub(super) fn go_on(order: ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(), Error> {
+    let ResumeOrder { environment, entry, is_agreed, finish, going_on, run, answers, asks_user } = order;
     let runner = runner(environment.clone())?;
     let saved = match runner.open(entry, &[]) {
         Err(RunnerError::IsFinished { id, warnings }) => {
@@ -94,7 +93,9 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
         opened => opened?,
     };
     terminal.warnings(saved.warnings());
-    let given = answers.map(|typed| typed.to(saved.debate())).transpose()?;
+    if let Some(answers) = &answers {
+        answers.check(saved.debate())?;
+    }
     if finish && saved.debate().final_round().is_none() {
         let id = &saved.debate().id;
         return Err(UserError::input(format!("the debate {id} cannot be closed yet: it has no proposal"))
@@ -115,14 +116,14 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
     for difference in configured_otherwise(&settings, environment) {
         terminal.notice(&difference);
     }
-    let foreseen = if order.is_agreed { None } else { dialogue::agreed(&prepared, &settings, terminal)? };
+    let foreseen = if is_agreed { None } else { dialogue::agreed(&prepared, &settings, terminal)? };
     let ready = prepared.begin()?;
     // Lets servers with a daily limit count this run's maximum cost instead of an earlier run's.
     if let Err(error) = renew_limit(&debates()?, &DebateId::new(entry.id()), limit.usd) {
         terminal.warning(&error.to_string());
     }
     let ready = if finish { ready.closing() } else { ready };
-    (session.given, session.on_questions, session.is_continued) = (given, order.on_questions, true);
+    (session.given, session.asks_user, session.is_continued) = (answers, asks_user, true);
     session.run(ready, foreseen, terminal)
 }
 
@@ -191,7 +192,7 @@ fn agreed(
     if args.yes {
         return Ok(Some(entry));
     }
-    let mut dialogue = Dialogue::begin("`dialectic resume`").map_err(|_| {
+    let mut dialogue = Dialogue::open().ok_or_else(|| {
         UserError::input(
             "no debate was given, and there is no terminal on which to ask whether to resume the newest one",
         )

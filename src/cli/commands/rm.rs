@@ -38,7 +38,7 @@ pub(in crate::cli) fn run(args: &RmArgs, terminal: &mut Terminal) -> Result<(), 
         for entry in &entries {
             terminal.notice(&described(entry));
         }
-        let mut dialogue = Dialogue::begin("`dialectic rm`").map_err(|_| {
+        let mut dialogue = Dialogue::open().ok_or_else(|| {
             let debates = counted(entries.len() as u64, "debate");
             UserError::input(format!("{debates} would be removed, but there is no terminal to ask for confirmation"))
                 .with_hint("nothing was removed; use --yes to remove without asking")
