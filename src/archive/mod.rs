@@ -4,7 +4,6 @@
 //! ([`Archive::update`]). A run killed after its last event therefore loses nothing, and no debate counts twice, even
 //! with concurrent processes.
 
-mod known;
 mod memory;
 mod ratings;
 
@@ -16,15 +15,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
-use known::PastDecision;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use dialectic_base::provider::OFFLINE;
 use dialectic_record::debate::{Debate, Settings, Status, Timestamp};
 use dialectic_record::store::{Directory, ListedDebate, StoreError, read_state};
 
-pub use known::PastDebates;
-pub use memory::Memory;
+pub use memory::{Memory, PastDebates};
 pub use ratings::{Player, Rating};
 
 /// The file's name in the debates directory.
@@ -57,12 +54,6 @@ pub enum ArchiveError {
     /// The debates cannot be found.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-/// A state file at the time of reading.
-struct StateRead {
-    file: ListedDebate,
-    debate: Option<Box<Debate>>,
 }
 
 impl Archive {
@@ -126,10 +117,10 @@ impl Archive {
             transaction.commit()?;
         }
         for batch in changed.chunks(BATCH) {
-            let read: Vec<StateRead> = batch.iter().map(|file| self.read(file)).collect();
+            let debates: Vec<Option<Debate>> = batch.iter().map(|file| self.read(file)).collect();
             let transaction = write(&mut self.connection)?;
-            for one in &read {
-                take(&transaction, one)?;
+            for (file, debate) in batch.iter().zip(&debates) {
+                take(&transaction, file, debate.as_ref())?;
             }
             transaction.commit()?;
         }
@@ -151,11 +142,11 @@ impl Archive {
         Ok(files.collect::<rusqlite::Result<_>>()?)
     }
 
-    fn read(&self, file: &ListedDebate) -> StateRead {
+    /// The debate in a state file, if it is finished.
+    fn read(&self, file: &ListedDebate) -> Option<Debate> {
         // Skips unreadable files; `list` reports them.
         let debate = read_state(&self.directory.path().join(&file.name)).ok();
-        let finished = debate.filter(|debate| debate.status == Status::Completed);
-        StateRead { file: file.clone(), debate: finished.map(Box::new) }
+        debate.filter(|debate| debate.status == Status::Completed)
     }
 }
 
@@ -201,13 +192,12 @@ fn forget(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn take(transaction: &Transaction<'_>, StateRead { file, debate }: &StateRead) -> rusqlite::Result<()> {
+fn take(transaction: &Transaction<'_>, file: &ListedDebate, debate: Option<&Debate>) -> rusqlite::Result<()> {
     forget(transaction, &file.name)?;
     let (modified, size) = stamp(file);
-    let finished_at = debate
-        .as_ref()
-        .map(|debate| debate.updated_at.unwrap_or_else(|| Timestamp::from(DateTime::<Utc>::from(file.modified))));
-    let settings = debate.as_ref().and_then(|debate| debate.settings.as_ref());
+    let finished_at =
+        debate.map(|debate| debate.updated_at.unwrap_or_else(|| Timestamp::from(DateTime::<Utc>::from(file.modified))));
+    let settings = debate.and_then(|debate| debate.settings.as_ref());
     transaction
         .prepare_cached(
             "INSERT INTO files (name, modified, size, debate, finished_at, rehearsed) VALUES (?, ?, ?, ?, ?, ?)",
@@ -216,13 +206,13 @@ fn take(transaction: &Transaction<'_>, StateRead { file, debate }: &StateRead) -
             file.name,
             modified,
             size,
-            debate.as_ref().map(|debate| debate.id.as_str()),
+            debate.map(|debate| debate.id.as_str()),
             finished_at.map(|at| at.to_string()),
             settings.is_some_and(is_rehearsal),
         ])?;
     let (Some(debate), Some(at)) = (debate, finished_at) else { return Ok(()) };
     let number = transaction.last_insert_rowid();
-    if let Some(PastDecision { problem, decision, evidence, dissent }) = PastDecision::of(debate) {
+    if let Some(Memory { problem, decision, evidence, dissent, .. }) = Memory::of(debate, at) {
         transaction
             .prepare_cached(
                 "INSERT INTO memories (rowid, problem, decision, evidence, dissent) VALUES (?, ?, ?, ?, ?)",

@@ -352,7 +352,7 @@ fn file(lines: &[&str]) -> FileDiff {
     let (mut is_new, mut is_gone) = (false, false);
     // This header names the file without a prefix; other headers have one of many prefixes.
     let mut is_named = false;
-    let sides = Sides::of(lines);
+    let [old_sides, new_sides] = sides(lines);
     for line in header.map(|line| line.trim_end_matches(['\n', '\r'])) {
         if let Some(both) = line.strip_prefix("diff --git ") {
             (file.old_path, file.new_path) = both_paths(both);
@@ -361,12 +361,12 @@ fn file(lines: &[&str]) -> FileDiff {
             let path = Some(unquoted(path));
             (file.old_path, file.new_path, is_named) = (path.clone(), path, true);
         } else if let Some(path) = line.strip_prefix("--- ") {
-            match path_of(path, sides.old) {
+            match path_of(path, old_sides) {
                 Some(_) if is_named => {}
                 path => file.old_path = path,
             }
         } else if let Some(path) = line.strip_prefix("+++ ") {
-            match path_of(path, sides.new) {
+            match path_of(path, new_sides) {
                 Some(_) if is_named => {}
                 path => file.new_path = path,
             }
@@ -435,26 +435,17 @@ fn note_mode(file: &mut FileDiff, mode: &str) {
 const OLD_SIDES: [&str; 6] = ["a/", "c/", "i/", "o/", "w/", "1/"];
 const NEW_SIDES: [&str; 6] = ["b/", "w/", "i/", "c/", "o/", "2/"];
 
-/// The prefixes that a file's paths may have.
-struct Sides {
-    old: &'static [&'static str],
-    new: &'static [&'static str],
-}
-
-impl Sides {
-    /// Only git writes prefixes, apart from the pair `a/` and `b/`, which other tools write too. Without git's header,
-    /// any other prefix is part of the path.
-    fn of(lines: &[&str]) -> Self {
-        if lines[0].starts_with("diff ") {
-            return Self { old: &OLD_SIDES, new: &NEW_SIDES };
-        }
-        let is = |index: usize, mark: &str, side: &str| {
-            let path = lines.get(index).and_then(|line| line.strip_prefix(mark)).map(str::trim_end).unwrap_or_default();
-            path_of(path, &[]).is_none_or(|path| path.starts_with(side))
-        };
-        let are_prefixes = is(0, "--- ", "a/") && is(1, "+++ ", "b/");
-        if are_prefixes { Self { old: &["a/"], new: &["b/"] } } else { Self { old: &[], new: &[] } }
+/// The prefixes that the paths of a file's old and new side may have. Only git writes prefixes, apart from the pair `a/`
+/// and `b/`, which other tools write too. Without git's header, any other prefix is part of the path.
+fn sides(lines: &[&str]) -> [&'static [&'static str]; 2] {
+    if lines[0].starts_with("diff ") {
+        return [&OLD_SIDES, &NEW_SIDES];
     }
+    let is = |index: usize, mark: &str, side: &str| {
+        let path = lines.get(index).and_then(|line| line.strip_prefix(mark)).map(str::trim_end).unwrap_or_default();
+        path_of(path, &[]).is_none_or(|path| path.starts_with(side))
+    };
+    if is(0, "--- ", "a/") && is(1, "+++ ", "b/") { [&["a/"], &["b/"]] } else { [&[], &[]] }
 }
 
 /// Parses `a/one path b/one path`. Both paths are the same except in a rename, which repeats them.

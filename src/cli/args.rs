@@ -1,15 +1,20 @@
-//! The global arguments, and those that several commands share. Each command defines its own others.
+//! The global arguments, and those that several commands share; each command defines its own others. Adjusts arguments
+//! before they are parsed.
 
+use std::any::TypeId;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser};
+use clap::{Arg, ArgAction, Args, Command as ClapCommand, Parser, ValueEnum as _};
 
 use dialectic_base::money::Usd;
 use dialectic_report::display::ColorMode;
 
 use super::commands::Command;
+use super::commands::show::DebatePart;
 use super::examples::examples;
+use super::session::LATEST;
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
 #[derive(Debug, Parser)]
@@ -177,4 +182,126 @@ pub(super) struct ConfigFileArgs {
     /// The environment file with the keys [default: .env, if it exists]
     #[arg(short, long, value_name = "PATH")]
     pub(super) env_file: Option<PathBuf>,
+}
+
+/// Drops options whose path is empty, which scripts produce from unset variables: `--output "$OUT"`. An empty limit or list of roles is kept and causes an error, since it was meant
+/// to set something.
+pub(super) fn without_empty(command: &ClapCommand, arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut command = command;
+    let mut arguments = arguments.into_iter();
+    let mut kept: Vec<OsString> = arguments.next().into_iter().collect();
+    while let Some(argument) = arguments.next() {
+        let Some(text) = argument.to_str() else {
+            kept.push(argument);
+            continue;
+        };
+        if text == "--" {
+            kept.push(argument);
+            break;
+        }
+        if let Some(subcommand) = command.find_subcommand(text) {
+            command = subcommand;
+            kept.push(argument);
+        } else if takes_path(command, text) {
+            match arguments.next() {
+                Some(value) if value.is_empty() => {}
+                value => kept.extend([argument].into_iter().chain(value)),
+            }
+        } else if !text.strip_suffix('=').is_some_and(|option| takes_path(command, option)) {
+            kept.push(argument);
+        }
+    }
+    kept.extend(arguments);
+    kept
+}
+
+/// Whether `option`, given without a value, is an option of the command that takes one path.
+fn takes_path(command: &ClapCommand, option: &str) -> bool {
+    let is_named = |argument: &Arg| match option.strip_prefix("--") {
+        Some(long) => {
+            argument.get_long() == Some(long) || argument.get_all_aliases().unwrap_or_default().contains(&long)
+        }
+        None => option
+            .strip_prefix('-')
+            .is_some_and(|short| argument.get_short().is_some_and(|own| short.chars().eq([own]))),
+    };
+    let is_path = |argument: &Arg| {
+        matches!(argument.get_action(), ArgAction::Set | ArgAction::Append)
+            && argument.get_value_parser().type_id() == TypeId::of::<PathBuf>()
+    };
+    command.get_arguments().any(|argument| is_named(argument) && is_path(argument))
+}
+
+/// Inserts `latest` before the part of a debate that `show` prints: `show points`.
+pub(super) fn with_latest(arguments: Vec<OsString>) -> Vec<OsString> {
+    let mut words = arguments.iter().enumerate().skip(1);
+    let mut is_show = false;
+    while let Some((place, word)) = words.next() {
+        match word.to_str() {
+            Some("--color") => drop(words.next()),
+            Some(option) if option.starts_with('-') => {}
+            Some("show") if !is_show => is_show = true,
+            Some(part) if is_show && DebatePart::from_str(part, false).is_ok() => {
+                let (before, behind) = arguments.split_at(place);
+                return [before, &[LATEST.into()], behind].concat();
+            }
+            Some(_) | None => break,
+        }
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(line: &[&str]) -> Vec<String> {
+        let mut command = super::super::command();
+        command.build();
+        let kept = without_empty(&command, line.iter().map(OsString::from));
+        kept.into_iter().map(|argument| argument.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn an_option_without_its_value_is_left_out() {
+        for line in [
+            &["dialectic", "debate", "-o", "", "x"][..],
+            &["dialectic", "debate", "--output", "", "x"],
+            &["dialectic", "debate", "--output=", "x"],
+            &["dialectic", "debate", "--problem-description", "", "x"],
+            &["dialectic", "debate", "--problem-file", "", "--attach", "", "x"],
+        ] {
+            assert_eq!(kept(line), ["dialectic", "debate", "x"], "{line:?}");
+        }
+    }
+
+    #[test]
+    fn everything_else_stays() {
+        for line in [
+            &["dialectic", "debate", ""][..],
+            &["dialectic", "debate", "x", "--max-cost", "", "--agents="],
+            &["dialectic", "debate", "--quiet", "", "-o", "-o", "--unknown", ""],
+            &["dialectic", "debate", "--", "-o", ""],
+            &["dialectic", "debate", "-p", "--output", ""],
+            &["dialectic", "debate", "-o"],
+            &["dialectic", "fork", "x", "--set", "", "--at", "start"],
+            &["dialectic", "config", "show", "a=", "debate"],
+        ] {
+            assert_eq!(kept(line), line);
+        }
+    }
+
+    #[test]
+    fn a_part_alone_is_of_the_newest_debate() {
+        for (typed, meant) in [
+            ("dialectic show points", "dialectic show latest points"),
+            ("dialectic --color never show --json round 2", "dialectic --color never show --json latest round 2"),
+            ("dialectic show vhkp points", "dialectic show vhkp points"),
+            ("dialectic show", "dialectic show"),
+            ("dialectic protocols show round", "dialectic protocols show round"),
+        ] {
+            let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+            assert_eq!(with_latest(words(typed)), words(meant));
+        }
+    }
 }

@@ -167,7 +167,10 @@ fn finish(
             let message = format!("usage limit reached; the debate {} was saved as paused", debate.id);
             return Err(to_resume(message, "when your usage limit resets", &debate.id));
         }
-        RunEnding::ServerGone => return Err(server_gone(&debate.id)),
+        RunEnding::ServerGone => {
+            let message = format!("server unreachable; the debate {} is saved as paused", debate.id);
+            return Err(to_resume(message, "when the server is back", &debate.id));
+        }
         RunEnding::Failed => return Err(failure(debate)),
         RunEnding::Completed => {}
     }
@@ -200,7 +203,7 @@ pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_stric
         Standing::Failed => Err(failure(debate)),
         Standing::Asking if debate.open_questions().next().is_none() => Err(asks_host(id)),
         Standing::Asking => Err(asks(id)),
-        Standing::Paused => Err(paused(id)),
+        Standing::Paused => Err(to_resume(format!("the debate {id} is paused"), "continue with", id)),
         Standing::Interrupted | Standing::Unfinished => {
             Err(to_resume(format!("interrupted: no process runs the debate {id} any more"), "continue with", id))
         }
@@ -233,16 +236,6 @@ pub(super) fn asks_host(id: &DebateId) -> Error {
 pub(super) fn still_running(id: &DebateId) -> Error {
     let hint = format!("keep waiting: dialectic wait {id}");
     Error::Coded { code: STILL_RUNS, said: format!("the debate {id} is still running"), hint: Some(hint) }
-}
-
-/// The error for an unreachable server; the debate is saved.
-pub(super) fn server_gone(id: &DebateId) -> Error {
-    to_resume(format!("server unreachable; the debate {id} is saved as paused"), "when the server is back", id)
-}
-
-/// The error for a debate that was saved as paused.
-pub(super) fn paused(id: &DebateId) -> Error {
-    to_resume(format!("the debate {id} is paused"), "continue with", id)
 }
 
 fn to_resume(message: String, when: &str, id: &DebateId) -> Error {

@@ -5,20 +5,17 @@
 
 mod args;
 mod commands;
-mod completion;
 mod conclusion;
 mod detach;
 mod dialogue;
-mod empty;
 mod examples;
+mod input;
 mod interrupt;
 #[cfg_attr(windows, allow(dead_code, reason = "no keys are read on Windows"))]
 mod keys;
-mod latest;
 mod output;
 mod questions;
 mod session;
-mod stdin;
 mod target;
 mod terminal;
 mod watchers;
@@ -40,10 +37,10 @@ use dialectic_base::sanitize::sanitize;
 /// Runs the program with the process's arguments, and returns its exit code.
 pub fn main() -> ExitCode {
     interrupt::survive_file_limit();
-    completion::answer();
+    commands::completions::answer_request();
     std::panic::set_hook(Box::new(report_defect));
     let command = command();
-    let arguments = latest::with_latest(empty::without_empty(&command, std::env::args_os()));
+    let arguments = args::with_latest(args::without_empty(&command, std::env::args_os()));
     let parsed = command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,

@@ -1,4 +1,4 @@
-//! A run of a debate on a terminal: its files, its watchers, and its end.
+//! A run of a debate on a terminal: its files, its watchers, and its end; and how commands find their debate.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorCategory, UserError};
 use crate::serve::{Server, Watched};
 use crate::trace::{TraceDestination, Tracer};
 use dialectic_base::figures::list;
+use dialectic_base::sanitize::one_line;
 use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, debates_directory, process_environment};
 use dialectic_engine::access::{Environment, UserSettings};
 use dialectic_engine::engine::{EngineError, ForecastError, RunEnding};
@@ -20,13 +21,14 @@ use dialectic_engine::runner::{After, Failed, Finished, Ready, Run, Runner, Serv
 use dialectic_llm::openai::http_client;
 use dialectic_record::debate::{Forecast, Settings};
 use dialectic_record::signals::{Follower, Words};
-use dialectic_record::store::{Directory, Entry, JournalReader};
+use dialectic_record::store::{Directory, Entry, JournalReader, read_state};
 use dialectic_report::display::{DisplayOptions, EventSink, KeysMeaning, Messages, ProgressMode, participants};
 
 use super::args::{RunArgs, VouchArgs};
 use super::commands::serve::Served;
 use super::conclusion::{ReviewEnd, conclude, texts_are_saved};
 use super::detach::leave;
+use super::dialogue::Dialogue;
 use super::interrupt::{Interrupts, end_on_interrupt, end_soon};
 use super::keys::{self, Key};
 use super::output::{is_stdout, make_parent, report_path};
@@ -47,6 +49,50 @@ pub(super) fn debates() -> Result<Directory, Error> {
 
 pub(super) fn is_first_debate() -> bool {
     debates().and_then(|directory| Ok(directory.entries()?)).is_ok_and(|entries| entries.is_empty())
+}
+
+pub(super) const LATEST: &str = "latest";
+
+/// The debate with that name, by default the newest.
+pub(super) fn or_latest(name: Option<&str>) -> Result<Entry, Error> {
+    Ok(debates()?.find(name.unwrap_or(LATEST))?)
+}
+
+/// Like [`or_latest`], for a command that spends money: on a terminal it reports which debate is used, elsewhere a name
+/// is required.
+pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &mut Terminal) -> Result<Entry, Error> {
+    if name.is_some() {
+        return or_latest(name);
+    }
+    if Dialogue::open().is_none() {
+        let message = format!("no debate is named to {what}, and there is no terminal to confirm the newest one");
+        let hint = format!("name it; the newest is: dialectic {what} {LATEST} ...");
+        return Err(UserError::input(message).with_hint(hint).into());
+    }
+    let directory = debates()?;
+    let entry = directory.find(LATEST)?;
+    let (id, title) = match read_state(&entry.state) {
+        Ok(debate) => (directory.short_name(&debate.id).to_owned(), format!(", “{}”", one_line(&debate.title()))),
+        Err(_) => (entry.id(), String::new()),
+    };
+    terminal.notice(&format!("Using the newest debate: {id}{title}"));
+    Ok(entry)
+}
+
+/// Whether the only argument of `ask` is a debate: `latest`, a file, a whole id or a unique end of one. Otherwise it is
+/// a question.
+pub(super) fn is_debate(word: &str, directory: &Directory) -> Result<bool, Error> {
+    let path = Path::new(word);
+    let is_file = path.is_file()
+        || (!word.contains(char::is_whitespace) && path.extension().is_some_and(|extension| extension == "json"));
+    if word == LATEST || is_file {
+        return Ok(true);
+    }
+    if word.is_empty() {
+        return Ok(false);
+    }
+    let ids: Vec<String> = directory.entries()?.iter().map(Entry::id).collect();
+    Ok(ids.iter().any(|id| id == word) || ids.iter().filter(|id| id.ends_with(word)).count() == 1)
 }
 
 /// The additional outputs of a run.

@@ -13,4 +13,4 @@ mod run;
 pub use answer::{Coverage, Criterion, EvaluatorAnswer, Ignored, Requirements, Scores};
 pub use evaluator::{Evaluator, PromptText, Subject, SubjectError, evaluators};
 pub use pairwise::{Figure, indistinct};
-pub use run::{Attempt, Evaluated, EvaluationRun, Skipped, Usage, evaluate};
+pub use run::{Attempt, Evaluated, Skipped, Usage, answers, averages, evaluate};

@@ -22,14 +22,8 @@ pub(super) const IN_FLIGHT: usize = 16;
 
 pub struct Evaluated<'a> {
     pub subject: &'a Subject,
-    /// All repetitions in order.
-    pub runs: Vec<EvaluationRun<'a>>,
-}
-
-/// One attempt by every evaluator.
-pub struct EvaluationRun<'a> {
-    /// In the order of the configuration.
-    pub attempts: Vec<Attempt<'a>>,
+    /// All repetitions in order: one attempt by every evaluator, in the order of the configuration.
+    pub runs: Vec<Vec<Attempt<'a>>>,
 }
 
 /// One attempt of an evaluator on a subject.
@@ -112,7 +106,7 @@ pub async fn evaluate<'a>(
                 noted(attempt.usage.cost.unwrap_or_default());
                 attempt
             });
-            EvaluationRun { attempts: join_all(attempts).await }
+            join_all(attempts).await
         });
         Evaluated { subject, runs: join_all(runs).await }
     }))
@@ -154,32 +148,29 @@ pub(super) async fn ask<T>(
     (outcome, before.and(last))
 }
 
-impl<'a> EvaluationRun<'a> {
-    /// The successful answers.
-    pub fn answers(&self) -> impl Iterator<Item = (&'a Evaluator, &EvaluatorAnswer)> {
-        self.attempts.iter().filter_map(|attempt| Some((attempt.evaluator, attempt.outcome.as_ref().ok()?)))
-    }
+/// The successful answers of a run.
+pub fn answers<'r>(run: &'r [Attempt<'r>]) -> impl Iterator<Item = (&'r Evaluator, &'r EvaluatorAnswer)> {
+    run.iter().filter_map(|attempt| Some((attempt.evaluator, attempt.outcome.as_ref().ok()?)))
+}
 
-    /// The averages over the evaluators that gave a score, unrounded.
-    pub fn averages(&self) -> Scores {
-        let average = |criterion| {
-            let given: Vec<f64> =
-                self.answers().filter_map(|(_, answer)| answer.scores.get(&criterion).copied()).collect();
-            Some((criterion, mean(&given)?))
-        };
-        Criterion::ALL.into_iter().filter_map(average).collect()
-    }
+/// The averages of a run over the evaluators that gave a score, unrounded.
+pub fn averages(run: &[Attempt<'_>]) -> Scores {
+    let average = |criterion| {
+        let given: Vec<f64> = answers(run).filter_map(|(_, answer)| answer.scores.get(&criterion).copied()).collect();
+        Some((criterion, mean(&given)?))
+    };
+    Criterion::ALL.into_iter().filter_map(average).collect()
 }
 
 impl<'a> Evaluated<'a> {
     /// The runs with at least one answer, which count.
-    pub fn counted(&self) -> impl Iterator<Item = &EvaluationRun<'a>> {
-        self.runs.iter().filter(|run| run.answers().next().is_some())
+    pub fn counted(&self) -> impl Iterator<Item = &[Attempt<'a>]> {
+        self.runs.iter().map(Vec::as_slice).filter(|run| answers(run).next().is_some())
     }
 
     /// Each criterion's mean over the counted runs, and its deviation.
     pub fn figures(&self) -> BTreeMap<Criterion, Figure> {
-        let averages: Vec<Scores> = self.counted().map(EvaluationRun::averages).collect();
+        let averages: Vec<Scores> = self.counted().map(averages).collect();
         let figure = |criterion| {
             let values: Vec<f64> = averages.iter().filter_map(|scores| scores.get(&criterion).copied()).collect();
             Some((criterion, Figure::of(&values)?))

@@ -8,6 +8,7 @@ use rand::RngExt as _;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use crate::error::{ErrorCategory, UserError};
 use dialectic_base::money::Usd;
 use dialectic_engine::runner::{SpendingError, SpendingLock, spent_by, spent_today};
 use dialectic_record::debate::{Debate, DebateId, Settings};
@@ -24,20 +25,6 @@ pub struct Limits {
     pub day: Option<Usd>,
 }
 
-#[derive(Debug, thiserror::Error)]
-pub(super) enum LimitError {
-    #[error("today's cost limit of {0} is used up")]
-    Day(Usd),
-    #[error("a debate may cost at most {most} here, and this one has cost {spent}")]
-    Debate { most: Usd, spent: Usd },
-    #[error("a debate may cost at most {0} here")]
-    TooMuch(Usd),
-    #[error("`maxCost` must be an amount of dollars above 0")]
-    NoAmount,
-    #[error("today's spending is unknown: {0}")]
-    Unknown(#[from] SpendingError),
-}
-
 /// A permission to spend. While one process holds it, no other process under the daily limit starts anything.
 pub(super) struct SpendingPermit {
     most: Option<Usd>,
@@ -45,20 +32,23 @@ pub(super) struct SpendingPermit {
 }
 
 impl Limits {
-    fn left_today(&self, directory: &Directory) -> Result<Option<Usd>, LimitError> {
+    fn left_today(&self, directory: &Directory) -> Result<Option<Usd>, UserError> {
         let Some(day) = self.day else { return Ok(None) };
-        let left = day.saturating_sub(spent_today(directory)?);
-        if left == Usd::ZERO { Err(LimitError::Day(day)) } else { Ok(Some(left)) }
+        let left = day.saturating_sub(spent_today(directory).map_err(unknown)?);
+        if left == Usd::ZERO {
+            return Err(UserError::input(format!("today's cost limit of {day} is used up")));
+        }
+        Ok(Some(left))
     }
 
     /// Permission to spend on a new debate. May block while another process holds the spending
     /// lock.
-    pub(super) fn leave(&self, directory: &Directory, asked: Option<f64>) -> Result<SpendingPermit, LimitError> {
+    pub(super) fn leave(&self, directory: &Directory, asked: Option<f64>) -> Result<SpendingPermit, UserError> {
         let asked = asked.map(amount).transpose()?;
         if let Some((_, most)) = asked.zip(self.debate).filter(|(asked, most)| asked > most) {
-            return Err(LimitError::TooMuch(most));
+            return Err(UserError::input(format!("a debate may cost at most {most} here")));
         }
-        let lock = SpendingLock::take(directory)?;
+        let lock = SpendingLock::take(directory).map_err(unknown)?;
         let most = self.left_today(directory)?.into_iter().chain(asked.or(self.debate)).min();
         Ok(SpendingPermit { most, lock })
     }
@@ -70,10 +60,10 @@ impl Limits {
         directory: &Directory,
         entry: &Entry,
         asked: Option<f64>,
-    ) -> Result<SpendingPermit, LimitError> {
+    ) -> Result<SpendingPermit, UserError> {
         let leave = self.leave(directory, asked)?;
         if let Some(most) = leave.most {
-            leave.lock.note_limit(&DebateId::new(entry.id()), Some(spent_by(entry) + most))?;
+            leave.lock.note_limit(&DebateId::new(entry.id()), Some(spent_by(entry) + most)).map_err(unknown)?;
         }
         Ok(leave)
     }
@@ -85,8 +75,8 @@ impl Limits {
         directory: &Directory,
         entry: &Entry,
         debate: &Debate,
-    ) -> Result<SpendingPermit, LimitError> {
-        let lock = SpendingLock::take(directory)?;
+    ) -> Result<SpendingPermit, UserError> {
+        let lock = SpendingLock::take(directory).map_err(unknown)?;
         let own = debate.settings.as_ref().and_then(Settings::max_cost);
         if entry.is_held() {
             // Its run has permission already.
@@ -94,12 +84,14 @@ impl Limits {
         }
         let spent = spent_by(entry);
         if let Some(most) = self.debate.filter(|most| spent >= *most) {
-            return Err(LimitError::Debate { most, spent });
+            return Err(UserError::input(format!(
+                "a debate may cost at most {most} here, and this one has cost {spent}"
+            )));
         }
         let today = self.left_today(directory)?.map(|left| spent + left);
         let most = [self.debate, today, own].into_iter().flatten().min();
         if most.is_some() {
-            lock.note_limit(&debate.id, most)?;
+            lock.note_limit(&debate.id, most).map_err(unknown)?;
         }
         Ok(SpendingPermit { most, lock })
     }
@@ -129,8 +121,13 @@ impl SpendingPermit {
     }
 }
 
-fn amount(dollars: f64) -> Result<Usd, LimitError> {
-    if dollars.is_finite() && dollars > 0.0 { Ok(Usd::from_dollars(dollars)) } else { Err(LimitError::NoAmount) }
+fn amount(dollars: f64) -> Result<Usd, UserError> {
+    let amount = Some(dollars).filter(|dollars| dollars.is_finite() && *dollars > 0.0).map(Usd::from_dollars);
+    amount.ok_or_else(|| UserError::input("`maxCost` must be an amount of dollars above 0"))
+}
+
+fn unknown(source: SpendingError) -> UserError {
+    UserError::of(ErrorCategory::General, "today's spending is unknown").with_source(source)
 }
 
 /// A text by models between two unpredictable lines.
@@ -165,12 +162,13 @@ mod tests {
         assert_eq!(given(limits, None).unwrap(), Some(usd(0.5)));
         assert_eq!(given(Limits { day: None, ..limits }, None).unwrap(), Some(usd(1.0)));
         assert_eq!(given(limits, Some(0.25)).unwrap(), Some(usd(0.25)));
-        assert!(matches!(given(limits, Some(1.5)), Err(LimitError::TooMuch(_))));
+        let refused = |limits, asked| given(limits, asked).unwrap_err().to_string();
+        assert_eq!(refused(limits, Some(1.5)), "a debate may cost at most $1.00 here");
         for amount in [0.0, -1.0, f64::NAN] {
-            assert!(matches!(given(limits, Some(amount)), Err(LimitError::NoAmount)), "{amount}");
+            assert_eq!(refused(limits, Some(amount)), "`maxCost` must be an amount of dollars above 0", "{amount}");
         }
         note_spent(&directory, usd(0.5)).unwrap();
-        assert!(matches!(given(limits, None), Err(LimitError::Day(_))));
+        assert_eq!(refused(limits, None), "today's cost limit of $0.50 is used up");
     }
 
     #[test]
@@ -187,7 +185,8 @@ mod tests {
         let debate = Debate { id: id.clone(), ..Debate::default() };
         let limits = |debate, day| Limits { debate: Some(usd(debate)), day: Some(usd(day)) };
         let goes_on = |limits: Limits| limits.leave_to_go_on(&directory, &entry, &debate).map(|permit| permit.most);
-        assert!(matches!(goes_on(limits(0.4, 9.0)), Err(LimitError::Debate { .. })));
+        let refused = goes_on(limits(0.4, 9.0)).unwrap_err().to_string();
+        assert_eq!(refused, "a debate may cost at most $0.40 here, and this one has cost $0.40");
         let noted = || std::fs::read_to_string(directory.path().join("spending.ledger")).unwrap_or_default();
         assert!(noted().is_empty());
         assert_eq!(goes_on(limits(9.0, 1.0)).unwrap(), Some(usd(1.0)), "0.6 on top of 0.4");

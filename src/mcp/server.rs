@@ -28,7 +28,7 @@ use dialectic_engine::tools::ContextDirectory;
 use dialectic_record::debate::{Debate, Settings};
 use dialectic_record::store::{Directory, Entry, StoreError, read_state};
 
-use super::limits::{LimitError, Limits, SpendingPermit, of_models};
+use super::limits::{Limits, SpendingPermit, of_models};
 use super::tools::{
     Answer, Ask, LISTED, List, MOST_LISTED, MOST_SECONDS, NamedModel, NewDebate, Reply, Report, ReportForm, Requests,
     Wait, Which, all,
@@ -134,7 +134,7 @@ impl Server {
     async fn leave(
         &self,
         calls_models: bool,
-        take: impl FnOnce(&Limits, &Directory) -> Result<SpendingPermit, LimitError> + Send + 'static,
+        take: impl FnOnce(&Limits, &Directory) -> Result<SpendingPermit, UserError> + Send + 'static,
     ) -> Result<Option<SpendingPermit>, Refusal> {
         if !calls_models {
             return Ok(None);
@@ -154,7 +154,7 @@ impl Server {
         mut command: Vec<OsString>,
         tail: Vec<OsString>,
         input: &str,
-        take: impl FnOnce(&Limits, &Directory, &Entry, &Debate) -> Result<SpendingPermit, LimitError> + Send + 'static,
+        take: impl FnOnce(&Limits, &Directory, &Entry, &Debate) -> Result<SpendingPermit, UserError> + Send + 'static,
     ) -> Result<Done, Refusal> {
         let of = Entry::of_state(&entry.state);
         let (of, debate) = spawn_blocking(move || load(&of).map(|debate| (of, debate))).await??;

@@ -156,42 +156,8 @@ fn tool(
     Tool::new(name, about, schema).with_annotations(annotations)
 }
 
-/// The tools with which a client answers in place of the models.
-fn of_host() -> [Tool; 2] {
-    [
-        tool(
-            "requests",
-            "The requests of a debate with the model `host` that wait for your replies; waits up to 45 seconds for one. \
-                 Give each to a fresh subagent with that text and nothing else, several at once.",
-            schema(
-                json!({
-                    "id": id(),
-                    "request": {"type": "string", "description": "Only this request"},
-                    "seconds": {"type": "integer", "minimum": 0, "maximum": MOST_SECONDS}
-                }),
-                &["id"],
-            ),
-            pays(),
-        ),
-        tool(
-            "reply",
-            "Answer a request. A reply that cannot be used is refused with the reason, and the request still waits.",
-            schema(
-                json!({
-                    "id": id(),
-                    "request": {"type": "string"},
-                    "text": {"type": "string", "minLength": 1},
-                    "by": {"type": "string", "description": "The model that wrote it, for the record"}
-                }),
-                &["id", "request", "text"],
-            ),
-            pays(),
-        ),
-    ]
-}
-
 pub(super) fn all() -> Vec<Tool> {
-    let mut all = vec![
+    vec![
         tool(
             "plan",
             "Forecast a debate: its calls, tokens and cost. Calls no model.",
@@ -269,7 +235,33 @@ pub(super) fn all() -> Vec<Tool> {
             ),
             reads(),
         ),
-    ];
-    all.extend(of_host());
-    all
+        tool(
+            "requests",
+            "The requests of a debate with the model `host` that wait for your replies; waits up to 45 seconds for one. \
+                 Give each to a fresh subagent with that text and nothing else, several at once.",
+            schema(
+                json!({
+                    "id": id(),
+                    "request": {"type": "string", "description": "Only this request"},
+                    "seconds": {"type": "integer", "minimum": 0, "maximum": MOST_SECONDS}
+                }),
+                &["id"],
+            ),
+            pays(),
+        ),
+        tool(
+            "reply",
+            "Answer a request. A reply that cannot be used is refused with the reason, and the request still waits.",
+            schema(
+                json!({
+                    "id": id(),
+                    "request": {"type": "string"},
+                    "text": {"type": "string", "minLength": 1},
+                    "by": {"type": "string", "description": "The model that wrote it, for the record"}
+                }),
+                &["id", "request", "text"],
+            ),
+            pays(),
+        ),
+    ]
 }

@@ -387,17 +387,14 @@ pub(super) async fn acknowledge(
                 Err(ProblemDetails::conflict("the debate is waiting for a slot; acknowledge the warning once it runs"))
             }
             Whereabouts::Elsewhere => {
-                let is_open = |debate: &Debate| {
-                    debate.status != Status::Completed
-                        && debate.cost_warning.is_some_and(|warning| !warning.acknowledged)
-                };
-                let mut was_open = false;
+                let mut is_open = false;
                 entry.note(|debate| {
-                    was_open = is_open(debate);
-                    was_open.then_some(Event::CostAcknowledged)
+                    is_open = debate.status != Status::Completed
+                        && debate.cost_warning.is_some_and(|warning| !warning.acknowledged);
+                    is_open.then_some(Event::CostAcknowledged)
                 })?;
                 let none = || ProblemDetails::conflict("the debate has no cost warning to acknowledge");
-                if was_open { Ok(()) } else { Err(none()) }
+                is_open.then_some(()).ok_or_else(none)
             }
         }
     };

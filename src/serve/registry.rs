@@ -154,8 +154,8 @@ impl RunRegistry {
     /// Handles the end of a run, and starts the next debate. Returns whether the debate is over, so that its final
     /// steps run.
     fn ended(self: &Arc<Self>, id: &DebateId, ended: Result<Finished, Failed>) -> bool {
-        let is_over = |ending: &RunEnding| matches!(ending, RunEnding::Completed | RunEnding::Failed);
-        let is_over = matches!(&ended, Ok(Finished { ending, is_kept: true, .. }) if is_over(ending));
+        let is_over =
+            matches!(&ended, Ok(Finished { ending: RunEnding::Completed | RunEnding::Failed, is_kept: true, .. }));
         let mut state = self.state();
         state.running.remove(id);
         state.behind += usize::from(is_over);

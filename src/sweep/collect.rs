@@ -27,7 +27,6 @@ pub struct Row {
     /// The number among several equal debates, from 1.
     pub repeat: u32,
     pub protocol: &'static str,
-    /// Its outcome or status.
     pub outcome: Option<OutcomeKind>,
     /// Why its outcome is not full.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::UserError;
 use dialectic_base::money::Usd;
 use dialectic_base::problem::{ProblemFault, check_problem_text};
-use dialectic_record::debate::TerminationKind;
+use dialectic_record::debate::{Attachment, TerminationKind};
 
 /// The maximum number of debates in a set.
 pub const MOST_DEBATES: usize = 1_000_000;
@@ -194,14 +195,21 @@ const MARKS: [char; 7] = ['*', '_', '`', '#', '>', '-', ' '];
 const FORMS: &str = "a set is a directory of Markdown files, Markdown files, or a `.jsonl` file whose lines have `id`, \
     `problem` and, if a program can check it, `answer`";
 
-#[derive(Debug, Clone, PartialEq)]
+/// A problem of a set, as in a line of its file.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Problem {
     /// The name in results: a file's name without `.md`, or the `id` of a line.
     pub id: String,
-    pub text: String,
+    #[serde(rename = "problem")]
+    pub text: Arc<str>,
+    /// The files shown to all agents and the judge.
+    #[serde(skip)]
+    pub attachments: Arc<[Attachment]>,
     /// The right answer, if a program can check it.
     pub answer: Option<Answer>,
     /// The checklist for judging answers, if the set has one.
+    #[serde(default)]
     pub checklist: Vec<String>,
 }
 
@@ -217,17 +225,6 @@ pub enum Answer {
         number: f64,
         within: f64,
     },
-}
-
-/// A line of a set.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Line {
-    id: String,
-    problem: String,
-    answer: Option<Answer>,
-    #[serde(default)]
-    checklist: Vec<String>,
 }
 
 /// Reads the problems in directories, Markdown files and files of lines.
@@ -258,7 +255,7 @@ fn read_problems(paths: &[PathBuf]) -> Result<Vec<Problem>, UserError> {
     // One result would count twice.
     let mut texts = BTreeMap::new();
     for Problem { id, text, .. } in &problems {
-        if let Some(other) = texts.insert(text.as_str(), id) {
+        if let Some(other) = texts.insert(text, id) {
             return Err(UserError::input(format!("the problems `{other}` and `{id}` are the same"))
                 .with_hint("remove one of them: one result would count twice"));
         }
@@ -272,14 +269,15 @@ fn twice(id: &str) -> UserError {
 }
 
 impl Problem {
-    fn new(id: &str, text: &str, answer: Option<Answer>, checklist: Vec<String>) -> Result<Self, ProblemFault> {
-        check_problem_text(text)?;
-        let text = text.trim();
-        let text = match &answer {
-            Some(_) => format!("{text}\n\n{ASKS_FOR_ANSWER}"),
-            None => text.to_owned(),
+    /// The problem with its text checked, and completed by how to give an answer that a program can check.
+    fn checked(self) -> Result<Self, ProblemFault> {
+        check_problem_text(&self.text)?;
+        let text = self.text.trim();
+        let text = match &self.answer {
+            Some(_) => format!("{text}\n\n{ASKS_FOR_ANSWER}").into(),
+            None => text.into(),
         };
-        Ok(Self { id: id.to_owned(), text, answer, checklist })
+        Ok(Self { text, ..self })
     }
 }
 
@@ -355,7 +353,8 @@ fn of_markdown(path: &Path) -> Result<Option<Problem>, UserError> {
     let id = path.file_stem().unwrap_or_default().to_string_lossy();
     let list = path.parent().unwrap_or(Path::new("")).join("checklists").join(format!("{id}.md"));
     let checklist = if list.is_file() { items(&read(&list)?) } else { Vec::new() };
-    match Problem::new(&id, &read(path)?, None, checklist) {
+    let (id, text, attachments) = (id.into_owned(), read(path)?.into(), Arc::default());
+    match (Problem { id, text, attachments, answer: None, checklist }).checked() {
         Ok(problem) => Ok(Some(problem)),
         Err(ProblemFault::Empty) => Ok(None),
         Err(fault @ ProblemFault::Nul { .. }) => {
@@ -377,19 +376,18 @@ fn of_lines(path: &Path, problems: &mut Vec<Problem>) -> Result<(), UserError> {
         }
         let wrong =
             |fault: &str| UserError::input(format!("{}, line {line}: {fault}", path.display())).with_hint(FORMS);
-        let Line { id, problem, answer, checklist } = serde_json::from_str(text).map_err(|error| {
+        let problem: Problem = serde_json::from_str(text).map_err(|error| {
             // The line in the error counts within the JSON, not the file.
             let fault = error.to_string();
             wrong(fault.split(" at line").next().unwrap_or_default())
         })?;
-        if id.trim().is_empty() {
+        if problem.id.trim().is_empty() {
             return Err(wrong("`id` is empty"));
         }
-        if let Some(fault) = answer.as_ref().and_then(Answer::fault) {
+        if let Some(fault) = problem.answer.as_ref().and_then(Answer::fault) {
             return Err(wrong(fault));
         }
-        let problem = Problem::new(&id, &problem, answer, checklist);
-        problems.push(problem.map_err(|fault| wrong(&format!("`problem` {fault}")))?);
+        problems.push(problem.checked().map_err(|fault| wrong(&format!("`problem` {fault}")))?);
     }
     Ok(())
 }
@@ -488,7 +486,7 @@ mod tests {
             .unwrap();
         assert_eq!(set.len(), 2);
         assert!(set[0].text.starts_with("P\n\nEnd with a line"), "{:?}", set[0]);
-        assert_eq!(set[1].text, "Q");
+        assert_eq!(&*set[1].text, "Q");
         for (text, expected) in [
             ("{\"id\": \"a\"}", "line 1: missing field `problem`"),
             ("{\"id\": \"a\", \"problem\": \"P\", \"solution\": 4}", "line 1: unknown field `solution`"),

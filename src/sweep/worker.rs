@@ -45,15 +45,6 @@ pub struct Stop {
     pub now: CancellationToken,
 }
 
-/// How a worker runs its debates.
-#[derive(Debug, Clone, Copy)]
-pub struct RunOptions {
-    /// The number of debates at once.
-    pub jobs: usize,
-    /// Whether to resume debates that have failed.
-    pub retry_failed: bool,
-}
-
 impl Worker {
     /// A worker for the plan's debates. `directory` holds its own files.
     ///
@@ -76,7 +67,7 @@ impl Worker {
     /// Checks one debate of each variant before spending anything.
     ///
     /// # Errors
-    /// An unfinished debate cannot run on this machine.
+    /// A debate that is not finished cannot run on this machine.
     pub async fn check(&self, debates: &[PlannedDebate]) -> Result<(), Error> {
         let runner = Runner::new(Directory::at(&self.directory), self.services.clone());
         let mut checked: Vec<&str> = Vec::new();
@@ -96,17 +87,18 @@ impl Worker {
         Ok(())
     }
 
-    /// Runs debates. They end in any order.
+    /// Runs debates, `jobs` at a time, and failed ones only if `retry_failed`. They end in any order.
     pub fn run(
         &self,
         debates: Vec<PlannedDebate>,
-        options: RunOptions,
+        jobs: usize,
+        retry_failed: bool,
     ) -> impl Stream<Item = (DebateId, Ended)> + use<'_> {
         let run = move |debate: PlannedDebate| async move {
-            let ended = self.debate(&debate, options.retry_failed).await.unwrap_or_else(|ended| ended);
+            let ended = self.debate(&debate, retry_failed).await.unwrap_or_else(|ended| ended);
             (debate.id, ended)
         };
-        stream::iter(debates).map(run).buffer_unordered(options.jobs)
+        stream::iter(debates).map(run).buffer_unordered(jobs)
     }
 
     /// Runs a debate from its stored part.

@@ -7,9 +7,9 @@ use clap::{Args, ValueEnum};
 
 use crate::cli::args::{ContinueArgs, DebateArg, RunArgs};
 use crate::cli::dialogue::Dialogue;
+use crate::cli::input::{self, MIB};
 use crate::cli::questions::GivenAnswers;
 use crate::cli::session::debates;
-use crate::cli::stdin::{self, MIB};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use dialectic_config::capture_environment;
@@ -97,7 +97,7 @@ fn read(args: &AnswerArgs, terminal: &mut Terminal) -> Result<GivenAnswers, User
 }
 
 fn read_file(path: &Path, terminal: &mut Terminal) -> Result<Vec<(String, String)>, UserError> {
-    let bytes = stdin::read_file("the answers", path, MIB, terminal)?;
+    let bytes = input::read_file("the answers", path, MIB, terminal)?;
     let read: Result<BTreeMap<String, Option<String>>, _> = serde_json::from_slice(&bytes);
     let read = read.map_err(|source| {
         UserError::input(format!("{} contains no answers", path.display()))

@@ -9,10 +9,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::args::{CallsArgs, VouchArgs, dollars};
 use crate::cli::dialogue::agree;
+use crate::cli::input::{self, MIB};
 use crate::cli::interrupt::{end_on_interrupt, end_soon, give_way};
-use crate::cli::latest::{is_debate, or_latest_said};
-use crate::cli::session::{config_files, debates, own, runner};
-use crate::cli::stdin::{self, MIB};
+use crate::cli::session::{config_files, debates, is_debate, or_latest_said, own, runner};
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::Watchers;
 use crate::error::{Error, INTERRUPTED, UserError};
@@ -127,8 +126,8 @@ fn described(took: &str, of_answer: Option<Usd>, of_debate: Option<Usd>) -> Stri
 /// The question, from the command line or from standard input.
 fn read(text: &str, terminal: &mut Terminal) -> Result<Arc<str>, UserError> {
     let what = "the question";
-    let read = if text == "-" { stdin::read_file(what, Path::new(text), MIB, terminal)? } else { text.into() };
-    Ok(stdin::text_of(what, &read)?.trim().into())
+    let read = if text == "-" { input::read_file(what, Path::new(text), MIB, terminal)? } else { text.into() };
+    Ok(input::text_of(what, &read)?.trim().into())
 }
 
 /// Asks while the user watches.

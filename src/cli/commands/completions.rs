@@ -1,15 +1,26 @@
-//! `dialectic completions` prints a completion script for a shell; `dialectic man` prints or writes the manual.
+//! `dialectic completions` prints a completion script for a shell, whose requests are answered here; `dialectic man`
+//! prints or writes the manual.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::Args;
-use clap_complete::env::Shells;
+use clap::{Args, Command, CommandFactory};
+use clap_complete::engine::ValueCompleter;
+use clap_complete::env::{CompleteEnv, Shells};
+use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter};
 
+use crate::cli::args::Cli;
 use crate::cli::command;
-use crate::cli::completion::{VARIABLE, program};
+use crate::cli::session::debates as directory;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
+use dialectic_base::markdown::truncate;
+use dialectic_base::sanitize::{one_line, sanitize};
+use dialectic_record::debate::{Debate, DebateId, Settings};
+use dialectic_record::prompt::Role;
+use dialectic_record::protocol::PROTOCOLS;
+use dialectic_record::store::{AccessMode, Entry, ShortNames, read_state};
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
@@ -52,4 +63,125 @@ pub(in crate::cli) fn man(args: &ManArgs, terminal: &mut Terminal) -> Result<(),
     clap_mangen::generate_to(command(), directory).map_err(failed)?;
     terminal.notice(&format!("Wrote the manual to {}", directory.display()));
     Ok(())
+}
+
+/// The variable with which a shell requests completions.
+const VARIABLE: &str = "DIALECTIC_COMPLETE";
+/// The maximum number of debates shown with their problem: reading more would be slow.
+const DESCRIBED: usize = 50;
+/// The maximum number of characters shown of a problem.
+const PROBLEM: usize = 60;
+/// The rounds offered for `fork` if their number is unknown.
+const ROUNDS: u32 = 3;
+
+/// Answers a shell's completion request, if there is one, and exits. The shell's script calls the program for each
+/// completion, with an environment variable set.
+pub(in crate::cli) fn answer_request() {
+    CompleteEnv::with_factory(|| completing(Cli::command())).var(VARIABLE).complete();
+}
+
+/// The command line with completers for its arguments.
+fn completing(command: Command) -> Command {
+    command.mut_subcommands(|command| {
+        command.mut_args(|arg| match arg.get_id().as_str() {
+            "debate" | "debates" | "named" | "a" | "b" => arg.add(ArgValueCompleter::new(debates)),
+            "agents" => arg.add(ArgValueCandidates::new(roles)),
+            "protocol" => arg.add(ArgValueCandidates::new(protocols)),
+            "at" => arg.add(ArgValueCompleter::new(places)),
+            "name" => arg.add(ArgValueCandidates::new(parts)),
+            _ => arg,
+        })
+    })
+}
+
+/// Whether a shell can show the text unquoted.
+fn is_plain(text: &str) -> bool {
+    sanitize(text) == text && !text.contains(|c: char| c.is_whitespace() || "'\"\\$`*?[]".contains(c))
+}
+
+/// Debates, newest first, and files. Debates have their short name, or their id if the user began to type it.
+fn debates(current: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = current.to_string_lossy();
+    if typed.contains(std::path::MAIN_SEPARATOR) || typed.starts_with('.') {
+        return PathCompleter::file().complete(current);
+    }
+    let entries = directory().and_then(|directory| Ok(directory.entries()?)).unwrap_or_default();
+    let names = ShortNames::of(&entries);
+    let newest =
+        (!entries.is_empty()).then(|| CompletionCandidate::new("latest").help(Some("the newest debate".into())));
+    let known = entries.iter().enumerate().filter_map(|(index, entry)| {
+        let id = DebateId::new(entry.id());
+        let short = names.name(&id);
+        let name = if !typed.is_empty() && id.as_str().starts_with(&*typed) { id.as_str() } else { short };
+        let problem = (index < DESCRIBED).then(|| read_state(&entry.state).ok()).flatten();
+        let problem = problem.map(|debate| truncate(&one_line(&debate.title()), PROBLEM).to_owned());
+        is_plain(name).then(|| CompletionCandidate::new(name).help(problem.map(Into::into)).display_order(Some(index)))
+    });
+    let all = newest.into_iter().chain(known);
+    all.filter(|one| one.get_value().to_string_lossy().starts_with(&*typed)).collect()
+}
+
+/// Roles: the built-in ones and the user's next to the configuration.
+fn roles() -> Vec<CompletionCandidate> {
+    let own = std::fs::read_dir("prompts/roles").into_iter().flatten().flatten();
+    let own = own.filter_map(|file| Some(file.file_name().to_str()?.strip_suffix(".md")?.to_owned()));
+    let built_in = Role::built_in_names().into_iter().map(str::to_owned);
+    built_in.chain(own).filter(|role| is_plain(role)).map(CompletionCandidate::new).collect()
+}
+
+fn protocols() -> Vec<CompletionCandidate> {
+    let named =
+        PROTOCOLS.iter().map(|protocol| CompletionCandidate::new(protocol.name).help(Some(protocol.about.into())));
+    named.collect()
+}
+
+/// The debate named after `command`, if found.
+fn named_debate(command: &str) -> Option<Debate> {
+    let typed = std::env::args().skip_while(|word| word != "--").skip_while(|word| word != command).nth(1)?;
+    let entry: Entry = directory().ok()?.find(&typed).ok()?;
+    Some(entry.load(AccessMode::State).ok()?.debate)
+}
+
+/// The fork points: `start`, and each round's stages that make calls.
+fn places(current: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = current.to_string_lossy();
+    let debate = named_debate("fork");
+    let of_protocols = || PROTOCOLS.iter().flat_map(|protocol| protocol.infos().to_vec()).collect();
+    let stages = debate.as_ref().map_or_else(of_protocols, |debate| debate.stages.to_vec());
+    let rounds = debate.map_or(ROUNDS, |debate| debate.current_round).max(1);
+    let mut places = vec!["start".to_owned()];
+    for stage in stages.iter().filter(|stage| stage.is_transition_target && stage.makes_calls()) {
+        places.extend((1..=rounds).map(|round| format!("{round}.{}", stage.id)));
+    }
+    places.sort();
+    places.dedup();
+    places.retain(|place| place.starts_with(&*typed) && is_plain(place));
+    places.into_iter().map(CompletionCandidate::new).collect()
+}
+
+/// The rounds, agents or stages of the debate, as required.
+fn parts() -> Vec<CompletionCandidate> {
+    let Some(debate) = named_debate("show") else { return Vec::new() };
+    let part = std::env::args().skip_while(|word| word != "--").skip_while(|word| word != "show").nth(2);
+    let names: Vec<String> = match part.as_deref() {
+        Some("round") => debate.rounds.iter().map(|round| round.round_number.to_string()).collect(),
+        Some("agent") => {
+            let settings = debate.settings.iter();
+            settings.flat_map(Settings::everybody).map(|agent| agent.id.to_string()).collect()
+        }
+        Some("stage") => {
+            let stages = debate.stages.iter().filter(|stage| stage.yields.is_some());
+            stages.map(|stage| stage.id.to_string()).collect()
+        }
+        _ => Vec::new(),
+    };
+    names.into_iter().filter(|name| is_plain(name)).map(CompletionCandidate::new).collect()
+}
+
+/// The program's name if the shell found it by name, otherwise its path.
+fn program() -> String {
+    let called = std::env::args_os().next().unwrap_or_default();
+    let is_path = Path::new(&called).components().count() > 1;
+    let path = std::env::current_exe().ok().filter(|_| is_path);
+    path.map_or_else(|| "dialectic".to_owned(), |path| path.to_string_lossy().into_owned())
 }

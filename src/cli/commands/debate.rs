@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::cli::args::{CallsArgs, ModelArgs, RunArgs, choice, dollars};
 use crate::cli::session::{Session, config_files, is_first_debate, runner};
 use crate::cli::terminal::Terminal;
-use crate::cli::{dialogue, stdin};
+use crate::cli::{dialogue, input};
 use crate::error::Error;
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
@@ -23,7 +23,6 @@ use dialectic_engine::runner::{Runner, Spec};
 use dialectic_record::debate::{DebateSettings, Forecast, PlannedCall, Settings, TerminationKind};
 use dialectic_report::display;
 
-use super::problem::{self, Sources};
 use super::{protocols, serve};
 
 #[derive(Debug, Args)]
@@ -141,20 +140,18 @@ fn lenses(text: &str) -> Result<u32, String> {
 const FIRST_LOOK: Duration = Duration::from_millis(850);
 
 pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let sources = Sources {
-        text: args.problem.as_deref(),
-        file: args.problem_file.as_deref(),
-        stdin_is_taken: args.attach.iter().any(|path| path.as_os_str() == "-"),
-    };
-    let problem = problem::read(&sources, terminal)?;
+    let (text, file) = (args.problem.as_deref(), args.problem_file.as_deref());
+    let attaches_stdin = args.attach.iter().any(|path| path.as_os_str() == "-");
+    let problem = input::read_problem(text, file, attaches_stdin, terminal)?;
+    let is_stdin = input::is_stdin(text, file);
     let environment = capture_environment(args.run.env_file.as_deref())?;
     let files = config_files(args.config.as_ref(), &environment);
     let Loaded { settings, warnings, choice, hooks, .. } = files.load(&overrides(args))?;
     let warnings = [warnings, model_warnings(&settings, today())].concat();
     let protocol = protocols::named(&settings.debate.protocol)?;
-    let attachments = problem::read_attachments(&args.attach, problem.is_stdin, &settings, &environment, terminal)?;
+    let attachments = input::read_attachments(&args.attach, is_stdin, &settings, &environment, terminal)?;
     let spec = Spec {
-        problem: problem.text.into(),
+        problem: problem.into(),
         context: None,
         attachments,
         change: None,
@@ -163,7 +160,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         seed: None,
     };
     // Answers to questions come from standard input.
-    let reads_stdin = problem.is_stdin || sources.stdin_is_taken || settings.debate.interactive_clarifications;
+    let reads_stdin = is_stdin || attaches_stdin || settings.debate.interactive_clarifications;
     if args.dry_run {
         say(choice.as_ref(), &spec, reads_stdin, terminal);
         terminal.warnings(&warnings);
@@ -196,10 +193,10 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
 
 /// Reports settings that the command line does not name.
 fn say(choice: Option<&ModelChoice>, spec: &Spec, reads_stdin: bool, terminal: &mut Terminal) {
-    if !reads_stdin && stdin::has_text() {
+    if !reads_stdin && input::has_text() {
         terminal.warning("standard input was not read; add --attach -");
     }
-    for notice in choice.map(ToString::to_string).into_iter().chain(problem::notice_of(&spec.attachments)) {
+    for notice in choice.map(ToString::to_string).into_iter().chain(input::notice_of(&spec.attachments)) {
         terminal.notice(&notice);
     }
 }

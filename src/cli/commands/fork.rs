@@ -6,8 +6,7 @@ use clap::Args;
 
 use crate::cli::args::{CallsArgs, ModelArgs, RunArgs, VouchArgs, dollars};
 use crate::cli::dialogue;
-use crate::cli::latest::or_latest_said;
-use crate::cli::session::{Session, config_files, own, runner};
+use crate::cli::session::{Session, config_files, or_latest_said, own, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::money::Usd;

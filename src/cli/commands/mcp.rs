@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::args::dollars;
+use crate::cli::args::{ConfigFileArgs, dollars};
 use crate::cli::detach;
 use crate::cli::session::{config_files, debates, runner};
 use crate::cli::terminal::Terminal;
@@ -35,22 +35,17 @@ pub(in crate::cli) struct McpArgs {
     #[arg(long, value_name = "DIR")]
     context: Option<PathBuf>,
 
-    /// The configuration file [default: ./debate-config.json]
-    #[arg(short, long, value_name = "PATH")]
-    config: Option<PathBuf>,
-
-    /// The environment file with the keys [default: .env, if it exists]
-    #[arg(short, long, value_name = "PATH")]
-    env_file: Option<PathBuf>,
+    #[command(flatten)]
+    files: ConfigFileArgs,
 }
 
 pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(), Error> {
     // Its tools run debates that outlive the client.
     detach::check()?;
-    let environment = capture_environment(args.env_file.as_deref())?;
+    let environment = capture_environment(args.files.env_file.as_deref())?;
     // Reports a faulty configuration now instead of at the first debate.
     let limits = Overrides { max_calls: args.max_calls, ..Overrides::default() };
-    let loaded = config_files(args.config.as_ref(), &environment).load(&limits)?;
+    let loaded = config_files(args.files.config.as_ref(), &environment).load(&limits)?;
     let of_cost = [("--max-cost", args.max_cost.is_some()), ("--max-cost-per-day", args.max_cost_per_day.is_some())];
     check_calls("mcp", &loaded.settings)?;
     // Programs have no prices, so the call limit suffices for them.
@@ -67,8 +62,8 @@ pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(),
     let options = Options {
         directory: debates()?,
         runner: runner(environment)?,
-        config: args.config.clone(),
-        env_file: args.env_file.clone(),
+        config: args.files.config.clone(),
+        env_file: args.files.env_file.clone(),
         context: args.context.clone(),
         limits: Limits { debate: args.max_cost, day: args.max_cost_per_day },
         max_calls: args.max_calls,

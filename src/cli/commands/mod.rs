@@ -2,7 +2,7 @@
 
 mod answer;
 mod ask;
-mod completions;
+pub(super) mod completions;
 mod config;
 mod debate;
 mod demo;
@@ -12,7 +12,6 @@ mod init;
 mod list;
 mod mcp;
 mod models;
-pub(super) mod problem;
 mod protocols;
 mod report;
 mod requests;
@@ -28,7 +27,7 @@ mod wait;
 
 use clap::Subcommand;
 
-use crate::cli::args::RunArgs;
+use crate::cli::args::{DebateArg, RunArgs};
 use crate::error::Error;
 
 use super::examples::examples;
@@ -126,7 +125,7 @@ commands! {
             "dialectic reply vhkp 3fa9c1d2 answer.md --by fable-5.5",
         ];
         /// End a debate early and use its current texts, even if another process is running it
-        Stop(wait::StopArgs) = "stop", wait::stop, [
+        Stop(DebateArg) = "stop", wait::stop, [
             "dialectic stop vhkp",
         ];
     }

@@ -8,10 +8,9 @@ use clap::{Args, ValueEnum};
 use crate::change::{Change, Found, Repository, Wanted, paths_of, piped, unreadable, unseen};
 use crate::cli::args::{CallsArgs, ModelArgs, RunArgs, choice, dollars};
 use crate::cli::conclusion::ReviewEnd;
-use crate::cli::latest::LATEST;
-use crate::cli::session::{Session, debates, runner};
+use crate::cli::session::{LATEST, Session, debates, runner};
 use crate::cli::terminal::Terminal;
-use crate::cli::{dialogue, stdin};
+use crate::cli::{dialogue, input};
 use crate::error::{Error, UserError};
 use dialectic_base::figures::{counted, list};
 use dialectic_base::money::Usd;
@@ -287,9 +286,9 @@ fn working_directory() -> Result<PathBuf, Error> {
 /// A diff from a pipe if no option names what to compare, otherwise the repository.
 fn source(args: &ReviewArgs, directory: &Path, terminal: &mut Terminal) -> Result<Source, Error> {
     let names_a_revision = args.base.is_some() || args.head.is_some();
-    if !names_a_revision && stdin::may_have_text() {
+    if !names_a_revision && input::may_have_text() {
         let unreadable = |source| unreadable(Path::new("-"), source);
-        let bytes = stdin::read("the diff", MOST, terminal).map_err(unreadable)?;
+        let bytes = input::read_stdin("the diff", MOST, terminal).map_err(unreadable)?;
         if !bytes.iter().all(u8::is_ascii_whitespace) {
             return Ok(Source::Pipe(bytes));
         }

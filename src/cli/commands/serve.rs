@@ -11,7 +11,7 @@ use tempfile::TempPath;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::oneshot;
 
-use crate::cli::args::dollars;
+use crate::cli::args::{ConfigFileArgs, dollars};
 use crate::cli::interrupt::Interrupts;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
@@ -43,13 +43,8 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 
-    /// The configuration file [default: ./debate-config.json]
-    #[arg(short, long, value_name = "PATH")]
-    config: Option<PathBuf>,
-
-    /// The environment file with the keys [default: .env, if it exists]
-    #[arg(short, long, value_name = "PATH")]
-    env_file: Option<PathBuf>,
+    #[command(flatten)]
+    files: ConfigFileArgs,
 
     /// The maximum cost of a debate started here, in dollars
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
@@ -72,8 +67,8 @@ pub(in crate::cli) struct ServeArgs {
 const MAX_RUNNING: usize = 3;
 
 pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let environment = capture_environment(args.env_file.as_deref())?;
-    let config = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
+    let environment = capture_environment(args.files.env_file.as_deref())?;
+    let config = args.files.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
     // Reports a faulty configuration now instead of at the first debate.
     let limits = Overrides { max_calls: args.max_calls, ..Overrides::default() };
     let loaded = ConfigFiles::new(config.clone(), &environment).load(&limits)?;

@@ -7,9 +7,8 @@ use clap::{Arg, Args, Command, ValueEnum};
 use serde::Serialize;
 
 use crate::cli::args::NewestArg;
-use crate::cli::latest::or_latest;
 use crate::cli::output::typed;
-use crate::cli::session::debates;
+use crate::cli::session::{debates, or_latest};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use crate::status::Standing;
@@ -29,7 +28,7 @@ pub(in crate::cli) struct ShowArgs {
 
     /// The part to print, or the number of a point: `2.2`, `D1` [default: an overview]
     #[arg(value_parser = PartParser)]
-    part: Option<ShownPart>,
+    part: Option<DebatePart>,
 
     /// The round, agent or stage: a number, id, role or name
     #[arg(value_name = "NAME", requires = "part")]
@@ -44,7 +43,7 @@ pub(in crate::cli) struct ShowArgs {
     json: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum DebatePart {
     /// The solution
     Solution,
@@ -60,12 +59,8 @@ pub(in crate::cli) enum DebatePart {
     Points,
     /// The follow-up questions and their answers
     FollowUps,
-}
-
-/// A part of a debate, or one point with its history.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::cli) enum ShownPart {
-    Part(DebatePart),
+    /// The point with this number, and its history
+    #[value(skip)]
     Point(String),
 }
 
@@ -74,13 +69,13 @@ pub(in crate::cli) enum ShownPart {
 struct PartParser;
 
 impl TypedValueParser for PartParser {
-    type Value = ShownPart;
+    type Value = DebatePart;
 
-    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<ShownPart, clap::Error> {
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<DebatePart, clap::Error> {
         let number = value.to_str().filter(|text| is_point_number(text));
         match number {
-            Some(number) => Ok(ShownPart::Point(number.to_owned())),
-            None => EnumValueParser::<DebatePart>::new().parse_ref(command, arg, value).map(ShownPart::Part),
+            Some(number) => Ok(DebatePart::Point(number.to_owned())),
+            None => EnumValueParser::<DebatePart>::new().parse_ref(command, arg, value),
         }
     }
 
@@ -106,16 +101,11 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
     // JSON output shows the record unchanged.
     let debate = &if args.json { saved.debate } else { saved.debate.with_named_texts() };
     let view = View::new(debate, None).with_standing(Standing::listed(&entry, debate));
-    let part = match &args.part {
-        None => None,
-        Some(ShownPart::Part(part)) => Some(*part),
-        Some(ShownPart::Point(number)) => return point(&view, number, args, terminal),
-    };
-    if args.open && part != Some(DebatePart::Points) {
+    if args.open && !matches!(args.part, Some(DebatePart::Points | DebatePart::Point(_))) {
         return Err(UserError::input("`--open` selects points: add `points`").into());
     }
-    let choice = TextSelection::of(&view, part, args.name.as_deref())?;
-    match part {
+    let is_meant = selection(&view, args.part.as_ref(), args.name.as_deref())?;
+    match &args.part {
         None if args.json => terminal.json(&DebateFile::of(debate)),
         None => {
             // Suggested commands name the file if the debate is in another directory.
@@ -126,8 +116,9 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
         Some(DebatePart::Points) => points(&view, args, terminal),
         Some(DebatePart::Solution) => solution(debate, args, terminal),
         Some(DebatePart::FollowUps) => follow_ups(&view, args, terminal),
+        Some(DebatePart::Point(number)) => point(&view, number, args, terminal),
         Some(DebatePart::Round | DebatePart::Agent | DebatePart::Stage | DebatePart::Critiques) => {
-            let texts: Vec<Said<'_>> = said(&view).into_iter().filter(|one| choice.has(debate, one)).collect();
+            let texts: Vec<Said<'_>> = said(&view).into_iter().filter(is_meant).collect();
             if args.json {
                 return terminal.json(&texts);
             }
@@ -238,17 +229,6 @@ impl<'a> PointsJson<'a> {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum TextSelection {
-    Round(u32),
-    /// The texts by or about an agent.
-    Agent(AgentId),
-    Stage(StageId),
-    /// The texts about another agent's text.
-    Critiques,
-    All,
-}
-
 /// The error for a missing or unknown name, which lists the known ones.
 fn misnamed(what: &str, name: Option<&str>, known: &[String]) -> UserError {
     let known = if known.is_empty() { "it has no names".to_owned() } else { format!("it has {}", known.join(", ")) };
@@ -258,37 +238,45 @@ fn misnamed(what: &str, name: Option<&str>, known: &[String]) -> UserError {
     })
 }
 
-impl TextSelection {
-    /// The selection by `part` and `name`.
-    ///
-    /// # Errors
-    /// A name is missing, unknown or ambiguous.
-    fn of(view: &View<'_>, part: Option<DebatePart>, name: Option<&str>) -> Result<Self, UserError> {
-        match part {
-            Some(DebatePart::Round) => round(view.debate, name).map(Self::Round),
-            Some(DebatePart::Agent) => agent(view, name).map(Self::Agent),
-            Some(DebatePart::Stage) => stage(view.debate, name).map(Self::Stage),
-            Some(DebatePart::Critiques) => not_named("critiques", name).map(|()| Self::Critiques),
-            Some(DebatePart::Solution) => not_named("solution", name).map(|()| Self::All),
-            Some(DebatePart::Points) => not_named("points", name).map(|()| Self::All),
-            Some(DebatePart::FollowUps) => not_named("follow-ups", name).map(|()| Self::All),
-            None => Ok(Self::All),
+/// Selects texts by `part` and `name`.
+///
+/// # Errors
+/// A name is missing, unknown or ambiguous.
+fn selection<'a>(
+    view: &View<'a>,
+    part: Option<&DebatePart>,
+    name: Option<&str>,
+) -> Result<Box<dyn Fn(&Said<'_>) -> bool + 'a>, UserError> {
+    let debate = view.debate;
+    Ok(match part {
+        Some(DebatePart::Round) => {
+            let round = round(debate, name)?;
+            Box::new(move |text| text.round == round)
         }
-    }
-
-    /// Whether it includes that text.
-    fn has(&self, debate: &Debate, text: &Said<'_>) -> bool {
-        match self {
-            Self::Round(round) => text.round == *round,
-            Self::Agent(agent) => text.agent_id == Some(agent) || text.target_agent_id == Some(agent),
-            Self::Stage(stage) => text.stage == Some(*stage),
-            Self::Critiques => text.yields(debate) == Some(ResultKind::Critique),
-            Self::All => true,
+        Some(DebatePart::Agent) => {
+            let agent = agent(view, name)?;
+            Box::new(move |text| text.agent_id == Some(&agent) || text.target_agent_id == Some(&agent))
         }
-    }
+        Some(DebatePart::Stage) => {
+            let stage = stage(debate, name)?;
+            Box::new(move |text| text.stage == Some(stage))
+        }
+        Some(DebatePart::Critiques) => {
+            not_named("critiques", name)?;
+            Box::new(|text| text.yields(debate) == Some(ResultKind::Critique))
+        }
+        Some(DebatePart::Solution) => not_named("solution", name).map(|()| Box::new(everything))?,
+        Some(DebatePart::Points) => not_named("points", name).map(|()| Box::new(everything))?,
+        Some(DebatePart::FollowUps) => not_named("follow-ups", name).map(|()| Box::new(everything))?,
+        Some(DebatePart::Point(_)) | None => Box::new(everything),
+    })
 }
 
-fn not_named(part: &'static str, name: Option<&str>) -> Result<(), UserError> {
+fn everything(_: &Said<'_>) -> bool {
+    true
+}
+
+fn not_named(part: &str, name: Option<&str>) -> Result<(), UserError> {
     name.map_or(Ok(()), |name| Err(UserError::input(format!("`{part}` takes no name: drop `{name}`"))))
 }
 

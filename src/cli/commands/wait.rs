@@ -9,9 +9,8 @@ use clap::Args;
 
 use crate::cli::args::{DebateArg, NewestArg};
 use crate::cli::conclusion::{asks_host, still_running, verdict};
-use crate::cli::latest::or_latest;
 use crate::cli::questions::{listed, listed_requests};
-use crate::cli::session::{debates, runner};
+use crate::cli::session::{debates, or_latest, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::status::{ASKS, DebateStatus, Presence, STILL_RUNS, Standing, is_worth_waiting, load};
@@ -105,14 +104,8 @@ fn described(status: &DebateStatus) -> String {
     text + &next + "\n"
 }
 
-#[derive(Debug, Args)]
-pub(in crate::cli) struct StopArgs {
-    #[command(flatten)]
-    which: DebateArg,
-}
-
-pub(in crate::cli) fn stop(args: &StopArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let entry = debates()?.find(&args.which.debate)?;
+pub(in crate::cli) fn stop(args: &DebateArg, terminal: &mut Terminal) -> Result<(), Error> {
+    let entry = debates()?.find(&args.debate)?;
     let standing = || {
         let before = Presence::of(&entry);
         Ok::<_, Error>(Standing::of(&entry, &entry.load(AccessMode::State)?.debate, before))

@@ -76,7 +76,7 @@ fn subject() -> Subject {
 async fn an_evaluator_that_says_nothing_is_asked_twice_and_what_it_cost_is_unknown() {
     let (evaluators, subjects) = (evaluator(Manner::Silent), [subject()]);
     let evaluated = evaluate(&evaluators, &subjects, NonZeroU32::MIN, &|_| {}).await;
-    let attempt = &evaluated[0].runs[0].attempts[0];
+    let attempt = &evaluated[0].runs[0][0];
     let skipped = attempt.outcome.as_ref().unwrap_err().to_string();
     assert_eq!(skipped, "no answer within 40s (after 2 attempts)");
     assert_eq!(attempt.usage, Usage { answers: 0, tokens: 0, silent_calls: 1, cost: None });
@@ -88,7 +88,7 @@ async fn an_evaluator_that_says_nothing_is_asked_twice_and_what_it_cost_is_unkno
 async fn an_evaluator_that_writes_for_a_quarter_of_an_hour_is_heard() {
     let (evaluators, subjects) = (evaluator(Manner::Slow(900)), [subject()]);
     let evaluated = evaluate(&evaluators, &subjects, NonZeroU32::MIN, &|_| {}).await;
-    let attempt = &evaluated[0].runs[0].attempts[0];
+    let attempt = &evaluated[0].runs[0][0];
     assert_eq!(attempt.outcome.as_ref().unwrap().scores.len(), 1);
     assert_eq!(attempt.latency.as_secs(), 900);
     assert_eq!(attempt.usage.cost, Some(Usd::from_dollars(2.0)));

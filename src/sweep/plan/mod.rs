@@ -19,10 +19,10 @@ use dialectic_base::provider::OFFLINE;
 use dialectic_engine::access::{Environment, elsewhere};
 use dialectic_engine::runner::Spec;
 use dialectic_engine::tools::FILE_TOOLS;
-use dialectic_record::debate::{Attachment, DebateId, ProviderSettings, Settings};
+use dialectic_record::debate::{DebateId, ProviderSettings, Settings};
 use dialectic_record::protocol::Protocol;
 
-use super::Answer;
+use super::description::Problem;
 use crate::error::{ErrorCategory, UserError};
 
 pub use wire::Prompts;
@@ -30,7 +30,7 @@ pub use wire::Prompts;
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The problems, each used by at least one debate.
-    pub problems: Vec<Arc<PlannedProblem>>,
+    pub problems: Vec<Arc<Problem>>,
     /// The variants, each used by at least one debate.
     pub variants: Vec<Arc<Variant>>,
     pub debates: Vec<PlannedDebate>,
@@ -41,19 +41,6 @@ pub struct SavedPlan {
     pub plan: Plan,
     /// The SHA-256 of the file's bytes in hexadecimal.
     pub sha256: String,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct PlannedProblem {
-    /// The name in results.
-    pub id: String,
-    pub text: Arc<str>,
-    /// The files shown to all agents and the judge.
-    pub attachments: Arc<[Attachment]>,
-    /// The right answer, if a program can check it.
-    pub answer: Option<Answer>,
-    /// The checklist for judging answers, if the set has one.
-    pub checklist: Vec<String>,
 }
 
 /// A way to debate.
@@ -74,7 +61,7 @@ pub struct PlannedDebate {
     pub index: usize,
     /// A hash of its inputs, the same on every machine.
     pub id: DebateId,
-    pub problem: Arc<PlannedProblem>,
+    pub problem: Arc<Problem>,
     pub variant: Arc<Variant>,
     /// The number among several equal debates, from 1.
     pub repeat: u32,
@@ -191,7 +178,7 @@ impl Variant {
     }
 }
 
-impl PlannedProblem {
+impl Problem {
     /// A hash of its text and attachments, without its name.
     fn hash(&self) -> Vec<u8> {
         let attachments = self.attachments.iter().flat_map(|one| [one.name.as_bytes(), one.text.as_bytes()]);
@@ -224,8 +211,8 @@ impl PlannedDebate {
 
 impl Plan {
     /// All problems in all variants, each repeated. The costs are not known yet.
-    pub fn of(problems: Vec<PlannedProblem>, variants: Vec<Variant>, repeats: u32) -> Self {
-        let problems: Vec<Arc<PlannedProblem>> = problems.into_iter().map(Arc::new).collect();
+    pub fn of(problems: Vec<Problem>, variants: Vec<Variant>, repeats: u32) -> Self {
+        let problems: Vec<Arc<Problem>> = problems.into_iter().map(Arc::new).collect();
         let variants: Vec<Arc<Variant>> = variants.into_iter().map(Arc::new).collect();
         let hashes: Vec<Vec<u8>> = variants.iter().map(|variant| variant.hash()).collect();
         let mut debates = Vec::new();

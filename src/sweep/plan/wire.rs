@@ -17,8 +17,8 @@ use dialectic_record::debate::{AgentSettings, Attachment, DebateId, Settings};
 use dialectic_record::prompt::{Role, read_prompt, version};
 use dialectic_record::protocol::Protocol;
 
-use super::super::Answer;
-use super::{Plan, PlanError, PlannedDebate, PlannedProblem, SavedPlan, Variant, hash, id, unplannable};
+use super::super::description::{Answer, Problem};
+use super::{Plan, PlanError, PlannedDebate, SavedPlan, Variant, hash, id, unplannable};
 
 const VERSION: u32 = 1;
 
@@ -77,7 +77,7 @@ impl Plan {
                 attachments.len() - 1
             })
         };
-        let problem = |problem: &Arc<PlannedProblem>| ProblemOnTheWire {
+        let problem = |problem: &Arc<Problem>| ProblemOnTheWire {
             id: problem.id.clone(),
             text: Arc::clone(&problem.text),
             attachments: problem.attachments.iter().map(&mut place).collect(),
@@ -131,7 +131,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Plan, PlanError> {
     let mut lines = (1..).zip(text.lines());
     let Some((_, first)) = lines.next() else { return Err(PlanError::Empty { path: path.to_owned() }) };
     let (all_problems, all_variants) = header(path, first)?;
-    let problems: BTreeMap<&str, (&Arc<PlannedProblem>, Vec<u8>)> =
+    let problems: BTreeMap<&str, (&Arc<Problem>, Vec<u8>)> =
         all_problems.iter().map(|problem| (problem.id.as_str(), (problem, problem.hash()))).collect();
     let variants: BTreeMap<&str, (&Arc<Variant>, Vec<u8>)> =
         all_variants.iter().map(|variant| (variant.name.as_str(), (variant, variant.hash()))).collect();
@@ -175,7 +175,7 @@ struct Format {
 }
 
 /// The shared parts of a plan's debates.
-type Shared = (Vec<Arc<PlannedProblem>>, Vec<Arc<Variant>>);
+type Shared = (Vec<Arc<Problem>>, Vec<Arc<Variant>>);
 
 /// The problems and variants of the first line, checked.
 fn header(path: &Path, text: &str) -> Result<Shared, PlanError> {
@@ -216,7 +216,7 @@ fn header(path: &Path, text: &str) -> Result<Shared, PlanError> {
         let attached = attachments.iter().map(|place| header.attachments.get(*place).cloned());
         let attachments: Option<Arc<[Attachment]>> = attached.collect();
         let attachments = attachments.ok_or_else(|| wrong(format!("an attachment of `{id}` is missing")))?;
-        problems.push(Arc::new(PlannedProblem { id, text, attachments, answer, checklist }));
+        problems.push(Arc::new(Problem { id, text, attachments, answer, checklist }));
     }
     Ok((problems, variants))
 }

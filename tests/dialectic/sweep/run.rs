@@ -12,7 +12,7 @@ use dialectic_cli::sweep::Stored;
 use dialectic_cli::sweep::plan::{Machine, PlannedDebate, SavedPlan};
 use dialectic_cli::sweep::status::Lost;
 use dialectic_cli::sweep::store::{self, Creation, SharedStore, Store, StoreFault};
-use dialectic_cli::sweep::worker::{Ended, RunOptions, Stop, Worker};
+use dialectic_cli::sweep::worker::{Ended, Stop, Worker};
 use dialectic_engine::access::Environment;
 use dialectic_record::debate::{CallKey, Event, Recorded};
 use futures_util::StreamExt;
@@ -113,8 +113,7 @@ async fn work(plan: &SavedPlan, server: &MockServer, store: SharedStore) -> Vec<
     let environment = Environment::from_pairs([("OPENAI_API_KEY", TEST_KEY), ("OPENAI_BASE_URL", url.as_str())]);
     let machine = Machine { providers: BTreeMap::new(), environment, prompts };
     let worker = Worker::begin(plan, store, machine, own.path(), Stop::default()).await.unwrap();
-    let options = RunOptions { jobs: 2, retry_failed: false };
-    worker.run(plan.plan.debates.clone(), options).map(|(_, ended)| ended).collect().await
+    worker.run(plan.plan.debates.clone(), 2, false).map(|(_, ended)| ended).collect().await
 }
 
 /// What an undisturbed run leaves: its results, and its number of requests.

@@ -126,10 +126,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
         terminal.notice(&output::roster(&evaluators));
     }
     agree_to(&evaluators, &subjects, args, terminal)?;
-    let spent = Mutex::new(Usd::ZERO);
-    let evaluated = evaluate_or_stop(&evaluators, &subjects, args, &spent);
-    note(*spent.lock().unwrap_or_else(PoisonError::into_inner), terminal)?;
-    let evaluated = evaluated?;
+    let evaluated = noting_cost(terminal, async |noted| evaluate(&evaluators, &subjects, args.repeat, noted).await)?;
     // Prints these messages before everything below.
     retries.finish();
     terminal.warnings(output::warnings(&evaluated));
@@ -175,7 +172,7 @@ fn finish(
     let debates: Vec<String> = without.map(|one| one.subject.name.clone()).collect();
     if debates.len() < evaluated.len() {
         destination.write(evaluated, args.repeat, terminal)?;
-        let asked = evaluated.iter().flat_map(|one| &one.runs).flat_map(|run| &run.attempts);
+        let asked = evaluated.iter().flat_map(|one| &one.runs).flatten();
         if asked.into_iter().all(|attempt| attempt.evaluator.settings.provider == OFFLINE) {
             terminal.notice("This was a rehearsal: no model was called, and there are no scores.");
         }
@@ -213,16 +210,25 @@ fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -
     if subjects.is_empty() { Err(SubjectError::NoneFinished { debates: entries.len() }.into()) } else { Ok(subjects) }
 }
 
-/// Records the cost for the daily limit, since an evaluation leaves no journal.
-fn note(spent: Usd, terminal: &mut Terminal) -> Result<(), Error> {
-    let directory = debates()?;
+/// Runs an evaluation until it ends or the user interrupts it. Records its cost, as far as it is known, for the daily
+/// limit, since an evaluation leaves no journal.
+fn noting_cost<T>(terminal: &mut Terminal, work: impl AsyncFnOnce(&(dyn Fn(Usd) + Sync)) -> T) -> Result<T, Error> {
+    let spent = Mutex::new(Usd::ZERO);
+    let noted = |cost: Usd| *spent.lock().unwrap_or_else(PoisonError::into_inner) += cost;
+    let done = run_with_interrupts(async |interrupts| {
+        tokio::select! {
+            done = work(&noted) => Ok(done),
+            () = interrupts.next() => Err(Error::stopped("interrupted; nothing was written")),
+        }
+    });
+    let (directory, spent) = (debates()?, spent.into_inner().unwrap_or_else(PoisonError::into_inner));
     if spent > Usd::ZERO
         && directory.path().is_dir()
         && let Err(error) = note_spent(&directory, spent)
     {
         terminal.warning(&format!("the daily limit does not include this cost: {error}"));
     }
-    Ok(())
+    done
 }
 
 fn panel(
@@ -272,23 +278,6 @@ fn callers<'a>(
 /// The error for debates that no evaluator could evaluate.
 fn not_evaluated(debates: &[String]) -> Error {
     UserError::of(ErrorCategory::Provider, format!("no evaluator could evaluate {}", debates.join(", "))).into()
-}
-
-const NOTHING_WRITTEN: &str = "interrupted; nothing was written";
-
-fn evaluate_or_stop<'a>(
-    evaluators: &'a [Evaluator],
-    subjects: &'a [Subject],
-    args: &EvalArgs,
-    spent: &Mutex<Usd>,
-) -> Result<Vec<Evaluated<'a>>, Error> {
-    let noted = |cost: Usd| *spent.lock().unwrap_or_else(PoisonError::into_inner) += cost;
-    run_with_interrupts(async |interrupts| {
-        tokio::select! {
-            evaluated = evaluate(evaluators, subjects, args.repeat, &noted) => Ok(evaluated),
-            () = interrupts.next() => Err(Error::stopped(NOTHING_WRITTEN)),
-        }
-    })
 }
 
 /// Reports retries on its own thread, so that a stalled reader of standard error does not stop the evaluation.

@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::cli::target::OutputTarget;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
-use crate::evaluation::output::{LineEnd, csv_rows, is_csv_header, json, markdown, table};
+use crate::evaluation::output::{CRLF, csv_rows, is_csv_header, json, markdown, table};
 use crate::evaluation::{Attempt, Evaluated, Evaluator, Usage};
 use dialectic_base::figures::{cost, counted, duration, sum_of_tokens, thousands};
 use dialectic_base::sanitize::one_line;
@@ -138,10 +138,10 @@ fn append(path: &Path, evaluated: &[Evaluated]) -> io::Result<()> {
     let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
     file.lock()?;
     let (line_end, unfinished) = ending(&mut file)?;
-    let rows = csv_rows(evaluated, line_end.is_none(), line_end.unwrap_or(LineEnd::Lf))?;
+    let rows = csv_rows(evaluated, line_end.is_none(), line_end.unwrap_or("\n"))?;
     let mut added: Vec<u8> = Vec::new();
     if unfinished {
-        added.extend_from_slice(if line_end == Some(LineEnd::Lf) { b"\n" } else { b"\r\n" });
+        added.extend(line_end.unwrap_or_default().bytes());
     }
     added.extend(rows);
     let before = file.metadata()?.len();
@@ -152,7 +152,7 @@ fn append(path: &Path, evaluated: &[Evaluated]) -> io::Result<()> {
 }
 
 /// The line ending of a file, `None` if it is empty; and whether the last line lacks one.
-fn ending(file: &mut File) -> io::Result<(Option<LineEnd>, bool)> {
+fn ending(file: &mut File) -> io::Result<(Option<&'static str>, bool)> {
     let mut found = Vec::new();
     file.seek(SeekFrom::Start(0))?;
     file.read_to_end(&mut found)?;
@@ -160,8 +160,7 @@ fn ending(file: &mut File) -> io::Result<(Option<LineEnd>, bool)> {
         return Ok((None, false));
     }
     let first_line = found.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
-    let line_end =
-        if first_line.ends_with(b"\n") && !first_line.ends_with(b"\r\n") { LineEnd::Lf } else { LineEnd::CrLf };
+    let line_end = if first_line.ends_with(b"\n") && !first_line.ends_with(b"\r\n") { "\n" } else { CRLF };
     Ok((Some(line_end), !found.ends_with(b"\n")))
 }
 
@@ -229,7 +228,7 @@ fn each(evaluated: &[Evaluated], mut tell: impl FnMut(&str, &Attempt)) {
         let debate = if evaluated.len() > 1 { format!("{}: ", one.subject.name) } else { String::new() };
         for (index, run) in one.runs.iter().enumerate() {
             let run_name = if one.runs.len() > 1 { format!(" (run {})", index + 1) } else { String::new() };
-            for attempt in &run.attempts {
+            for attempt in run {
                 tell(&format!("{debate}evaluator {}{run_name}", attempt.evaluator.settings.id), attempt);
             }
         }

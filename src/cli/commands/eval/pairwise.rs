@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
 use crate::cli::commands::sweep::{block_on, opened_at};
-use crate::cli::interrupt::run_with_interrupts;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, ErrorCategory, UserError};
@@ -27,7 +25,7 @@ use dialectic_config::capture_environment;
 use dialectic_record::debate::{AgentSettings, Debate, Settings};
 use dialectic_record::store::AccessMode;
 
-use super::{EvalArgs, NOTHING_WRITTEN, agree_to_calls, callers, not_evaluated, note, settings};
+use super::{EvalArgs, agree_to_calls, callers, not_evaluated, noting_cost, settings};
 
 /// The answers to compare.
 struct Sides {
@@ -60,16 +58,8 @@ pub(super) fn run(args: &EvalArgs, names: [&String; 2], terminal: &mut Terminal)
     if !is_rehearsal {
         agree_to_calls(sides.contests.iter().flat_map(|one| one.planned(&judges, repeat)).collect(), terminal)?;
     }
-    let spent = Mutex::new(Usd::ZERO);
-    let noted = |cost: Usd| *spent.lock().unwrap_or_else(PoisonError::into_inner) += cost;
-    let compared = run_with_interrupts(async |interrupts| {
-        tokio::select! {
-            compared = compare(&judges, &sides.contests, repeat, &noted) => Ok(compared),
-            () = interrupts.next() => Err(Error::stopped(NOTHING_WRITTEN)),
-        }
-    });
-    note(*spent.lock().unwrap_or_else(PoisonError::into_inner), terminal)?;
-    let results = Results::of(&sides, compared?);
+    let compared = noting_cost(terminal, async |noted| compare(&judges, &sides.contests, repeat, noted).await)?;
+    let results = Results::of(&sides, compared);
     terminal.warnings(results.compared.iter().flat_map(|(_, compared)| &compared.faults));
     if results.missing == sides.contests.len() {
         return Err(not_evaluated(&sides.names));

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use crate::cli::input;
 use crate::cli::target::OutputTarget;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
-use crate::sweep::description::{Description, Group, VariantDescription};
-use crate::sweep::plan::{Plan, PlannedProblem, Variant};
+use crate::sweep::description::{Description, Group, Problem, VariantDescription};
+use crate::sweep::plan::{Plan, Variant};
 use dialectic_base::figures::{counted, short_cost};
 use dialectic_base::money::Usd;
 use dialectic_config::{ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, Overrides, capture_environment, model_warnings};
@@ -21,7 +22,7 @@ use dialectic_record::debate::{Attachment, Settings, Span};
 use dialectic_record::store::Directory;
 
 use super::super::debate::today;
-use super::super::{problem, protocols};
+use super::super::protocols;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SweepPlanArgs {
@@ -75,13 +76,8 @@ pub(super) fn run(args: &SweepPlanArgs, terminal: &mut Terminal) -> Result<(), E
     let mut problems = Vec::new();
     for group in &description.groups {
         let attached = attached(group, &description.base, &resolved, &environment)?;
-        problems.extend(group.problems.iter().map(|problem| PlannedProblem {
-            id: problem.id.clone(),
-            text: problem.text.as_str().into(),
-            attachments: Arc::clone(&attached),
-            answer: problem.answer.clone(),
-            checklist: problem.checklist.clone(),
-        }));
+        let own = group.problems.iter().cloned();
+        problems.extend(own.map(|problem| Problem { attachments: Arc::clone(&attached), ..problem }));
     }
     let variants = resolved.iter().map(|one| one.variant.clone()).collect();
     let mut plan = Plan::of(problems, variants, description.repeats.get());
@@ -183,7 +179,7 @@ fn attached(
 ) -> Result<Arc<[Attachment]>, Error> {
     let mut attached: Arc<[Attachment]> = [].into();
     for one in resolved {
-        attached = problem::read_below(base, &group.attach, &one.settings, environment)?;
+        attached = input::read_below(base, &group.attach, &one.settings, environment)?;
     }
     Ok(attached)
 }
@@ -213,7 +209,7 @@ fn price(
     warnings: &mut BTreeSet<String>,
 ) -> Result<(), Error> {
     for one in resolved {
-        let mut longest: BTreeMap<(usize, usize), &Arc<PlannedProblem>> = BTreeMap::new();
+        let mut longest: BTreeMap<(usize, usize), &Arc<Problem>> = BTreeMap::new();
         for problem in &plan.problems {
             let known = longest.entry(length(problem)).or_insert(problem);
             if known.text.len() < problem.text.len() {
@@ -235,13 +231,13 @@ fn price(
 }
 
 /// The rounded length of a problem, and the exact length of its attachments.
-fn length(problem: &PlannedProblem) -> (usize, usize) {
+fn length(problem: &Problem) -> (usize, usize) {
     let attached = problem.attachments.iter().map(|one| one.name.len() + one.text.len()).sum();
     (problem.text.len() / LENGTHS, attached)
 }
 
 /// The likely and the maximum cost of a debate, with warnings.
-fn cost(one: &Resolved, problem: &PlannedProblem, runner: &Runner) -> Result<(Vec<String>, Span<Option<Usd>>), Error> {
+fn cost(one: &Resolved, problem: &Problem, runner: &Runner) -> Result<(Vec<String>, Span<Option<Usd>>), Error> {
     if one.variant.is_rehearsal() {
         return Ok((Vec::new(), Span { low: Some(Usd::ZERO), high: Some(Usd::ZERO) }));
     }

@@ -17,7 +17,7 @@ use crate::cli::terminal::Terminal;
 use crate::error::{Error, ErrorCategory, UserError};
 use crate::sweep::plan::{Machine, PlannedDebate, SavedPlan};
 use crate::sweep::store;
-use crate::sweep::worker::{Ended, RunOptions, Stop, Tally, Worker};
+use crate::sweep::worker::{Ended, Stop, Tally, Worker};
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
 use dialectic_config::{Loaded, Overrides, capture_environment};
@@ -114,8 +114,8 @@ pub(super) fn run(args: &SweepRunArgs, terminal: &mut Terminal) -> Result<(), Er
         let worker = Worker::begin(&saved, store, machine, own.path(), stop).await?;
         worker.check(&debates).await?;
         let all = debates.len();
-        let options = RunOptions { jobs: args.jobs.into(), retry_failed: args.retry_failed };
-        Ok::<_, Error>(shown(worker.run(debates, options), all, args.quiet, terminal).await)
+        let ends = worker.run(debates, args.jobs.into(), args.retry_failed);
+        Ok::<_, Error>(shown(ends, all, args.quiet, terminal).await)
     });
     runtime.shutdown_background();
     end_on_interrupt(None);

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::evaluation::pairwise::{mean, rounded, two_decimals};
-use crate::evaluation::{Criterion, Evaluated, EvaluationRun, Figure};
+use crate::evaluation::{Attempt, Criterion, Evaluated, Figure, answers, averages};
 use dialectic_base::markdown::cell;
 use dialectic_record::debate::AgentId;
 
@@ -42,7 +42,8 @@ struct ScoresReport<'a> {
     overall_score: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     overall_standard_deviation: Option<Deviation>,
-    agents: InOrder<&'a AgentId, &'a Value>,
+    #[serde(serialize_with = "in_order")]
+    agents: Vec<(&'a AgentId, &'a Value)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<Vec<ScoresReport<'a>>>,
 }
@@ -50,7 +51,8 @@ struct ScoresReport<'a> {
 #[derive(Serialize)]
 struct Groups {
     functional_completeness: ScoreEntry,
-    non_functional: InOrder<&'static str, ScoreEntry>,
+    #[serde(serialize_with = "in_order")]
+    non_functional: [(&'static str, ScoreEntry); Criterion::NON_FUNCTIONAL.len()],
 }
 
 #[derive(Clone, Copy, Serialize)]
@@ -64,13 +66,9 @@ struct ScoreEntry {
 #[derive(Clone, Copy, Serialize)]
 struct Deviation(Option<f64>);
 
-/// A JSON object with its keys in this order.
-struct InOrder<K, V>(Vec<(K, V)>);
-
-impl<K: Serialize, V: Serialize> Serialize for InOrder<K, V> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
-    }
+/// Writes a JSON object with its keys in this order.
+fn in_order<K: Serialize, V: Serialize, S: Serializer>(entries: &[(K, V)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(entries.iter().map(|(key, value)| (key, value)))
 }
 
 impl<'a> ScoresReport<'a> {
@@ -95,8 +93,8 @@ impl<'a> ScoresReport<'a> {
         }
     }
 
-    fn of_run(run: &'a EvaluationRun) -> Self {
-        let averages = run.averages();
+    fn of_run(run: &'a [Attempt]) -> Self {
+        let averages = averages(run);
         let score = |criterion| ScoreEntry {
             average_score: averages.get(&criterion).copied().map(rounded),
             standard_deviation: None,
@@ -106,9 +104,7 @@ impl<'a> ScoresReport<'a> {
             evaluation: groups(score),
             overall_score: score(Criterion::Overall).average_score,
             overall_standard_deviation: None,
-            agents: InOrder(
-                run.answers().map(|(evaluator, answer)| (&evaluator.settings.id, &answer.returned)).collect(),
-            ),
+            agents: answers(run).map(|(evaluator, answer)| (&evaluator.settings.id, &answer.returned)).collect(),
             runs: None,
         }
     }
@@ -117,32 +113,27 @@ impl<'a> ScoresReport<'a> {
 fn groups(score: impl Fn(Criterion) -> ScoreEntry) -> Groups {
     Groups {
         functional_completeness: score(Criterion::FunctionalCompleteness),
-        non_functional: InOrder(Criterion::NON_FUNCTIONAL.map(|one| (one.key(), score(one))).into()),
+        non_functional: Criterion::NON_FUNCTIONAL.map(|one| (one.key(), score(one))),
     }
 }
 
-fn first_answers<'a>(evaluated: &'a Evaluated) -> InOrder<&'a AgentId, &'a Value> {
+fn first_answers<'a>(evaluated: &'a Evaluated) -> Vec<(&'a AgentId, &'a Value)> {
     let mut first: BTreeMap<usize, (&AgentId, &Value)> = BTreeMap::new();
     for run in &evaluated.runs {
-        for (position, attempt) in run.attempts.iter().enumerate() {
+        for (position, attempt) in run.iter().enumerate() {
             if let Ok(answer) = &attempt.outcome {
                 first.entry(position).or_insert((&attempt.evaluator.settings.id, &answer.returned));
             }
         }
     }
-    InOrder(first.into_values().collect())
+    first.into_values().collect()
 }
 
 /// The title of the first column; the criteria follow.
 const DEBATE: &str = "debate";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LineEnd {
-    /// As specified by RFC 4180 and written by spreadsheets.
-    CrLf,
-    /// As written by this program and most tools.
-    Lf,
-}
+/// The line end of RFC 4180, which spreadsheets write.
+pub const CRLF: &str = "\r\n";
 
 /// Whether a file begins with the header of [`csv_rows`].
 pub fn is_csv_header(file: &[u8]) -> bool {
@@ -153,15 +144,12 @@ pub fn is_csv_header(file: &[u8]) -> bool {
 }
 
 /// A row for each counted run: the debate's name and the run's averages with two decimals, empty without a score.
-/// `header` adds the header.
+/// `header` adds the header. Lines end with `\n`, or with [`CRLF`] if `line_end` is that.
 ///
 /// # Errors
 /// Never in practice: it writes to memory.
-pub fn csv_rows(evaluated: &[Evaluated], header: bool, line_end: LineEnd) -> std::io::Result<Vec<u8>> {
-    let terminator = match line_end {
-        LineEnd::CrLf => Terminator::CRLF,
-        LineEnd::Lf => Terminator::Any(b'\n'),
-    };
+pub fn csv_rows(evaluated: &[Evaluated], header: bool, line_end: &str) -> std::io::Result<Vec<u8>> {
+    let terminator = if line_end == CRLF { Terminator::CRLF } else { Terminator::Any(b'\n') };
     let mut writer = WriterBuilder::new().terminator(terminator).from_writer(Vec::new());
     if header {
         writer.write_record(columns())?;
@@ -178,8 +166,8 @@ fn columns() -> impl Iterator<Item = &'static str> {
     [DEBATE].into_iter().chain(Criterion::ALL.map(Criterion::title))
 }
 
-fn write_run(writer: &mut Writer<Vec<u8>>, name: &str, run: &EvaluationRun) -> csv::Result<()> {
-    let averages = run.averages();
+fn write_run(writer: &mut Writer<Vec<u8>>, name: &str, run: &[Attempt]) -> csv::Result<()> {
+    let averages = averages(run);
     let scores =
         Criterion::ALL.map(|criterion| averages.get(&criterion).copied().map(two_decimals).unwrap_or_default());
     writer.write_record([name].into_iter().chain(scores.iter().map(String::as_str)))
@@ -247,7 +235,7 @@ mod tests {
 
     #[test]
     fn the_header_is_known_however_it_was_written() {
-        let header = csv_rows(&[], true, LineEnd::CrLf).unwrap();
+        let header = csv_rows(&[], true, CRLF).unwrap();
         let text = String::from_utf8(header.clone()).unwrap();
         assert_eq!(
             text,
@@ -255,7 +243,7 @@ mod tests {
              Regulatory Compliance,Testability,Requirements Fulfillment,Overall Score\r\n"
         );
         assert!(is_csv_header(&header));
-        assert!(is_csv_header(&csv_rows(&[], true, LineEnd::Lf).unwrap()));
+        assert!(is_csv_header(&csv_rows(&[], true, "\n").unwrap()));
         assert!(is_csv_header(format!("\u{feff}{}", text.replace("debate", "\"debate\"").trim_end()).as_bytes()));
         for other in ["", "debate\r\n", "id,x\n1,2\n", "\u{0}", &text.replace("Security", "Safety")] {
             assert!(!is_csv_header(other.as_bytes()), "{other:?}");
