@@ -99,12 +99,10 @@ impl UserError {
         Self::of(ErrorCategory::Arguments, message)
     }
 
-    /// Adds advice for the user.
     pub fn with_hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// Adds the cause.
     pub fn with_source(self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self { source: Some(source.into()), ..self }
     }

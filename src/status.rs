@@ -58,7 +58,6 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// The current presence.
     pub fn of(entry: &Entry) -> Self {
         Self { is_held: entry.is_held(), is_detached: entry.is_detached() }
     }
@@ -75,8 +74,8 @@ impl Standing {
     /// `before` is the presence before the files were read, since a process that ended in the meantime wrote more.
     pub fn of(entry: &Entry, debate: &Debate, before: Presence) -> Self {
         let now = Presence::of(entry);
-        // A resumed run still has its old status on record, and a detached run ends when it pauses. A failed one that
-        // released its journal only has its report and hooks left.
+        // A resumed run still has its old status on record, and a detached run ends when it pauses. A failed run that
+        // has released its journal only has to write its report and run its hooks.
         let may_run = match debate.status {
             Status::Completed => false,
             Status::Failed => now.is_held,
@@ -168,7 +167,7 @@ pub fn open_requests(entry: &Entry) -> Result<Vec<OpenRequest>, StoreError> {
     Ok(open.map(|request| OpenRequest { about: one_line(&request.about()), id: request.id }).collect())
 }
 
-/// Whether requests wait for the host. `requests` repairs what cannot be read.
+/// Whether requests wait for the host; also if that cannot be read, since `dialectic requests` repairs it.
 fn is_host_asked(entry: &Entry) -> bool {
     entry.host_requests().map_or(true, |open| !open.requests.is_empty())
 }
@@ -178,8 +177,8 @@ pub fn is_told_to_stop(entry: &Entry) -> bool {
     entry.stop_path().symlink_metadata().is_ok()
 }
 
-/// Whether it is worth waiting for a debate: a process works on it, and no requests to the host are open, more may
-/// still be opened, or it is stopping.
+/// Whether it is worth waiting for a debate: a process works on it, and either it is stopping, or it has not yet opened
+/// all of its requests to the host.
 pub fn is_worth_waiting(entry: &Entry) -> bool {
     let is_all_shown = || entry.host_requests().is_ok_and(|open| open.is_complete && !open.requests.is_empty());
     entry.is_at_work() && (is_told_to_stop(entry) || !is_all_shown())
@@ -242,7 +241,6 @@ pub struct DebateStatus {
     /// The cost in words.
     #[serde(skip)]
     pub cost: String,
-    /// The cost limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cost_usd: Option<f64>,
     pub questions: Vec<OpenQuestion>,
@@ -252,7 +250,7 @@ pub struct DebateStatus {
     /// Whether the run is complete, in words, once it has ended.
     #[serde(skip)]
     pub run: Option<String>,
-    /// The answer's faults.
+    /// What the answer leaves unmet or open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerState>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -154,8 +154,7 @@ impl Repository {
         Ok(judged_again(kept, earlier, set, &now, fixed_by))
     }
 
-    /// What to say of an earlier change if it is no longer on the side where it was; `None` if it may still exist
-    /// elsewhere.
+    /// How an earlier change was undone; `None` if it may still exist somewhere.
     fn undone(&self, earlier: &ChangeSet) -> Result<Option<&'static str>, GitError> {
         if earlier.base.as_ref() != Some(&self.base) || earlier.of != self.of {
             return Ok(None);

@@ -43,7 +43,6 @@ const ONLY_PERMISSIONS: &str = "only its permissions changed";
 
 #[derive(Debug)]
 pub enum Found {
-    /// There is something to review.
     Change(Box<Change>),
     Nothing,
     /// Only permissions changed, so there is nothing to review.
@@ -59,14 +58,12 @@ pub fn unreadable(path: &Path, source: io::Error) -> UserError {
 #[derive(Debug)]
 pub struct Repository {
     git: Git,
-    /// The base commit.
     base: String,
     /// The head commit; `None` for the working tree.
     head: Option<String>,
     of: String,
 }
 
-/// A change, ready for review.
 #[derive(Debug)]
 pub struct Change {
     pub problem: String,

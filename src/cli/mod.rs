@@ -67,7 +67,7 @@ fn refused(mut error: clap::Error) -> ExitCode {
     if sanitize(&text) == text {
         error.exit();
     }
-    // A closed standard error is no reason to fail twice.
+    // A closed standard error is not a reason to fail twice.
     drop(io::stderr().write_all(sanitize(&text).as_bytes()));
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

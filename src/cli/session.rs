@@ -107,7 +107,6 @@ pub(super) struct Session<'a> {
     pub(super) server: Option<Server>,
     /// Whether this is the directory's first debate: new users get no pager.
     pub(super) is_first: bool,
-    /// The answers to the first questions.
     pub(super) given: Option<GivenAnswers>,
     /// Whether to ask the user when the debate has questions, on a terminal or through a pipe; otherwise the run ends,
     /// and the answers come later.
@@ -188,7 +187,7 @@ impl<'a> Session<'a> {
                     let http = http_client(environment.certificate_file())?.client_for(destination.url()).clone();
                     Some((destination, http))
                 }
-                Err(unsent) if unsent.is_of_no_harm() => {
+                Err(unsent) if unsent.can_be_ignored() => {
                     terminal.warning(&unsent.to_string());
                     None
                 }
@@ -296,7 +295,6 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Starts the watchers of a run.
     fn watchers(
         &mut self,
         ready: &Ready,

@@ -41,8 +41,6 @@ impl OutputTarget {
         Ok(target)
     }
 
-    /// The target at `path`, unchecked.
-    ///
     /// # Errors
     /// Its links lead to no file, or form a loop.
     pub(super) fn find(path: &Path) -> Result<Self, Error> {
@@ -161,7 +159,6 @@ fn is_shared(_: &Path) -> bool {
     false
 }
 
-/// The identity of an existing file.
 #[cfg(unix)]
 fn identity(path: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;

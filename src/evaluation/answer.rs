@@ -13,7 +13,6 @@ use dialectic_engine::agent::{AnswerError, read_json};
 use dialectic_llm::{AnswerSchema, strict_object};
 use dialectic_record::debate::{AgentId, Contribution, Debate, ResultKind};
 
-/// The bounds of a score.
 const LOWEST: f64 = 1.0;
 const HIGHEST: f64 = 10.0;
 
@@ -23,19 +22,19 @@ pub type Scores = BTreeMap<Criterion, f64>;
 /// The criteria in the order of all outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Criterion {
-    /// Does the solution do what the problem asks for?
+    /// Whether the solution does what the problem asks for.
     FunctionalCompleteness,
-    /// Load, latency, growth.
+    /// How it copes with load, latency and growth.
     PerformanceScalability,
-    /// Attacks.
+    /// How it withstands attacks.
     Security,
-    /// Operation and change.
+    /// How easy it is to operate and to change.
     MaintainabilityEvolvability,
-    /// Laws and standards.
+    /// Whether it follows laws and standards.
     RegulatoryCompliance,
-    /// Can it be verified?
+    /// Whether it can be verified.
     Testability,
-    /// The major requirements.
+    /// Whether it fulfils the major requirements.
     RequirementsFulfillment,
     /// The solution as a whole: the evaluators' own score, not an average.
     Overall,
@@ -104,7 +103,6 @@ pub(super) static EVALUATION: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvaluatorAnswer {
-    /// The JSON as received.
     pub returned: Value,
     /// The evaluator's scores, from 1 to 10. Missing scores are left out.
     pub scores: Scores,

@@ -18,7 +18,6 @@ use dialectic_record::protocol::follow_up_info;
 use super::Requirements;
 use super::answer::EVALUATION;
 
-/// An evaluator that can be called.
 pub struct Evaluator {
     pub settings: EvaluatorSettings,
     /// The system prompt, with placeholders.
@@ -113,7 +112,6 @@ impl Evaluator {
     }
 }
 
-/// Shown for a missing answer.
 const NO_ANSWER: &str = "NA";
 /// The key of the solution's text in a debate's file.
 const SOLUTION: &str = "finalSolution.description";
@@ -207,7 +205,6 @@ fn name(path: &Path) -> String {
     name.strip_suffix(".json").unwrap_or(&name).to_owned()
 }
 
-/// The agents that asked questions.
 fn askers(debate: &Debate) -> impl Iterator<Item = &AgentClarifications> {
     debate.clarifications.iter().flatten().filter(|group| !group.items.is_empty())
 }

@@ -12,7 +12,6 @@ use crate::evaluation::{Attempt, Criterion, Evaluated, Figure, answers, averages
 use dialectic_base::markdown::cell;
 use dialectic_record::debate::AgentId;
 
-/// Shown for a missing score.
 const NOT_SCORED: &str = "N/A";
 
 /// The averages and each evaluator's answer; null without a score. One debate is an object, several are a list of

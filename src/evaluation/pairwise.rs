@@ -69,7 +69,6 @@ pub struct Ruled {
     pub said: [(Option<Side>, String); 2],
 }
 
-/// The result for a problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compared {
     /// The rulings; empty if no judge could answer.

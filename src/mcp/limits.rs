@@ -79,7 +79,7 @@ impl Limits {
         let lock = SpendingLock::take(directory).map_err(unknown)?;
         let own = debate.settings.as_ref().and_then(Settings::max_cost);
         if entry.is_held() {
-            // Its run has permission already.
+            // The running process already has permission.
             return Ok(SpendingPermit { most: self.debate.into_iter().chain(own).min(), lock });
         }
         let spent = spent_by(entry);
@@ -163,12 +163,12 @@ mod tests {
         assert_eq!(given(Limits { day: None, ..limits }, None).unwrap(), Some(usd(1.0)));
         assert_eq!(given(limits, Some(0.25)).unwrap(), Some(usd(0.25)));
         let refused = |limits, asked| given(limits, asked).unwrap_err().to_string();
-        assert_eq!(refused(limits, Some(1.5)), "a debate may cost at most $1.00 here");
+        assert_eq!(refused(limits, Some(1.5)), "a debate may cost at most $1.0000 here");
         for amount in [0.0, -1.0, f64::NAN] {
             assert_eq!(refused(limits, Some(amount)), "`maxCost` must be an amount of dollars above 0", "{amount}");
         }
         note_spent(&directory, usd(0.5)).unwrap();
-        assert_eq!(refused(limits, None), "today's cost limit of $0.50 is used up");
+        assert_eq!(refused(limits, None), "today's cost limit of $0.5000 is used up");
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
         let limits = |debate, day| Limits { debate: Some(usd(debate)), day: Some(usd(day)) };
         let goes_on = |limits: Limits| limits.leave_to_go_on(&directory, &entry, &debate).map(|permit| permit.most);
         let refused = goes_on(limits(0.4, 9.0)).unwrap_err().to_string();
-        assert_eq!(refused, "a debate may cost at most $0.40 here, and this one has cost $0.40");
+        assert_eq!(refused, "a debate may cost at most $0.4000 here, and this one has cost $0.4000");
         let noted = || std::fs::read_to_string(directory.path().join("spending.ledger")).unwrap_or_default();
         assert!(noted().is_empty());
         assert_eq!(goes_on(limits(9.0, 1.0)).unwrap(), Some(usd(1.0)), "0.6 on top of 0.4");

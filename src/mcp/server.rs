@@ -109,7 +109,6 @@ fn refused(text: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
-/// The output of a successful command.
 fn succeeded(done: Done) -> Result<Done, Refusal> {
     if done.code == 0 { Ok(done) } else { Err(Refusal(format!("{}(exit code {})", done.stderr, done.code))) }
 }
@@ -411,7 +410,7 @@ fn with_facts(mut result: CallToolResult, status: &DebateStatus) -> CallToolResu
 }
 
 const FREE_ONLY: &str = "this server has no cost limits, so only debates with \"model\": \"host\" or \"offline\": true can run; the user can restart it with --max-cost and --max-cost-per-day";
-/// The client answers for the judge.
+/// For a debate in which the client answers for the judge.
 const STOPPED: &str = "Stopped. Call `requests`: at least the judge still has to answer.";
 /// The URI scheme of debates as resources.
 const SCHEME: &str = "dialectic://debate/";

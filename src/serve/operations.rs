@@ -22,7 +22,6 @@ use super::settings::{ForecastBody, Setup};
 
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-/// An operation of the API.
 struct Operation {
     method: &'static str,
     path: &'static str,
@@ -101,9 +100,9 @@ const OPERATIONS: &[Operation] = &[
         path: "/api/v1/debates",
         id: "startDebate",
         summary: "Start a debate",
-        description: "It starts at once, or when a running debate has ended.",
+        description: "The debate starts at once, or as soon as a slot is free.",
         body: Some(of::<NewDebate>),
-        ..acts(Gives::Json(201, "It is recorded, at the path in `Location`.", of::<Started>))
+        ..acts(Gives::Json(201, "The debate is recorded, at the path in `Location`.", of::<Started>))
     },
     Operation {
         path: "/api/v1/debates/{id}",
@@ -171,7 +170,7 @@ const OPERATIONS: &[Operation] = &[
         path: "/api/v1/debates/{id}/resume",
         id: "resumeDebate",
         summary: "Resume a debate after its last finished call",
-        description: "It may cost the rest of its own limit, but no more than the server's limits per debate and day.",
+        description: "The debate may cost the rest of its own limit, but no more than the server's limits per debate and day.",
         problems: &[409, 422],
         handler: || post(api::resume),
         ..acts(Gives::Nothing(202, "The debate continues, or waits for a slot."))
@@ -179,7 +178,7 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         path: "/api/v1/debates/{id}/fork",
         id: "forkDebate",
-        summary: "Fork a debate at a point, with changes",
+        summary: "Fork a debate at a given point, optionally with changes",
         body: Some(of::<Fork>),
         problems: &[409],
         handler: || post(api::fork),
@@ -199,10 +198,10 @@ const OPERATIONS: &[Operation] = &[
         path: "/api/v1/debates/{id}/acknowledge",
         id: "acknowledgeCost",
         summary: "Acknowledge the warning that a debate has reached `debate.budget.warnCostUsd`",
-        description: "It is recorded, and watchers are notified.",
+        description: "Records the acknowledgement and notifies watchers.",
         problems: &[409],
         handler: || post(api::acknowledge),
-        ..acts(Gives::Nothing(202, "It is recorded, or soon will be."))
+        ..acts(Gives::Nothing(202, "The acknowledgement is recorded, or soon will be."))
     },
     Operation {
         path: "/api/v1/debates/{id}/feedback",
@@ -233,7 +232,6 @@ const OPERATIONS: &[Operation] = &[
     },
 ];
 
-/// The routes of the API.
 pub(super) fn api() -> Router<Arc<App>> {
     let fixed = Router::new().route("/healthz", get(api::healthz)).route(
         "/api/v1/openapi.json",
@@ -242,7 +240,6 @@ pub(super) fn api() -> Router<Arc<App>> {
     OPERATIONS.iter().fold(fixed, |router, operation| router.route(operation.path, (operation.handler)()))
 }
 
-/// The `OpenAPI` document of the API.
 pub fn openapi() -> Value {
     let settings = SchemaSettings::draft2020_12();
     let mut generator =

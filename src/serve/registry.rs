@@ -31,7 +31,6 @@ const TO_SAVE: Duration = Duration::from_secs(10);
 /// The time limit for the steps after debates once they are aborted.
 const TO_GO: Duration = Duration::from_secs(1);
 
-/// The debates of this server.
 pub struct RunRegistry {
     state: Mutex<RegistryState>,
     max_running: usize,
@@ -267,8 +266,8 @@ impl RunRegistry {
         self.changes.subscribe()
     }
 
-    /// Pauses running debates and accepts no more. Returns their ids when all is saved and all steps are done, or their
-    /// time is up, or `hurry` resolves.
+    /// Pauses running debates and accepts no more. Returns their ids once they are saved and their last steps are done,
+    /// at the latest when the time limits have passed or `hurry` resolves.
     pub(super) async fn close(&self, hurry: impl Future<Output = ()>) -> Vec<DebateId> {
         let ids = {
             let mut state = self.state();

@@ -184,7 +184,6 @@ fn closed(mut part: Value, about: &str) -> Schema {
 }
 
 impl Member {
-    /// The value of a key.
     pub(super) fn text(&self, key: &str) -> Option<&str> {
         self.0.get(key)?.as_str()
     }
@@ -317,7 +316,6 @@ impl NewDebate {
 }
 
 impl Choices {
-    /// Checks the number of agents.
     pub(super) fn check(&self) -> Result<(), ProblemDetails> {
         if self.agents.as_ref().is_some_and(|agents| agents.is_empty() || agents.len() > MOST_AGENTS) {
             return Err(ProblemDetails::key("agents", format!("there must be 1 to {MOST_AGENTS} agents")));
@@ -325,7 +323,6 @@ impl Choices {
         Ok(())
     }
 
-    /// The requested cost limit.
     pub(super) fn limit(&self) -> Result<Option<f64>, ProblemDetails> {
         let of_budget = self.debate.as_ref().and_then(|rules| rules.at("budget")["maxCostUsd"].as_f64());
         for (limit, key) in [(self.max_cost, "maxCost"), (of_budget, "debate.budget.maxCostUsd")] {
@@ -336,7 +333,6 @@ impl Choices {
         Ok(self.max_cost.or(of_budget))
     }
 
-    /// The requested protocol.
     pub(super) fn protocol(&self) -> Option<String> {
         self.protocol.clone().or_else(|| self.debate.as_ref()?.at("protocol").as_str().map(str::to_owned))
     }
@@ -440,7 +436,6 @@ impl<T: DeserializeOwned + JsonSchema> FromRequest<Arc<App>> for RequestBody<T> 
     }
 }
 
-/// A request's query parameters.
 pub(super) struct QueryParams<T>(pub(super) T);
 
 impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for QueryParams<T> {

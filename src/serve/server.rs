@@ -152,7 +152,6 @@ impl Server {
         format!("{}{path}?token={}", self.url, self.one_time)
     }
 
-    /// The token for API clients.
     pub fn token(&self) -> &str {
         &self.token
     }

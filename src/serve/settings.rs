@@ -137,7 +137,6 @@ struct MemberInfo {
     position: Option<Position>,
 }
 
-/// Whether all models are offline.
 pub(super) fn is_offline(settings: &Settings) -> bool {
     settings.everybody().all(|agent| agent.provider == OFFLINE)
 }

@@ -59,7 +59,7 @@ enum Frame {
     KeepAlive,
 }
 
-/// The events of one debate after number `told`, until it stops running.
+/// Streams the events of one debate after event number `told`, until the debate stops running.
 pub(super) fn of_debate(
     app: Arc<App>,
     entry: Entry,
@@ -85,8 +85,8 @@ pub(super) fn of_debate(
     respond(waiting, form)
 }
 
-/// The events of several debates, each after its number, and changes of the list if wanted, until the client
-/// disconnects. `missing` ones were requested but are not recorded.
+/// Streams the events of several debates, each after its event number, and changes of the list if wanted, until the
+/// client disconnects. The `missing` debates were requested but are not recorded.
 pub(super) fn of_several(
     app: Arc<App>,
     debates: Vec<(Entry, u64)>,
@@ -260,7 +260,6 @@ async fn keep_alive(frames: &mpsc::Sender<Frame>) {
     }
 }
 
-/// The status of a debate.
 async fn standing(app: &Arc<App>, entry: &Entry) -> DebateStanding {
     let entry = entry.clone();
     let row = app.blocking(move |app| super::api::summary(app, &entry)).await;

@@ -21,7 +21,6 @@ const SET: &str = "set";
 /// Why a debate in a store cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SegmentError {
-    /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreFault),
     /// A segment is missing, or was changed.
@@ -32,7 +31,6 @@ pub enum SegmentError {
         /// The fault, as a clause.
         fault: String,
     },
-    /// The store belongs to another set.
     #[error("the store {place} belongs to another plan")]
     OtherSet { place: String },
 }

@@ -31,7 +31,6 @@ pub struct Progress {
     pub cost_usd: Option<Usd>,
     /// The expected cost of all debates: the cost of the ended ones, plus the likely cost of the others.
     pub expected_usd: Option<Usd>,
-    /// Calls in flight when their worker was lost: they may have been paid for, and were repeated.
     pub lost: Lost,
 }
 

@@ -101,7 +101,6 @@ impl Worker {
         stream::iter(debates).map(run).buffer_unordered(jobs)
     }
 
-    /// Runs a debate from its stored part.
     async fn debate(&self, debate: &PlannedDebate, retry_failed: bool) -> Result<Ended, Ended> {
         if self.stop.begun.is_cancelled() {
             return Err(Ended::Later { reason: STOPPED.to_owned() });
@@ -137,7 +136,7 @@ impl Worker {
         ended
     }
 
-    /// The store cannot be read.
+    /// How a debate ends if its stored part cannot be read.
     fn unread(&self, error: &SegmentError) -> Ended {
         let ended = Ended::of(error);
         if let Ended::Later { reason } = &ended {

@@ -65,7 +65,7 @@ pub enum TraceConfigError {
 
 impl TraceConfigError {
     /// Whether the debate can run without a trace.
-    pub fn is_of_no_harm(&self) -> bool {
+    pub fn can_be_ignored(&self) -> bool {
         match self {
             Self::Missing(_) => true,
             Self::Invalid { .. } => false,

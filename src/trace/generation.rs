@@ -44,7 +44,7 @@ pub(super) enum CallEnd<'a> {
         reply: &'a StoredReply,
         call: &'a CallRecord,
     },
-    /// Failed permanently, as recorded. `call` is the usage of an unreadable answer.
+    /// The call failed permanently, as recorded. `call` is what an unreadable answer used.
     Failed {
         failure: &'a Failure,
         call: Option<&'a CallRecord>,

@@ -31,7 +31,6 @@ pub(super) struct Spans {
     calls: Vec<Generation>,
 }
 
-/// An agent's span in a stage.
 struct AgentSpan {
     id: AgentId,
     stage: usize,
@@ -50,7 +49,6 @@ impl Spans {
         Self { tracer, debate, prompts, root, stage: None, entered: 0, agents: Vec::new(), calls: Vec::new() }
     }
 
-    /// Adds a signal at `now`.
     pub(super) fn see(&mut self, signal: &Signal, now: SystemTime) {
         match signal {
             Signal::Recorded(recorded) => self.recorded(recorded, now),

@@ -40,7 +40,7 @@ fn the_judge_answers_and_the_record_keeps_it() {
     let asked = sandbox.run(["ask", &id, QUESTION]).expect_code(0);
     assert_eq!(asked.stdout, "**Half of it** is enough.\n\n- Drop the replica.\n");
     assert!(asked.stderr.contains(&format!("Saved the answer to ./debates/{id}.json")), "{asked}");
-    assert!(asked.stderr.contains(", $0.0020; the debate cost $"), "{asked}");
+    assert!(asked.stderr.contains(", $0.0020; the debate has cost $"), "{asked}");
     let requests = server.requests();
     assert_eq!(requests.len(), made + 1);
     let request = &requests[made];

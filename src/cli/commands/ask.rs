@@ -117,9 +117,9 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     Ok(())
 }
 
-/// `Answered in 0:07 for $0.0123; the debate has now cost $0.23`
+/// `Answered in 0:07, $0.0123; the debate has cost $0.23 so far`
 fn described(took: &str, of_answer: Option<Usd>, of_debate: Option<Usd>) -> String {
-    let debate = of_debate.map_or_else(String::new, |cost| format!("; the debate cost {cost} so far"));
+    let debate = of_debate.map_or_else(String::new, |cost| format!("; the debate has cost {cost} so far"));
     format!("Answered in {took}, {}{debate}", named_cost(of_answer))
 }
 
@@ -130,7 +130,6 @@ fn read(text: &str, terminal: &mut Terminal) -> Result<Arc<str>, UserError> {
     Ok(input::text_of(what, &read)?.trim().into())
 }
 
-/// Asks while the user watches.
 fn answered(
     asking: PreparedQuestion,
     options: DisplayOptions,

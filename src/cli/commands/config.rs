@@ -117,7 +117,7 @@ fn check(path: Option<&PathBuf>, file: &ConfigFileArgs, terminal: &mut Terminal)
     (protocol.check)(settings)?;
     terminal.warnings(Services::new(environment.clone()).panel(protocol, settings)?.warnings);
     if let Some(Err(unsent)) = settings.debate.trace.map(|target| TraceDestination::of(target, &environment)) {
-        if !unsent.is_of_no_harm() {
+        if !unsent.can_be_ignored() {
             return Err(unsent.into());
         }
         terminal.warning(&unsent.to_string());

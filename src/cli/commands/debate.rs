@@ -239,7 +239,6 @@ fn warn_of_unknown_costs(settings: &Settings, terminal: &mut Terminal) {
     }
 }
 
-/// The forecast as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ForecastJson<'f> {

@@ -179,7 +179,7 @@ async fn left(mut keys: UnboundedReceiver<Key>, pause: &watch::Sender<bool>, mes
             Key::MoreOrLess => messages.key(KeysMeaning::MoreOrLess),
             Key::Help => messages.key(KeysMeaning::Help),
             Key::Quit => return,
-            // There is nothing to close.
+            // A replay has nothing to close.
             Key::Stop => {}
         }
     }

@@ -59,7 +59,6 @@ const UNKNOWN: &str = "unknown";
 /// The default address of the user's own server.
 const USUAL_SERVER: &str = "http://127.0.0.1:8000/v1";
 
-/// The contents of the configuration.
 #[derive(Debug, Default)]
 struct SetupAnswers {
     provider: String,

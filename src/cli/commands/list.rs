@@ -40,7 +40,7 @@ const STATUSES: [&str; 11] = [
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ListArgs {
-    /// Only debates with this status or outcome; separate several by commas
+    /// Only debates with this status or outcome; separate several with commas
     #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = PossibleValuesParser::new(STATUSES))]
     status: Vec<String>,
 

@@ -62,7 +62,6 @@ const WORD: u32 = 16;
 /// The approximate input tokens of a probe.
 const QUESTION: u64 = 20;
 
-/// A model and its known facts.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ModelLine {
@@ -162,14 +161,12 @@ fn is_meant(name: &Pattern, row: &ModelLine) -> bool {
     name.matches(&row.model) || name.matches(&format!("{}:{}", row.provider, row.model))
 }
 
-/// The configured servers by provider.
 struct Servers {
     clients: BTreeMap<String, Option<Arc<OpenAiClient>>>,
     /// The programs that are installed or used by an agent.
     programs: BTreeMap<String, Result<Program, ProviderAccessError>>,
 }
 
-/// What a program reports about itself.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ProgramState {
@@ -370,8 +367,8 @@ async fn probe_all(
     let most = probed.iter().map(|row| price(row)).try_fold(Usd::ZERO, |sum, price| Some(sum + price?));
     let calls = counted(probed.len() as u64, "model");
     terminal.notice(&match most {
-        Some(most) => format!("A probe of {calls} costs at most {}.", named_cost(Some(most))),
-        None => format!("A probe of {calls} takes at most {WORD} tokens each; some prices are unknown."),
+        Some(most) => format!("Probing {calls} costs at most {}.", named_cost(Some(most))),
+        None => format!("Probing {calls} takes at most {WORD} tokens each; some prices are unknown."),
     });
     if !args.yes && !Dialogue::begin("`models --probe`")?.confirm("Ask them?", true)? {
         return Err(Error::Declined);

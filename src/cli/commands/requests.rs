@@ -187,7 +187,7 @@ fn is_answered(id: &str, by: Option<&str>) -> UserError {
 
 /// The error for a second reply, if the request already has one.
 fn answered(entry: &Entry, id: &str) -> Result<Option<UserError>, Error> {
-    // Between a run's reading of a reply and the journal, only the reply itself tells of it.
+    // Until a reply that a run has read is in the journal, only the reply's own file shows that there is one.
     if let Some(reply) = entry.host_reply_to(id)? {
         return Ok(Some(is_answered(id, reply.by.as_deref())));
     }

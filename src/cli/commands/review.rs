@@ -140,7 +140,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let files = ConfigFiles::new(config_path(args, &source, &directory, &environment, terminal)?, &environment);
     let Loaded { mut settings, warnings, choice, hooks, .. } =
         files.load(&overrides(args)).map_err(|error| match error {
-            // The error names the copy of the base's file.
+            // The error would name the copy of the base's file.
             ConfigError::Untrusted { fault, .. } => ConfigError::Untrusted { path: DEFAULT_PATH.into(), fault },
             error => error,
         })?;

@@ -104,7 +104,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
                 () = tell(&mut said, terminal) => {}
             }
         };
-        // This receives the first interrupt, too.
+        // This listener receives the first interrupt, too.
         let hurry = async {
             again.next().await;
             again.next().await;

@@ -238,8 +238,6 @@ fn misnamed(what: &str, name: Option<&str>, known: &[String]) -> UserError {
     })
 }
 
-/// Selects texts by `part` and `name`.
-///
 /// # Errors
 /// A name is missing, unknown or ambiguous.
 fn selection<'a>(

@@ -91,7 +91,6 @@ pub enum PlanError {
         line: usize,
         fault: String,
     },
-    /// The plan has no debates.
     #[error("{} has no debates", path.display())]
     Empty { path: PathBuf },
     /// Another version of the program made it.

@@ -209,7 +209,6 @@ async fn limited<T>(attempt: impl Future<Output = object_store::Result<T>>) -> R
     within(ATTEMPT_TIMEOUT, attempt).await
 }
 
-/// Limits the time of an attempt.
 async fn within<T>(time: Duration, attempt: impl Future<Output = object_store::Result<T>>) -> Result<T, Fault> {
     match tokio::time::timeout(time, attempt).await {
         Ok(ended) => Ok(ended?),
@@ -287,7 +286,6 @@ pub(crate) enum S3Error {
     Settings { place: String, source: object_store::Error },
     #[error("{variable} is not a URL")]
     Endpoint { variable: &'static str },
-    /// The server ignores the condition.
     #[error("the server of {place} overwrites existing objects: it ignores `If-None-Match: *`")]
     Overwrites { place: String },
 }

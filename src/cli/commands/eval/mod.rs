@@ -43,7 +43,7 @@ pub(in crate::cli) struct EvalArgs {
     #[arg(value_name = "PATH-OR-ID")]
     debates: Vec<String>,
 
-    /// The debates as an option
+    /// Same as the PATH-OR-ID arguments
     #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", num_args = 1.., required_unless_present_any = ["debates", "pairwise"])]
     named: Vec<String>,
 
@@ -88,7 +88,6 @@ pub(in crate::cli) struct EvalArgs {
 }
 
 impl EvalArgs {
-    /// The debates in the given order.
     pub(in crate::cli) fn debates(&self) -> impl Iterator<Item = &str> {
         self.debates.iter().chain(&self.named).map(String::as_str)
     }
@@ -127,7 +126,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     }
     agree_to(&evaluators, &subjects, args, terminal)?;
     let evaluated = noting_cost(terminal, async |noted| evaluate(&evaluators, &subjects, args.repeat, noted).await)?;
-    // Prints these messages before everything below.
+    // The messages about retries precede everything below.
     retries.finish();
     terminal.warnings(output::warnings(&evaluated));
     if args.verbose {
@@ -317,7 +316,6 @@ impl RetryNotices {
         Some(Arc::new(Observer { evaluator: evaluator.clone(), sender: sender.clone() }))
     }
 
-    /// Waits until everything is written.
     fn finish(self) {
         if let Some((sender, thread)) = self.0 {
             // Fails only if the thread panicked, which its hook has reported; the scores are unaffected.

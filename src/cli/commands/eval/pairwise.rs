@@ -27,7 +27,6 @@ use dialectic_record::store::AccessMode;
 
 use super::{EvalArgs, agree_to_calls, callers, not_evaluated, noting_cost, settings};
 
-/// The answers to compare.
 struct Sides {
     names: [String; 2],
     contests: Vec<Contest>,
@@ -169,7 +168,6 @@ struct Answered {
 }
 
 impl Answered {
-    /// Reads a debate, or a text file.
     fn read(name: &str) -> Result<Self, Error> {
         let path = Path::new(name);
         if path.is_file() && path.extension().is_none_or(|ending| ending != "json") {

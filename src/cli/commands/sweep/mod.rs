@@ -78,7 +78,6 @@ fn store_of(plan: &Path, given: Option<&str>) -> String {
     given.map_or_else(|| plan.with_extension("store").display().to_string(), str::to_owned)
 }
 
-/// Runs asynchronous work on a store.
 pub(super) fn block_on<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?.block_on(work)
 }
