@@ -156,6 +156,7 @@ fn tool(
     Tool::new(name, about, schema).with_annotations(annotations)
 }
 
+#[expect(clippy::too_many_lines, reason = "an entry for each tool")]
 pub(super) fn all() -> Vec<Tool> {
     vec![
         tool(

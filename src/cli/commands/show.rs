@@ -104,7 +104,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
     if args.open && !matches!(args.part, Some(DebatePart::Points | DebatePart::Point(_))) {
         return Err(UserError::input("`--open` selects points: add `points`").into());
     }
-    let is_meant = selection(&view, args.part.as_ref(), args.name.as_deref())?;
+    let name = args.name.as_deref();
     match &args.part {
         None if args.json => terminal.json(&DebateFile::of(debate)),
         None => {
@@ -113,22 +113,54 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
             let path = typed(&entry.state);
             terminal.pages(&overview(&view, if is_here { directory.short_name(&debate.id) } else { &path }))
         }
-        Some(DebatePart::Points) => points(&view, args, terminal),
-        Some(DebatePart::Solution) => solution(debate, args, terminal),
-        Some(DebatePart::FollowUps) => follow_ups(&view, args, terminal),
         Some(DebatePart::Point(number)) => point(&view, number, args, terminal),
-        Some(DebatePart::Round | DebatePart::Agent | DebatePart::Stage | DebatePart::Critiques) => {
-            let texts: Vec<Said<'_>> = said(&view).into_iter().filter(is_meant).collect();
-            if args.json {
-                return terminal.json(&texts);
-            }
-            if texts.is_empty() {
-                terminal.notice("The record contains no matching text.");
-                return Ok(());
-            }
-            terminal.pages(&readable(&view, &texts))
+        Some(DebatePart::Points) => {
+            not_named("points", name)?;
+            points(&view, args, terminal)
+        }
+        Some(DebatePart::Solution) => {
+            not_named("solution", name)?;
+            solution(debate, args, terminal)
+        }
+        Some(DebatePart::FollowUps) => {
+            not_named("follow-ups", name)?;
+            follow_ups(&view, args, terminal)
+        }
+        Some(DebatePart::Round) => {
+            let round = round(debate, name)?;
+            texts(&view, |text| text.round == round, args, terminal)
+        }
+        Some(DebatePart::Agent) => {
+            let agent = Some(agent(&view, name)?);
+            let is_meant = |text: &Said<'_>| [text.agent_id, text.target_agent_id].contains(&agent.as_ref());
+            texts(&view, is_meant, args, terminal)
+        }
+        Some(DebatePart::Stage) => {
+            let stage = stage(debate, name)?;
+            texts(&view, |text| text.stage == Some(stage), args, terminal)
+        }
+        Some(DebatePart::Critiques) => {
+            not_named("critiques", name)?;
+            texts(&view, |text| text.yields(debate) == Some(ResultKind::Critique), args, terminal)
         }
     }
+}
+
+fn texts(
+    view: &View<'_>,
+    is_meant: impl Fn(&Said<'_>) -> bool,
+    args: &ShowArgs,
+    terminal: &mut Terminal,
+) -> Result<(), Error> {
+    let texts: Vec<Said<'_>> = said(view).into_iter().filter(is_meant).collect();
+    if args.json {
+        return terminal.json(&texts);
+    }
+    if texts.is_empty() {
+        terminal.notice("The record contains no matching text.");
+        return Ok(());
+    }
+    terminal.pages(&readable(view, &texts))
 }
 
 fn solution(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -236,42 +268,6 @@ fn misnamed(what: &str, name: Option<&str>, known: &[String]) -> UserError {
         None => format!("which {what}? {known}"),
         Some(name) => format!("the debate has no {what} `{name}`; {known}"),
     })
-}
-
-/// # Errors
-/// A name is missing, unknown or ambiguous.
-fn selection<'a>(
-    view: &View<'a>,
-    part: Option<&DebatePart>,
-    name: Option<&str>,
-) -> Result<Box<dyn Fn(&Said<'_>) -> bool + 'a>, UserError> {
-    let debate = view.debate;
-    Ok(match part {
-        Some(DebatePart::Round) => {
-            let round = round(debate, name)?;
-            Box::new(move |text| text.round == round)
-        }
-        Some(DebatePart::Agent) => {
-            let agent = agent(view, name)?;
-            Box::new(move |text| text.agent_id == Some(&agent) || text.target_agent_id == Some(&agent))
-        }
-        Some(DebatePart::Stage) => {
-            let stage = stage(debate, name)?;
-            Box::new(move |text| text.stage == Some(stage))
-        }
-        Some(DebatePart::Critiques) => {
-            not_named("critiques", name)?;
-            Box::new(|text| text.yields(debate) == Some(ResultKind::Critique))
-        }
-        Some(DebatePart::Solution) => not_named("solution", name).map(|()| Box::new(everything))?,
-        Some(DebatePart::Points) => not_named("points", name).map(|()| Box::new(everything))?,
-        Some(DebatePart::FollowUps) => not_named("follow-ups", name).map(|()| Box::new(everything))?,
-        Some(DebatePart::Point(_)) | None => Box::new(everything),
-    })
-}
-
-fn everything(_: &Said<'_>) -> bool {
-    true
 }
 
 fn not_named(part: &str, name: Option<&str>) -> Result<(), UserError> {
