@@ -182,22 +182,17 @@ async fn show(
                 continue;
             }
         };
-        match news {
-            Some(signal) => {
-                progress.see(&signal, now());
-                reporter.show(&progress, &signal);
-                if signals.is_empty() {
-                    reporter.flush();
-                    signals.gather(GATHERING).await;
-                }
+        let Some(signal) = news else {
+            while let Ok(message) = messages.try_recv() {
+                reporter.tell(message, &progress);
             }
-            None => {
-                while let Ok(message) = messages.try_recv() {
-                    reporter.tell(message, &progress);
-                }
-                reporter.flush();
-                return;
-            }
+            return reporter.flush();
+        };
+        progress.see(&signal, now());
+        reporter.show(&progress, &signal);
+        if signals.is_empty() {
+            reporter.flush();
+            signals.gather(GATHERING).await;
         }
     }
 }
