@@ -293,7 +293,7 @@ async fn run(graph: &Graph) -> Course {
     let bought = |settings: &Settings| {
         let panel = in_process::panel(settings, &provider, Some(PRICES), &limits);
         let first = in_process::created(settings, &panel, DebateId::new("x"), graph.seed);
-        let first = Recorded { seq: 1, at: Timestamp::now(), event: Event::Created(Box::new(first)) };
+        let first = Recorded { seq: 1, at: Timestamp::now(), event: Event::Created(first) };
         purchase(protocol, &panel, &Debate::create(&first).unwrap()).unwrap().unwrap()
     };
     let limit = bought(&settings).one_round.usd.times(graph.limit);
@@ -307,7 +307,8 @@ async fn run(graph: &Graph) -> Course {
     let directory = tempfile::tempdir().unwrap();
     let directory = Directory::at(directory.path());
     let first = panel();
-    let begun = Record::begin(&directory, |id| in_process::created(&settings, &first, id, graph.seed));
+    let begun =
+        Record::begin(&directory, in_process::created(&settings, &first, DebateId::default(), graph.seed), None);
     let signals = Signals::new(PanelInfo::new(&settings, protocol.infos()));
     // The thread that saves keeps the clock from going by itself; so it is pushed.
     let clock = tokio::spawn(async {

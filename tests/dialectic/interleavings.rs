@@ -201,7 +201,7 @@ async fn run(directory: &Directory, case: Case, act: Act, at: usize) -> Went {
         reopened(&Entry::of_state(&state))
     } else {
         let created = in_process::created(&settings, &panel, id.clone(), 1);
-        (Record::begin_copied(directory, created, Arc::new(Copied::default())).unwrap().0, Vec::new())
+        (Record::begin(directory, created, Some(Arc::new(Copied::default()))).unwrap().0, Vec::new())
     };
     if case.is_copied {
         record.copy_to(Arc::new(Copied::default()));
@@ -382,7 +382,8 @@ async fn a_debate_told_to_hold_while_it_waits_for_answers_does_not_go_on_when_it
     let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::at_most(6)), max_retries: 0 };
     let panel = in_process::panel(&settings, &model, None, &limits);
     let directory = Directory::at(place.path());
-    let (record, _) = Record::begin(&directory, |id| in_process::created(&settings, &panel, id, 1)).unwrap();
+    let (record, _) =
+        Record::begin(&directory, in_process::created(&settings, &panel, DebateId::default(), 1), None).unwrap();
     let protocol = in_process::protocol(&settings);
     let signals = Signals::new(PanelInfo::new(&settings, protocol.infos()));
     let (commands, told) = unbounded_channel();
@@ -475,7 +476,8 @@ fn wait_for(
     let ended = in_a_new_directory(
         Act::Outage,
         async move |directory| {
-            let (record, _) = Record::begin(directory, |id| in_process::created(&settings, &panel, id, 1)).unwrap();
+            let (record, _) =
+                Record::begin(directory, in_process::created(&settings, &panel, DebateId::default(), 1), None).unwrap();
             let signals = Signals::new(PanelInfo::new(&settings, protocol.infos()));
             let engine = Engine::new(protocol, panel, record, &[], signals, CancellationToken::new(), told);
             let mut engine = engine.waiting_for_servers(true);

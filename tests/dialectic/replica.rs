@@ -130,7 +130,7 @@ async fn run(settings: &Settings, copied: Arc<Copied>, price: Option<Price>) -> 
     let directory = Directory::at(directory.path());
     let created = in_process::created(settings, &panel, DebateId::new("swp-1"), 1);
     let replica = Arc::clone(&copied) as Arc<dyn Replica>;
-    let (record, _) = Record::begin_copied(&directory, created, replica).unwrap();
+    let (record, _) = Record::begin(&directory, created, Some(replica)).unwrap();
     let protocol = in_process::protocol(settings);
     let signals = Signals::new(PanelInfo::new(settings, protocol.infos()));
     let mut engine = Engine::new(protocol, panel, record, &[], signals, CancellationToken::new(), in_process::untold());

@@ -8,7 +8,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use serde_json::{Value, json};
 
 use crate::support::{Finished, MockServer, Reply, Sandbox, TEST_KEY, config, default_reply, short_reply, with_each};
-use dialectic_record::debate::{Created, Event, Recorded};
+use dialectic_record::debate::{Event, Recorded};
 use dialectic_record::store::{Directory, Record};
 
 const CONFIG: &str = "debate-config.json";
@@ -357,7 +357,7 @@ fn recorded(sandbox: &Sandbox, change: impl Fn(&mut Value)) -> String {
         sandbox.remove(format!("debates/{done}.{file}"));
     }
     let directory = Directory::at(sandbox.directory().join("debates"));
-    let (record, _) = Record::begin(&directory, |id| Created { id, ..created.as_ref().clone() }).unwrap();
+    let (record, _) = Record::begin(&directory, created, None).unwrap();
     record.debate().id.to_string()
 }
 

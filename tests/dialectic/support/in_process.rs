@@ -49,8 +49,8 @@ pub(crate) fn panel(
 }
 
 /// What a debate with these settings begins with.
-pub(crate) fn created(settings: &Settings, panel: &Panel, id: DebateId, seed: u64) -> Created {
-    Created {
+pub(crate) fn created(settings: &Settings, panel: &Panel, id: DebateId, seed: u64) -> Box<Created> {
+    Box::new(Created {
         format_version: FORMAT_VERSION,
         id,
         problem: "Design a queue. It must be fast.".into(),
@@ -62,7 +62,7 @@ pub(crate) fn created(settings: &Settings, panel: &Panel, id: DebateId, seed: u6
         prompt_sources: panel.sources.clone(),
         seed: u32::try_from(seed % 1000).expect("it is below a thousand"),
         forked_from: None,
-    }
+    })
 }
 
 /// The commands of a debate that nobody tells anything.
@@ -169,7 +169,8 @@ async fn run_engine(
     waits: bool,
 ) -> (RunEnding, Debate) {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
-    let begun = Record::begin(&Directory::at(directory.path()), |id| created(settings, &panel, id, seed));
+    let begun =
+        Record::begin(&Directory::at(directory.path()), created(settings, &panel, DebateId::default(), seed), None);
     let (record, _) = begun.expect("a temporary directory can be written to");
     let mut engine =
         Engine::new(protocol(settings), panel, record, &[], signals, cancel, untold()).waiting_for_servers(waits);

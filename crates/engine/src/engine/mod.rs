@@ -358,7 +358,7 @@ impl std::fmt::Debug for Engine {
 #[cfg(test)]
 mod tests {
     use dialectic_llm::{Caller, CallerLimits, ConcurrencyLimit, HostModel};
-    use dialectic_record::debate::{Created, PanelInfo, fixture};
+    use dialectic_record::debate::{PanelInfo, fixture};
     use dialectic_record::protocol::BEST_OF_N;
     use dialectic_record::store::Directory;
     use tempfile::TempDir;
@@ -387,7 +387,7 @@ mod tests {
         });
         let signals = Signals::new(PanelInfo::new(settings, protocol.infos()));
         let place = tempfile::tempdir().unwrap();
-        let begun = Record::begin(&Directory::at(place.path()), |id| Created { id, ..(*created).clone() });
+        let begun = Record::begin(&Directory::at(place.path()), created, None);
         let (_, told) = mpsc::unbounded_channel();
         let (record, _) = begun.unwrap();
         (place, Engine::new(protocol, panel.unwrap(), record, &[], signals, CancellationToken::new(), told))

@@ -31,7 +31,7 @@ pub struct Prepared {
     pub(super) collector: Collector,
     pub(super) directory: Directory,
     pub(super) origin: Origin,
-    pub(super) copied: Option<(DebateId, Arc<dyn Replica>)>,
+    pub(super) copied: Option<Arc<dyn Replica>>,
 }
 
 /// Where a debate comes from.
@@ -138,8 +138,11 @@ impl Prepared {
 
     /// Copies the journal to `replica`, which must already have all events of a saved debate. A new debate is recorded
     /// as `id`.
-    pub fn copied_to(self, id: DebateId, replica: Arc<dyn Replica>) -> Self {
-        Self { copied: Some((id, replica)), ..self }
+    pub fn copied_to(mut self, id: DebateId, replica: Arc<dyn Replica>) -> Self {
+        if let Origin::New { created, .. } = &mut self.origin {
+            created.id = id;
+        }
+        Self { copied: Some(replica), ..self }
     }
 
     /// Records the debate.
@@ -148,35 +151,16 @@ impl Prepared {
     ///
     /// The debate cannot be saved; nothing is kept then.
     pub fn begin(self) -> Result<Ready, StoreError> {
-        self.begin_with_id(|_| {})
-    }
-
-    /// Records the debate. `tell` receives the id of a new debate before its first event is written, so that a caller
-    /// that is killed in between knows about every record.
-    ///
-    /// # Errors
-    ///
-    /// As for [`begin`](Self::begin).
-    pub fn begin_with_id(self, tell: impl Fn(&DebateId)) -> Result<Ready, StoreError> {
         let Self { protocol, panel, collector, directory, origin, copied } = self;
         let (record, past, begun, most) = match origin {
             Origin::Saved { mut record, past, most } => {
-                if let Some((_, replica)) = copied {
+                if let Some(replica) = copied {
                     record.copy_to(replica);
                 }
                 (*record, past, None, most)
             }
             Origin::New { created, taken_over } => {
-                let (mut record, begun) = match copied {
-                    Some((id, replica)) => {
-                        tell(&id);
-                        Record::begin_copied(&directory, Created { id, ..*created }, replica)?
-                    }
-                    None => Record::begin(&directory, |id| {
-                        tell(&id);
-                        Created { id, ..created.as_ref().clone() }
-                    })?,
-                };
+                let (mut record, begun) = Record::begin(&directory, created, copied)?;
                 let copied = taken_over.into_iter().map(|event| Ok(record.append(event)?.as_ref().clone()));
                 match copied.collect::<Result<Vec<Recorded>, StoreError>>() {
                     Ok(past) => (record, past, Some(begun), None),

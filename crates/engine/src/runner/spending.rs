@@ -317,7 +317,7 @@ fn limit_of(recorded: &Recorded) -> Option<Usd> {
 
 #[cfg(test)]
 mod tests {
-    use dialectic_record::debate::{Created, fixture};
+    use dialectic_record::debate::fixture;
     use dialectic_record::store::Record;
 
     use super::*;
@@ -431,7 +431,7 @@ mod tests {
             for agent in created.settings.agents.iter_mut().chain([&mut created.settings.judge]) {
                 agent.provider = provider.to_owned();
             }
-            let (record, _) = Record::begin(&directory, |id| Created { id, ..(*created).clone() }).unwrap();
+            let (record, _) = Record::begin(&directory, created, None).unwrap();
             let noted = noted.map(Usd::from_dollars);
             SpendingLock::take(&directory).unwrap().note_limit(&record.debate().id, noted).unwrap();
             assert_eq!(spent_today(&directory).unwrap(), Usd::from_dollars(spent), "{provider} {limit:?} {noted:?}");

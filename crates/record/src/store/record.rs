@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::debate::{Created, Debate, DebateId, Event, Recorded, Settings, Timestamp};
+use crate::debate::{Created, Debate, Event, Recorded, Settings, Timestamp};
 
 use super::snapshot::remove_leftovers;
 use super::snapshot::{Saver, read_mark, write_state};
@@ -34,56 +34,33 @@ pub struct Record {
 }
 
 impl Record {
-    /// Begins the record of a new debate with a unique id.
-    ///
-    /// # Errors
-    /// The directory or the journal cannot be written.
-    pub fn begin(
-        directory: &Directory,
-        created: impl Fn(DebateId) -> Created,
-    ) -> Result<(Self, Arc<Recorded>), StoreError> {
-        directory.create()?;
-        let mut attempts = 0;
-        let (id, journal) = loop {
-            attempts += 1;
-            let id = Directory::new_id();
-            if directory.state_path(&id).exists() && attempts < ID_ATTEMPTS {
-                continue;
-            }
-            match Journal::create(&directory.journal_path(&id)) {
-                Err(JournalError::Open { source, .. })
-                    if source.kind() == ErrorKind::AlreadyExists && attempts < ID_ATTEMPTS => {}
-                journal => break (id, journal?),
-            }
-        };
-        let created = created(id.clone());
-        Self::first(directory, &id, journal, created, None)
-    }
-
-    /// Begins the record of a new debate with a given id and a copy of its journal.
+    /// Begins the record of a new debate. It gets an unused id, or keeps its own if a copy of its journal is kept.
     ///
     /// # Errors
     /// The id is in use, or the directory or the journal cannot be written.
-    pub fn begin_copied(
+    pub fn begin(
         directory: &Directory,
-        created: Created,
-        replica: Arc<dyn Replica>,
-    ) -> Result<(Self, Arc<Recorded>), StoreError> {
-        directory.create()?;
-        let id = created.id.clone();
-        let journal = Journal::create(&directory.journal_path(&id))?;
-        Self::first(directory, &id, journal, created, Some(replica))
-    }
-
-    fn first(
-        directory: &Directory,
-        id: &DebateId,
-        mut journal: Journal,
-        created: Created,
+        mut created: Box<Created>,
         replica: Option<Arc<dyn Replica>>,
     ) -> Result<(Self, Arc<Recorded>), StoreError> {
-        let event = Event::Created(Box::new(created));
-        let first = Arc::new(Recorded { seq: 1, at: Timestamp::now(), event });
+        directory.create()?;
+        let mut attempts = 0;
+        let mut journal = loop {
+            attempts += 1;
+            let may_retry = replica.is_none() && attempts < ID_ATTEMPTS;
+            if replica.is_none() {
+                created.id = Directory::new_id();
+            }
+            if may_retry && directory.state_path(&created.id).exists() {
+                continue;
+            }
+            match Journal::create(&directory.journal_path(&created.id)) {
+                Err(JournalError::Open { source, .. }) if may_retry && source.kind() == ErrorKind::AlreadyExists => {}
+                journal => break journal?,
+            }
+        };
+        let state_path = directory.state_path(&created.id);
+        let first = Arc::new(Recorded { seq: 1, at: Timestamp::now(), event: Event::Created(created) });
         let line = match journal.append(&first) {
             Ok(line) => line,
             Err(error) => {
@@ -97,7 +74,6 @@ impl Record {
         if let Some(replica) = &replica {
             replica.take(&line, false);
         }
-        let state_path = directory.state_path(id);
         Ok((
             Self { journal, state_path, debate, seq: 1, saver: None, runs_with_others: false, recorded: None, replica },
             first,
@@ -320,7 +296,7 @@ mod tests {
 
     fn copied(directory: &Directory, copy: &Arc<Lost>) -> Record {
         let Event::Created(created) = created(pitching::stages()) else { panic!("a debate begins with it") };
-        Record::begin_copied(directory, *created, copy.clone()).unwrap().0
+        Record::begin(directory, created, Some(copy.clone())).unwrap().0
     }
 
     #[tokio::test]
