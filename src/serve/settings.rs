@@ -14,9 +14,9 @@ use dialectic_config::{ConfigFiles, ConfigPath, Loaded, Overrides, change_settin
 use dialectic_engine::access::{Environment, UserSettings, is_program};
 use dialectic_engine::engine::{check_prices, check_problem, check_purchase, check_windows};
 use dialectic_engine::runner::{
-    After, PreparedQuestion, Ready, Runner, RunnerError, Services, ServicesError, Spec, SpendingLock, spent_by,
+    After, PreparedQuestion, Ready, Runner, RunnerError, Services, ServicesError, SpendingLock, new_debate, spent_by,
 };
-use dialectic_record::debate::{ForkPoint, Position, Settings};
+use dialectic_record::debate::{Created, ForkPoint, Position, Settings};
 use dialectic_record::protocol::{PROTOCOLS, Protocol};
 use dialectic_record::store::{Directory, Entry};
 
@@ -324,11 +324,11 @@ impl DebateInputs {
         Ok(())
     }
 
-    fn spec(
+    fn created(
         &self,
         request: &NewDebate,
         left_today: Option<Usd>,
-    ) -> Result<(Spec, Vec<String>, Loaded), ProblemDetails> {
+    ) -> Result<(Created, Vec<String>, Loaded), ProblemDetails> {
         let problem = request.text()?;
         let loaded = self.load(&request.choices)?;
         let configured = &loaded.settings;
@@ -340,8 +340,8 @@ impl DebateInputs {
             .ok_or_else(|| ProblemDetails::key("protocol", format!("there is no protocol `{name}`")))?;
         let of_models = model_warnings(&settings, Utc::now().date_naive());
         let warnings = [loaded.warnings.clone(), of_changes, of_models].concat();
-        let spec = Spec { attachments, ..Spec::new(problem, protocol, settings) };
-        Ok((spec, warnings, loaded))
+        let created = Created { attachments, ..new_debate(problem, protocol, settings) };
+        Ok((created, warnings, loaded))
     }
 
     /// Forecasts a debate without a call or a key.
@@ -350,12 +350,12 @@ impl DebateInputs {
         request: &NewDebate,
         left_today: Option<Usd>,
     ) -> Result<ForecastBody, ProblemDetails> {
-        let (spec, mut warnings, _) = self.spec(request, left_today)?;
-        let settings = &spec.settings;
-        (spec.protocol.check)(settings).map_err(RunnerError::from)?;
-        check_problem(&spec.problem, settings).map_err(RunnerError::from)?;
+        let (created, mut warnings, _) = self.created(request, left_today)?;
+        let settings = &created.settings;
+        self.runner().check_protocol(&created).map_err(RunnerError::from)?;
+        check_problem(&created.problem, settings).map_err(RunnerError::from)?;
         check_prices(settings).map_err(|error| RunnerError::Services(ServicesError::Budget(error)))?;
-        let forecast = self.runner().forecast(&spec).map_err(RunnerError::from)?;
+        let forecast = self.runner().forecast(&created)?;
         warnings.extend(check_windows(&forecast.calls, settings).map_err(RunnerError::from)?);
         if let Some(purchase) = &forecast.purchase {
             check_purchase(purchase).map_err(|error| RunnerError::Services(ServicesError::Budget(error)))?;
@@ -381,17 +381,17 @@ impl DebateInputs {
 
     /// Records a new debate.
     pub(super) fn begin(&self, request: &NewDebate, left_today: Option<Usd>) -> Result<Admission, ProblemDetails> {
-        let (spec, mut warnings, loaded) = self.spec(request, left_today)?;
-        self.check_calls(&spec.settings)?;
-        if let Some(choice) = loaded.choice.as_ref().filter(|_| !is_offline(&spec.settings)) {
+        let (created, mut warnings, loaded) = self.created(request, left_today)?;
+        self.check_calls(&created.settings)?;
+        if let Some(choice) = loaded.choice.as_ref().filter(|_| !is_offline(&created.settings)) {
             choice.callable().map_err(|error| ProblemDetails::diagnosed(&error))?;
         }
         let runner = self.runner();
-        let prepared = runner.prepare(spec.clone())?;
+        let prepared = runner.prepare(created.clone())?;
         warnings.extend(prepared.panel().warnings.clone());
-        warnings.extend(self.runner().check_prompts(&spec)?);
+        warnings.extend(self.runner().check_prompts(&created)?);
         prepared.check_limit()?;
-        let after = runner.after(&spec.settings, loaded.hooks);
+        let after = runner.after(&created.settings, loaded.hooks);
         Ok(Admission { ready: prepared.begin()?, after, warnings })
     }
 
@@ -405,7 +405,7 @@ impl DebateInputs {
         lock: &SpendingLock,
     ) -> Result<Admission, ProblemDetails> {
         let runner = self.runner();
-        let mut saved = runner.open(entry, &[])?;
+        let mut saved = runner.open(entry)?;
         let most = if is_offline(saved.settings()) { None } else { self.most_in_all(spent_by(entry), left_today)? };
         let own = saved.settings().debate.budget.max_cost_usd;
         let below_own = most.filter(|most| own.is_none_or(|own| *most < own));
@@ -436,7 +436,7 @@ impl DebateInputs {
         lock: &SpendingLock,
     ) -> Result<PreparedQuestion, ProblemDetails> {
         let runner = self.runner();
-        let saved = runner.open_finished(entry, &[], None)?;
+        let saved = runner.open_finished(entry, None)?;
         let spent = spent_by(entry);
         let most = if is_offline(saved.settings()) { None } else { self.most_in_all(spent, left_today)? };
         let own = self.own()?;
@@ -466,7 +466,7 @@ impl DebateInputs {
         let known = [&parent.settings, &configured];
         let (settings, mut warnings) = self.chosen(&parent.settings, &known, &request.choices, &own, left_today)?;
         self.check_calls(&settings)?;
-        let prepared = runner.fork(branch, settings.clone(), &[])?;
+        let prepared = runner.fork(branch, settings.clone())?;
         warnings.extend(model_warnings(&settings, Utc::now().date_naive()));
         warnings.extend(prepared.panel().warnings.clone());
         let after = runner.after(&settings, self.files().hooks()?);

@@ -76,7 +76,7 @@ impl Worker {
             if checked.contains(&variant) {
                 continue;
             }
-            let prepared = runner.prepare(debate.spec(&self.machine));
+            let prepared = runner.prepare(debate.created(&self.machine));
             match prepared.and_then(|prepared| prepared.check_limit()) {
                 Ok(()) => checked.push(variant),
                 // The debate is finished, so it need not run here.
@@ -148,15 +148,15 @@ impl Worker {
     /// Starts or continues a debate, and waits for its end.
     async fn start(&self, debate: &PlannedDebate, stored: &Stored, directory: &Directory) -> Result<Ended, Ended> {
         let runner = Runner::new(directory.clone(), self.services.clone());
-        let spec = debate.spec(&self.machine);
+        let created = debate.created(&self.machine);
         let prepared = if stored.journal.is_empty() {
-            let prepared = runner.prepare(spec)?;
+            let prepared = runner.prepare(created)?;
             prepared.check_limit()?;
             prepared
         } else {
             restore(&directory.journal_path(&debate.id), &stored.journal)?;
-            let saved = runner.open(&Entry::of_state(&directory.state_path(&debate.id)), &[])?;
-            runner.take_over(saved, spec)?
+            let saved = runner.open(&Entry::of_state(&directory.state_path(&debate.id)))?;
+            runner.take_over(saved, created)?
         };
         let writer = SegmentWriter::after(stored, &self.store, &debate.id, &self.name);
         let run = prepared.copied_to(debate.id.clone(), Arc::new(writer.clone())).begin()?.kept().run();

@@ -10,8 +10,8 @@ use crate::timing::without_times;
 use dialectic_base::money::Price;
 use dialectic_engine::access::{Environment, UserSettings};
 use dialectic_engine::engine::{RunEnding, forecast};
-use dialectic_engine::runner::{Finished, Prepared, Runner, Services, Spec};
-use dialectic_record::debate::{Debate, DebateId, Settings, Status, default_settings, go_offline};
+use dialectic_engine::runner::{Finished, Prepared, Runner, Services, new_debate};
+use dialectic_record::debate::{Created, Debate, DebateId, Settings, Status, default_settings, go_offline};
 use dialectic_record::signals::{Follower, Words};
 use dialectic_record::store::{Directory, Entry, read_journal};
 
@@ -42,11 +42,12 @@ fn settings() -> Settings {
 
 fn runner(server: &MockServer, sandbox: &Sandbox) -> Runner {
     let variables = [("OPENAI_API_KEY", "sk-test".to_owned()), ("OPENAI_BASE_URL", server.base_url())];
-    Runner::new(Directory::at(sandbox.directory().join("debates")), Services::new(Environment::from_pairs(variables)))
+    let services = Services::new(Environment::from_pairs(variables));
+    Runner::new(Directory::at(sandbox.directory().join("debates")), services).with_protocols(&[&PITCHING])
 }
 
-fn spec(settings: Settings) -> Spec {
-    Spec::new("Name the queue.", &PITCHING, settings)
+fn created(settings: Settings) -> Created {
+    new_debate("Name the queue.", &PITCHING, settings)
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -67,7 +68,7 @@ fn set_up() -> (MockServer, Sandbox, Runner) {
 /// The same with a debate that was held to its end.
 fn debated() -> (MockServer, Sandbox, Runner, Debate) {
     let (server, sandbox, runner) = set_up();
-    let finished = run(runner.prepare(spec(settings())).unwrap());
+    let finished = run(runner.prepare(created(settings())).unwrap());
     assert_eq!(finished.ending, RunEnding::Completed, "{:?}", finished.debate.error);
     (server, sandbox, runner, finished.debate)
 }
@@ -132,7 +133,7 @@ fn it_is_resumed_from_behind_every_line_of_its_journal() {
     for length in 1..journal.len() {
         let place = Sandbox::new().file(format!("debates/{id}.events.jsonl"), journal[..length].join("\n") + "\n");
         let (before, runner) = (server.requests().len(), runner(&server, &place));
-        let saved = runner.open(&saved(&place, &whole.id), &[&PITCHING]).unwrap();
+        let saved = runner.open(&saved(&place, &whole.id)).unwrap();
         let resumed = run(runner.resume(saved, &own()).unwrap());
         assert_eq!(state(&resumed.debate), state(&whole), "after line {length}: {}", journal[length - 1]);
         let made = server.requests().len() - before;
@@ -150,7 +151,7 @@ fn it_forks_at_each_of_its_stages() {
         let branch = runner.branch(&entry, &at.parse().unwrap(), &own()).unwrap();
         let mut settings = settings();
         settings.debate.protocol = PITCHING.name.to_owned();
-        let forked = runner.fork(branch, settings, &[&PITCHING]).unwrap();
+        let forked = runner.fork(branch, settings).unwrap();
         let forked = run(forked).debate;
         assert_eq!(server.requests().len() - before, calls, "{at}");
         assert_eq!(forked.total_usage().requests, calls as u64, "{at}");
@@ -165,17 +166,16 @@ fn it_forks_at_each_of_its_stages() {
 #[test]
 fn it_is_forecast_to_the_call() {
     let (server, _sandbox, runner) = set_up();
-    let prepared = runner.prepare(spec(settings())).unwrap();
+    let prepared = runner.prepare(created(settings())).unwrap();
     let created = prepared.created().unwrap().clone();
     let forecast = forecast(
         &PITCHING,
-        &settings(),
+        created,
         &std::collections::BTreeSet::new(),
         &dialectic_record::debate::Span {
             low: dialectic_record::debate::Gathered::default(),
             high: dialectic_record::debate::Gathered::default(),
         },
-        |_, _| created.clone(),
     )
     .unwrap();
     assert!(forecast.calls.iter().all(|call| call.is_certain));
@@ -193,7 +193,7 @@ fn it_keeps_a_cost_limit() {
     let limited = |limit: f64| {
         let mut settings = settings();
         settings.debate.budget.max_cost_usd = Some(dialectic_base::money::Usd::from_dollars(limit));
-        runner.prepare(spec(settings)).unwrap()
+        runner.prepare(created(settings)).unwrap()
     };
     let refused = limited(0.000_1).check_limit().unwrap_err().to_string();
     assert!(refused.contains("does not cover one round"), "{refused}");
@@ -212,7 +212,7 @@ fn it_keeps_a_cost_limit() {
 fn whoever_joins_in_round_two_misses_nothing_and_whoever_never_reads_delays_nothing() {
     let (_server, sandbox, runner) = set_up();
     let (finished, seen, joined_behind) = block_on(async {
-        let run = runner.start(spec(settings())).unwrap();
+        let run = runner.start(created(settings())).unwrap();
         // This one never reads while the debate runs.
         let mut asleep = run.follow(Words::Wanted).unwrap();
         let mut early = run.follow(Words::Unwanted).unwrap();
@@ -265,12 +265,12 @@ async fn next(follower: &mut Follower) -> Option<Value> {
 fn a_run_can_be_paused_and_stopped_through_its_handle() {
     let (_server, sandbox, runner) = set_up();
     let paused = block_on(async {
-        let run = runner.start(spec(settings())).unwrap();
+        let run = runner.start(created(settings())).unwrap();
         run.pause();
         run.wait().await.unwrap()
     });
     assert_eq!(paused.ending, RunEnding::Paused);
-    let saved = runner.open(&saved(&sandbox, &paused.debate.id), &[&PITCHING]).unwrap();
+    let saved = runner.open(&saved(&sandbox, &paused.debate.id)).unwrap();
     let resumed = run(runner.resume(saved, &own()).unwrap());
     assert_eq!(resumed.ending, RunEnding::Completed);
 }
@@ -279,7 +279,7 @@ fn a_run_can_be_paused_and_stopped_through_its_handle() {
 fn it_closes_with_the_pitches_that_there_are_when_it_is_stopped() {
     let (server, _sandbox, runner) = set_up();
     let finished = block_on(async {
-        let run = runner.start(spec(settings())).unwrap();
+        let run = runner.start(created(settings())).unwrap();
         let mut events = run.follow(Words::Unwanted).unwrap();
         while kind(&next(&mut events).await.unwrap()) != "contributed" {}
         run.stop();
@@ -297,7 +297,7 @@ fn it_closes_with_the_pitches_that_there_are_when_it_is_stopped() {
 fn nobody_votes_where_nothing_was_pitched() {
     let server = MockServer::with(by_task([("pitch", Reply::text("no").status(400))]));
     let sandbox = Sandbox::new();
-    let finished = run(runner(&server, &sandbox).prepare(spec(settings())).unwrap());
+    let finished = run(runner(&server, &sandbox).prepare(created(settings())).unwrap());
     assert_eq!(finished.ending, RunEnding::Failed);
     assert!(server.calls().into_iter().all(|(_, task)| task == "pitch"), "{:?}", server.calls());
 }
@@ -321,7 +321,7 @@ fn curious() -> (MockServer, Sandbox, Runner, Settings) {
 fn nobody_asks_again_when_the_questions_are_ended_behind_the_last_answer() {
     let (server, _sandbox, runner, settings) = curious();
     let finished = block_on(async {
-        let mut run = runner.start(spec(settings)).unwrap();
+        let mut run = runner.start(created(settings)).unwrap();
         let waiting = run.questions().await.unwrap();
         let open = waiting.open_questions().map(|(group, item)| (group.agent_id.clone(), item.id.clone()));
         for (agent, question) in open {
@@ -346,7 +346,7 @@ fn nobody_asks_again_when_the_questions_are_ended_behind_the_last_answer() {
 fn questions_that_are_under_way_when_they_are_ended_are_not_waited_for_by_anybody() {
     let (_server, sandbox, runner, settings) = curious();
     let finished = block_on(async {
-        let mut run = runner.start(spec(settings)).unwrap();
+        let mut run = runner.start(created(settings)).unwrap();
         run.end_questions(None);
         assert!(run.questions().await.is_none());
         run.wait().await.unwrap()
@@ -360,7 +360,7 @@ fn questions_that_are_under_way_when_they_are_ended_are_not_waited_for_by_anybod
 #[test]
 fn whoever_waits_for_a_run_that_waits_for_answers_gets_it_paused() {
     let (_server, _sandbox, runner, settings) = curious();
-    let finished = run(runner.prepare(spec(settings)).unwrap());
+    let finished = run(runner.prepare(created(settings)).unwrap());
     assert_eq!((finished.ending, finished.debate.open_questions().count()), (RunEnding::Paused, 3));
 }
 
@@ -368,11 +368,11 @@ fn whoever_waits_for_a_run_that_waits_for_answers_gets_it_paused() {
 fn it_runs_offline_like_any_of_the_programs_own() {
     let sandbox = Sandbox::new();
     let directory = Directory::at(sandbox.directory().join("debates"));
-    let runner = Runner::new(directory, Services::new(Environment::default()));
+    let runner = Runner::new(directory, Services::new(Environment::default())).with_protocols(&[&PITCHING]);
     let mut settings = settings();
     settings.agents.iter_mut().chain([&mut settings.judge]).for_each(go_offline);
     let debate =
-        run(runner.prepare(Spec::new("Design a queue. It must be fast.", &PITCHING, settings)).unwrap()).debate;
+        run(runner.prepare(new_debate("Design a queue. It must be fast.", &PITCHING, settings)).unwrap()).debate;
     assert_eq!((debate.status, debate.settled.len()), (Status::Completed, 2 * 3 * 2 + 1));
     assert_eq!(debate.total_usage().requests, 2 * 3 * 2 + 1, "each answer is what was asked for");
     let said = debate

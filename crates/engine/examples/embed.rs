@@ -4,7 +4,7 @@
 #![expect(clippy::print_stdout, reason = "an example prints its output")]
 
 use dialectic_engine::access::Environment;
-use dialectic_engine::runner::{Runner, Services, Spec};
+use dialectic_engine::runner::{Runner, Services, new_debate};
 use dialectic_record::debate::{Event, Signal, default_settings, go_offline};
 use dialectic_record::protocol::DIALECTIC;
 use dialectic_record::signals::Words;
@@ -16,7 +16,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut settings = default_settings();
     settings.agents.iter_mut().chain([&mut settings.judge]).for_each(go_offline);
     let problem = "Design a rate limiter. It must survive a restart.";
-    let run = runner.start(Spec::new(problem, &DIALECTIC, settings))?;
+    let run = runner.start(new_debate(problem, &DIALECTIC, settings))?;
     let (_, mut live) = run.subscribe(Words::Unwanted);
     let watching = tokio::spawn(async move {
         while let Some(signal) = live.next().await {

@@ -71,7 +71,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     // Records of older versions have no settings, so the judge comes from the configuration.
     let is_unset = read_state(&entry.state).is_ok_and(|debate| debate.settings.is_none());
     let lent = is_unset.then(|| files.load(&Overrides::default())).transpose()?;
-    let saved = runner.open_finished(&entry, &[], lent.map(|lent| lent.settings))?;
+    let saved = runner.open_finished(&entry, lent.map(|lent| lent.settings))?;
     terminal.warnings(saved.warnings().iter().chain(environment.warnings()));
     let before = saved.debate().total_cost();
     let limit = BudgetLimit { usd: args.max_cost, calls: args.calls.max_calls };

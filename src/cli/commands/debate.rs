@@ -19,8 +19,8 @@ use dialectic_base::sanitize::one_line;
 use dialectic_config::{Loaded, ModelChoice, Overrides, capture_environment, model_warnings};
 use dialectic_engine::agent::price_of;
 use dialectic_engine::engine::{check_prices, check_problem, check_purchase, check_windows};
-use dialectic_engine::runner::{Runner, Spec};
-use dialectic_record::debate::{DebateSettings, Forecast, PlannedCall, Settings, TerminationKind};
+use dialectic_engine::runner::{Runner, new_debate};
+use dialectic_record::debate::{Attachment, Created, DebateSettings, Forecast, PlannedCall, Settings, TerminationKind};
 use dialectic_report::display;
 
 use super::{protocols, serve};
@@ -150,21 +150,13 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     let warnings = [warnings, model_warnings(&settings, today())].concat();
     let protocol = protocols::named(&settings.debate.protocol)?;
     let attachments = input::read_attachments(&args.attach, is_stdin, &settings, &environment, terminal)?;
-    let spec = Spec {
-        problem: problem.into(),
-        context: None,
-        attachments,
-        change: None,
-        protocol,
-        settings: settings.clone(),
-        seed: None,
-    };
+    let created = Created { attachments, ..new_debate(problem, protocol, settings.clone()) };
     // Answers to questions come from standard input.
     let reads_stdin = is_stdin || attaches_stdin || settings.debate.interactive_clarifications;
     if args.dry_run {
-        say(choice.as_ref(), &spec, reads_stdin, terminal);
+        say(choice.as_ref(), &created.attachments, reads_stdin, terminal);
         terminal.warnings(&warnings);
-        return dry_run(&spec, &runner(environment)?, args.json, terminal);
+        return dry_run(&created, &runner(environment)?, args.json, terminal);
     }
     let mut session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
     if let Some(choice) = &choice {
@@ -180,10 +172,10 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     }
     let server = args.serve.then(|| serve::for_one_debate(files.path(), &environment, args.max_cost)).transpose()?;
     let runner = runner(paced)?;
-    let prepared = runner.prepare(spec.clone())?;
-    say(choice.as_ref(), &spec, reads_stdin, terminal);
+    let prepared = runner.prepare(created.clone())?;
+    say(choice.as_ref(), &created.attachments, reads_stdin, terminal);
     terminal.warnings(warnings.iter().chain(&prepared.panel().warnings));
-    terminal.warnings(runner.check_prompts(&spec)?);
+    terminal.warnings(runner.check_prompts(&created)?);
     prepared.check_limit()?;
     warn_of_unknown_costs(&settings, terminal);
     let foreseen = dialogue::agreed(&prepared, &settings, terminal)?;
@@ -192,11 +184,11 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
 }
 
 /// Reports settings that the command line does not name.
-fn say(choice: Option<&ModelChoice>, spec: &Spec, reads_stdin: bool, terminal: &mut Terminal) {
+fn say(choice: Option<&ModelChoice>, attachments: &[Attachment], reads_stdin: bool, terminal: &mut Terminal) {
     if !reads_stdin && input::has_text() {
         terminal.warning("standard input was not read; add --attach -");
     }
-    for notice in choice.map(ToString::to_string).into_iter().chain(input::notice_of(&spec.attachments)) {
+    for notice in choice.map(ToString::to_string).into_iter().chain(input::notice_of(attachments)) {
         terminal.notice(&notice);
     }
 }
@@ -249,11 +241,11 @@ struct ForecastJson<'f> {
 }
 
 /// Forecasts a debate without calls or keys.
-pub(super) fn dry_run(spec: &Spec, runner: &Runner, json: bool, terminal: &mut Terminal) -> Result<(), Error> {
-    let settings = &spec.settings;
-    (spec.protocol.check)(settings)?;
-    check_problem(&spec.problem, settings)?;
-    let forecast = runner.forecast(spec)?;
+pub(super) fn dry_run(created: &Created, runner: &Runner, json: bool, terminal: &mut Terminal) -> Result<(), Error> {
+    let settings = &created.settings;
+    runner.check_protocol(created)?;
+    check_problem(&created.problem, settings)?;
+    let forecast = runner.forecast(created)?;
     if json {
         let (likely_usd, most_usd) = (forecast.likely(), forecast.most());
         terminal.json(&ForecastJson { calls: &forecast.calls, likely_usd, most_usd })?;
@@ -262,7 +254,7 @@ pub(super) fn dry_run(spec: &Spec, runner: &Runner, json: bool, terminal: &mut T
         show_forecast(&forecast, settings, terminal)?;
     }
     // Refuses the same programs and limits as the debate would.
-    terminal.warnings(runner.check_programs(spec)?);
+    terminal.warnings(runner.check_programs(created)?);
     check_prices(settings)?;
     if let Some(purchase) = &forecast.purchase {
         check_purchase(purchase)?;

@@ -88,13 +88,14 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
         return Ok(check_prices(&settings)?);
     }
     let session = Session::open(&args.run, &settings, files.hooks()?, &environment, terminal)?;
-    let prepared = runner.fork(branch, settings.clone(), &[])?;
+    let prepared = runner.fork(branch, settings.clone())?;
     let of_models = model_warnings(&settings, today());
     let warnings = environment.warnings().iter().chain(&changed.warnings).chain(&of_models);
     terminal.warnings(warnings.chain(&prepared.panel().warnings));
     // Another protocol has different prompts.
     if settings.debate.protocol == parent.settings.debate.protocol {
-        terminal.warnings(parent.prompt_sources.changes(&prepared.panel().sources));
+        let sources = parent.prompt_sources.iter();
+        terminal.warnings(sources.flat_map(|before| before.changes(&prepared.panel().sources)));
     }
     let foreseen = dialogue::agreed(&prepared, &settings, terminal)?;
     let ready = prepared.begin()?;

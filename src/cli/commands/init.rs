@@ -20,7 +20,7 @@ use dialectic_config::{
     with_provider,
 };
 use dialectic_engine::access::{Environment, ProgramThere, endpoint, key_variable, programs_there, url_fault};
-use dialectic_engine::runner::Spec;
+use dialectic_engine::runner::new_debate;
 use dialectic_llm::command::program_preset;
 use dialectic_llm::models::{built_in_price, current_near};
 use dialectic_llm::openai::{Offered, OpenAiClient, http_client};
@@ -130,8 +130,8 @@ fn first_debate(environment: &Environment) -> Option<String> {
     let overrides = Overrides { quick: true, ..Overrides::default() };
     let settings = config_files(None, environment).load(&overrides).ok()?.settings;
     let protocol = Protocol::named(&settings.debate.protocol)?;
-    let spec = Spec::new(PROBLEM, protocol, settings);
-    let forecast = runner(environment.clone()).ok()?.prepare(spec).ok()?.forecast().ok()??;
+    let created = new_debate(PROBLEM, protocol, settings);
+    let forecast = runner(environment.clone()).ok()?.prepare(created).ok()?.forecast().ok()??;
     Some(price_tag(&forecast, None))
 }
 

@@ -82,7 +82,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
 pub(super) fn go_on(order: ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(), Error> {
     let ResumeOrder { environment, entry, is_agreed, finish, going_on, run, answers, asks_user } = order;
     let runner = runner(environment.clone())?;
-    let saved = match runner.open(entry, &[]) {
+    let saved = match runner.open(entry) {
         Err(RunnerError::IsFinished { id, warnings }) => {
             terminal.warnings(&warnings);
             if answers.is_some() {
@@ -216,7 +216,7 @@ fn newest(
         if entry.journal.is_none() || is_completed {
             continue;
         }
-        match runner.open(&entry, &[]) {
+        match runner.open(&entry) {
             Ok(saved) => return Ok(Some((entry, saved))),
             Err(RunnerError::IsFinished { .. }) => {}
             Err(RunnerError::Store(StoreError::Journal(JournalError::Locked { .. }))) => {

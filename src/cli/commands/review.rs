@@ -20,9 +20,9 @@ use dialectic_config::{
     model_warnings, process_environment, users_environment,
 };
 use dialectic_engine::access::{Environment, is_program, is_trusted};
-use dialectic_engine::runner::Spec;
+use dialectic_engine::runner::new_debate;
 use dialectic_engine::tools::FILE_TOOLS;
-use dialectic_record::debate::{ChangeSet, Debate, Settings, Severity, Solution, Status, ToolSettings};
+use dialectic_record::debate::{ChangeSet, Created, Debate, Settings, Severity, Solution, Status, ToolSettings};
 use dialectic_record::protocol::REVIEW;
 use dialectic_record::store::{AccessMode, read_state};
 
@@ -200,19 +200,20 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let Change { problem, attachments, set } = change;
     settings.debate.rounds = set.parts();
     let read = receipt(&set);
-    let spec = Spec { attachments, change: Some(Arc::new(set)), ..Spec::new(problem, &REVIEW, settings.clone()) };
+    let set = Some(Arc::new(set));
+    let created = Created { attachments, change: set, ..new_debate(problem, &REVIEW, settings.clone()) };
     if args.dry_run {
         tell(&read, choice.as_ref(), &warnings, terminal);
-        return dry_run(&spec, &runner(environment)?, args.json, terminal);
+        return dry_run(&created, &runner(environment)?, args.json, terminal);
     }
     let mut session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
     if let Some(choice) = &choice {
         choice.callable()?;
     }
     let runner = runner(environment)?;
-    let prepared = runner.prepare(spec.clone())?;
+    let prepared = runner.prepare(created.clone())?;
     tell(&read, choice.as_ref(), &warnings, terminal);
-    terminal.warnings(prepared.panel().warnings.iter().cloned().chain(runner.check_prompts(&spec)?));
+    terminal.warnings(prepared.panel().warnings.iter().cloned().chain(runner.check_prompts(&created)?));
     prepared.check_limit()?;
     let foreseen = dialogue::agreed(&prepared, &settings, terminal)?;
     session.review = Some(end);

@@ -17,9 +17,9 @@ use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 use dialectic_engine::access::{Environment, elsewhere};
-use dialectic_engine::runner::Spec;
+use dialectic_engine::runner::new_debate;
 use dialectic_engine::tools::FILE_TOOLS;
-use dialectic_record::debate::{DebateId, ProviderSettings, Settings};
+use dialectic_record::debate::{Created, DebateId, ProviderSettings, Settings};
 use dialectic_record::protocol::Protocol;
 
 use super::description::Problem;
@@ -192,18 +192,16 @@ impl PlannedDebate {
         u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]])
     }
 
-    /// What the runner needs to run the debate on a machine.
-    pub fn spec(&self, machine: &Machine) -> Spec {
+    /// The debate as the runner of a machine begins it.
+    pub fn created(&self, machine: &Machine) -> Created {
         let mut settings = self.variant.settings.clone();
         settings.providers.clone_from(&machine.providers);
         settings.base_dir = Some(self.variant.prompts.directory(&machine.prompts));
         settings.elsewhere = elsewhere(&settings, &machine.environment);
-        Spec {
-            context: None,
+        Created {
             attachments: Arc::clone(&self.problem.attachments),
-            change: None,
-            seed: Some(self.seed()),
-            ..Spec::new(Arc::clone(&self.problem.text), self.variant.protocol, settings)
+            seed: self.seed(),
+            ..new_debate(Arc::clone(&self.problem.text), self.variant.protocol, settings)
         }
     }
 }
@@ -235,7 +233,7 @@ impl Plan {
         Self { problems, variants, debates }
     }
 
-    /// Writes the prompts of all variants below a directory, for [`PlannedDebate::spec`].
+    /// Writes the prompts of all variants below a directory, for [`PlannedDebate::created`].
     ///
     /// # Errors
     /// A file cannot be written.

@@ -59,7 +59,7 @@ pub(crate) fn created(settings: &Settings, panel: &Panel, id: DebateId, seed: u6
         change: None,
         settings: settings.clone(),
         stages: protocol(settings).infos(),
-        prompt_sources: panel.sources.clone(),
+        prompt_sources: Some(panel.sources.clone()),
         seed: u32::try_from(seed % 1000).expect("it is below a thousand"),
         forked_from: None,
     })

@@ -17,8 +17,8 @@ use dialectic_llm::{
     ANSWER_LIMIT, Caller, CallerLimits, ConcurrencyLimit, HostModel, Request, Timeouts, request_bytes,
 };
 use dialectic_record::debate::{
-    AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, DebateSettings, FoldError, Forecast, Gathered,
-    ModelLimits, PlannedCall, PromptSources, Purchase, Recorded, ResultKind, Settings, Span, Timestamp, ToolUse,
+    AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateSettings, FoldError, Forecast, Gathered,
+    ModelLimits, PlannedCall, Purchase, Recorded, ResultKind, Settings, Span, Timestamp, ToolUse,
 };
 use dialectic_record::protocol::Protocol;
 
@@ -50,11 +50,11 @@ pub enum ForecastError {
 /// A role cannot be used.
 pub fn forecast(
     protocol: &'static Protocol,
-    settings: &Settings,
+    created: Created,
     routed: &BTreeSet<String>,
     gathered: &Span<Gathered>,
-    created: impl Fn(&PromptSources, DebateId) -> Created,
 ) -> Result<Forecast, ForecastError> {
+    let settings = &created.settings;
     let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::unbounded()), max_retries: 0 };
     let mut panel = Panel::build(protocol, settings, |agent| Caller {
         // Never called: a rehearsal sends no request.
@@ -68,7 +68,7 @@ pub fn forecast(
         observer: None,
     })?;
     panel.routed.clone_from(routed);
-    let begun = begin(created(&panel.sources, DebateId::new("forecast")), settings)?;
+    let begun = begin(created.clone())?;
     let (little, begun) = (begun.starting_from(&gathered.low), begun.starting_from(&gathered.high));
     let short = rehearse(protocol, &panel, &little, Length::Short)?;
     let long = rehearse(protocol, &panel, &begun, Length::Long)?;
@@ -170,10 +170,11 @@ pub fn planned_json_calls(
 
 /// The debate at its start, without a cost limit and with a judge that reads everything, because context windows are
 /// checked separately.
-fn begin(mut created: Created, settings: &Settings) -> Result<Debate, FoldError> {
+fn begin(mut created: Created) -> Result<Debate, FoldError> {
     created.settings.debate.budget = BudgetSettings::default();
     let unbounded = ModelLimits { context_window: Some(u64::MAX), max_output: None };
-    created.settings.models.insert(settings.judge.model.clone(), unbounded);
+    let judge = created.settings.judge.model.clone();
+    created.settings.models.insert(judge, unbounded);
     let event = dialectic_record::debate::Event::Created(Box::new(created));
     Debate::create(&Recorded { seq: 1, at: Timestamp::now(), event })
 }

@@ -15,7 +15,7 @@ use dialectic_record::protocol::{Protocol, follow_up_info};
 use dialectic_record::signals::Signals;
 use dialectic_record::store::{Entry, Record, StoreError, read_state};
 
-use super::{ResumableDebate, Runner, RunnerError, known};
+use super::{ResumableDebate, Runner, RunnerError};
 
 /// A question that is ready to be asked. Nothing has been saved or paid yet.
 pub struct PreparedQuestion {
@@ -31,19 +31,13 @@ pub struct PreparedQuestion {
 }
 
 impl Runner {
-    /// Opens a saved, finished debate for a question. `protocols` extends the built-in ones. `lent` are the judge's
-    /// settings in case the debate's own are unknown: the older program saved neither settings nor a journal, which is
-    /// then created.
+    /// Opens a saved, finished debate for a question. `lent` are the judge's settings in case the debate's own are
+    /// unknown: the older program saved neither settings nor a journal, which is then created.
     ///
     /// # Errors
     ///
     /// The debate is unfinished, in use, or damaged.
-    pub fn open_finished(
-        &self,
-        entry: &Entry,
-        protocols: &[&'static Protocol],
-        lent: Option<Settings>,
-    ) -> Result<ResumableDebate, RunnerError> {
+    pub fn open_finished(&self, entry: &Entry, lent: Option<Settings>) -> Result<ResumableDebate, RunnerError> {
         let (mut record, contents) = if entry.is_older() {
             let debate = read_state(&entry.state).map_err(StoreError::from)?;
             if debate.status != Status::Completed || debate.final_solution.is_none() {
@@ -64,7 +58,7 @@ impl Runner {
         }
         let mut settings = debate.settings.clone().ok_or_else(|| refused("its settings are not saved"))?;
         settings.elsewhere = elsewhere(&settings, &self.services.environment);
-        let protocol = known(&settings, protocols).ok_or_else(|| refused("its protocol is unknown"))?;
+        let protocol = self.protocol(&settings).ok_or_else(|| refused("its protocol is unknown"))?;
         let cut = "a crash cut the last line of the journal short; it is removed";
         let warnings = contents.cut_short.then(|| cut.to_owned()).into_iter().collect();
         Ok(ResumableDebate { record, contents, protocol, settings, most: None, warnings })

@@ -28,8 +28,8 @@ use dialectic_base::money::Usd;
 use dialectic_base::secrets::KnownKeys;
 use dialectic_llm::HostModel;
 use dialectic_record::debate::{
-    Attachment, CallKey, ChangeSet, Created, Debate, DebateId, Event, FORMAT_VERSION, FoldError, ForkError, ForkPoint,
-    ForkedFrom, PromptSources, Settings, Status, check_taken_over, fork, proposals_for,
+    CallKey, Created, Debate, DebateId, Event, FORMAT_VERSION, FoldError, ForkError, ForkPoint, ForkedFrom, Settings,
+    Status, check_taken_over, fork, proposals_for,
 };
 use dialectic_record::protocol::{Protocol, Unfit};
 use dialectic_record::store::{
@@ -51,48 +51,25 @@ pub use spending::{SpendingError, SpendingLock, note_spent, remove, renew_limit,
 pub struct Runner {
     directory: Directory,
     services: Services,
+    /// The protocols besides the built-in ones.
+    protocols: Vec<&'static Protocol>,
 }
 
-/// A new debate.
-#[derive(Debug, Clone)]
-pub struct Spec {
-    /// The problem, verbatim.
-    pub problem: Arc<str>,
-    /// The user's additional context.
-    pub context: Option<String>,
-    /// Files shown to all agents with the problem.
-    pub attachments: Arc<[Attachment]>,
-    /// The change to review, if any.
-    pub change: Option<Arc<ChangeSet>>,
-    /// The protocol; takes precedence over the settings.
-    pub protocol: &'static Protocol,
-    /// The settings.
-    pub settings: Settings,
-    /// The seed of all shuffles. Falls back to the settings' seed, then to a random one.
-    pub seed: Option<u32>,
-}
-
-impl Spec {
-    /// A problem to debate with the user's own settings.
-    pub fn new(problem: impl Into<Arc<str>>, protocol: &'static Protocol, settings: Settings) -> Self {
-        let problem = problem.into();
-        Self { problem, context: None, attachments: [].into(), change: None, protocol, settings, seed: None }
-    }
-
-    fn created(self, id: DebateId, seed: u32, prompt_sources: PromptSources) -> Created {
-        Created {
-            format_version: FORMAT_VERSION,
-            id,
-            problem: self.problem,
-            context: self.context,
-            attachments: self.attachments,
-            change: self.change,
-            seed,
-            stages: self.protocol.infos(),
-            prompt_sources,
-            settings: self.settings,
-            forked_from: None,
-        }
+/// A new debate about `problem`. Its shuffles depend on the settings' seed, otherwise on a random one.
+pub fn new_debate(problem: impl Into<Arc<str>>, protocol: &Protocol, mut settings: Settings) -> Created {
+    protocol.name.clone_into(&mut settings.debate.protocol);
+    Created {
+        format_version: FORMAT_VERSION,
+        id: Directory::new_id(),
+        problem: problem.into(),
+        context: None,
+        attachments: [].into(),
+        change: None,
+        stages: protocol.infos(),
+        prompt_sources: None,
+        seed: settings.debate.seed.unwrap_or_else(|| rand::rng().random()),
+        settings,
+        forked_from: None,
     }
 }
 
@@ -181,7 +158,27 @@ pub enum RunnerError {
 impl Runner {
     /// A runner for debates in `directory`.
     pub fn new(directory: Directory, services: Services) -> Self {
-        Self { directory, services }
+        Self { directory, services, protocols: Vec::new() }
+    }
+
+    /// Adds protocols to the built-in ones.
+    pub fn with_protocols(self, protocols: &[&'static Protocol]) -> Self {
+        Self { protocols: protocols.to_vec(), ..self }
+    }
+
+    /// The protocol that the settings name, if it is known.
+    fn protocol(&self, settings: &Settings) -> Option<&'static Protocol> {
+        let name = &settings.debate.protocol;
+        self.protocols.iter().copied().find(|protocol| protocol.name == name).or_else(|| Protocol::named(name))
+    }
+
+    /// The protocol of a new debate.
+    fn protocol_of(&self, created: &Created) -> Result<&'static Protocol, Unfit> {
+        let unknown = || {
+            let problem = format!("the protocol `{}` is unknown", created.settings.debate.protocol);
+            Unfit::new(problem, "use a built-in one, or add it to the runner").about("protocol")
+        };
+        self.protocol(&created.settings).ok_or_else(unknown)
     }
 
     /// Prepares a new debate, without saving or paying anything.
@@ -189,15 +186,31 @@ impl Runner {
     /// # Errors
     ///
     /// The debate cannot run with these settings.
-    pub fn prepare(&self, mut spec: Spec) -> Result<Prepared, RunnerError> {
-        let protocol = spec.protocol;
-        protocol.name.clone_into(&mut spec.settings.debate.protocol);
-        (protocol.check)(&spec.settings)?;
-        let panel = self.services.panel(protocol, &spec.settings)?;
-        let seed = spec.seed.or(spec.settings.debate.seed).unwrap_or_else(|| rand::rng().random());
-        let created = spec.created(Directory::new_id(), seed, panel.sources.clone());
-        let origin = Origin::New { created: Box::new(created), taken_over: Vec::new() };
-        Ok(self.prepared(protocol, panel, origin))
+    pub fn prepare(&self, created: Created) -> Result<Prepared, RunnerError> {
+        let protocol = self.check_protocol(&created)?;
+        self.prepare_from(protocol, created, Vec::new())
+    }
+
+    /// Checks that the settings of a new debate fit its protocol, which it returns.
+    ///
+    /// # Errors
+    ///
+    /// They do not, or the protocol is unknown.
+    pub fn check_protocol(&self, created: &Created) -> Result<&'static Protocol, Unfit> {
+        let protocol = self.protocol_of(created)?;
+        (protocol.check)(&created.settings).map(|()| protocol)
+    }
+
+    /// Prepares a new debate that begins with the events `taken_over`.
+    fn prepare_from(
+        &self,
+        protocol: &'static Protocol,
+        created: Created,
+        taken_over: Vec<Event>,
+    ) -> Result<Prepared, RunnerError> {
+        let panel = self.services.panel(protocol, &created.settings)?;
+        let created = Box::new(Created { prompt_sources: Some(panel.sources.clone()), ..created });
+        Ok(self.prepared(protocol, panel, Origin::New { created, taken_over }))
     }
 
     fn prepared(&self, protocol: &'static Protocol, panel: Panel, origin: Origin) -> Prepared {
@@ -215,18 +228,18 @@ impl Runner {
     /// # Errors
     ///
     /// The debate cannot run with these settings, or cannot be saved.
-    pub fn start(&self, spec: Spec) -> Result<Run, RunnerError> {
-        let prepared = self.prepare(spec)?;
+    pub fn start(&self, created: Created) -> Result<Run, RunnerError> {
+        let prepared = self.prepare(created)?;
         prepared.check_limit()?;
         Ok(prepared.begin()?.run())
     }
 
-    /// Opens a saved, unfinished debate. `protocols` extends the built-in ones.
+    /// Opens a saved, unfinished debate.
     ///
     /// # Errors
     ///
     /// The debate is finished, in use or damaged, or its protocol is unknown.
-    pub fn open(&self, entry: &Entry, protocols: &[&'static Protocol]) -> Result<ResumableDebate, RunnerError> {
+    pub fn open(&self, entry: &Entry) -> Result<ResumableDebate, RunnerError> {
         if entry.journal.is_none() {
             let debate = read_state(&entry.state).map_err(StoreError::from)?;
             return Err(match entry.journal_gone() {
@@ -261,7 +274,7 @@ impl Runner {
         let not_resumable = |reason| RunnerError::NotResumable { id: debate.id.clone(), reason };
         let mut settings = debate.settings.clone().ok_or_else(|| not_resumable("its settings are not saved"))?;
         settings.elsewhere = elsewhere(&settings, &self.services.environment);
-        let protocol = known(&settings, protocols).ok_or_else(|| not_resumable("its protocol is unknown"))?;
+        let protocol = self.protocol(&settings).ok_or_else(|| not_resumable("its protocol is unknown"))?;
         Ok(ResumableDebate { record, contents, protocol, settings, most: None, warnings })
     }
 
@@ -280,25 +293,24 @@ impl Runner {
         Ok(self.prepared(protocol, panel, origin))
     }
 
-    /// Prepares a saved debate, which another machine started from `spec`, to continue here. Its providers, files and
-    /// limits come only from `spec`, not from its record.
+    /// Prepares a saved debate, which another machine started as `created`, to continue here. Its providers, files and
+    /// limits come only from `created`, not from its record.
     ///
     /// # Errors
     ///
-    /// It was started from another `spec`, or an agent or the judge cannot be called.
-    pub fn take_over(&self, saved: ResumableDebate, spec: Spec) -> Result<Prepared, RunnerError> {
+    /// It was started as another debate, or an agent or the judge cannot be called.
+    pub fn take_over(&self, saved: ResumableDebate, created: Created) -> Result<Prepared, RunnerError> {
         let ResumableDebate { mut record, contents, protocol, .. } = saved;
         let debate = record.debate();
-        let is_same = *debate.problem == *spec.problem
-            && debate.attachments == spec.attachments
-            && protocol.name == spec.protocol.name
-            && spec.seed.is_none_or(|seed| debate.seed == Some(seed));
+        let settings = created.settings;
+        let is_same = debate.problem == created.problem
+            && debate.attachments == created.attachments
+            && protocol.name == settings.debate.protocol
+            && debate.seed == Some(created.seed);
         if !is_same {
             let reason = "its record belongs to another debate";
             return Err(RunnerError::NotResumable { id: debate.id.clone(), reason });
         }
-        let Spec { mut settings, .. } = spec;
-        protocol.name.clone_into(&mut settings.debate.protocol);
         let panel = self.services.panel(protocol, &settings)?;
         record.run_with(settings);
         let origin = Origin::Saved { record: Box::new(record), past: contents.events, most: None };
@@ -326,25 +338,49 @@ impl Runner {
         Ok(Branch { created: Created { settings, ..created.as_ref().clone() }, taken_over, at: at.clone() })
     }
 
-    /// Prepares a fork to run with `settings`. `protocols` extends the built-in ones.
+    /// Prepares a fork to run with `settings`.
     ///
     /// # Errors
     ///
     /// The settings do not fit the protocol or what is kept, an agent or the judge cannot be called, the limits do not
     /// cover the debate, or the dry run fails.
-    pub fn fork(
+    pub fn fork(&self, branch: Branch, settings: Settings) -> Result<Prepared, RunnerError> {
+        let (protocol, created, taken_over) = self.branched(branch, settings)?;
+        let prepared = self.prepare_from(protocol, created, taken_over)?;
+        prepared.check_limit()?;
+        Ok(prepared)
+    }
+
+    /// The protocol, first event and kept events of a fork with `settings`.
+    fn branched(
         &self,
         branch: Branch,
         settings: Settings,
-        protocols: &[&'static Protocol],
-    ) -> Result<Prepared, RunnerError> {
-        let (protocol, created, taken_over) = branch.with(settings, protocols)?;
-        let panel = self.services.panel(protocol, &created.settings)?;
-        let created = Created { prompt_sources: panel.sources.clone(), ..created };
-        let origin = Origin::New { created: Box::new(created), taken_over };
-        let prepared = self.prepared(protocol, panel, origin);
-        prepared.check_limit()?;
-        Ok(prepared)
+    ) -> Result<(&'static Protocol, Created, Vec<Event>), RunnerError> {
+        let Branch { created, mut taken_over, at } = branch;
+        let refused = |reason| RunnerError::Fork { id: created.id.clone(), reason };
+        let unknown = || RunnerError::NotResumable { id: created.id.clone(), reason: "its protocol is unknown" };
+        let protocol = self.protocol(&settings).ok_or_else(unknown)?;
+        let before = &created.settings.debate;
+        if settings.debate.protocol != before.protocol {
+            if !at.is_start() {
+                let proposals = proposals_for(&taken_over, &protocol.infos());
+                taken_over = proposals.ok_or_else(|| refused(ForkError::OtherProtocol))?;
+            }
+        } else if created.change.is_some() && settings.debate.rounds != before.rounds {
+            return Err(refused(ForkError::OtherParts(before.rounds)));
+        }
+        check_taken_over(&taken_over, &created.settings, &settings).map_err(refused)?;
+        (protocol.check)(&settings)?;
+        let new = Created {
+            format_version: FORMAT_VERSION,
+            seed: settings.debate.seed.unwrap_or(created.seed),
+            stages: protocol.infos(),
+            forked_from: Some(ForkedFrom { id: created.id.clone(), at }),
+            settings,
+            ..created
+        };
+        Ok((protocol, new, taken_over))
     }
 
     /// Checks that the engine could use this reply to a call's request without asking again. The debate may be running;
@@ -365,7 +401,7 @@ impl Runner {
         let settings = debate.settings.as_ref().ok_or_else(|| not_resumable("its settings are not saved"))?;
         let settings = own.over(settings, &self.services.environment);
         own.check(&settings)?;
-        let protocol = known(&settings, &[]).ok_or_else(|| not_resumable("its protocol is unknown"))?;
+        let protocol = self.protocol(&settings).ok_or_else(|| not_resumable("its protocol is unknown"))?;
         // A running debate has its keys, and no model is called here.
         let services = self.services.clone();
         let services = if entry.is_held() { services.with_model(Arc::new(HostModel::default())) } else { services };
@@ -396,38 +432,6 @@ impl Branch {
     pub fn parent(&self) -> &Created {
         &self.created
     }
-
-    /// The protocol, first event and kept events of a fork with `settings`.
-    fn with(
-        self,
-        settings: Settings,
-        protocols: &[&'static Protocol],
-    ) -> Result<(&'static Protocol, Created, Vec<Event>), RunnerError> {
-        let Self { created, mut taken_over, at } = self;
-        let refused = |reason| RunnerError::Fork { id: created.id.clone(), reason };
-        let unknown = || RunnerError::NotResumable { id: created.id.clone(), reason: "its protocol is unknown" };
-        let protocol = known(&settings, protocols).ok_or_else(unknown)?;
-        let before = &created.settings.debate;
-        if settings.debate.protocol != before.protocol {
-            if !at.is_start() {
-                let proposals = proposals_for(&taken_over, &protocol.infos());
-                taken_over = proposals.ok_or_else(|| refused(ForkError::OtherProtocol))?;
-            }
-        } else if created.change.is_some() && settings.debate.rounds != before.rounds {
-            return Err(refused(ForkError::OtherParts(before.rounds)));
-        }
-        check_taken_over(&taken_over, &created.settings, &settings).map_err(refused)?;
-        (protocol.check)(&settings)?;
-        let new = Created {
-            format_version: FORMAT_VERSION,
-            seed: settings.debate.seed.unwrap_or(created.seed),
-            stages: protocol.infos(),
-            forked_from: Some(ForkedFrom { id: created.id.clone(), at }),
-            settings,
-            ..created
-        };
-        Ok((protocol, new, taken_over))
-    }
 }
 
 impl ResumableDebate {
@@ -452,10 +456,4 @@ impl ResumableDebate {
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
-}
-
-/// The protocol that the settings name.
-fn known(settings: &Settings, protocols: &[&'static Protocol]) -> Option<&'static Protocol> {
-    let name = &settings.debate.protocol;
-    protocols.iter().copied().find(|protocol| protocol.name == name).or_else(|| Protocol::named(name))
 }

@@ -14,15 +14,15 @@ use crate::engine::{
 };
 use dialectic_base::money::Usd;
 use dialectic_record::debate::{
-    CallKey, Created, Debate, DebateId, Event, FORMAT_VERSION, Forecast, Gathered, PanelInfo, PromptSources, Recorded,
-    Settings, Signal, Span, Status, StopReason, Timestamp, fold,
+    CallKey, Created, Debate, DebateId, Event, FORMAT_VERSION, Forecast, Gathered, PanelInfo, Recorded, Settings,
+    Signal, Span, Status, StopReason, Timestamp, fold,
 };
 use dialectic_record::protocol::Protocol;
 use dialectic_record::signals::Signals;
 use dialectic_record::store::{Directory, Record, Replica, StoreError};
 
 use super::gather::Collector;
-use super::{Branch, Run, Runner, RunnerError, Spec, known};
+use super::{Branch, Run, Runner, RunnerError};
 
 /// A debate with its panel. Nothing has been saved or paid yet.
 pub struct Prepared {
@@ -286,16 +286,16 @@ pub(super) fn to_come(
     }
     let settings = debate.settings.clone()?;
     Some(move || {
-        let created = |sources: &PromptSources, id| Created {
+        let created = Created {
             format_version: FORMAT_VERSION,
-            id,
+            id: debate.id.clone(),
             problem: Arc::clone(&debate.problem),
             context: debate.context.clone(),
             attachments: Arc::clone(&debate.attachments),
             change: debate.change.clone(),
             settings: settings.clone(),
             stages: Arc::clone(&debate.stages),
-            prompt_sources: sources.clone(),
+            prompt_sources: None,
             seed: debate.seed.unwrap_or_default(),
             forked_from: None,
         };
@@ -303,7 +303,7 @@ pub(super) fn to_come(
             Some(gathered) => Span { low: gathered.clone(), high: gathered.clone() },
             None => collector.foreseen(protocol, &settings, &debate.problem),
         };
-        let mut forecast = forecast(protocol, &settings, &routed, &gathered, created)?;
+        let mut forecast = forecast(protocol, created, &routed, &gathered)?;
         let may_still_be_made = |key: &CallKey| key.round > 0 || debate.current_round == 0;
         forecast.calls.retain(|call| debate.settled(&call.key).is_none() && may_still_be_made(&call.key));
         Ok(forecast)
@@ -317,9 +317,11 @@ impl Runner {
     /// # Errors
     ///
     /// A prompt cannot be rendered, or a role cannot be used.
-    pub fn forecast(&self, spec: &Spec) -> Result<Forecast, ForecastError> {
-        let gathered = self.foreseen(spec);
-        forecast_of(spec, &spec.settings, &routed_providers(&spec.settings, &self.services.environment), &gathered)
+    pub fn forecast(&self, created: &Created) -> Result<Forecast, RunnerError> {
+        let protocol = self.protocol_of(created)?;
+        let gathered = self.foreseen(protocol, created);
+        let routed = routed_providers(&created.settings, &self.services.environment);
+        Ok(forecast(protocol, repeatable(created), &routed, &gathered)?)
     }
 
     /// Checks that the programs in use can be called, without calling a model. Returns warnings.
@@ -327,8 +329,8 @@ impl Runner {
     /// # Errors
     ///
     /// One of the programs cannot be called.
-    pub fn check_programs(&self, spec: &Spec) -> Result<Vec<String>, ProviderAccessError> {
-        self.services.program_warnings(&spec.settings)
+    pub fn check_programs(&self, created: &Created) -> Result<Vec<String>, ProviderAccessError> {
+        self.services.program_warnings(&created.settings)
     }
 
     /// The remaining calls of a saved debate, judging by its record. `None` if it is finished or its protocol is
@@ -338,7 +340,7 @@ impl Runner {
             return None;
         }
         let settings = debate.settings.as_ref()?;
-        let protocol = known(settings, &[])?;
+        let protocol = self.protocol(settings)?;
         let collector = self.collector(self.services.withheld(), self.services.keys(settings));
         let routed = routed_providers(settings, &self.services.environment);
         to_come(protocol, &routed, &collector, debate.clone(), 0)?().ok()
@@ -350,7 +352,7 @@ impl Runner {
     ///
     /// The settings do not fit the protocol or what is kept, or the dry run fails.
     pub fn forecast_fork(&self, branch: Branch, settings: Settings) -> Result<Option<Forecast>, RunnerError> {
-        let (protocol, created, taken_over) = branch.with(settings, &[])?;
+        let (protocol, created, taken_over) = self.branched(branch, settings)?;
         let (debate, events) = begun(&created, &taken_over)?;
         let collector = self.collector(self.services.withheld(), self.services.keys(&created.settings));
         let routed = routed_providers(&created.settings, &self.services.environment);
@@ -364,34 +366,26 @@ impl Runner {
     /// # Errors
     ///
     /// The problem or a prompt cannot fit, or a prompt cannot be rendered.
-    pub fn check_prompts(&self, spec: &Spec) -> Result<Vec<String>, RunnerError> {
-        check_problem(&spec.problem, &spec.settings)?;
-        let gathered = self.foreseen(spec);
-        let attached: usize = spec.attachments.iter().map(|one| one.text.len()).sum();
-        let given = spec.problem.len() + attached + gathered.high.bytes();
-        let Some(rounds) = telling_rounds(&spec.settings, given) else { return Ok(Vec::new()) };
-        let mut shortened = spec.settings.clone();
-        shortened.debate.rounds = rounds;
-        let forecast = forecast_of(spec, &shortened, &BTreeSet::new(), &gathered)?;
-        Ok(check_windows(&forecast.calls, &spec.settings)?)
+    pub fn check_prompts(&self, created: &Created) -> Result<Vec<String>, RunnerError> {
+        let (protocol, settings) = (self.protocol_of(created)?, &created.settings);
+        check_problem(&created.problem, settings)?;
+        let gathered = self.foreseen(protocol, created);
+        let attached: usize = created.attachments.iter().map(|one| one.text.len()).sum();
+        let given = created.problem.len() + attached + gathered.high.bytes();
+        let Some(rounds) = telling_rounds(settings, given) else { return Ok(Vec::new()) };
+        let mut shortened = repeatable(created);
+        shortened.settings.debate.rounds = rounds;
+        let forecast = forecast(protocol, shortened, &BTreeSet::new(), &gathered)?;
+        Ok(check_windows(&forecast.calls, settings)?)
     }
 
-    fn foreseen(&self, spec: &Spec) -> Span<Gathered> {
-        let (withheld, keys) = (self.services.withheld(), self.services.keys(&spec.settings));
-        self.collector(withheld, keys).foreseen(spec.protocol, &spec.settings, &spec.problem)
+    fn foreseen(&self, protocol: &Protocol, created: &Created) -> Span<Gathered> {
+        let (withheld, keys) = (self.services.withheld(), self.services.keys(&created.settings));
+        self.collector(withheld, keys).foreseen(protocol, &created.settings, &created.problem)
     }
 }
 
-fn forecast_of(
-    spec: &Spec,
-    settings: &Settings,
-    routed: &BTreeSet<String>,
-    gathered: &Span<Gathered>,
-) -> Result<Forecast, ForecastError> {
-    let seed = settings.debate.seed.unwrap_or_default();
-    let created = |sources: &PromptSources, id| {
-        let spec = Spec { settings: settings.clone(), ..spec.clone() };
-        spec.created(id, seed, sources.clone())
-    };
-    forecast(spec.protocol, settings, routed, gathered, created)
+/// The debate with the same seed in every forecast.
+fn repeatable(created: &Created) -> Created {
+    Created { seed: created.settings.debate.seed.unwrap_or_default(), ..created.clone() }
 }

@@ -274,7 +274,7 @@ pub enum Event {
 /// The format of journal and state that this version writes; it reads no later one.
 pub const FORMAT_VERSION: u32 = 2;
 
-/// The beginning of a debate.
+/// A new debate, as its first event records it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Created {
@@ -297,8 +297,9 @@ pub struct Created {
     pub settings: Settings,
     /// The stages of the protocol in display order.
     pub stages: Arc<[StageInfo]>,
-    /// The source of each prompt.
-    pub prompt_sources: PromptSources,
+    /// The source of each prompt; absent until its panel is built.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_sources: Option<PromptSources>,
     /// The seed of every shuffle.
     pub seed: u32,
     /// The debate from which this one was forked.

@@ -194,7 +194,7 @@ pub fn created(stages: Arc<[StageInfo]>) -> Event {
         change: None,
         settings: settings.unwrap(),
         stages,
-        prompt_sources: prompt_sources.unwrap(),
+        prompt_sources,
         seed: 1,
         forked_from: None,
     }))

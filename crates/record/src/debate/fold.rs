@@ -87,7 +87,7 @@ impl Debate {
             context,
             attachments,
             change,
-            prompt_sources: Some(prompt_sources),
+            prompt_sources,
             settings: Some(settings),
             stages,
             seed: Some(seed),

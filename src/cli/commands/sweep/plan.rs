@@ -17,8 +17,8 @@ use dialectic_base::money::Usd;
 use dialectic_config::{ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, Overrides, capture_environment, model_warnings};
 use dialectic_engine::access::Environment;
 use dialectic_engine::engine::{check_prices, check_purchase};
-use dialectic_engine::runner::{Runner, Services, Spec};
-use dialectic_record::debate::{Attachment, Settings, Span};
+use dialectic_engine::runner::{Runner, Services, new_debate};
+use dialectic_record::debate::{Attachment, Created, Settings, Span};
 use dialectic_record::store::Directory;
 
 use super::super::debate::today;
@@ -241,12 +241,12 @@ fn cost(one: &Resolved, problem: &Problem, runner: &Runner) -> Result<(Vec<Strin
     if one.variant.is_rehearsal() {
         return Ok((Vec::new(), Span { low: Some(Usd::ZERO), high: Some(Usd::ZERO) }));
     }
-    let spec = Spec {
+    let created = Created {
         attachments: Arc::clone(&problem.attachments),
-        ..Spec::new(Arc::clone(&problem.text), one.variant.protocol, of_set(&one.settings))
+        ..new_debate(Arc::clone(&problem.text), one.variant.protocol, of_set(&one.settings))
     };
-    let warnings = runner.check_prompts(&spec)?;
-    let forecast = runner.forecast(&spec)?;
+    let warnings = runner.check_prompts(&created)?;
+    let forecast = runner.forecast(&created)?;
     if let Some(purchase) = &forecast.purchase {
         check_purchase(purchase)?;
     }
