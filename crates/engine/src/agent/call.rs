@@ -14,7 +14,7 @@ use dialectic_record::prompt::{
     Listing, MaterialPart, OWN_HISTORY, PromptError, Titled, Values,
 };
 use dialectic_record::protocol::motion::{DEFAULT_CRITERIA, debaters};
-use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Protocol, Step, criteria_or, side};
+use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step, criteria_or, side};
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores, dispute, short};
 use super::labels::{of_debaters, word_for};
@@ -36,14 +36,6 @@ const OBSERVED: usize = 24_000;
 const CHARACTERS_PER_WORD: usize = 7;
 /// The placeholder for the texts in a user's summary prompt.
 const CONTENT: &str = "{content}";
-
-/// The beginning of every prompt in a debate. Identical bytes let providers cache it.
-#[derive(Debug, Clone)]
-pub struct SharedPrompt {
-    system: Arc<str>,
-    /// One for each round, which differ only in the parts of a change.
-    beginnings: Vec<Arc<str>>,
-}
 
 /// A prepared call.
 #[derive(Clone)]
@@ -69,54 +61,15 @@ pub struct Call {
 /// Builds a request from a solution.
 pub(super) type MakeAssessment = Arc<dyn Fn(&str) -> Result<Request, PromptError> + Send + Sync>;
 
-impl SharedPrompt {
-    /// The prompt of a debate by `protocol` at its current state.
-    ///
-    /// # Errors
-    ///
-    /// The template is broken.
-    pub fn of(protocol: &Protocol, debate: &Debate) -> Result<Self, PromptError> {
-        let parts = debate.change.as_ref().map_or(1, |change| change.parts());
-        let beginning = |part| beginning(debate, |_, one| one.part == Some(part));
-        let beginnings = (1..=parts).map(beginning).collect::<Result<_, _>>()?;
-        Ok(Self { system: protocol.system.render(&())?.into(), beginnings })
-    }
-
-    /// The beginning of a step's prompt. Who decides on a change in parts sees what the findings name.
-    fn beginning(&self, debate: &Debate, step: &Step) -> Result<Arc<str>, PromptError> {
-        if self.beginnings.len() > 1 && matches!(step.answer, OutputSpec::FindingRulings | OutputSpec::FollowUp) {
-            let named = named_by_findings(debate);
-            return beginning(debate, |at, _| named.contains(&at));
-        }
-        let round = usize::try_from(step.key.round).unwrap_or(usize::MAX).clamp(1, self.beginnings.len());
-        Ok(Arc::clone(&self.beginnings[round - 1]))
-    }
-
-    /// A request without an agent's system prompt if `own_system` is `None`.
-    fn request(
-        &self,
-        agent: &Agent,
-        own_system: Option<&str>,
-        beginning: &str,
-        history: Option<&str>,
-        body: &str,
-        answer: Option<Arc<AnswerSchema>>,
-    ) -> Request {
-        let settings = &agent.settings;
-        Request {
-            model: settings.model.as_str().into(),
-            temperature: settings.temperature,
-            max_tokens: settings.max_tokens,
-            // Providers cache identical beginnings, so shared parts precede an agent's own.
-            system: own_system
-                .map_or_else(|| Arc::clone(&self.system), |own| format!("{}\n\n{own}", self.system).into()),
-            prompt: prompt::compose(beginning, history, body),
-            turns: Vec::new(),
-            answer,
-            tools: Arc::new([]),
-            tools_are_optional: false,
-        }
-    }
+/// The beginnings of every prompt of a debate, one for each round; they differ only in the parts of a change. Identical
+/// bytes let providers cache them.
+///
+/// # Errors
+///
+/// The template is broken.
+pub fn beginnings(debate: &Debate) -> Result<Arc<[Arc<str>]>, PromptError> {
+    let parts = debate.change.as_ref().map_or(1, |change| change.parts());
+    (1..=parts).map(|part| beginning(debate, |_, one| one.part == Some(part))).collect()
 }
 
 /// The beginning of prompts. Includes every ordinary attachment, and those parts of a change that `is_shown` accepts.
@@ -321,7 +274,7 @@ impl Call {
 pub fn prepare(
     panel: &Panel,
     agent: &Agent,
-    shared: &SharedPrompt,
+    beginnings: &[Arc<str>],
     debate: &Debate,
     step: &Step,
     room: usize,
@@ -348,14 +301,24 @@ pub fn prepare(
     let history = if has_history { history(debate, &step.key.agent_id, step.key.round) } else { Vec::new() };
     let history = (!history.is_empty()).then(|| HISTORY.with("entries", &history)).transpose()?;
     let body = step.prompt.render(&values)?;
+    // Who decides on a change in parts sees what the findings name.
+    let of_findings = matches!(step.answer, OutputSpec::FindingRulings | OutputSpec::FollowUp);
+    let beginning = if beginnings.len() > 1 && of_findings {
+        let named = named_by_findings(debate);
+        beginning(debate, |at, _| named.contains(&at))?
+    } else {
+        let round = usize::try_from(step.key.round).unwrap_or(usize::MAX).clamp(1, beginnings.len());
+        Arc::clone(&beginnings[round - 1])
+    };
+    let prompt = prompt::compose(&beginning, history.as_deref(), &body);
+    let mut request = agent.request(prompt, schema(step, &values.listing));
     let is_check = matches!(step.answer, OutputSpec::Check(_));
-    // A checker has no role.
-    let own_system = agent.role.own_system.as_deref().filter(|_| !is_check);
-    let beginning = shared.beginning(debate, step)?;
-    let answer = schema(step, &values.listing).map(Arc::new);
-    let request = shared.request(agent, own_system, &beginning, history.as_deref(), &body, answer);
+    if is_check {
+        // A checker has no role.
+        request.system = Arc::clone(&panel.system);
+    }
     let is_solution = matches!(step.answer, OutputSpec::Solution(_));
-    let assess = is_solution.then(|| assessing(shared, agent, step, &values));
+    let assess = is_solution.then(|| assessing(&beginnings[0], agent, step, &values));
     let is_final = step.shows == PromptContext::Draft && step.answer == OutputSpec::Solution(Authorship::Judge);
     let standing = debate.draft.iter().filter(|_| is_final).flat_map(|draft| &draft.rulings).cloned().collect();
     let checked = debate.newest_draft().filter(|_| is_final);
@@ -467,8 +430,8 @@ fn authored<'a>(debate: &Debate, one: &'a Contribution) -> Authored<'a> {
 }
 
 /// Builds requests for the assessment of a solution, which may amend one of the candidates.
-fn assessing(shared: &SharedPrompt, judge: &Agent, step: &Step, values: &Values<'_>) -> MakeAssessment {
-    let (shared, judge) = (shared.clone(), judge.clone());
+fn assessing(beginning: &Arc<str>, judge: &Agent, step: &Step, values: &Values<'_>) -> MakeAssessment {
+    let (beginning, judge) = (Arc::clone(beginning), judge.clone());
     let is_amended = step.answer == OutputSpec::Solution(Authorship::Amended);
     let candidates = values.candidates.iter().filter(|_| is_amended);
     let owned = |one: &Titled<'_>| Titled::new(one.title.as_str(), one.text.clone().into_owned());
@@ -478,8 +441,7 @@ fn assessing(shared: &SharedPrompt, judge: &Agent, step: &Step, values: &Values<
     Arc::new(move |solution| {
         let role = judge.role.focusing(Focus::None);
         let body = ASSESS.render(&Assess { candidates: &candidates, points: &points, answered, solution, role })?;
-        let answer = Some(Arc::new(reply::assessment(!candidates.is_empty(), !points.is_empty())));
-        let own_system = judge.role.own_system.as_deref();
-        Ok(shared.request(&judge, own_system, &shared.beginnings[0], None, &body, answer))
+        let answer = reply::assessment(!candidates.is_empty(), !points.is_empty());
+        Ok(judge.request(prompt::compose(&beginning, None, &body), Some(answer)))
     })
 }

@@ -17,7 +17,7 @@ mod written;
 
 pub use answer::{AnswerError, read_json};
 pub use ask::{Ask, OnReply, PaidReply, RequestResult, Tools, Value, answer};
-pub use call::{Call, SharedPrompt, prepare};
+pub use call::{Call, beginnings, prepare};
 pub use panel::{Agent, Panel, PanelError, facts_of, limits_of, price_at, price_of, timeouts_of, tool_room};
 pub use reply::Cast;
 pub use rulings::Ruled;

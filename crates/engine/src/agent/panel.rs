@@ -10,12 +10,12 @@ use dialectic_base::money::Price;
 use dialectic_base::provider::calls_models;
 use dialectic_base::secrets::KnownKeys;
 use dialectic_llm::models::{ModelFacts, built_in_price, facts, with_cache_writes};
-use dialectic_llm::{Caller, Timeouts};
+use dialectic_llm::{AnswerSchema, Caller, Request, Timeouts};
 use dialectic_record::debate::{
     AgentId, AgentPromptSource, AgentSettings, DebateSettings, JudgePromptSource, ModelLimits, PromptOrigin,
     PromptSources, Settings,
 };
-use dialectic_record::prompt::{PromptFileError, Role, RoleError, read_prompt, version};
+use dialectic_record::prompt::{PromptError, PromptFileError, Role, RoleError, read_prompt, version};
 use dialectic_record::protocol::Protocol;
 
 /// A debater or the judge.
@@ -24,6 +24,8 @@ pub struct Agent {
     pub settings: AgentSettings,
     pub role: Arc<Role>,
     pub caller: Caller,
+    /// The system text of its requests: the panel's, followed by its own if it has one.
+    pub(super) system: Arc<str>,
 }
 
 /// Every agent and the judge.
@@ -32,6 +34,8 @@ pub struct Panel {
     /// The agents, in configuration order.
     pub agents: Vec<Agent>,
     pub judge: Agent,
+    /// The system text of all requests.
+    pub(super) system: Arc<str>,
     pub sources: PromptSources,
     /// The absolute path of a file with keys that tools never show.
     pub withheld: Option<PathBuf>,
@@ -54,6 +58,33 @@ pub enum PanelError {
     /// A role file is invalid.
     #[error("the role file {path} is not a role")]
     Invalid { path: PathBuf, source: RoleError },
+    /// A template is broken.
+    #[error("a prompt cannot be rendered")]
+    Prompt(#[from] PromptError),
+}
+
+impl Agent {
+    fn new(settings: &AgentSettings, role: Role, caller: Caller, system: &Arc<str>) -> Self {
+        // Providers cache identical beginnings, so the shared text precedes an agent's own.
+        let system =
+            role.own_system.as_ref().map_or_else(|| Arc::clone(system), |own| format!("{system}\n\n{own}").into());
+        Self { settings: settings.clone(), role: Arc::new(role), caller, system }
+    }
+
+    /// A request with its system text and its settings.
+    pub(super) fn request(&self, prompt: Arc<str>, answer: Option<AnswerSchema>) -> Request {
+        Request {
+            model: self.settings.model.as_str().into(),
+            temperature: self.settings.temperature,
+            max_tokens: self.settings.max_tokens,
+            system: Arc::clone(&self.system),
+            prompt,
+            turns: Vec::new(),
+            answer: answer.map(Arc::new),
+            tools: Arc::new([]),
+            tools_are_optional: false,
+        }
+    }
 }
 
 /// Reads the user's prompt files; unusable ones become warnings.
@@ -98,12 +129,13 @@ impl Panel {
     ///
     /// # Errors
     ///
-    /// A role file is damaged.
+    /// A role file is damaged, or a template is broken.
     pub fn build(
         protocol: &Protocol,
         settings: &Settings,
         caller: impl Fn(&AgentSettings) -> Caller,
     ) -> Result<Self, PanelError> {
+        let system: Arc<str> = protocol.system.render(&())?.into();
         let base = settings.base_dir.clone().unwrap_or_default();
         let mut files = PromptFiles { base: &base, warnings: Vec::new() };
         let mut agents = Vec::new();
@@ -118,7 +150,7 @@ impl Panel {
                 path,
                 sha256: Some(role.sha256()),
             });
-            agents.push(Agent { settings: agent.clone(), role: Arc::new(role), caller: caller(agent) });
+            agents.push(Agent::new(agent, role, caller(agent), &system));
         }
         let mut role = Role::judge().as_ref().clone();
         let (path, summary_path) = files.apply(&mut role, &settings.judge);
@@ -130,7 +162,7 @@ impl Panel {
             summary_path,
             sha256: Some(role.sha256()),
         };
-        let judge = Agent { settings: settings.judge.clone(), role: Arc::new(role), caller: caller(&settings.judge) };
+        let judge = Agent::new(&settings.judge, role, caller(&settings.judge), &system);
         let routed = settings.everybody().map(|agent| agent.provider.clone()).collect();
         let sources = PromptSources {
             version: Some(version(&[protocol.prompts, &[protocol.system]].concat())),
@@ -140,6 +172,7 @@ impl Panel {
         Ok(Self {
             agents,
             judge,
+            system,
             sources,
             withheld: None,
             environment: Environment::default(),

@@ -162,11 +162,11 @@ impl Calls {
 impl Engine {
     pub(super) fn start(&mut self, step: &Step) -> Result<(), EngineError> {
         let agent = self.agent(&step.key.agent_id)?.clone();
-        let shared = self.shared()?;
-        let whole = prepare(&self.panel, &agent, &shared, self.debate(), step, usize::MAX)?;
+        let beginnings = self.beginnings()?;
+        let whole = prepare(&self.panel, &agent, &beginnings, self.debate(), step, usize::MAX)?;
         let call = match self.room_of(&whole) {
             usize::MAX => whole,
-            room => prepare(&self.panel, &agent, &shared, self.debate(), step, room)?,
+            room => prepare(&self.panel, &agent, &beginnings, self.debate(), step, room)?,
         };
         let call = call.to_be_read(self.debate());
         if let Some(notice) = &step.notice {

@@ -178,7 +178,7 @@ impl Engine {
             return Ok(());
         }
         // Later prompts must include this answer.
-        self.shared = None;
+        self.beginnings = None;
         Ok(self.append(Event::QuestionAnswered { agent_id, item_id, answer, by })?)
     }
 
@@ -187,7 +187,7 @@ impl Engine {
         if self.debate().questions_ended || self.debate().current_round > 0 {
             return Ok(());
         }
-        self.shared = None;
+        self.beginnings = None;
         self.append(Event::QuestionsEnded { by })?;
         let calls = &self.calls;
         self.open.retain(|open| {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::agent::{Panel, SharedPrompt, prepare, price_of};
+use crate::agent::{Panel, beginnings, prepare, price_of};
 use dialectic_base::money::{BudgetLimit, Usd};
 use dialectic_llm::request_bytes;
 use dialectic_record::debate::{Debate, Event, FollowUp, Forecast, Recorded, Settings};
-use dialectic_record::protocol::{Protocol, Step, follow_up};
+use dialectic_record::protocol::{Step, follow_up};
 
 use super::budget::{AttemptRequest, Budget, Shortfall};
 use super::forecast::planned_call;
@@ -122,9 +122,9 @@ impl Engine {
 
     /// Checks that the limit allows an answer, before the question is recorded.
     fn check_room(&mut self, asked: &Debate, step: &Step) -> Result<(), FollowUpError> {
-        let shared = self.shared()?;
+        let beginnings = self.beginnings()?;
         let call =
-            prepare(&self.panel, &self.panel.judge, &shared, asked, step, usize::MAX).map_err(EngineError::from)?;
+            prepare(&self.panel, &self.panel.judge, &beginnings, asked, step, usize::MAX).map_err(EngineError::from)?;
         let Some(budget) = &self.budget else { return Ok(()) };
         budget.shortfall(&AttemptRequest::of(step, &call.request)).map_or(Ok(()), |lacking| Err(lacking.into()))
     }
@@ -147,7 +147,6 @@ fn asked(debate: &Debate, question: &Arc<str>) -> Result<(Debate, u8), FollowUpE
 
 /// The call for a question and its likely cost. Calls nothing.
 pub(crate) fn forecast_follow_up(
-    protocol: &'static Protocol,
     panel: &Panel,
     settings: &Settings,
     debate: &Debate,
@@ -156,8 +155,8 @@ pub(crate) fn forecast_follow_up(
     let (asked, number) = asked(debate, question)?;
     let judge = &panel.judge;
     let step = follow_up(&judge.settings.id, number);
-    let shared = SharedPrompt::of(protocol, &asked).map_err(EngineError::from)?;
-    let call = prepare(panel, judge, &shared, &asked, &step, usize::MAX).map_err(EngineError::from)?;
+    let beginnings = beginnings(&asked).map_err(EngineError::from)?;
+    let call = prepare(panel, judge, &beginnings, &asked, &step, usize::MAX).map_err(EngineError::from)?;
     let its = &judge.settings;
     let (price, bytes) = (price_of(its, settings), request_bytes(&call.request));
     let call = planned_call(step.key, (&its.provider, &its.model), its.max_tokens, price, bytes);

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::agent::{Panel, PanelError, SharedPrompt, limits_of, price_of, tool_room};
+use crate::agent::{Panel, PanelError, beginnings, limits_of, price_of, tool_room};
 use dialectic_base::call::Tokens;
 use dialectic_base::figures::{thousands, tokens};
 use dialectic_base::money::{Price, Usd};
@@ -233,11 +233,11 @@ fn rehearse(
     begun: &Debate,
     length: Length,
 ) -> Result<BTreeMap<CallKey, RehearsedCall>, ForecastError> {
-    let shared = SharedPrompt::of(protocol, begun).map_err(EngineError::from)?;
+    let beginnings = beginnings(begun).map_err(EngineError::from)?;
     let demanding = length == Length::Long;
     let bytes = |agent: &AgentSettings| length.bytes_of(length.answer_of(agent));
     let answers = SampleAnswers { bytes: &bytes, demanding, extends: demanding, disputes: demanding };
-    let mut rehearsal = Rehearsal::new(protocol, panel, &shared, begun, answers);
+    let mut rehearsal = Rehearsal::new(protocol, panel, &beginnings, begun, answers);
     let mut calls = Vec::new();
     let mut goes_on = true;
     while goes_on {

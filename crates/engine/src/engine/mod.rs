@@ -27,7 +27,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Agent, PaidReply, Panel, SharedPrompt};
+use crate::agent::{Agent, PaidReply, Panel, beginnings};
 use crate::tools::ToolContext;
 use dialectic_base::call::CallRecord;
 use dialectic_base::money::Usd;
@@ -126,7 +126,7 @@ pub struct Engine {
     rooms: HashMap<CallKey, usize>,
     /// The idle limit for the calls of the current round, once it has started.
     silence: Option<Arc<IdleTimeout>>,
-    shared: Option<SharedPrompt>,
+    beginnings: Option<Arc<[Arc<str>]>>,
     /// The context of the current round's tools.
     tools: Option<(u32, Option<ToolContext>)>,
     budget: Option<Budget>,
@@ -205,7 +205,7 @@ impl Engine {
             refusal: None,
             rooms: HashMap::new(),
             silence: None,
-            shared: None,
+            beginnings: None,
             tools: None,
             budget,
             known_cost,
@@ -323,13 +323,13 @@ impl Engine {
         self.signal(Signal::Warning { message: message.into(), failed: None });
     }
 
-    fn shared(&mut self) -> Result<SharedPrompt, EngineError> {
-        if let Some(shared) = &self.shared {
-            return Ok(shared.clone());
+    fn beginnings(&mut self) -> Result<Arc<[Arc<str>]>, EngineError> {
+        if let Some(beginnings) = &self.beginnings {
+            return Ok(beginnings.clone());
         }
-        let shared = SharedPrompt::of(self.protocol, self.debate())?;
-        self.shared = Some(shared.clone());
-        Ok(shared)
+        let beginnings = beginnings(self.debate())?;
+        self.beginnings = Some(beginnings.clone());
+        Ok(beginnings)
     }
 
     fn is_round_over_time(&self) -> bool {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use crate::agent::{Agent, Panel, SharedPrompt, prepare};
+use crate::agent::{Agent, Panel, prepare};
 use crate::tools::specs;
 use dialectic_base::call::CallRecord;
 use dialectic_base::problem::NO_ANSWER;
@@ -73,7 +73,7 @@ pub(super) struct SampleAnswers<'a> {
 pub(super) struct Rehearsal<'a> {
     protocol: &'static Protocol,
     panel: &'a Panel,
-    shared: &'a SharedPrompt,
+    beginnings: &'a [Arc<str>],
     answers: SampleAnswers<'a>,
     debate: Debate,
     /// Filler texts by length: a rehearsal has thousands of texts but few lengths.
@@ -90,7 +90,7 @@ impl<'a> Rehearsal<'a> {
     pub(super) fn new(
         protocol: &'static Protocol,
         panel: &'a Panel,
-        shared: &'a SharedPrompt,
+        beginnings: &'a [Arc<str>],
         debate: &Debate,
         answers: SampleAnswers<'a>,
     ) -> Self {
@@ -98,7 +98,7 @@ impl<'a> Rehearsal<'a> {
         Self {
             protocol,
             panel,
-            shared,
+            beginnings,
             answers,
             debate,
             fillers,
@@ -227,7 +227,7 @@ impl<'a> Rehearsal<'a> {
 
     /// Predicts the requests of a call and their lengths. Returns the points listed in them.
     fn measure(&mut self, step: &Step, stage: &Stage, agent: &Agent) -> Result<Vec<Point>, EngineError> {
-        let mut call = prepare(self.panel, agent, self.shared, &self.debate, step, usize::MAX)?;
+        let mut call = prepare(self.panel, agent, self.beginnings, &self.debate, step, usize::MAX)?;
         if step.may_use_tools() {
             call.request.tools = specs(agent.settings.tools.iter().map(|tool| tool.name.as_str())).into();
         }

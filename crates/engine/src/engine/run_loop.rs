@@ -222,7 +222,7 @@ impl Engine {
             }
         }
         // Later prompts must include it.
-        self.shared = None;
+        self.beginnings = None;
         Ok(self.append(Event::Gathered { gathered })?)
     }
 

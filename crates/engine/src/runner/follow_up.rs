@@ -116,8 +116,8 @@ impl PreparedQuestion {
     ///
     /// The debate already has the maximum number of questions.
     pub fn forecast(&self) -> Result<Forecast, FollowUpError> {
-        let Self { protocol, panel, record, question, settings, .. } = self;
-        forecast_follow_up(protocol, panel, settings, record.debate(), question)
+        let Self { panel, record, question, settings, .. } = self;
+        forecast_follow_up(panel, settings, record.debate(), question)
     }
 
     /// What is left of the limit; `None` without a limit. Calls of unknown cost are not subtracted.

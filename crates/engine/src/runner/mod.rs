@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rand::RngExt;
 
 use crate::access::{TrustError, UserSettings, elsewhere};
-use crate::agent::{Ask, OnReply, Panel, SharedPrompt, Value, answer, prepare};
+use crate::agent::{Ask, OnReply, Panel, Value, answer, beginnings, prepare};
 use crate::engine::{EngineError, ForecastError, WindowError, replying};
 use dialectic_base::money::Usd;
 use dialectic_base::secrets::KnownKeys;
@@ -408,8 +408,8 @@ impl Runner {
         let panel = services.panel(protocol, &settings)?;
         let step = protocol.steps(&debate).find(|step| step.key == *key && debate.settled(key).is_none());
         let (step, agent) = step.zip(panel.agent(&key.agent_id)).ok_or(RunnerError::ReplyNotWanted)?;
-        let shared = SharedPrompt::of(protocol, &debate).map_err(EngineError::from)?;
-        let call = prepare(&panel, agent, &shared, &debate, &step, usize::MAX).map_err(EngineError::from)?;
+        let beginnings = beginnings(&debate).map_err(EngineError::from)?;
+        let call = prepare(&panel, agent, &beginnings, &debate, &step, usize::MAX).map_err(EngineError::from)?;
         let call = call.to_be_read(&debate);
         // Set if the engine would keep the reply but ask again.
         let asks_again = Arc::new(Mutex::new(None));

@@ -32,13 +32,9 @@ enum Doubt {
 
 impl OpenAiClient {
     /// Asks through the API that the model is known to have, or finds out which one that is.
-    pub(super) async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
-        let _probe = self.known.await_turn(&request.model).await;
-        self.by_either(request, live).await.map_err(|failure| *failure.failed)
-    }
-
-    async fn by_either(&self, request: &Request, live: Live<'_>) -> Result<Reply, RequestFailure> {
+    pub(super) async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, RequestFailure> {
         let (known, model) = (&self.known, &request.model);
+        let _probe = known.await_turn(model).await;
         let mut request = Cow::Borrowed(request);
         let capabilities = known.capabilities(model);
         let mut by_chat = None;

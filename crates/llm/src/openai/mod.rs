@@ -339,7 +339,7 @@ impl<T: Into<FailedAttempt>> From<T> for RequestFailure {
 
 impl ChatModel for OpenAiClient {
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
-        Box::pin(self.answer(request, live))
+        Box::pin(async move { self.answer(request, live).await.map_err(|failure| *failure.failed) })
     }
 
     fn is_local(&self) -> bool {

@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use crate::access::{is_program, preset_of};
-use crate::agent::{Panel, SharedPrompt, limits_of, price_of};
+use crate::agent::{Panel, beginnings, limits_of, price_of};
 use crate::engine::rehearsal::{Rehearsal, RehearsedCall, SampleAnswers};
 use crate::engine::{EngineError, check_before_closing};
 use dialectic_base::call::CallRecord;
@@ -345,14 +346,14 @@ pub fn check_purchase(purchase: &Purchase) -> Result<(), BudgetError> {
 pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> Result<Option<Purchase>, EngineError> {
     let Some(settings) = &debate.settings else { return Ok(None) };
     let Some(budget) = Budget::of(settings, &panel.routed, &[]) else { return Ok(None) };
-    let shared = SharedPrompt::of(protocol, debate)?;
+    let beginnings = beginnings(debate)?;
     let rounds = settings.debate.rounds;
     // A fork may already contain this round.
     let last_of_round = debate.stages.iter().rfind(|stage| stage.in_round && stage.is_essential).map(|stage| stage.id);
     let mut contributions = debate.rounds.iter().flat_map(|round| &round.contributions);
     let has_round = contributions.any(|one| Some(one.stage) == last_of_round);
     let until = if has_round { 0 } else { debate.current_round.max(1) };
-    let first = CostRange::of(protocol, panel, &budget, &shared, debate, until)?;
+    let first = CostRange::of(protocol, panel, &budget, &beginnings, debate, until)?;
     let checked = [first.merged(CostPlan::needed), first.closing(true), first.check()].concat();
     let is_checked = budget.need(checked.iter(), AnswerLength::LEAST, None).fits(budget.limit.whole());
     let one_round = [first.merged(CostPlan::needed), first.closing(false)].concat();
@@ -361,7 +362,7 @@ pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> 
     let rounded_up = |amount: Amount| Amount { usd: amount.usd.rounded_up(), ..amount };
     let one_round = rounded_up(budget.need(one_round.iter(), AnswerLength::LEAST, None));
     let further =
-        first.goes_on().then(|| CostRange::of(protocol, panel, &budget, &shared, debate, rounds)).transpose()?;
+        first.goes_on().then(|| CostRange::of(protocol, panel, &budget, &beginnings, debate, rounds)).transpose()?;
     let all = further.as_ref().unwrap_or(&first);
     let whole = budget.whole_cost(&first, all, AnswerLength::LEAST);
     let mut left_out = if whole.fits(budget.limit.whole()) { Vec::new() } else { all.dispensable(debate) };
@@ -443,14 +444,14 @@ impl CostPlan {
     pub(super) fn of(
         protocol: &'static Protocol,
         panel: &Panel,
-        shared: &SharedPrompt,
+        beginnings: &[Arc<str>],
         debate: &Debate,
         until: u32,
         tokens: &dyn Fn(&AgentSettings) -> u32,
     ) -> Result<Self, EngineError> {
         let bytes = |agent: &AgentSettings| tokens(agent) as usize * BYTES_PER_TOKEN;
         let answers = SampleAnswers { bytes: &bytes, demanding: true, extends: false, disputes: false };
-        let mut rehearsal = Rehearsal::new(protocol, panel, shared, debate, answers);
+        let mut rehearsal = Rehearsal::new(protocol, panel, beginnings, debate, answers);
         let first = debate.current_round.max(1);
         let last = until.min(first.saturating_add(MOST_ROUNDS - 1));
         let mut plan = Self { further: until.saturating_sub(last), ..Self::default() };
@@ -513,13 +514,13 @@ impl CostRange {
         protocol: &'static Protocol,
         panel: &Panel,
         budget: &Budget,
-        shared: &SharedPrompt,
+        beginnings: &[Arc<str>],
         debate: &Debate,
         until: u32,
     ) -> Result<Self, EngineError> {
         let at = |level| {
             let tokens = |agent: &AgentSettings| budget.payees.answer_of(&agent.id, level);
-            CostPlan::of(protocol, panel, shared, debate, until, &tokens)
+            CostPlan::of(protocol, panel, beginnings, debate, until, &tokens)
         };
         Ok(Self { least: at(AnswerLength::LEAST)?, full: at(AnswerLength::FULL)? })
     }

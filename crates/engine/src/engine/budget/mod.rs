@@ -462,9 +462,9 @@ impl Engine {
         if self.budget.is_none() {
             return Ok(());
         }
-        let shared = self.shared()?;
+        let beginnings = self.beginnings()?;
         let Some(budget) = &self.budget else { return Ok(()) };
-        let views = |until| CostRange::of(self.protocol, &self.panel, budget, &shared, debate, until);
+        let views = |until| CostRange::of(self.protocol, &self.panel, budget, &beginnings, debate, until);
         let near = views(until)?;
         let last = self.debate().known_settings().debate.rounds.max(until);
         // The same if no further round follows.
