@@ -2,7 +2,7 @@
 
 use rusqlite::ErrorCode;
 
-use dialectic_config::{ConfigError, EnvError, EvaluatorsError, NoKey, SyntaxFault};
+use dialectic_config::{ConfigError, EnvError, EvaluatorsError, SyntaxFault, key_variables};
 use dialectic_engine::access::{MissingKeys, ProviderAccessError, TrustError, VariableError};
 use dialectic_engine::agent::PanelError;
 use dialectic_engine::engine::{BudgetError, EngineError, FollowUpError, ForecastError, WindowError};
@@ -63,6 +63,7 @@ impl Diagnostic for ConfigError {
             | Self::Missing(_)
             | Self::Untrusted { .. }
             | Self::Unmet(_)
+            | Self::NoKey
             | Self::Directory(_)
             | Self::NotUtf8 { .. }
             | Self::Syntax { .. }
@@ -71,6 +72,14 @@ impl Diagnostic for ConfigError {
         };
         let hint = match self {
             Self::NeedsProvider { .. } => "write `provider/model`",
+            Self::NoKey => {
+                let hint = format!(
+                    "set one of {} in the environment or a `.env` file; or rehearse with `--offline`, which needs no key; \
+                     or run `dialectic init`. If `claude` or `codex` is installed, `-m claude` or `-m codex` needs no key",
+                    key_variables().join(", ")
+                );
+                return advise(blame, hint);
+            }
             Self::Directory(_) => "give the path of a JSON file, e.g. `./debate-config.json`",
             Self::NotUtf8 { fault, .. } => return advise(blame, fault.hint()),
             Self::Untrusted { path, .. } => {
@@ -126,17 +135,6 @@ impl Diagnostic for EnvError {
             Self::NotUtf8 { fault, .. } => advise(Arguments, fault.hint()),
             Self::Unreadable { .. } => (Arguments, None),
         }
-    }
-}
-
-impl Diagnostic for NoKey {
-    fn advice(&self) -> Advice {
-        let hint = format!(
-            "set one of {} in the environment or a `.env` file; or rehearse with `--offline`, which needs no key; or run \
-             `dialectic init`. If `claude` or `codex` is installed, `-m claude` or `-m codex` needs no key",
-            self.variables().join(", ")
-        );
-        advise(Configuration, hint)
     }
 }
 

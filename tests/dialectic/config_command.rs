@@ -21,11 +21,11 @@ fn the_starter_is_the_default_and_is_never_written_over_another_file() {
 
     --- stderr
     The configuration is valid: 3 agents and a judge, at most 3 rounds.
-    All agents and the judge belong to one family of models (GPT). Mixed panels debate better: give one agent, or the judge, a `provider` and `model` of another family.
+    All agents and the judge use models of one family (GPT). Mixed panels debate better: give one agent, or the judge, a `provider` and `model` of another family.
     ");
     let after = sandbox.run(["config", "show", "--json"]).expect_code(0);
     assert_eq!((&*after.stdout, &*after.stderr), (&*before.stdout, ""));
-    assert!(before.stderr.contains("gpt-5.6-luna of openai (OPENAI_API_KEY is set)"), "{before}");
+    assert!(before.stderr.contains("openai/gpt-5.6-luna (OPENAI_API_KEY is set)"), "{before}");
     sandbox.write("debate-config.json", "mine");
     insta::assert_snapshot!(sandbox.run(["config", "init"]).expect_code(1), @"
     exit: 1
@@ -127,7 +127,7 @@ fn missing_parts_are_built_in_and_said_to_be() {
     warning: no judge is configured; using the default judge
     warning: no agents are configured; using the built-in agents
     The configuration is valid: 3 agents and a judge, at most 3 rounds.
-    All agents and the judge belong to one family of models (GPT). Mixed panels debate better: give one agent, or the judge, a `provider` and `model` of another family.
+    All agents and the judge use models of one family (GPT). Mixed panels debate better: give one agent, or the judge, a `provider` and `model` of another family.
     ");
     assert_eq!(warnings("d.json"), warnings("c.json"));
     let missing = sandbox.run(["config", "check", "-c", "none.json"]).expect_code(4);

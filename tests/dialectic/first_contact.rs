@@ -31,7 +31,7 @@ fn one_model_is_for_all_and_options_overrule_a_file_which_overrules_variables() 
     let here = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY);
     assert_eq!(models(&here, &["-m", "my-model"]), ["openai/my-model"; 4]);
     let said = here.run(debate(&["--dry-run", "-m", "my-model"])).expect_code(0).stderr;
-    assert!(said.contains("Using my-model of openai (from --model)"), "{said}");
+    assert!(said.contains("Using openai/my-model (from --model)"), "{said}");
     let here = here.env("DIALECTIC_MODEL", "by-variable").env("DIALECTIC_PROVIDER", "openai");
     let expected = ["openai/by-variable", "openai/by-variable", "openai/by-variable", "openai/wiser"];
     assert_eq!(models(&here, &["--judge-model", "wiser"]), expected);
@@ -58,8 +58,8 @@ fn a_model_finds_the_provider_that_is_known_to_serve_it() {
     let said =
         |here: &Sandbox, model: &str, code| here.run(debate(&["--dry-run", "-m", model])).expect_code(code).stderr;
     let keys = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY).env("ANTHROPIC_API_KEY", TEST_KEY);
-    assert!(said(&keys, "claude-haiku-5-5", 0).contains("claude-haiku-5-5 of anthropic"));
-    assert!(said(&keys, "gpt-5.6-luna", 0).contains("gpt-5.6-luna of openai"));
+    assert!(said(&keys, "claude-haiku-5-5", 0).contains("anthropic/claude-haiku-5-5"));
+    assert!(said(&keys, "gpt-5.6-luna", 0).contains("openai/gpt-5.6-luna"));
     let unknown = said(&keys, "llama-9", 2);
     assert!(unknown.contains("serves: choose among openai, anthropic\nhint: write `provider/model`"), "{unknown}");
     let none = said(&Sandbox::new(), "llama-9", 2);
@@ -87,10 +87,10 @@ fn a_model_is_named_with_its_provider() {
     }
     let routed = Sandbox::new().env("OPENROUTER_API_KEY", TEST_KEY);
     let said = |model: &str| routed.run(debate(&["--dry-run", "-m", model])).expect_code(0).stderr;
-    assert!(said("openrouter/anthropic/claude-haiku-5.5").contains("Using anthropic/claude-haiku-5.5 of openrouter"));
-    assert!(said("anthropic/claude-haiku-5-5").contains("Using claude-haiku-5-5 of anthropic"));
+    assert!(said("openrouter/anthropic/claude-haiku-5.5").contains("Using openrouter/anthropic/claude-haiku-5.5"));
+    assert!(said("anthropic/claude-haiku-5-5").contains("Using anthropic/claude-haiku-5-5"));
     let moved = routed.env("DIALECTIC_MODEL", "mistral/mistral-tiny");
-    assert!(moved.run(debate(&["--dry-run"])).expect_code(0).stderr.contains("Using mistral-tiny of mistral"));
+    assert!(moved.run(debate(&["--dry-run"])).expect_code(0).stderr.contains("Using mistral/mistral-tiny"));
 }
 
 #[test]
@@ -101,11 +101,11 @@ fn a_mixed_panel_is_made_from_the_keys_that_are_there() {
     };
     let two = Sandbox::new().env("GEMINI_API_KEY", TEST_KEY).env("MISTRAL_API_KEY", TEST_KEY);
     let mixed = shown(&two, &["-a", "security,testing,kiss"]);
-    let said = "Mixed panel: gemini-3.8-flash of google, mistral-large-2512 of mistral (GEMINI_API_KEY, MISTRAL_API_KEY are set).";
+    let said = "Mixed panel: google/gemini-3.8-flash, mistral/mistral-large-2512 (GEMINI_API_KEY, MISTRAL_API_KEY are set).";
     assert!(mixed.contains(said), "{mixed}");
     // A router serves several families by itself.
     let routed = shown(&Sandbox::new().env("OPENROUTER_API_KEY", TEST_KEY), &[]);
-    assert!(routed.contains("openai/gpt-5.6-luna of openrouter, anthropic/claude-haiku-5.5 of openrouter"), "{routed}");
+    assert!(routed.contains("openrouter/openai/gpt-5.6-luna, openrouter/anthropic/claude-haiku-5.5"), "{routed}");
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn a_users_own_configuration_holds_where_the_project_says_nothing() {
     let finished = here.run(["debate", "Design a queue."]).expect_code(0);
     assert!(server.requests().iter().all(|request| request.model() == "m"));
     assert!(!finished.stderr.contains("Config not found") && !finished.stderr.contains("can read"), "{finished}");
-    assert!(finished.stderr.contains("Using m of mine"), "{finished}");
+    assert!(finished.stderr.contains("Using mine/m"), "{finished}");
     assert!(
         server.requests().iter().all(|request| request.header("authorization") == Some("Bearer sk-mine-0123456789"))
     );
@@ -316,7 +316,7 @@ fn keys_that_others_can_read_are_warned_of_and_come_last() {
         said.contains("other users can read your keys in") && said.contains("(mode 0644); run `chmod 600"),
         "{said}"
     );
-    assert!(said.contains("Using of-env-file of openai"), "{said}");
+    assert!(said.contains("Using openai/of-env-file"), "{said}");
 }
 
 #[test]

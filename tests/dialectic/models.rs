@@ -65,11 +65,11 @@ fn show_and_dry_run_say_which_model_and_why() {
     assert_eq!(row("agents[0].model"), "agents[0].model mistral-large-2512 chosen: MISTRAL_API_KEY is set");
     assert_eq!(row("judge.provider"), "judge.provider mistral chosen: MISTRAL_API_KEY is set");
     let dry = with_key.run(["debate", "--dry-run", "Design a queue"]).expect_code(0);
-    let chosen = "No model is configured; using mistral-large-2512 of mistral (MISTRAL_API_KEY is set).";
+    let chosen = "No model is configured; using mistral/mistral-large-2512 (MISTRAL_API_KEY is set).";
     assert_eq!(dry.stderr.lines().next(), Some(chosen));
 
     let without = Sandbox::new().run(["debate", "--dry-run", "Design a queue"]).expect_code(0);
-    let assumed = "No model is configured; using gpt-5.6-luna of openai (assumed, because no API key is set).";
+    let assumed = "No model is configured; using openai/gpt-5.6-luna (assumed, because no API key is set).";
     assert_eq!(without.stderr.lines().next(), Some(assumed));
     assert!(without.stdout.contains("gpt-5.6-luna"), "{without}");
 }

@@ -325,7 +325,7 @@ fn a_programs_name_is_understood_wherever_a_model_is_named() {
     let dry =
         |arguments: &[&str]| keyed.run([&["debate", "Design a queue", "--dry-run"], arguments].concat()).expect_code(0);
     let chosen = dry(&["-m", "gpt-5.6-luna"]);
-    assert!(chosen.stderr.contains("Using gpt-5.6-luna of openai"), "{chosen}");
+    assert!(chosen.stderr.contains("Using openai/gpt-5.6-luna"), "{chosen}");
     let other = dry(&["-m", "claude", "--judge-model", "gpt-5.6-luna"]).stdout;
     let synthesis = other.lines().find(|line| line.trim_start().starts_with("synthesis")).unwrap();
     assert!(synthesis.contains("gpt-5.6-luna") && synthesis.contains('$'), "{other}");
@@ -380,7 +380,7 @@ fn init_offers_a_program_where_no_key_is() {
     let own: Value = serde_json::from_str(&programs.kept("home/.config/dialectic/config.json")).unwrap();
     assert_eq!((&own["provider"], &own["model"]), (&json!("claude"), &json!("sonnet")));
     let finished = sandbox.run(["debate", "Design a queue", "-r", "1"]).expect_code(0);
-    assert!(finished.stderr.contains("Using sonnet of claude"), "{finished}");
+    assert!(finished.stderr.contains("Using claude/sonnet"), "{finished}");
 }
 
 /// What the user set for a program stays.

@@ -238,7 +238,7 @@ fn a_project_says_whom_to_ask_as_its_user_does() {
     // The model alone is of the user's provider.
     here.write("debate-config.json", r#"{"model": "mistral-tiny"}"#);
     let finished = here.run(dry).expect_code(0);
-    assert!(finished.stderr.contains("Using mistral-tiny of mistral"), "{finished}");
+    assert!(finished.stderr.contains("Using mistral/mistral-tiny"), "{finished}");
     here.write("debate-config.json", r#"{"provider": "nobody"}"#);
     let refused = here.run(dry).expect_code(4);
     assert!(refused.stderr.contains("unknown provider `nobody`"), "{refused}");
@@ -268,5 +268,5 @@ fn init_asks_and_keeps_a_key_for_the_user_alone() {
     let mode = std::fs::metadata(here.directory().join(KEYS)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let shown = here.run(["debate", "x", "--dry-run"]).expect_code(0).stderr;
-    assert!(shown.contains("Using claude-haiku-5-5 of anthropic"), "{shown}");
+    assert!(shown.contains("Using anthropic/claude-haiku-5-5"), "{shown}");
 }

@@ -46,7 +46,6 @@ impl Add for Tokens {
 }
 
 impl Tokens {
-    /// Input plus output tokens.
     pub fn total(self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
@@ -176,7 +175,6 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// The result of a failed call: `{"status":"error","error":…}`.
     pub fn error(call: &ToolCall, error: &str) -> Self {
         let content = serde_json::json!({ "status": "error", "error": error }).to_string();
         Self { tool_call_id: call.id.clone(), role: "tool".to_owned(), content }

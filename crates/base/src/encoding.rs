@@ -1,6 +1,7 @@
 //! Reads the user's text files, which must be UTF-8, and guesses the encoding of others. Also hexadecimal.
 
-use std::fmt::{self, Write};
+use std::fmt::Write;
+use std::str::Utf8Error;
 
 /// Bytes in hexadecimal, two digits each.
 pub fn hexadecimal(bytes: &[u8]) -> String {
@@ -16,73 +17,34 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
 pub struct NotUtf8 {
     /// The number of valid UTF-8 bytes at its beginning.
     pub valid_up_to: usize,
-    pub seems: Encoding,
-}
-
-/// The likely encoding of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Encoding {
-    /// UTF-8 whose last character is incomplete.
-    Cut,
-    /// It starts with a UTF-16 byte order mark.
-    Utf16,
-    /// It starts with a UTF-32 byte order mark.
-    Utf32,
-    /// One byte per character, with Windows letters and quotes in 0x80 to 0x9f.
-    Windows1252,
-    /// One byte per character.
-    Latin1,
-    /// It is not text.
-    Binary,
-}
-
-impl Encoding {
-    fn of(bytes: &[u8], is_cut: bool) -> Self {
-        match bytes {
-            [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Self::Utf32,
-            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Self::Utf16,
-            _ if bytes.contains(&0) => Self::Binary,
-            _ if is_cut => Self::Cut,
-            _ if bytes.iter().any(|byte| (0x80..=0x9f).contains(byte)) => Self::Windows1252,
-            _ => Self::Latin1,
-        }
-    }
-
-    /// The name that `iconv` and editors use.
-    fn name(self) -> Option<&'static str> {
-        match self {
-            Self::Utf16 => Some("UTF-16"),
-            Self::Utf32 => Some("UTF-32"),
-            Self::Windows1252 => Some("WINDOWS-1252"),
-            Self::Latin1 => Some("ISO-8859-1"),
-            Self::Cut | Self::Binary => None,
-        }
-    }
-}
-
-impl fmt::Display for Encoding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Cut => "UTF-8 with an incomplete last character",
-            Self::Utf16 => "UTF-16",
-            Self::Utf32 => "UTF-32",
-            Self::Windows1252 => "Windows-1252",
-            Self::Latin1 => "Latin-1 (ISO 8859-1)",
-            Self::Binary => "not text",
-        })
-    }
+    /// The likely encoding, in words.
+    pub looks_like: &'static str,
+    /// The name of that encoding for `iconv` and editors.
+    iconv_name: Option<&'static str>,
 }
 
 impl NotUtf8 {
+    fn of(bytes: &[u8], error: Utf8Error) -> Self {
+        let (looks_like, iconv_name) = match bytes {
+            [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => ("UTF-32", Some("UTF-32")),
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => ("UTF-16", Some("UTF-16")),
+            _ if bytes.contains(&0) => ("not text", None),
+            _ if error.error_len().is_none() => ("UTF-8 with an incomplete last character", None),
+            // Windows has letters and quotation marks where Latin-1 has control characters.
+            _ if bytes.iter().any(|byte| (0x80..=0x9f).contains(byte)) => ("Windows-1252", Some("WINDOWS-1252")),
+            _ => ("Latin-1 (ISO 8859-1)", Some("ISO-8859-1")),
+        };
+        Self { valid_up_to: error.valid_up_to(), looks_like, iconv_name }
+    }
+
     /// How the user can fix it.
     pub fn hint(self) -> String {
-        match self.seems.name() {
-            Some(name) => format!(
-                "the file looks like {}: save it as UTF-8, e.g. `iconv -f {name} -t UTF-8 <file> > <new file>`",
-                self.seems
-            ),
-            None => format!("the file looks like {}: save it as UTF-8 text", self.seems),
-        }
+        let Self { looks_like, iconv_name, .. } = self;
+        let save = match iconv_name {
+            Some(name) => format!("save it as UTF-8, e.g. `iconv -f {name} -t UTF-8 <file> > <new file>`"),
+            None => "save it as UTF-8 text".to_owned(),
+        };
+        format!("the file looks like {looks_like}: {save}")
     }
 }
 
@@ -92,10 +54,7 @@ impl NotUtf8 {
 ///
 /// The file is not UTF-8.
 pub fn decode(bytes: &[u8]) -> Result<&str, NotUtf8> {
-    let text = std::str::from_utf8(bytes).map_err(|error| NotUtf8 {
-        valid_up_to: error.valid_up_to(),
-        seems: Encoding::of(bytes, error.error_len().is_none()),
-    })?;
+    let text = std::str::from_utf8(bytes).map_err(|error| NotUtf8::of(bytes, error))?;
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
@@ -107,19 +66,19 @@ mod tests {
     fn what_is_not_utf8_is_named() {
         let utf16 =
             |order: fn(u16) -> [u8; 2]| [0xfeff].into_iter().chain("né".encode_utf16()).flat_map(order).collect();
-        let cases: [(Vec<u8>, Encoding); 7] = [
-            (b"caf\xe9 au lait".to_vec(), Encoding::Latin1),
-            (b"\x93caf\xe9\x94".to_vec(), Encoding::Windows1252),
-            (utf16(u16::to_le_bytes), Encoding::Utf16),
-            (utf16(u16::to_be_bytes), Encoding::Utf16),
-            (b"\xff\xfe\0\0x\0\0\0".to_vec(), Encoding::Utf32),
-            (b"\x89PNG\r\n\x1a\n\0\0".to_vec(), Encoding::Binary),
-            ("café".as_bytes()[..4].to_vec(), Encoding::Cut),
+        let cases: [(Vec<u8>, &str); 7] = [
+            (b"caf\xe9 au lait".to_vec(), "Latin-1 (ISO 8859-1)"),
+            (b"\x93caf\xe9\x94".to_vec(), "Windows-1252"),
+            (utf16(u16::to_le_bytes), "UTF-16"),
+            (utf16(u16::to_be_bytes), "UTF-16"),
+            (b"\xff\xfe\0\0x\0\0\0".to_vec(), "UTF-32"),
+            (b"\x89PNG\r\n\x1a\n\0\0".to_vec(), "not text"),
+            ("café".as_bytes()[..4].to_vec(), "UTF-8 with an incomplete last character"),
         ];
-        for (bytes, seems) in cases {
+        for (bytes, looks_like) in cases {
             let error = decode(&bytes).unwrap_err();
-            assert_eq!(error.seems, seems, "{bytes:?}");
-            assert!(error.hint().contains(&seems.to_string()), "{}", error.hint());
+            assert_eq!(error.looks_like, looks_like, "{bytes:?}");
+            assert!(error.hint().contains(looks_like), "{}", error.hint());
         }
         assert_eq!(decode("\u{feff}naïve".as_bytes()), Ok("naïve"));
         assert_eq!(decode(b"a caf\xe9").unwrap_err().valid_up_to, 5);

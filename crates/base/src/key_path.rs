@@ -50,12 +50,10 @@ impl KeyPath {
         (!path.0.is_empty()).then_some(path)
     }
 
-    /// Appends a key.
     pub fn key(&self, key: &str) -> Self {
         self.then(Segment::Key(key.to_owned()))
     }
 
-    /// Appends an index.
     pub fn index(&self, index: usize) -> Self {
         self.then(Segment::Index(index))
     }

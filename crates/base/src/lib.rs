@@ -10,7 +10,7 @@
 //! | [`markdown`] | small operations on Markdown text |
 //! | [`money`] | amounts and prices |
 //! | [`named!`] | enums with a name for each variant |
-//! | [`problem`] | facts about a problem that need no model |
+//! | [`problem`] | a problem's text and its requirements, by fixed rules |
 //! | [`provider`] | provider names, built-in providers and kinds of API |
 //! | [`sanitize`] | cleans text for a terminal or a page |
 //! | [`secrets`] | files that models must not see |

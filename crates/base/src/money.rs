@@ -21,7 +21,6 @@ const PICO_PER_SHOWN_DIGIT: u64 = 100_000_000;
 
 impl Usd {
     pub const ZERO: Self = Self(0);
-    /// The largest amount.
     pub const MAX: Self = Self(u64::MAX);
 
     /// Converts from dollars. Negative and non-finite amounts become zero; amounts over 18 million saturate.
@@ -34,7 +33,6 @@ impl Usd {
         Self((dollars * PICO_PER_DOLLAR).round() as u64)
     }
 
-    /// The amount in dollars.
     #[expect(clippy::cast_precision_loss, reason = "amounts are far below 2^53 picodollars times the shown digits")]
     pub fn dollars(self) -> f64 {
         self.0 as f64 / PICO_PER_DOLLAR
@@ -46,7 +44,6 @@ impl Usd {
         Self::from_dollars(tokens as f64 * per_million / 1e6)
     }
 
-    /// The amount multiplied by `factor`.
     pub fn times(self, factor: f64) -> Self {
         Self::from_dollars(self.dollars() * factor)
     }
@@ -104,7 +101,6 @@ impl<'de> Deserialize<'de> for Usd {
 /// The limit of a debate, in dollars, calls or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BudgetLimit {
-    /// The limit in dollars.
     pub usd: Option<Usd>,
     /// The maximum number of requests to models.
     pub calls: Option<u32>,
@@ -120,7 +116,6 @@ impl BudgetLimit {
 /// Dollars and requests to models, as counted against a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Amount {
-    /// The dollars.
     pub usd: Usd,
     pub requests: u32,
 }
@@ -133,7 +128,6 @@ impl Amount {
         Self { usd, requests: 1 }
     }
 
-    /// Whether it fits into `room`.
     pub fn fits(self, room: Self) -> bool {
         self.usd <= room.usd && self.requests <= room.requests
     }
@@ -148,7 +142,6 @@ impl Amount {
         Self { usd: self.usd.max(other.usd), requests: self.requests.max(other.requests) }
     }
 
-    /// The amount multiplied by `count`.
     pub fn times(self, count: u32) -> Self {
         Self { usd: self.usd.times(f64::from(count)), requests: self.requests.saturating_mul(count) }
     }
@@ -219,18 +212,15 @@ pub struct Price {
 pub struct LongPrice {
     /// The number of input tokens above which these prices apply.
     pub above: u64,
-    /// Input tokens.
     pub input_per_m_tok: f64,
     /// Input tokens read from the cache. Absent: the price of other input.
     pub cached_input_per_m_tok: Option<f64>,
     /// Input tokens written to the cache. Absent: the price of other input.
     pub cache_write_per_m_tok: Option<f64>,
-    /// Output tokens.
     pub output_per_m_tok: f64,
 }
 
 impl Price {
-    /// No cost.
     pub const FREE: Self = Self::flat(0.0, None, 0.0);
 
     /// The same prices for prompts of any length.

@@ -1,4 +1,4 @@
-//! Facts about a problem that need no model.
+//! Checks a problem's text and finds its requirements, without a model.
 
 use std::fmt;
 

@@ -31,19 +31,6 @@ pub enum ApiKind {
     Chat,
 }
 
-/// How to call a program that prints its answer. Comes only from the user's configuration: a record keeps only the
-/// provider's name.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-#[schemars(rename = "Program")]
-pub struct ProgramSettings {
-    /// The program and its arguments; the prompt goes to its standard input. `{model}` in an argument is replaced with
-    /// the agent's model. For a built-in program: its path, and arguments to put before its own.
-    #[schemars(inner(length(min = 1)))]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub argv: Vec<String>,
-}
-
 /// Name prefixes that identify a model's family on any server.
 const FAMILIES: &[(&str, &[&str])] = &[
     ("GPT", &["gpt", "chatgpt", "o1", "o3", "o4", "codex"]),

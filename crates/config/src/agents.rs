@@ -26,7 +26,7 @@ const WARM: f64 = 1.0;
 /// The role of an agent whose configured role does not exist.
 const FALLBACK_ROLE: &str = "architect";
 
-/// What is needed to resolve agents.
+/// The names and settings that apply to every agent.
 pub(super) struct AgentScope<'a> {
     /// Roles for which the user has a prompt file.
     pub(super) own_roles: &'a [String],
@@ -130,7 +130,7 @@ fn configured_judge(
         default = AgentSettings { provider, model, ..default };
     }
     if entry.get("enabled") == Some(&Value::Bool(false)) {
-        findings.warn("`judge.enabled` has no effect: a debate needs its judge");
+        findings.warn("`judge.enabled` has no effect: a debate needs a judge");
     }
     let agent = agent(entry, &path, default, scope, layers, findings);
     ResolvedAgent { place: None, agent, model: is_lent.then_some(ValueSource::Like("the first agent")) }
@@ -326,7 +326,7 @@ pub(super) fn roster(
         Some(roles) => of_roles(if has_entries { of_file } else { built_in() }, roles, &scope),
         None if of_file.is_empty() => {
             if has_entries {
-                findings.warn("no agent is left; using the built-in agents");
+                findings.warn("all configured agents are disabled; using the built-in agents");
             } else if is_expected {
                 findings.warn("no agents are configured; using the built-in agents");
             }
@@ -389,7 +389,7 @@ impl ModelResolver<'_> {
         findings: &mut Diagnostics,
     ) {
         let overrides = self.context.overrides;
-        if let ModelPreference { provider, model: Some(model) } = self.asked(overrides.model.as_ref())
+        if let ModelPreference { provider, model: Some(model), .. } = self.asked(overrides.model.as_ref())
             && !is_chosen
         {
             let in_use: BTreeSet<&str> = agents
@@ -420,7 +420,7 @@ impl ModelResolver<'_> {
                 Err(fault) => findings.argument("--model", fault),
             }
         }
-        if let ModelPreference { provider, model: Some(model) } = self.asked(overrides.judge_model.as_ref()) {
+        if let ModelPreference { provider, model: Some(model), .. } = self.asked(overrides.judge_model.as_ref()) {
             let of_judge = &judge.agent.provider;
             let provider = match provider {
                 Some(provider) => provider,

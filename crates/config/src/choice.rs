@@ -4,16 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
-use serde_json::Value;
-
 use dialectic_base::provider::{HOST, OPENROUTER, ROUTED_MODELS, default_models, preset};
 use dialectic_engine::access::{Outline, provider_names};
 use dialectic_llm::command::{PROGRAMS, ProgramPreset, program_preset};
 use dialectic_llm::models::facts;
 use dialectic_record::debate::{AgentSettings, ProviderSettings};
 
-use super::error::{Diagnostics, Fault, nearest, unknown};
+use super::error::{ConfigError, Diagnostics, Fault, nearest, unknown};
 use super::load::ResolveContext;
+use super::read::ConfigDocument;
 
 /// The environment variable for the default model.
 const MODEL_VARIABLE: &str = "DIALECTIC_MODEL";
@@ -56,15 +55,15 @@ impl ModelChoice {
     ///
     /// # Errors
     ///
-    /// No key is set.
-    pub fn callable(&self) -> Result<(), NoKey> {
+    /// [`ConfigError::NoKey`].
+    pub fn callable(&self) -> Result<(), ConfigError> {
         match self.because {
             ChoiceReason::KeyIsSet(_)
             | ChoiceReason::ProgramIsThere { .. }
             | ChoiceReason::Variable(_)
             | ChoiceReason::File(_)
             | ChoiceReason::Option(_) => Ok(()),
-            ChoiceReason::NoKeyIsSet => Err(NoKey),
+            ChoiceReason::NoKeyIsSet => Err(ConfigError::NoKey),
         }
     }
 
@@ -96,7 +95,7 @@ impl fmt::Display for ModelChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let in_words = |served: &ServedModel| match (served.provider.as_str(), served.model.as_str()) {
             (HOST, HOST) => "your own replies".to_owned(),
-            (provider, model) => format!("{model} of {provider}"),
+            (provider, model) => format!("{provider}/{model}"),
         };
         let models: Vec<String> = self.models.iter().map(in_words).collect();
         let because = &self.because;
@@ -113,16 +112,9 @@ impl fmt::Display for ModelChoice {
     }
 }
 
-/// No model is configured and no key was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no API key is set, and no model is configured")]
-pub struct NoKey;
-
-impl NoKey {
-    /// The variables that could hold one.
-    pub fn variables(self) -> Vec<&'static str> {
-        default_models().filter_map(|(name, _)| preset(name)?.api_key_env).collect()
-    }
+/// The environment variables that could hold a key for a default model.
+pub fn key_variables() -> Vec<&'static str> {
+    default_models().filter_map(|(name, _)| preset(name)?.api_key_env).collect()
 }
 
 /// A provider and model that can be assigned to agents.
@@ -153,12 +145,14 @@ impl ServedModel {
 pub(super) struct ModelPreference {
     pub(super) provider: Option<String>,
     pub(super) model: Option<String>,
+    /// The file that states it, if that is a file.
+    pub(super) file: Option<PathBuf>,
 }
 
 impl ModelPreference {
-    pub(super) fn of_file(tree: &Value) -> Self {
-        let text = |key: &str| tree[key].as_str().map(str::to_owned);
-        Self { provider: text("provider"), model: text("model") }
+    pub(super) fn of_document(document: &ConfigDocument) -> Self {
+        let text = |key: &str| document.tree[key].as_str().map(str::to_owned);
+        Self { provider: text("provider"), model: text("model"), file: Some(document.path.clone()) }
     }
 
     /// Splits a model name such as `provider/model` if no provider is named separately.
@@ -166,7 +160,7 @@ impl ModelPreference {
         let model = self.model.as_deref().filter(|_| self.provider.is_none());
         let meant = model.and_then(|model| with_provider(model, own));
         match meant {
-            Some(ServedModel { provider, model }) => Self { provider: Some(provider), model: Some(model) },
+            Some(ServedModel { provider, model }) => Self { provider: Some(provider), model: Some(model), ..self },
             None => self,
         }
     }
@@ -190,7 +184,7 @@ impl ModelResolver<'_> {
 
     /// The provider and model that an option names.
     pub(super) fn asked(&self, model: Option<&String>) -> ModelPreference {
-        ModelPreference { provider: None, model: model.cloned() }.with_provider_named(&self.own())
+        ModelPreference { model: model.cloned(), ..ModelPreference::default() }.with_provider_named(&self.own())
     }
 
     fn own(&self) -> OwnProviders {
@@ -202,14 +196,14 @@ impl ModelResolver<'_> {
     fn one(&self, findings: &mut Diagnostics) -> ModelChoice {
         let ResolveContext { overrides, usual, .. } = self.context;
         let asked = self.asked(overrides.model.as_ref());
-        let variables =
-            ModelPreference { provider: self.variable(PROVIDER_VARIABLE), model: self.variable(MODEL_VARIABLE) };
+        let [provider, model] = [PROVIDER_VARIABLE, MODEL_VARIABLE].map(|name| self.variable(name));
+        let variables = ModelPreference { provider, model, file: None };
         let variable = if variables.model.is_some() { MODEL_VARIABLE } else { PROVIDER_VARIABLE };
         let variables = variables.with_provider_named(&self.own());
         let layers = [
             (&asked, ChoiceReason::Option("--model")),
             (&variables, ChoiceReason::Variable(variable)),
-            (&usual.preference, ChoiceReason::File(usual.path.clone().unwrap_or_default())),
+            (*usual, ChoiceReason::File(usual.file.clone().unwrap_or_default())),
         ];
         let Some(place) = layers.iter().position(|(wish, _)| !wish.is_none()) else {
             return self.first(default_models());

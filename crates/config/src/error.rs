@@ -61,6 +61,8 @@ pub enum ConfigError {
     /// Something that the request requires is missing.
     #[error("{0}")]
     Unmet(String),
+    #[error("no API key is set, and no model is configured")]
+    NoKey,
     /// The value of a command-line option cannot be used.
     #[error("{option} {message}")]
     Argument {
@@ -121,38 +123,27 @@ impl fmt::Display for Location {
     }
 }
 
+/// A value that cannot be used. Its message never contains a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProblemSubject {
-    /// A key in the file.
+pub enum ConfigProblem {
+    /// The value of a key in the file.
     Key {
         path: KeyPath,
         /// The position of the key, or of its nearest existing parent.
         location: Option<Location>,
+        message: String,
     },
-    /// An environment variable.
-    Variable(String),
-}
-
-impl fmt::Display for ProblemSubject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Key { path, location: Some(location) } => write!(f, "{path} ({location})"),
-            Self::Key { path, location: None } => write!(f, "{path}"),
-            Self::Variable(name) => write!(f, "environment variable {name}"),
-        }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigProblem {
-    pub subject: ProblemSubject,
-    /// The message, which continues a sentence that starts with the subject. Never contains a secret.
-    pub message: String,
+    /// The value of an environment variable.
+    Variable { name: String, message: String },
 }
 
 impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.subject, self.message)
+        match self {
+            Self::Key { path, location: Some(location), message } => write!(f, "{path} ({location}): {message}"),
+            Self::Key { path, location: None, message } => write!(f, "{path}: {message}"),
+            Self::Variable { name, message } => write!(f, "environment variable {name}: {message}"),
+        }
     }
 }
 
@@ -190,13 +181,11 @@ pub(super) struct Diagnostics {
 
 impl Diagnostics {
     pub(super) fn problem(&mut self, path: KeyPath, message: impl Into<String>) {
-        self.problems
-            .push(ConfigProblem { subject: ProblemSubject::Key { path, location: None }, message: message.into() });
+        self.problems.push(ConfigProblem::Key { path, location: None, message: message.into() });
     }
 
     pub(super) fn variable_problem(&mut self, name: &str, message: impl Into<String>) {
-        self.problems
-            .push(ConfigProblem { subject: ProblemSubject::Variable(name.to_owned()), message: message.into() });
+        self.problems.push(ConfigProblem::Variable { name: name.to_owned(), message: message.into() });
     }
 
     /// Reports a command-line option that cannot be used. Keeps only the first one.
@@ -221,13 +210,13 @@ impl Diagnostics {
     /// Adds the position to every problem that concerns a key, and sorts them in file order.
     pub(super) fn located(mut self, find: impl Fn(&KeyPath) -> Option<Location>) -> Vec<ConfigProblem> {
         for problem in &mut self.problems {
-            if let ProblemSubject::Key { path, location } = &mut problem.subject {
+            if let ConfigProblem::Key { path, location, .. } = problem {
                 *location = find(path);
             }
         }
-        self.problems.sort_by_key(|problem| match problem.subject {
-            ProblemSubject::Key { location, .. } => location,
-            ProblemSubject::Variable(_) => None,
+        self.problems.sort_by_key(|problem| match problem {
+            ConfigProblem::Key { location, .. } => *location,
+            ConfigProblem::Variable { .. } => None,
         });
         self.problems
     }

@@ -9,7 +9,6 @@
 //! never contain secrets.
 
 mod agents;
-mod check;
 mod choice;
 mod env;
 mod error;
@@ -25,16 +24,16 @@ mod user;
 #[cfg(test)]
 mod tests;
 
-pub use check::{CheckedTree, Mismatch, check};
-pub use choice::{ChoiceReason, ModelChoice, NoKey, ServedModel, with_provider};
+pub use choice::{ChoiceReason, ModelChoice, ServedModel, key_variables, with_provider};
 pub use env::{EnvError, cache_directory, capture_environment, process_environment, users_environment};
-pub use error::{ConfigError, ConfigProblem, Location, ProblemSubject, SyntaxFault, nearest, suggestion};
+pub use error::{ConfigError, ConfigProblem, Location, SyntaxFault, nearest, suggestion};
 pub use evaluators::{
     EVALUATOR_TEMPERATURE, EvaluationSettings, EvaluatorSettings, EvaluatorsError, judge_as_evaluator, load_evaluators,
 };
 pub use layers::{SettingRow, ValueSource, show};
 pub use load::{ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, role_names};
 pub use overrides::{Changed, Overrides, SettingChange, change_settings, check_changes};
+pub use read::{CheckedTree, Mismatch, check};
 pub use rules::{model_warnings, one_family};
 pub use schema::{part_of, schema};
 pub use user::{UserPrograms, confirm_above, debates_directory, user_path, user_programs, usual_color, usual_model};

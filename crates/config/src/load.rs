@@ -58,11 +58,9 @@ impl ConfigPath {
 /// A valid configuration.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// The complete settings.
     pub settings: Settings,
     /// Warnings in the order in which they were found: environment file, unknown keys, values.
     pub warnings: Vec<String>,
-    /// The layers of all sources.
     pub(super) layers: Layers,
     /// Keys of the user's own configuration that are not settings of a debate, with their displayed values.
     pub(super) own: Vec<(String, String)>,
@@ -274,11 +272,11 @@ pub(super) fn assemble(
     }
     let documents = [user.map(|user| &user.document), project].into_iter().flatten();
     let own: OwnProviders = documents.flat_map(|document| rules::own_providers(&document.tree)).collect();
-    let of_project = project.map(|project| ModelPreference::of_file(&project.tree).with_provider_named(&own));
+    let of_project = project.map(|project| ModelPreference::of_document(project).with_provider_named(&own));
     let of_project = of_project.filter(|named| !named.is_none());
     // A project that only selects models leaves the agents open, as the user's own configuration does.
     let is_expected = project.is_some() && of_project.is_none();
-    let usual = usual(files, of_project.clone());
+    let usual = usual(user, of_project.clone());
     let there = |providers: &_| programs_there(providers, environment);
     let context = ResolveContext { environment, overrides, own_roles, usual: &usual, programs: &there, is_expected };
     let mut findings = Diagnostics::default();
@@ -298,7 +296,7 @@ pub(super) fn assemble(
     warnings.extend(user.into_iter().flat_map(|user| user.warnings.clone()));
     warnings.extend(of_values);
     let mut own = user.map(UserConfig::own).unwrap_or_default();
-    if let Some(ModelPreference { provider, model }) = of_project {
+    if let Some(ModelPreference { provider, model, .. }) = of_project {
         own.retain(|(key, _)| !matches!(&**key, "provider" | "model"));
         let named = [("provider", provider), ("model", model)];
         own.extend(named.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
@@ -309,15 +307,15 @@ pub(super) fn assemble(
 
 /// The default model: the project's preference, or else the user's. If the model is named without a provider, the
 /// user's provider serves it.
-fn usual(files: &FileSet, of_project: Option<ModelPreference>) -> Usual {
-    let own = files.user.map(|user| user.usual.clone()).unwrap_or_default();
-    let (Some(ModelPreference { provider, model }), Some(project)) = (of_project, files.project) else { return own };
-    let is_same = provider == own.preference.provider;
-    let preference = ModelPreference {
-        model: model.or_else(|| own.preference.model.filter(|_| is_same)),
-        provider: provider.or(own.preference.provider),
-    };
-    Usual { preference, path: Some(project.path.clone()) }
+fn usual(user: Option<&UserConfig>, of_project: Option<ModelPreference>) -> ModelPreference {
+    let own = user.map(|user| user.usual.clone()).unwrap_or_default();
+    let Some(ModelPreference { provider, model, file }) = of_project else { return own };
+    let is_same = provider == own.provider;
+    ModelPreference {
+        model: model.or_else(|| own.model.filter(|_| is_same)),
+        provider: provider.or(own.provider),
+        file,
+    }
 }
 
 /// The commands to run after a debate: the project's, or else the user's.
@@ -392,20 +390,12 @@ pub(super) struct ResolveContext<'a> {
     pub(super) overrides: &'a Overrides,
     /// Roles for which the user has a prompt file.
     pub(super) own_roles: &'a [String],
-    /// The fallbacks from the user's own configuration.
-    pub(super) usual: &'a Usual,
+    /// The default model according to the files.
+    pub(super) usual: &'a ModelPreference,
     /// Finds installed programs that have their own login. Called only when needed.
     pub(super) programs: &'a dyn Fn(&BTreeMap<String, ProviderSettings>) -> Vec<ProgramThere>,
     /// Whether a file should name the agents.
     pub(super) is_expected: bool,
-}
-
-/// The user's fallbacks.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Usual {
-    pub(super) preference: ModelPreference,
-    /// The file that sets them.
-    pub(super) path: Option<PathBuf>,
 }
 
 /// Resolved settings, which are valid only if there were no problems.

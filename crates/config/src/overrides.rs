@@ -11,10 +11,11 @@ use dialectic_engine::access::Environment;
 use dialectic_record::debate::{Settings, TerminationKind};
 use dialectic_record::prompt::Role;
 
-use super::check::check;
+use super::choice::ModelPreference;
 use super::error::{ConfigError, ConfigProblem, Diagnostics, suggestion};
 use super::layers::{Layers, ValueSource, at};
-use super::load::{ResolveContext, Resolved, Usual, resolve, role_files};
+use super::load::{ResolveContext, Resolved, resolve, role_files};
+use super::read::check;
 use super::rules;
 use super::schema::{self, keys_at};
 
@@ -91,7 +92,7 @@ pub fn change_settings(
             own_roles.push(agent.role.clone());
         }
     }
-    let usual = Usual::default();
+    let usual = ModelPreference::default();
     let context = ResolveContext {
         environment,
         overrides,

@@ -1,15 +1,15 @@
-//! Parses a text into a checked tree, with the position of every problem.
+//! Reads a configuration file and checks it against the schema: types, bounds and key names, each problem with its
+//! position. The schema is generated from the settings types, so each key is described only once.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Map, Number, Value};
 
 use dialectic_base::encoding;
 use dialectic_base::key_path::{JsonText, KeyPath};
 
-use super::check::{CheckedTree, check};
-use super::error::{ConfigError, Diagnostics, Location, SyntaxFault};
+use super::error::{ConfigError, Diagnostics, Location, SyntaxFault, nearest, suggestion};
 
 #[derive(Debug, Clone)]
 pub(super) struct ConfigDocument {
@@ -132,6 +132,285 @@ fn comment_start(line: &str) -> Option<usize> {
 /// The position of the value at `path` in `text`; if it is absent, of its nearest existing parent.
 fn locate(values: &JsonText, text: &str, path: &KeyPath) -> Option<Location> {
     text.get(..values.start(path)?).map(Location::after)
+}
+
+/// Longer names are not shown.
+const LONGEST_NAME: usize = 22;
+/// Larger floats cannot represent every whole number.
+const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
+
+/// A value of the wrong type.
+#[derive(Debug)]
+pub struct Mismatch {
+    /// The path of the value.
+    pub path: KeyPath,
+    pub expected: String,
+    pub found: String,
+}
+
+/// The result of a check.
+#[derive(Debug, Default)]
+pub struct CheckedTree {
+    /// The tree without unknown keys, remarks, nulls, blank paths and unreadable numbers, and with normalized whole
+    /// numbers.
+    pub tree: Value,
+    /// Unknown keys, each with a suggestion.
+    pub unknown: Vec<(KeyPath, String)>,
+    /// Values that are out of bounds, each with an explanation.
+    pub problems: Vec<(KeyPath, String)>,
+}
+
+/// Whether a key is a remark. Remarks are allowed everywhere and ignored, since JSON has no comments.
+fn is_remark(key: &str) -> bool {
+    key == "$schema" || key.starts_with("$comment") || key.starts_with("//")
+}
+
+/// Checks `value` against a schema. `is_repeated` tells whether a key occurs more than once.
+///
+/// # Errors
+///
+/// A value has the wrong type; returns the first.
+pub fn check(
+    schema: &Value,
+    value: &Value,
+    is_repeated: impl Fn(&KeyPath) -> bool,
+) -> Result<CheckedTree, Box<Mismatch>> {
+    let mut checker = Checker { schema, is_repeated, checked: CheckedTree::default() };
+    checker.checked.tree = checker.value(schema, value, &KeyPath::root())?;
+    Ok(checker.checked)
+}
+
+struct Checker<'a, R> {
+    schema: &'a Value,
+    is_repeated: R,
+    checked: CheckedTree,
+}
+
+impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
+    fn value(&mut self, node: &'a Value, value: &Value, path: &KeyPath) -> Result<Value, Box<Mismatch>> {
+        let all = choices(self.schema, node);
+        let wrong = || {
+            let found = match value {
+                // Longer texts are probably misplaced and may be keys.
+                Value::String(text) if all.iter().any(|node| names(node).is_some()) && text.len() <= LONGEST_NAME => {
+                    format!("`{text}`")
+                }
+                other => words(kind_of(other)).to_owned(),
+            };
+            Box::new(Mismatch { path: path.clone(), expected: expected(&all), found })
+        };
+        let node = *all.iter().find(|node| fits(node, value)).ok_or_else(wrong)?;
+        Ok(match value {
+            Value::Object(entries) => self.object(node, entries, path)?,
+            Value::Array(elements) => {
+                let items = &node["items"];
+                // A list of agents or tools may contain `null`, a list of texts may not.
+                let may_be_null = choices(self.schema, items).iter().any(|node| kind_wanted(node) == "object");
+                let mut read = |(index, element): (usize, &Value)| match element {
+                    Value::Null if may_be_null => Ok(Value::Null),
+                    element => self.value(items, element, &path.index(index)),
+                };
+                elements.iter().enumerate().map(&mut read).collect::<Result<_, _>>()?
+            }
+            Value::Number(number) if kind_wanted(node) == "integer" => self.whole(node, number, path),
+            Value::Number(number) => {
+                self.within(node, number.as_f64().unwrap_or_default(), path);
+                value.clone()
+            }
+            Value::String(text) => {
+                if node.get("minLength").is_some() && text.trim().is_empty() {
+                    self.problem(path, "is empty".to_owned());
+                }
+                value.clone()
+            }
+            Value::Bool(_) | Value::Null => value.clone(),
+        })
+    }
+
+    fn object(
+        &mut self,
+        node: &'a Value,
+        entries: &Map<String, Value>,
+        path: &KeyPath,
+    ) -> Result<Value, Box<Mismatch>> {
+        let named = node.get("additionalProperties").filter(|entry| entry.is_object());
+        let keys = node.get("properties").and_then(Value::as_object);
+        let mut read = Map::new();
+        for (key, value) in entries {
+            let below = path.key(key);
+            match named.or_else(|| keys?.get(key)) {
+                _ if is_remark(key) => {}
+                None => {
+                    let known = keys.into_iter().flat_map(Map::keys).map(String::as_str);
+                    let near = match self.below(keys, key, path) {
+                        Some(path) if nearest(key, known.clone()).is_none() => format!("(did you mean `{path}`?)"),
+                        _ => suggestion(key, known),
+                    };
+                    self.checked.unknown.push((below, near));
+                }
+                Some(_) if named.is_none() && (self.is_repeated)(&below) => {
+                    let (expected, found) = ("each key once".to_owned(), format!("`{key}` twice"));
+                    return Err(Box::new(Mismatch { path: below, expected, found }));
+                }
+                Some(_) if value.is_null() => {}
+                Some(node) => {
+                    let value = self.value(node, value, &below)?;
+                    let is_blank_path =
+                        key.ends_with("Path") && value.as_str().is_some_and(|path| path.trim().is_empty());
+                    if !value.is_null() && !is_blank_path {
+                        read.insert(key.clone(), value);
+                    }
+                }
+            }
+        }
+        for key in node["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            if entries.get(key).is_none_or(Value::is_null) {
+                self.problem(&path.key(key), "is missing".to_owned());
+            }
+        }
+        Ok(read.into())
+    }
+
+    /// The path of a key with this name inside one of the objects among `keys`, which are at `path`.
+    fn below(&self, keys: Option<&'a Map<String, Value>>, key: &str, path: &KeyPath) -> Option<KeyPath> {
+        keys?.iter().find_map(|(name, node)| {
+            let path = path.key(name);
+            choices(self.schema, node).into_iter().find_map(|node| {
+                let keys = node.get("properties")?.as_object();
+                let is_here = keys.is_some_and(|keys| keys.contains_key(key));
+                if is_here { Some(path.key(key)) } else { self.below(keys, key, &path) }
+            })
+        })
+    }
+
+    /// Reads a whole number. Like JavaScript, treats `300000.0` and `3e5` as whole. Null if it cannot be read.
+    #[expect(clippy::cast_possible_truncation, reason = "whole and within bounds")]
+    fn whole(&mut self, node: &Value, number: &Number, path: &KeyPath) -> Value {
+        let written = number.as_f64().unwrap_or(f64::MAX);
+        let least = node["minimum"].as_f64().unwrap_or(f64::MIN);
+        let of_type = if node["format"] == "uint32" { u32::MAX.into() } else { f64::MAX };
+        let most = node["maximum"].as_f64().unwrap_or(f64::MAX);
+        let shown = shown(written);
+        if written.fract() != 0.0 || !(least..=LARGEST_WHOLE).contains(&written) {
+            let at_least = if least > f64::MIN { format!(" of at least {least}") } else { String::new() };
+            self.problem(path, format!("must be a whole number{at_least}, not {shown}"));
+        } else if written > of_type {
+            self.problem(path, format!("is too large: {shown}"));
+        } else if written > most {
+            self.problem(path, format!("must be at most {most}, not {shown}"));
+        } else {
+            return (written as i64).into();
+        }
+        Value::Null
+    }
+
+    fn within(&mut self, node: &Value, number: f64, path: &KeyPath) {
+        let (least, most) = (node["minimum"].as_f64(), node["maximum"].as_f64());
+        let is_above = |least: f64| number >= least;
+        let fault = match (least, most) {
+            (Some(least), Some(most)) if !(least..=most).contains(&number) => {
+                format!("must be from {least} to {most}, not {}", shown(number))
+            }
+            (Some(least), None) if !is_above(least) => format!("must not be negative: {}", shown(number)),
+            _ => return,
+        };
+        self.problem(path, fault);
+    }
+
+    fn problem(&mut self, path: &KeyPath, fault: String) {
+        self.checked.problems.push((path.clone(), fault));
+    }
+}
+
+/// The alternatives of a schema, with references resolved and without null.
+fn choices<'a>(schema: &'a Value, node: &'a Value) -> Vec<&'a Value> {
+    let node = follow(schema, node);
+    match node.get("anyOf").and_then(Value::as_array) {
+        Some(choices_of_node) => choices_of_node.iter().flat_map(|choice| choices(schema, choice)).collect(),
+        None if node["type"] == "null" => Vec::new(),
+        None => vec![node],
+    }
+}
+
+/// Resolves a reference to its definition.
+pub(super) fn follow<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
+    let reference = node.get("$ref").and_then(Value::as_str);
+    reference.and_then(|reference| schema.pointer(reference.trim_start_matches('#'))).unwrap_or(node)
+}
+
+/// The type, other than null, that a schema without alternatives expects.
+fn kind_wanted(node: &Value) -> &str {
+    match &node["type"] {
+        Value::String(kind) => kind,
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null").unwrap_or_default(),
+        // An enum of names.
+        _ => "string",
+    }
+}
+
+/// The JSON Schema type of a value.
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::String(_) => "string",
+        Value::Number(_) => "number",
+        Value::Bool(_) => "boolean",
+        Value::Null => "null",
+        Value::Object(_) => "object",
+        Value::Array(_) => "array",
+    }
+}
+
+/// The everyday name of a type.
+fn words(kind: &str) -> &str {
+    match kind {
+        "string" => "a string",
+        "number" | "integer" => "a number",
+        "boolean" => "true or false",
+        "object" => "an object",
+        "array" => "an array",
+        other => other,
+    }
+}
+
+/// The values to which a text is limited; `None` if any text is allowed.
+fn names(node: &Value) -> Option<Vec<&str>> {
+    fn one(node: &Value) -> impl Iterator<Item = &str> {
+        let listed = node.get("enum").and_then(Value::as_array).into_iter().flatten();
+        listed.chain(node.get("const")).filter_map(Value::as_str)
+    }
+    match node.get("oneOf").and_then(Value::as_array) {
+        Some(described) => Some(described.iter().flat_map(one).collect()),
+        None => Some(one(node).collect()).filter(|names: &Vec<&str>| !names.is_empty()),
+    }
+}
+
+fn fits(node: &Value, value: &Value) -> bool {
+    let wanted = kind_wanted(node);
+    match value {
+        Value::String(text) => wanted == "string" && names(node).is_none_or(|names| names.contains(&text.as_str())),
+        Value::Number(_) => matches!(wanted, "integer" | "number"),
+        other => wanted == kind_of(other),
+    }
+}
+
+/// Describes the expected types.
+fn expected(choices: &[&Value]) -> String {
+    let all = choices.iter().flat_map(|node| match names(node) {
+        Some(names) => names.into_iter().map(|name| format!("`{name}`")).collect(),
+        None => vec![words(kind_wanted(node)).to_owned()],
+    });
+    let all: Vec<String> = all.collect();
+    match all.as_slice() {
+        [one] => one.clone(),
+        [one, other] => format!("{one} or {other}"),
+        all => format!("one of {}", all.join(", ")),
+    }
+}
+
+/// Formats a number without rounding noise.
+fn shown(number: f64) -> String {
+    let magnitude = number.abs();
+    if magnitude != 0.0 && !(1e-6..1e15).contains(&magnitude) { format!("{number:e}") } else { number.to_string() }
 }
 
 #[cfg(test)]

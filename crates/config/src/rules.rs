@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chrono::NaiveDate;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use dialectic_base::figures::backquoted;
 use dialectic_base::key_path::KeyPath;
 use dialectic_base::money::Price;
-use dialectic_base::provider::{HOST, OFFLINE, ProgramSettings, calls_models, preset};
+use dialectic_base::provider::{HOST, OFFLINE, calls_models, preset};
 use dialectic_engine::access::{header_fault, is_program, is_variable_name, url_fault};
 use dialectic_engine::agent::{SUMMARIZATION_METHODS, facts_of, limits_of};
 use dialectic_llm::command::program_preset;
@@ -22,7 +22,6 @@ use dialectic_record::protocol::Protocol;
 use super::choice::{OwnProviders, with_provider};
 use super::error::Diagnostics;
 use super::layers::laid_over;
-use super::schema;
 
 /// The `debate` section, laid over the defaults.
 pub(super) fn debate(tree: &Value, findings: &mut Diagnostics) -> DebateSettings {
@@ -150,25 +149,20 @@ pub(super) fn prices(section: &Value, findings: &mut Diagnostics) -> BTreeMap<St
 /// The `type` of a program.
 const COMMAND: &str = "command";
 
-/// All keys of a program other than `type`.
-fn program_keys() -> Vec<String> {
-    let schema = schema::schema_of::<ProgramSettings>();
-    schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect()
-}
-
 /// Adds the keys of programs to a configuration schema.
 pub(super) fn describe(schema: &mut Value) {
-    let program = schema::schema_of::<ProgramSettings>();
-    for (key, of_program) in program["properties"].as_object().into_iter().flatten() {
-        schema["$defs"]["Provider"]["properties"][key] = of_program.clone();
-    }
-    schema["$defs"]["Provider"]["properties"]["type"] = json!({
+    let keys = &mut schema["$defs"]["Provider"]["properties"];
+    keys["argv"] = json!({
+        "description":
+            "The program and its arguments; the prompt goes to its standard input. `{model}` in an argument is \
+             replaced with the agent's model. For a built-in program: its path, and arguments to put before its own.",
+        "type": "array",
+        "items": { "type": "string", "minLength": 1 },
+    });
+    keys["type"] = json!({
         "description": "`command` for a program that replaces a server.",
         "enum": [COMMAND],
     });
-    for (name, definition) in program["$defs"].as_object().into_iter().flatten() {
-        schema["$defs"][name] = definition.clone();
-    }
 }
 
 /// Whether an entry of `providers` is a program. An entry with the name of a built-in program is, unless it describes a
@@ -198,18 +192,10 @@ pub(super) fn named_by_models(mut tree: Value, own: &OwnProviders) -> Value {
 
 /// The program that an entry describes; `None` for a server.
 fn program(name: &str, entry: &Value, path: &KeyPath, findings: &mut Diagnostics) -> Option<ProviderSettings> {
-    let of_programs = program_keys();
-    let (own, other): (Map<String, Value>, Map<String, Value>) = entry
-        .as_object()
-        .into_iter()
-        .flatten()
-        .filter(|(key, _)| *key != "type")
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .partition(|(key, _)| of_programs.contains(key));
     if !describes_program(name, entry) {
-        for key in own.keys() {
+        if entry.get("argv").is_some() {
             findings.problem(
-                path.key(key),
+                path.key("argv"),
                 "only applies to command providers; add `\"type\": \"command\"` to make this one",
             );
         }
@@ -218,24 +204,27 @@ fn program(name: &str, entry: &Value, path: &KeyPath, findings: &mut Diagnostics
     if preset(name).is_some() {
         findings.problem(path.key("type"), format!("cannot be a program: `{name}` is a built-in server"));
     }
-    for key in other.keys() {
+    for (key, _) in entry.as_object().into_iter().flatten().filter(|(key, _)| !["type", "argv"].contains(&key.as_str()))
+    {
         findings.problem(path.key(key), "only applies to servers, but this is a program");
     }
-    let program: ProgramSettings = laid_over(&ProgramSettings::default(), &own.into(), path, findings);
-    if program_preset(name).is_none() && program.argv.is_empty() {
+    let argv = entry["argv"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let argv: Arc<[String]> = argv.map(str::to_owned).collect();
+    if program_preset(name).is_none() && argv.is_empty() {
         findings.problem(path.key("argv"), "is missing; it must list the program and its arguments");
     }
-    Some(ProviderSettings { program: Some(Arc::new(program)), ..ProviderSettings::default() })
+    Some(ProviderSettings { program: Some(argv), ..ProviderSettings::default() })
 }
 
 /// A configuration file that results in these settings, including programs.
 pub(super) fn with_programs(settings: &Settings) -> Value {
     let mut all = serde_json::to_value(settings).unwrap_or_default();
     for (name, entry) in &settings.providers {
-        if let Some(program) = entry.program.as_deref() {
-            let mut entry = serde_json::to_value(program).unwrap_or_default();
-            entry["type"] = COMMAND.into();
-            all["providers"][name] = entry;
+        if let Some(argv) = entry.program.as_deref() {
+            all["providers"][name] = json!({ "type": COMMAND });
+            if !argv.is_empty() {
+                all["providers"][name]["argv"] = argv.into();
+            }
         }
     }
     all
@@ -274,15 +263,15 @@ pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
     warnings
 }
 
-/// A warning with advice if all agents and the judge use the same family of models. `None` if they do not, if a family
-/// is unknown, or if no model is called.
+/// Advice if all agents and the judge use models of one family. `None` if they do not, if a family is unknown, or if no
+/// model is called.
 pub fn one_family(settings: &Settings) -> Option<String> {
     let called = settings.everybody().filter(|agent| agent.provider != OFFLINE);
     let families: Option<BTreeSet<&str>> = called.map(|agent| family(&agent.model)).collect();
     let families: Vec<&str> = families?.into_iter().collect();
     let [family] = families.as_slice() else { return None };
     Some(format!(
-        "All agents and the judge belong to one family of models ({family}). Mixed panels debate better: \
+        "All agents and the judge use models of one family ({family}). Mixed panels debate better: \
              give one agent, or the judge, a `provider` and `model` of another family."
     ))
 }

@@ -15,7 +15,7 @@ use dialectic_record::debate::{Settings, default_settings};
 use dialectic_record::prompt::Role;
 use dialectic_record::protocol::Protocol;
 
-use super::check::follow;
+use super::read::follow;
 use super::rules;
 
 /// The schema of a project's configuration.

@@ -69,12 +69,12 @@ fn problems(config: &Value) -> Vec<String> {
     match load_value(config) {
         Err(ConfigError::Invalid { problems, .. }) => problems
             .into_iter()
-            .map(|ConfigProblem { subject, message }| match subject {
-                ProblemSubject::Key { path, location } => {
+            .map(|problem| match problem {
+                ConfigProblem::Key { path, location, message } => {
                     assert!(location.is_some(), "{path} has a position");
                     format!("{path}: {message}")
                 }
-                ProblemSubject::Variable(name) => format!("{name}: {message}"),
+                ConfigProblem::Variable { name, message } => format!("{name}: {message}"),
             })
             .collect(),
         Err(other) => panic!("another error: {other}"),

@@ -13,7 +13,7 @@ use dialectic_record::debate::{ProviderSettings, Settings};
 use super::choice::{ModelPreference, ServedModel};
 use super::error::ConfigError;
 use super::layers::{Layers, ValueSource};
-use super::load::{ResolveContext, Usual, parent, resolve, role_files};
+use super::load::{ResolveContext, parent, resolve, role_files};
 use super::overrides::Overrides;
 use super::read::{ConfigDocument, read};
 use super::{rules, schema};
@@ -32,7 +32,8 @@ const DIRECTORY: &str = "./debates";
 /// A user's own configuration, validated on its own.
 #[derive(Debug, Clone)]
 pub(super) struct UserConfig {
-    pub(super) usual: Usual,
+    /// The model for agents and judges that name none.
+    pub(super) usual: ModelPreference,
     pub(super) document: ConfigDocument,
     /// The settings without any other file.
     pub(super) settings: Settings,
@@ -69,10 +70,9 @@ pub fn usual_color(environment: &Environment) -> Option<String> {
 /// The provider and model in the user's own configuration, if it names a provider. `None` if the configuration is
 /// unreadable, which the loader reports.
 pub fn usual_model(environment: &Environment) -> Option<(String, String)> {
-    let ModelPreference { provider, model } = {
-        let tree = document(environment).ok()??.tree;
-        ModelPreference::of_file(&tree).with_provider_named(&rules::own_providers(&tree))
-    };
+    let document = document(environment).ok()??;
+    let preference = ModelPreference::of_document(&document);
+    let ModelPreference { provider, model, .. } = preference.with_provider_named(&rules::own_providers(&document.tree));
     let provider = provider?;
     let model = model.or_else(|| Some(ServedModel::by(&provider)?.model))?;
     Some((provider, model))
@@ -116,14 +116,13 @@ pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>,
     let Some(document) = document(environment)? else { return Ok(None) };
     let path = document.path.clone();
     let own = rules::own_providers(&document.tree);
-    let preference = ModelPreference::of_file(&document.tree).with_provider_named(&own);
-    let usual = Usual { preference, path: Some(path.clone()) };
+    let usual = ModelPreference::of_document(&document).with_provider_named(&own);
     let context = ResolveContext {
         // The current environment does not affect validation.
         environment: &Environment::default(),
         overrides: &Overrides::default(),
         own_roles: &role_files(&parent(&path)),
-        usual: &Usual::default(),
+        usual: &ModelPreference::default(),
         programs: &|_| Vec::new(),
         is_expected: false,
     };
@@ -131,7 +130,7 @@ pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>,
     layers.push(ValueSource::File(path.clone()), rules::named_by_models(document.tree.clone(), &own));
     let mut resolved = resolve(layers, &context, document.findings());
     let names = provider_names(&resolved.settings.providers);
-    let provider = usual.preference.provider.as_deref();
+    let provider = usual.provider.as_deref();
     resolved.findings.check_name(KeyPath::root().key("provider"), provider, "provider", &names);
     document.refuse(resolved.findings)?;
     let shown = path.display();

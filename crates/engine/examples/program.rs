@@ -1,6 +1,6 @@
 //! Calls a program once, as a debate does: `tests/vendors/run` compares what reaches a server with the request.
 //!
-//! `program <provider> <model> <settings as JSON>` takes the prompt from standard input.
+//! `program <provider> <model> <argv as JSON>` takes the prompt from standard input.
 
 #![expect(clippy::print_stdout, reason = "an example prints its output")]
 
@@ -10,7 +10,6 @@ use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dialectic_base::provider::ProgramSettings;
 use dialectic_engine::access::{Environment, located};
 use dialectic_llm::command::CommandModel;
 use dialectic_llm::{ChatModel, Listener, Live, Request, Timeouts};
@@ -25,11 +24,11 @@ impl Listener for NoListener {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [provider, model, settings] = arguments.as_slice() else {
-        return Err("usage: program <provider> <model> <settings as JSON>".into());
+    let [provider, model, argv] = arguments.as_slice() else {
+        return Err("usage: program <provider> <model> <argv as JSON>".into());
     };
-    let settings: ProgramSettings = serde_json::from_str(settings)?;
-    let entry = ProviderSettings { program: Some(Arc::new(settings)), ..ProviderSettings::default() };
+    let argv: Vec<String> = serde_json::from_str(argv)?;
+    let entry = ProviderSettings { program: Some(argv.into()), ..ProviderSettings::default() };
     let providers = BTreeMap::from([(provider.clone(), entry)]);
     let environment = Environment::from_pairs(std::env::vars());
     let program = located(provider, &providers, &environment, &[])?;

@@ -16,8 +16,7 @@ use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::provider::{OFFLINE, PRESETS, preset};
 use dialectic_config::{
-    ConfigError, NoKey, Overrides, ServedModel, UserPrograms, user_path, user_programs, users_environment,
-    with_provider,
+    ConfigError, Overrides, ServedModel, UserPrograms, user_path, user_programs, users_environment, with_provider,
 };
 use dialectic_engine::access::{Environment, ProgramThere, endpoint, key_variable, programs_there, url_fault};
 use dialectic_engine::runner::new_debate;
@@ -204,7 +203,7 @@ fn whom(
     let Some(dialogue) = dialogue else {
         let first = known.first().filter(|(_, variable)| has_key(*variable)).map(|(provider, _)| *provider);
         let usable = || programs.iter().find(|program| program.fault.is_none());
-        let provider = first.or_else(|| Some(usable()?.preset.name)).ok_or(NoKey)?;
+        let provider = first.or_else(|| Some(usable()?.preset.name)).ok_or(ConfigError::NoKey)?;
         return Ok(SetupAnswers { provider: provider.to_owned(), ..SetupAnswers::default() });
     };
     let of_program = |program: &ProgramThere| match &program.fault {

@@ -100,14 +100,14 @@ pub fn located(
     environment: &Environment,
     project: &[PathBuf],
 ) -> Result<Program, ProviderAccessError> {
-    let settings = providers.get(name).and_then(|entry| entry.program.as_deref()).cloned().unwrap_or_default();
+    let argv = providers.get(name).and_then(|entry| entry.program.as_deref()).unwrap_or_default();
     let preset = preset_of(name, providers);
     let path = search_path(environment, project);
-    let named = settings.argv.first().map(String::as_str).or(preset.map(|preset| preset.name)).unwrap_or(name);
+    let named = argv.first().map(String::as_str).or(preset.map(|preset| preset.name)).unwrap_or(name);
     let executable = find(named, &path).map_err(|fault| failed(name, fault))?;
     let environment = child_environment(providers, environment, &path);
-    let leading = settings.argv.iter().skip(1).cloned().collect();
-    Ok(Program { name: name.into(), preset, settings, executable, leading, environment })
+    let leading = argv.iter().skip(1).cloned().collect();
+    Ok(Program { name: name.into(), preset, executable, leading, environment })
 }
 
 /// An installed built-in program.

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant, SystemTime};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::Request;
-use dialectic_base::provider::ProgramSettings;
 
 use super::call::{Calls, Login, Workplace};
 use super::{claude, codex};
@@ -274,8 +273,6 @@ pub struct Program {
     pub name: Arc<str>,
     /// The preset; `None` for the user's own program.
     pub preset: Option<&'static ProgramPreset>,
-    /// The user's settings for it.
-    pub settings: ProgramSettings,
     pub executable: PathBuf,
     /// Arguments placed before ours; for the user's own program, all of its arguments.
     pub leading: Vec<String>,

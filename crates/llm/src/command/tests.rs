@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use dialectic_base::call::Tokens;
 use dialectic_base::money::Usd;
-use dialectic_base::provider::ProgramSettings;
 use tempfile::TempDir;
 
 use super::*;
@@ -73,7 +72,7 @@ impl Stage {
         std::fs::read_to_string(self.directory.path().join(name)).unwrap_or_default()
     }
 
-    fn program(&self, name: &str, settings: ProgramSettings) -> Program {
+    fn program(&self, name: &str) -> Program {
         let environment = [
             ("PATH", std::env::var("PATH").unwrap()),
             ("KEPT", self.directory.path().display().to_string()),
@@ -82,7 +81,6 @@ impl Stage {
         Program {
             name: name.into(),
             preset: program_preset(name),
-            settings,
             executable: self.directory.path().join("program"),
             leading: Vec::new(),
             environment: environment.map(|(name, value)| (name.to_owned(), value.into())).into(),
@@ -90,7 +88,7 @@ impl Stage {
     }
 
     async fn ask(&self, name: &str) -> (Result<Reply, FailedAttempt>, Vec<String>) {
-        ask(&CommandModel::new(self.program(name, ProgramSettings::default())), &request("What now?")).await
+        ask(&CommandModel::new(self.program(name)), &request("What now?")).await
     }
 }
 

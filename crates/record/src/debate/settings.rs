@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use dialectic_base::money::{Price, Usd};
-use dialectic_base::provider::{ApiKind, HOST, ProgramSettings, calls_models};
+use dialectic_base::provider::{ApiKind, HOST, calls_models};
 
 use super::{AgentId, Lens};
 
@@ -433,10 +433,10 @@ pub struct ProviderSettings {
     /// Additional headers. `${NAME}` in a value is replaced from the environment; credentials must be given that way.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// The program that replaces a server. Never saved or read from a record: only the user decides what runs on this
-    /// machine.
+    /// The program that replaces a server, and its arguments; empty for a built-in program as it is. Never saved or read
+    /// from a record: only the user decides what runs on this machine.
     #[serde(skip)]
-    pub program: Option<Arc<ProgramSettings>>,
+    pub program: Option<Arc<[String]>>,
 }
 
 fn has_no_server(providers: &BTreeMap<String, ProviderSettings>) -> bool {

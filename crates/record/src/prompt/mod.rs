@@ -110,7 +110,7 @@ pub enum PromptFileError {
         source: io::Error,
     },
     /// It is not UTF-8 text.
-    #[error("prompt file {} is not UTF-8; it looks like {}", path.display(), fault.seems)]
+    #[error("prompt file {} is not UTF-8; it looks like {}", path.display(), fault.looks_like)]
     NotUtf8 { path: PathBuf, fault: NotUtf8 },
     /// It contains only white space.
     #[error("prompt file {} is blank", .0.display())]

@@ -38,7 +38,7 @@ async fn a_program_finds_nothing_where_it_starts_and_leaves_nothing_there() {
              done\nenv | sort > \"$KEPT/environment\"\ncat \"$RECORDINGS/{recording}\""
         ));
         for prompt in ["/cost", "!ls", "@/etc/passwd"] {
-            let model = CommandModel::new(stage.program(name, ProgramSettings::default()));
+            let model = CommandModel::new(stage.program(name));
             ask(&model, &request(prompt)).await.0.unwrap();
             assert_eq!(stage.kept("input"), format!("Answer what follows.\n\n{prompt}"), "{name}");
         }
@@ -65,7 +65,7 @@ async fn no_program_looks_further_up_for_variables_than_where_it_is_put() {
 #[tokio::test]
 async fn a_model_cannot_be_an_option() {
     let stage = Stage::new("exit 0");
-    let model = CommandModel::new(stage.program("claude", ProgramSettings::default()));
+    let model = CommandModel::new(stage.program("claude"));
     for name in ["--dangerously-skip-permissions", "-x", "", "a b", "a\nb", "@file", "{model}"] {
         let failed = ask(&model, &Request { model: name.into(), ..request("What now?") }).await.0.unwrap_err();
         assert_eq!(failed.error.kind(), "unsendable", "{name}");
@@ -81,7 +81,7 @@ fn checked(name: &str, version: &str, asked: &str, answer: &str) -> (Result<Opti
         "case \"$*\" in {asked}) cat \"$KEPT/answer\"; exit;; esac\nVERSION='{version}'{ITSELF}touch \"$KEPT/called\""
     ));
     std::fs::write(stage.directory.path().join("answer"), answer).unwrap();
-    let checked = stage.program(name, ProgramSettings::default()).check().map_err(|fault| fault.to_string());
+    let checked = stage.program(name).check().map_err(|fault| fault.to_string());
     (checked, stage)
 }
 
@@ -138,7 +138,7 @@ fn a_version_that_is_known_to_be_unsafe_is_refused_with_the_reason() {
     static PRESET: ProgramPreset =
         ProgramPreset { unsafe_versions: &[("2.1.332", "it reads files that a text names")], ..PROGRAMS[0] };
     let stage = Stage::new(&format!("VERSION=2.1.332{ITSELF}"));
-    let program = Program { preset: Some(&PRESET), ..stage.program("claude", ProgramSettings::default()) };
+    let program = Program { preset: Some(&PRESET), ..stage.program("claude") };
     let refused = program.check().unwrap_err().to_string();
     assert_eq!(refused, "claude 2.1.332 is unsafe: it reads files that a text names");
 }
@@ -152,7 +152,7 @@ async fn a_program_that_is_brought_up_to_date_midway_is_checked_before_it_is_cal
         )
     };
     let stage = Stage::new(&script(""));
-    let model = CommandModel::new(stage.program("claude", ProgramSettings::default()));
+    let model = CommandModel::new(stage.program("claude"));
     ask(&model, &request("What now?")).await.0.unwrap();
     stage.replace(&script("/dev/null"));
     for _ in 0..2 {

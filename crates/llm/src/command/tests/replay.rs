@@ -79,7 +79,7 @@ async fn a_program_that_goes_silent_after_its_first_text_is_ended_with_all_that_
 async fn dropping_a_call_ends_the_program_and_removes_its_directory() {
     let stage =
         Stage::new("[ \"$1\" = login ] && exit\npwd > \"$KEPT/where\"\nsleep 60 & echo $! > \"$KEPT/pid\"\nsleep 60");
-    let model = CommandModel::new(stage.program("codex", ProgramSettings::default()));
+    let model = CommandModel::new(stage.program("codex"));
     let request = request("What now?");
     let mut asked = Box::pin(ask(&model, &request));
     while stage.kept("pid").is_empty() {
@@ -145,7 +145,7 @@ async fn a_reached_limit_says_when_it_goes_on_and_the_program_is_left_alone_unti
                  limit. Or try again in 1 hour.\"}}'; exit 1";
     for (name, script) in [("claude", claude.as_str()), ("codex", codex)] {
         let stage = Stage::new(script);
-        let model = CommandModel::new(stage.program(name, ProgramSettings::default()));
+        let model = CommandModel::new(stage.program(name));
         assert_eq!(model.reach().await, Ok(()));
         let failed = ask(&model, &request("What now?")).await.0.unwrap_err();
         let ModelError::UsageLimit { until: Some(told), .. } = &failed.error else { panic!("{failed}") };
@@ -157,7 +157,7 @@ async fn a_reached_limit_says_when_it_goes_on_and_the_program_is_left_alone_unti
 
 /// Whether a program's costs are notional, as known after a call.
 async fn is_notional(stage: &Stage, name: &str) -> bool {
-    let model = CommandModel::new(stage.program(name, ProgramSettings::default()));
+    let model = CommandModel::new(stage.program(name));
     ask(&model, &request("What now?")).await.0.unwrap();
     model.is_notional()
 }
@@ -179,7 +179,7 @@ async fn what_a_subscription_answers_is_notional() {
 #[tokio::test]
 async fn the_output_of_a_program_of_ones_own_is_the_answer() {
     let stage = Stage::new("cat > \"$KEPT/input\"; echo \"$@\" > \"$KEPT/arguments\"\nprintf 'Use\\na queue.\\n'");
-    let mut program = stage.program("mine", ProgramSettings::default());
+    let mut program = stage.program("mine");
     program.leading = vec!["--model={model}".to_owned()];
     let request = Request { max_tokens: Some(77), ..request("/cost") };
     let (answer, words) = ask(&CommandModel::new(program), &request).await;
@@ -197,7 +197,7 @@ async fn a_second_chance_is_part_of_the_text() {
         Turn::Assistant { text: "Maybe.".to_owned(), calls: Vec::new(), message: None },
         Turn::User("That is no JSON.".to_owned()),
     ];
-    let model = CommandModel::new(stage.program("codex", ProgramSettings::default()));
+    let model = CommandModel::new(stage.program("codex"));
     ask(&model, &Request { turns, ..request("What now?") }).await.0.unwrap();
     insta::assert_snapshot!(stage.kept("input"), @r"
     Answer what follows.
@@ -231,7 +231,7 @@ async fn a_text_is_whole_only_if_its_program_ends_by_itself() {
         ("cat > /dev/null\necho 'A part of it'\nexec >&- 2>&-\nsleep 60", false),
     ] {
         let stage = Stage::new(script);
-        let model = CommandModel::new(stage.program("mine", ProgramSettings::default()));
+        let model = CommandModel::new(stage.program("mine"));
         let (answer, _) = ask(&model, &request("What now?")).await;
         assert_eq!(answer.is_ok(), is_whole, "{script}: {answer:?}");
     }
@@ -269,7 +269,7 @@ async fn no_more_than_two_of_a_program_run_at_once_however_many_debates_call_it(
     );
     let timeouts = Timeouts { first_token: IDLE, idle: IDLE };
     let caller = || {
-        let chat = CommandModel::new(stage.program("mine", ProgramSettings::default()));
+        let chat = CommandModel::new(stage.program("mine"));
         fixture::caller(Arc::new(chat), timeouts, 0)
     };
     let (one, other, what) = (caller(), caller(), request("What now?"));
