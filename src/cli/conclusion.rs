@@ -19,7 +19,7 @@ use dialectic_report::report::{review_github, review_json, review_sarif};
 
 use super::args::RunArgs;
 use super::commands::review::ReviewFormat;
-use super::output::{detail, is_stdout, write_output, write_report};
+use super::output::{is_stdout, write_output, write_report};
 use super::questions::{listed, listed_requests};
 use super::session::{Session, debates};
 use super::target::OutputTarget;
@@ -121,7 +121,7 @@ pub(super) fn conclude(
     let reported = match (&session.report, ending) {
         // Failed debates get one too, since the user wants to know the reason; paused ones will continue.
         (Some(path), RunEnding::Completed | RunEnding::Failed) => {
-            write_report(&Entry::of_state(saved_to), None, Some(path), detail(args.verbose), None, terminal)
+            write_report(&Entry::of_state(saved_to), None, Some(path), args.verbose, None, terminal)
         }
         _ => Ok(()),
     };

@@ -15,7 +15,7 @@ use dialectic_engine::access::Environment;
 use dialectic_record::debate::{Debate, DebateFile, Settings};
 use dialectic_record::protocol::side;
 use dialectic_record::store::{AccessMode, Entry};
-use dialectic_report::report::{FORMATS, ReportDetail, ReportFormat, View, redact};
+use dialectic_report::report::{FORMATS, ReportFormat, View, redact};
 
 use super::dialogue::is_automated;
 use super::target::OutputTarget;
@@ -72,7 +72,7 @@ pub(super) fn write_report(
     entry: &Entry,
     configured: Option<&Settings>,
     path: Option<&Path>,
-    detail: ReportDetail,
+    is_verbose: bool,
     format: Option<&'static ReportFormat>,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
@@ -86,17 +86,13 @@ pub(super) fn write_report(
     redact(&mut saved.debate);
     let view = View::new(&saved.debate, configured).with_sides(side);
     let view = view.with_standing(Standing::listed(entry, &saved.debate));
-    let write = |out: &mut dyn Write| format.write(&view, detail, out);
+    let write = |out: &mut dyn Write| format.write(&view, is_verbose, out);
     let Some(path) = path else {
         return if format.is_markdown() { terminal.markdown_from(write) } else { terminal.result_from(write) };
     };
     OutputTarget::prepare(path)?.write(write)?;
     terminal.notice(&format!("Generated report: {}", path.display()));
     Ok(())
-}
-
-pub(super) fn detail(verbose: bool) -> ReportDetail {
-    if verbose { ReportDetail::Verbose } else { ReportDetail::Plain }
 }
 
 /// The destination of `--report`: a path with an unknown extension, or none, gets `.md` added.

@@ -12,7 +12,7 @@ use dialectic_engine::runner::{Controls, SpendingLock};
 use dialectic_record::debate::{AgentId, Debate, DebateFile, DebateId, Event, Status};
 use dialectic_record::protocol::side;
 use dialectic_record::store::{AccessMode, Entry};
-use dialectic_report::report::{ReportDetail, ReportFormat, View, redact};
+use dialectic_report::report::{ReportFormat, View, redact};
 
 use crate::status::Standing;
 
@@ -448,6 +448,6 @@ fn written(app: &App, id: &str, format: &ReportFormat) -> Result<(String, Vec<u8
     let view = View::new(&saved.debate, None).with_sides(side);
     let view = view.with_standing(Standing::listed(&entry, &saved.debate));
     let mut out = Vec::new();
-    format.write(&view, ReportDetail::Plain, &mut out).map_err(|error| ProblemDetails::internal(error.to_string()))?;
+    format.write(&view, false, &mut out).map_err(|error| ProblemDetails::internal(error.to_string()))?;
     Ok((entry.id(), out))
 }

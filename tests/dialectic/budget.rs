@@ -73,9 +73,9 @@ fn a_limit_that_buys_no_round_is_refused_with_the_limits_that_do() {
     let below = format!("{:.4}", least - 0.0001);
     sandbox.run(["debate", "--max-cost", &below, "Design a queue"]).expect_code(2);
     let dry = sandbox.run(["debate", "--dry-run", "--max-cost", one, "Design a queue"]).expect_code(0);
-    assert!(dry.stderr.contains(&format!("The cost limit of ${one} buys ")), "{dry}");
+    assert!(dry.stderr.contains(&format!("The cost limit of ${one} covers ")), "{dry}");
     let dry = sandbox.run(["debate", "--dry-run", "--max-cost", all, "Design a queue"]).expect_code(0);
-    assert!(dry.stderr.contains("buys all 2 rounds"), "{dry}");
+    assert!(dry.stderr.contains("covers all 2 rounds"), "{dry}");
     let (_, state) = sandbox.debated(["debate", "--max-cost", one, "Design a queue"]);
     assert_eq!(state["rounds"][0]["contributions"].as_array().unwrap().len(), 6);
     assert!(cost(&state) <= least);
@@ -291,7 +291,7 @@ fn a_dry_run_says_what_it_cannot_know() {
     let sandbox = Sandbox::new().config(&config(&["architect", "kiss"], &json!({"rounds": 2})));
     let dry = sandbox.run(["debate", "--dry-run", "Design a queue"]).expect_code(0);
     assert!(dry.stdout.lines().next().unwrap().contains("of unknown cost"), "{dry}");
-    assert!(dry.stdout.contains("unknown  unknown\n") && !dry.stdout.contains('$'), "{dry}");
+    assert!(dry.stdout.contains("unknown   unknown\n") && !dry.stdout.contains('$'), "{dry}");
     assert!(sandbox.files().iter().all(|(path, _)| !path.starts_with("debates")), "something was written");
 }
 
@@ -343,7 +343,7 @@ impl Bought {
         Self { extras, last, ..self }
     }
 
-    /// Holds a debate within the least limit that buys all of it, and within one that is a hair below that.
+    /// Holds a debate within the least limit that covers all of it, and within one that is a hair below that.
     fn check(&self) {
         let Self { debate, extras, problem, .. } = self;
         let server = MockServer::with(self.script);
@@ -358,9 +358,9 @@ impl Bought {
             let (sandbox, limit) = (sandbox(), format!("{limit:.4}"));
             let dry = sandbox.run(["debate", "--dry-run", "--max-cost", &limit, problem]).expect_code(0).stderr;
             let said = if is_bought {
-                format!("buys all {rounds} rounds")
+                format!("covers all {rounds} rounds")
             } else {
-                format!("without {extras}; the whole debate can use ${all:.4}")
+                format!("without {extras}; the whole debate needs up to ${all:.4}")
             };
             assert!(dry.contains(&said), "{limit}: {dry}");
             let (finished, state) = sandbox.debated(["debate", "--max-cost", &limit, problem]);
@@ -432,7 +432,7 @@ fn what_calls_did_not_say_stays_unknown_in_sums() {
     assert_eq!(models.values().filter_map(|model| model["silentCalls"].as_u64()).sum::<u64>(), 2, "{models:?}");
     let report = sandbox.run(["report", "-d", &id]).expect_code(0).stdout;
     let said = " tokens (2 calls did not report theirs)";
-    assert!(report.contains("\nIn all: at least ") && report.contains(&format!("{said}\n")), "{report}");
+    assert!(report.contains("\nIn total: at least ") && report.contains(&format!("{said}\n")), "{report}");
     sandbox.run(["report", "-d", &id, "-o", "report.html"]).expect_code(0);
     assert!(sandbox.read("report.html").contains(said));
     sandbox.run(["verify", &id]).expect_code(0);

@@ -78,7 +78,7 @@ fn a_limit_of_calls_needs_no_price_and_says_what_it_buys() {
     let (one, all) = needed(&sandbox, PROBLEM);
     let limit = one + 1;
     let dry = sandbox.run(["debate", "--dry-run", "--max-calls", &limit.to_string(), PROBLEM]).expect_code(0);
-    let said = format!("The limit of {limit} calls buys 1 of 3 rounds; all rounds can use {all} calls.");
+    let said = format!("The limit of {limit} calls covers 1 of 3 rounds; all rounds need up to {all} calls.");
     assert!(dry.stderr.contains(&said), "{dry}");
     let finished = sandbox.run(["debate", "--max-calls", &limit.to_string(), PROBLEM]).expect_code(0);
     assert!(finished.stderr.contains(&format!("the limit of {limit} calls has no room for more")), "{finished}");

@@ -247,7 +247,7 @@ fn a_stop_reaches_a_run_wherever_it_runs_and_is_removed_when_it_is_obeyed() {
         gate.open();
         if let Some(running) = running {
             let finished = running.wait().expect_code(0);
-            assert!(finished.stderr.contains("stopping: the user requested it"), "{finished}");
+            assert!(finished.stderr.contains("stopping early: the user requested it"), "{finished}");
         }
         sandbox.run(["wait", &id]).expect_code(0);
         let state = sandbox.state(&id);

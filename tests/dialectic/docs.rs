@@ -218,7 +218,7 @@ fn default_models() -> String {
     for preset in PRESETS {
         let Some(model) = preset.model else { continue };
         let key = preset.api_key_env.unwrap();
-        let price = facts(preset.name, model).unwrap().price.unwrap();
+        let price = facts(preset.name, model).unwrap().price().unwrap();
         let (input, output) = (price.input_per_m_tok, price.output_per_m_tok);
         writeln!(defaults, "| `{key}` | `{model}` | ${input} | ${output} |").unwrap();
     }
@@ -266,7 +266,7 @@ fn costs() -> (String, String) {
     models.push_str("| --- | --- | --- | --- | --- | --- |\n");
     for (provider, model) in MODELS_SHOWN {
         let facts = facts(provider, model).unwrap();
-        let (price, window) = (facts.price.unwrap(), facts.context_window.unwrap());
+        let (price, window) = (facts.price().unwrap(), facts.context_window.unwrap());
         let settings = panel(provider, model, &ROLES[..3]);
         let [one, three] = [1, 3].map(|rounds| foreseen(&settings, "dialectic", Some(rounds)).1);
         let (input, output) = (price.input_per_m_tok, price.output_per_m_tok);

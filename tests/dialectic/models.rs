@@ -35,7 +35,7 @@ fn each_single_key_is_enough_for_a_debate_with_a_current_model() {
             assert_eq!(request.header("authorization"), Some(&*format!("Bearer {TEST_KEY}")), "{provider}");
         }
         let first = ran.stderr.lines().next().unwrap_or_default();
-        assert_eq!(first, format!("No model is configured; using {model} of {provider} ({variable} is set)."));
+        assert_eq!(first, format!("No model is configured; using {provider}/{model} ({variable} is set)."));
         let state = sandbox.state(&sandbox.only_debate());
         assert_eq!(state["outcome"]["kind"], "full", "{provider}");
         server.assert_clean();
@@ -170,7 +170,7 @@ fn a_panel_of_one_family_is_told_how_to_mix() {
     settings["judge"]["model"] = json!("gpt-5.2");
     let sandbox = sandbox.config(&settings);
     let alike = sandbox.run(["config", "check"]).expect_code(0);
-    assert!(alike.stderr.contains("one family of models (GPT)"), "{alike}");
+    assert!(alike.stderr.contains("models of one family (GPT)"), "{alike}");
     settings["agents"][1]["model"] = json!("claude-haiku-5-5");
     settings["agents"][1]["provider"] = json!("anthropic");
     let mixed = sandbox.config(&settings).run(["config", "check"]).expect_code(0);

@@ -78,7 +78,7 @@ fn older_debates_are_read_and_stay_as_they_were() {
     let sandbox = Sandbox::new().file("older.json", older.to_string());
     let before = sandbox.files();
     let text = sandbox.run(["show", "older.json", "points"]).expect_code(0).stdout;
-    assert!(text.contains("The record of this debate has no points and answers."), "{text}");
+    assert!(text.contains("This debate's record has no points or answers."), "{text}");
     let json = sandbox.run(["show", "older.json", "points", "--json"]).expect_code(0).stdout;
     let shown: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(shown["derived"], true);
@@ -202,7 +202,7 @@ fn whom_a_vote_elected_has_won_though_the_scores_are_equal() {
         let sandbox = contested(voting, verdict);
         let page = sandbox.run(["show", "ab12"]).expect_code(0).stdout;
         let won =
-            page.split("## Who won\n\n").nth(1).and_then(|rest| rest.lines().next()).unwrap_or_default().to_owned();
+            page.split("## Winner\n\n").nth(1).and_then(|rest| rest.lines().next()).unwrap_or_default().to_owned();
         let rows: Value = serde_json::from_str(&sandbox.run(["list", "--json"]).expect_code(0).stdout).unwrap();
         (won, rows[0]["winner"].clone(), rows[0]["winnerStable"].clone())
     };
@@ -219,7 +219,7 @@ fn whom_a_vote_elected_has_won_though_the_scores_are_equal() {
     let report = sandbox.run(["report", "-d", "ab12"]).expect_code(0).stdout;
     assert!(report.contains("Winner: *ag-b*, by the vote; by the scores: none\n"), "{report}");
     assert!(sandbox.read("report.html").contains(", by the vote; by the scores: none"));
-    let unstable = "ag-b (ag-a 85, ag-b 85.5). The verdict is unstable: the winner changed with the order in which the judge read them.";
+    let unstable = "ag-b (ag-a 85, ag-b 85.5). The verdict is unstable: the winner changed with the order in which the judge read the texts.";
     assert_eq!(told(&Value::Null, &verdict(json!("ag-b"), false)), (unstable.to_owned(), json!("ag-b"), json!(false)));
     let nobody = "Nobody (ag-a 85, ag-b 85.5). The judge built the solution on the text of ag-b.";
     assert_eq!(told(&Value::Null, &verdict(Value::Null, true)), (nobody.to_owned(), Value::Null, Value::Null));

@@ -398,7 +398,7 @@ fn a_key_stops_the_debate_and_closes_it() {
     // Both texts are there, with which it can close.
     server.wait_for_requests(4);
     terminal.type_text("s");
-    terminal.wait_for("stopping: the judge closes the debate");
+    terminal.wait_for("stopping early: the judge uses the current texts");
     gate.open();
     let (code, output, screen) = terminal.finish();
     assert_eq!(code, 0, "{output}");

@@ -62,12 +62,10 @@ struct Layer {
 pub(super) struct Layers(Vec<Layer>);
 
 impl Layers {
-    /// Adds a source on top.
     pub(super) fn push(&mut self, source: ValueSource, tree: Value) {
         self.0.push(Layer { source, tree });
     }
 
-    /// Adds a single value on top.
     pub(super) fn set(&mut self, source: ValueSource, path: &KeyPath, value: Value) {
         let tree = path.0.iter().rev().fold(value, |inner, segment| match segment {
             Segment::Key(key) => json!({ key: inner }),

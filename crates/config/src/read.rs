@@ -393,7 +393,6 @@ fn fits(node: &Value, value: &Value) -> bool {
     }
 }
 
-/// Describes the expected types.
 fn expected(choices: &[&Value]) -> String {
     let all = choices.iter().flat_map(|node| match names(node) {
         Some(names) => names.into_iter().map(|name| format!("`{name}`")).collect(),

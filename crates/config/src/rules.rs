@@ -136,7 +136,7 @@ pub(super) fn models(section: &Value, findings: &mut Diagnostics) -> BTreeMap<St
 pub(super) fn prices(section: &Value, findings: &mut Diagnostics) -> BTreeMap<String, Price> {
     let mut prices = BTreeMap::new();
     for (model, entry, path) in entries(section, &KeyPath::root().key("prices")) {
-        let price = laid_over(&Price::flat(0.0, None, 0.0), entry, &path, findings);
+        let price = laid_over(&Price::FREE, entry, &path, findings);
         // The cost limit assumes that cached input costs no more than other input.
         if price.cached_input_per_m_tok.is_some_and(|cached| cached > price.input_per_m_tok) {
             findings.problem(path.key("cachedInputPerMTok"), "must not exceed `inputPerMTok`");

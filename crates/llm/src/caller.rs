@@ -31,7 +31,7 @@ pub use in_flight::ConcurrencyLimit;
 /// How often a partial answer is passed on.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Observes one call until its answer.
+/// Is told about one call until its answer arrives.
 pub trait CallObserver: Send + Sync {
     /// Attempt number `attempt` failed with `error`; the next one starts after `wait`.
     fn retrying(&self, attempt: u32, error: &ModelError, wait: Duration);
@@ -47,7 +47,6 @@ pub trait CallObserver: Send + Sync {
 pub struct CallerLimits {
     /// Limits the attempts in flight.
     pub in_flight: Arc<ConcurrencyLimit>,
-    /// The maximum number of retries.
     pub max_retries: u32,
 }
 
@@ -291,20 +290,12 @@ impl Caller {
         CallRecord {
             model: model.to_owned(),
             provider: self.provider.to_string(),
-            served_model: None,
             tokens: spent.tokens,
             cost_usd: spent.cost_usd,
             notional_usd: spent.notional_usd,
             cost_stated: self.stated(model, usage).is_some(),
             reservation: reserved.map(|reserved| reserved.number),
-            latency_ms: 0,
-            attempts: 0,
-            truncated: false,
-            filtered: false,
-            interrupted: false,
-            unknown_end: false,
-            finish_reason: None,
-            copied: false,
+            ..CallRecord::default()
         }
     }
 }

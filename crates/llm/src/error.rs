@@ -192,7 +192,6 @@ impl ModelError {
         matches!(self.prospect(), Prospect::Again | Prospect::OnceAgain | Prospect::AgainOrLater)
     }
 
-    /// Whether the attempt timed out.
     pub fn is_timeout(&self) -> bool {
         let error = if let Self::FailedTwice { last } = self { last } else { self };
         matches!(error, Self::TimedOut { .. })

@@ -79,9 +79,7 @@ impl FailedAttempt {
 /// The usage of an attempt, as reported by the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StatedUsage {
-    /// Token counts; `None` if not reported.
     pub tokens: Option<Tokens>,
-    /// The cost, if stated.
     pub cost: Option<Usd>,
 }
 

@@ -1,4 +1,4 @@
-//! What is known about models: prices, limits, features, retirement.
+//! The prices, limits, features and retirement dates of known models.
 //!
 //! `examples/models.rs` generates the table from a published one; it is parsed on first use. Statements by servers and
 //! the configuration take precedence. A model that is not listed is unknown, which does not mean free.
@@ -17,20 +17,32 @@ use dialectic_base::provider::{HOST, OFFLINE};
 
 pub use dialectic_base::provider::family;
 
-/// What is known about a model.
+/// What is known about a model: a row of the table. Prices are in dollars per million tokens.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(from = "ModelRow")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ModelFacts {
-    /// The list price of its provider.
-    pub price: Option<Price>,
+    #[serde(rename = "in")]
+    input: Option<f64>,
+    cached: Option<f64>,
+    out: Option<f64>,
+    /// Prompts longer than this have the following prices.
+    above: Option<u64>,
+    long_in: Option<f64>,
+    long_cached: Option<f64>,
+    long_out: Option<f64>,
     /// The context window in tokens.
+    #[serde(rename = "window")]
     pub context_window: Option<u64>,
     /// The maximum tokens in one answer.
+    #[serde(rename = "output")]
     pub max_output: Option<u32>,
     /// The day on which it is retired.
+    #[serde(rename = "until")]
     pub retires: Option<NaiveDate>,
     /// Whether it is a reasoning model, whose thoughts are billed as output.
+    #[serde(default)]
     pub reasons: bool,
+    #[serde(default)]
     lacks: Vec<Feature>,
 }
 
@@ -53,6 +65,19 @@ pub enum Feature {
 }
 
 impl ModelFacts {
+    /// The list price of its provider.
+    pub fn price(&self) -> Option<Price> {
+        let (input, output) = self.input.zip(self.out)?;
+        let long = self.above.zip(self.long_in).map(|(above, long_input)| LongPrice {
+            above,
+            input_per_m_tok: long_input,
+            cached_input_per_m_tok: self.long_cached,
+            cache_write_per_m_tok: None,
+            output_per_m_tok: self.long_out.unwrap_or(output),
+        });
+        Some(Price { long, ..Price::flat(input, self.cached, output) })
+    }
+
     /// Whether the model accepts a feature, as far as known; assumes yes by default.
     pub fn takes(&self, feature: Feature) -> bool {
         !self.lacks.contains(&feature)
@@ -61,51 +86,6 @@ impl ModelFacts {
     /// Whether it is retired on `day`.
     pub fn is_retired(&self, day: NaiveDate) -> bool {
         self.retires.is_some_and(|retires| retires <= day)
-    }
-}
-
-/// A row of the table. Prices are in dollars per million tokens.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct ModelRow {
-    #[serde(rename = "in")]
-    input: Option<f64>,
-    cached: Option<f64>,
-    out: Option<f64>,
-    /// Prompts longer than this have the following prices.
-    above: Option<u64>,
-    long_in: Option<f64>,
-    long_cached: Option<f64>,
-    long_out: Option<f64>,
-    window: Option<u64>,
-    output: Option<u32>,
-    until: Option<NaiveDate>,
-    #[serde(default)]
-    reasons: bool,
-    #[serde(default)]
-    lacks: Vec<Feature>,
-}
-
-impl From<ModelRow> for ModelFacts {
-    fn from(entry: ModelRow) -> Self {
-        let price = entry.input.zip(entry.out).map(|(input, output)| Price {
-            long: entry.above.zip(entry.long_in).map(|(above, long_input)| LongPrice {
-                above,
-                input_per_m_tok: long_input,
-                cached_input_per_m_tok: entry.long_cached,
-                cache_write_per_m_tok: None,
-                output_per_m_tok: entry.long_out.unwrap_or(output),
-            }),
-            ..Price::flat(input, entry.cached, output)
-        });
-        Self {
-            price,
-            context_window: entry.window,
-            max_output: entry.output,
-            retires: entry.until,
-            reasons: entry.reasons,
-            lacks: entry.lacks,
-        }
     }
 }
 
@@ -187,7 +167,7 @@ pub fn built_in_price(provider: &str, model: &str) -> Option<Price> {
     match provider {
         OFFLINE | HOST | "ollama" => Some(FREE),
         "openrouter" if model.ends_with(":free") => Some(FREE),
-        _ => facts(provider, model)?.price,
+        _ => facts(provider, model)?.price(),
     }
 }
 
@@ -212,7 +192,7 @@ pub fn current_near(provider: &str, model: &str, day: NaiveDate) -> Vec<&'static
     let wanted = without_date(model).unwrap_or(model);
     let is_choice = |(name, facts): &(&String, &ModelFacts)| {
         let is_snapshot = without_date(name).is_some_and(|plain| models.contains_key(plain));
-        !facts.is_retired(day) && facts.price.is_some() && !is_snapshot && name.as_str() != model
+        !facts.is_retired(day) && facts.price().is_some() && !is_snapshot && name.as_str() != model
     };
     let mut near: Vec<(f64, &str)> = models
         .iter()

@@ -58,7 +58,7 @@ pub trait ChatModel: Send + Sync {
 /// One question to a model.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The model, as its provider names it.
+    /// The model's name at its provider.
     pub model: Arc<str>,
     /// The sampling temperature, 0.0 to 2.0.
     pub temperature: f64,
@@ -97,18 +97,14 @@ pub fn request_bytes(request: &Request) -> usize {
 /// A turn of the conversation after the prompt.
 #[derive(Debug, Clone)]
 pub enum Turn {
-    /// The model's turn.
     Assistant {
         /// The text, possibly empty.
         text: String,
-        /// The tool calls.
         calls: Vec<ToolCall>,
         /// The original message, if it contains more than text and calls.
         message: Option<Value>,
     },
-    /// The results of tools.
     ToolResults(Vec<ToolResult>),
-    /// The user's turn.
     User(String),
 }
 
@@ -142,7 +138,6 @@ pub struct ToolSpec {
 pub struct Reply {
     /// The text, possibly empty with tool calls.
     pub text: String,
-    /// The requested tool calls.
     pub tool_calls: Vec<ToolCall>,
     /// The message in the form of its API, with unknown fields, if it contains more than text and calls. The
     /// conversation continues with it.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::cli::output::{detail, format_of, open_page, report_format, write_report};
+use crate::cli::output::{format_of, open_page, report_format, write_report};
 use crate::cli::session::or_latest;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
@@ -82,7 +82,7 @@ pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<
         let message = format!("{} was edited, or is not a decision record", path.display());
         return Err(UserError::input(message).with_hint("--force overwrites it").into());
     }
-    write_report(&entry, configured.as_ref(), output, detail(args.verbose), Some(format), terminal)?;
+    write_report(&entry, configured.as_ref(), output, args.verbose, Some(format), terminal)?;
     if let Some(page) = output.filter(|_| args.open) {
         open_page(page, &process_environment(), terminal);
     }

@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::cli::args::{ContinueArgs, RunArgs};
 use crate::cli::dialogue::{self, Dialogue};
-use crate::cli::output::{detail, report_path, write_report};
+use crate::cli::output::{report_path, write_report};
 use crate::cli::questions::{GivenAnswers, not_asking};
 use crate::cli::session::{Session, config_files, debates, own, runner};
 use crate::cli::terminal::Terminal;
@@ -158,7 +158,7 @@ fn finished(id: &DebateId, entry: &Entry, args: &RunArgs, terminal: &mut Termina
     terminal.notice(&format!("The debate {id} is finished."));
     let Some(path) = &args.report else { return Ok(()) };
     let path = report_path(path, terminal);
-    write_report(entry, None, Some(&path), detail(args.verbose), None, terminal)
+    write_report(entry, None, Some(&path), args.verbose, None, terminal)
 }
 
 /// The maximum number of characters shown of a problem.

@@ -22,7 +22,7 @@ fn a_debate_whose_result_finds_no_room_is_kept() {
         (&["-o", "/dev/full"][..], "error: cannot write /dev/full\n"),
         (&["-o", "full.json"], "error: cannot write full.json\n"),
         (&["--report", "full.md"], "error: cannot write full.md\n"),
-        (&["--events", "/dev/full"], "error: the event stream cannot be written to /dev/full\n"),
+        (&["--events", "/dev/full"], "error: cannot write the event stream to /dev/full\n"),
     ] {
         let sandbox = small(&server);
         for link in ["full.md", "full.json"] {

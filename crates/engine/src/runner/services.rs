@@ -14,7 +14,7 @@ use crate::engine::{BudgetError, check_prices};
 use dialectic_base::provider::{HOST, OFFLINE};
 use dialectic_base::secrets::KnownKeys;
 use dialectic_llm::command::CommandModel;
-use dialectic_llm::offline::{OfflineOptions, OfflineProvider};
+use dialectic_llm::offline::OfflineProvider;
 use dialectic_llm::openai::{ClientError, HttpClientError, OpenAiClient, http_client, http_client_under_limit};
 use dialectic_llm::{Caller, CallerLimits, ChatModel, ConcurrencyLimit, HostModel};
 use dialectic_record::debate::{AgentSettings, Material, ProviderSettings, Settings, Standings};
@@ -200,7 +200,7 @@ impl Models {
                 continue;
             }
             let chat: Arc<dyn ChatModel> = if name == OFFLINE {
-                Arc::new(OfflineProvider::new(rehearsal_options(environment)?))
+                Arc::new(rehearsal(environment)?)
             } else if name == HOST {
                 Arc::new(HostModel::default())
             } else if is_program(name, configured) {
@@ -273,14 +273,12 @@ impl Models {
     }
 }
 
-fn rehearsal_options(environment: &Environment) -> Result<OfflineOptions, ServicesError> {
-    Ok(OfflineOptions {
-        seed: environment.offline_seed()?.unwrap_or_default(),
-        latency: environment.offline_latency()?.unwrap_or_default(),
-        fail_every: environment
-            .offline_fail_every()?
-            .and_then(|n| NonZeroU32::new(u32::try_from(n).unwrap_or(u32::MAX))),
-    })
+fn rehearsal(environment: &Environment) -> Result<OfflineProvider, ServicesError> {
+    let seed = environment.offline_seed()?.unwrap_or_default();
+    let latency = environment.offline_latency()?.unwrap_or_default();
+    let every = environment.offline_fail_every()?;
+    let fail_every = every.and_then(|n| NonZeroU32::new(u32::try_from(n).unwrap_or(u32::MAX)));
+    Ok(OfflineProvider::new(seed, latency, fail_every))
 }
 
 #[cfg(test)]

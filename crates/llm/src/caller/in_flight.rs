@@ -16,7 +16,7 @@ pub struct ConcurrencyLimit {
     room: Notify,
 }
 
-/// A provider's share.
+/// What a provider uses of the limit.
 #[derive(Debug, Default)]
 struct Share {
     in_flight: usize,
@@ -57,7 +57,7 @@ pub(super) struct Slot<'a> {
     in_flight: &'a ConcurrencyLimit,
     provider: Arc<str>,
     began: Instant,
-    /// The semaphore is never closed. An attempt without a permit would be correct anyway.
+    /// Always there, because the semaphore is never closed.
     _permit: Option<SemaphorePermit<'a>>,
 }
 
@@ -74,12 +74,10 @@ impl ConcurrencyLimit {
         Self { all, providers: Mutex::default(), room: Notify::new() }
     }
 
-    /// No limit.
     pub fn unbounded() -> Self {
         Self::at_most(Semaphore::MAX_PERMITS)
     }
 
-    /// Waits for a slot.
     pub(super) async fn enter(&self, provider: &Arc<str>) -> Slot<'_> {
         loop {
             let mut room = pin!(self.room.notified());

@@ -7,11 +7,18 @@ use dialectic_base::money::Usd;
 
 use crate::{Listener, Request};
 
-use super::call::{Ask, Calls, Login, Workplace};
-use super::transcript::{Transcript, UNSAID};
-use super::transcript::{count, json_in, text_at};
+use super::Workplace;
+use super::find::{Ask, Login, ProgramPreset};
+use super::transcript::{Transcript, UNSAID, count, json_in, text_at};
 
-pub(super) const CALLS: Calls = Calls {
+pub(super) const PROGRAM: ProgramPreset = ProgramPreset {
+    name: "claude",
+    tested: &["2.1.197", "2.1.331", "2.1.332"],
+    unsafe_versions: &[],
+    default_model: "sonnet",
+    vendor: "anthropic",
+    requests: 1,
+    overhead: 4_000,
     arguments,
     read,
     environment: ENVIRONMENT,

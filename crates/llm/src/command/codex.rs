@@ -6,11 +6,18 @@ use dialectic_base::call::Tokens;
 
 use crate::{Listener, Request};
 
-use super::call::{Ask, Calls, Login, Workplace};
-use super::transcript::Transcript;
-use super::transcript::{count, text_at};
+use super::Workplace;
+use super::find::{Ask, Login, ProgramPreset};
+use super::transcript::{Transcript, count, text_at};
 
-pub(super) const CALLS: Calls = Calls {
+pub(super) const PROGRAM: ProgramPreset = ProgramPreset {
+    name: "codex",
+    tested: &["0.169.0", "0.171.0"],
+    unsafe_versions: &[],
+    default_model: "gpt-5.6-luna",
+    vendor: "openai",
+    requests: 6,
+    overhead: 8_000,
     arguments,
     read,
     environment: &[],

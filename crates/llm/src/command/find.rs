@@ -7,11 +7,12 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::Value;
 
-use crate::Request;
+use crate::{Listener, Request};
 
-use super::call::{Calls, Login, Workplace};
-use super::{claude, codex};
+use super::transcript::Transcript;
+use super::{Workplace, claude, codex};
 
 /// How long a program may take to report its version or login.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -149,7 +150,7 @@ impl Program {
             if let Some((_, reason)) = preset.unsafe_versions.iter().find(|(one, _)| *one == version) {
                 return Err(ProgramFault::Unsafe { program, version, reason });
             }
-            if let Some(switch) = self.calls().and_then(|calls| self.missing_switch(calls)) {
+            if let Some(switch) = self.missing_switch(preset) {
                 return Err(ProgramFault::NoSwitch { program, version, switch });
             }
             checked().insert(key, version.clone());
@@ -162,19 +163,19 @@ impl Program {
     }
 
     /// The first switch against tools that the program's help does not list or that has no effect.
-    fn missing_switch(&self, calls: &Calls) -> Option<String> {
-        let help = output(self, calls.help, None);
+    fn missing_switch(&self, preset: &ProgramPreset) -> Option<String> {
+        let help = output(self, preset.help, None);
         let listed: Vec<&str> = help.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').collect();
-        let names = calls.fence.iter().map(|argument| argument.split('=').next().unwrap_or_default());
+        let names = preset.fence.iter().map(|argument| argument.split('=').next().unwrap_or_default());
         let missing = names.map(str::to_owned).find(|name| !listed.contains(&name.as_str()));
-        missing.or_else(|| (calls.stuck)(&|arguments, home| output(self, arguments, home)))
+        missing.or_else(|| (preset.stuck)(&|arguments, home| output(self, arguments, home)))
     }
 
     /// The login that the program reports, without calling a model. Query only checked programs: others may take the
     /// arguments for a prompt.
     pub fn login(&self) -> Login {
         let ask = |arguments: &[&str], home: Option<&str>| output(self, arguments, home);
-        self.calls().map_or(Login::Unsaid, |calls| (calls.login)(&ask, !self.leading.is_empty()))
+        self.preset.map_or(Login::Unsaid, |preset| (preset.login)(&ask, !self.leading.is_empty()))
     }
 }
 
@@ -218,17 +219,18 @@ fn output(program: &Program, arguments: &[&str], home: Option<&str>) -> String {
     ["out", "err"].map(|name| String::from_utf8_lossy(&said(name)).into_owned()).concat()
 }
 
-/// A program known by name.
+/// Queries a program with these arguments; the variable, if any, names an empty directory.
+pub(super) type Ask<'a> = &'a dyn Fn(&[&str], Option<&str>) -> String;
+
+/// A built-in program: how to call it and read its output, and what is known about it.
 #[derive(Debug)]
 pub struct ProgramPreset {
     /// The name of the program, also in configurations.
     pub name: &'static str,
-    pub(super) calls: &'static Calls,
     /// The versions that passed `tests/vendors/run`; any other version causes a warning.
     pub tested: &'static [&'static str],
     /// Versions that must not be called, each with the reason.
     pub unsafe_versions: &'static [(&'static str, &'static str)],
-    /// The default model.
     pub default_model: &'static str,
     /// The provider whose model list applies.
     pub vendor: &'static str,
@@ -236,31 +238,39 @@ pub struct ProgramPreset {
     pub requests: u32,
     /// The maximum bytes that it adds to our prompt.
     pub overhead: usize,
+    pub(super) arguments: fn(&Request, &Workplace) -> Vec<String>,
+    /// Reads one line of its output.
+    pub(super) read: fn(&Value, &mut Transcript, &dyn Listener),
+    /// Environment variables that switch features off.
+    pub(super) environment: &'static [(&'static str, &'static str)],
+    /// The environment variable for a request's output limit.
+    pub(super) output_limit: Option<&'static str>,
+    /// Whether it reads the answer's schema from a file.
+    pub(super) takes_schemas: bool,
+    /// Determines the login that it reports; the flag tells whether it has arguments before ours.
+    pub(super) login: fn(Ask<'_>, bool) -> Login,
+    /// The arguments that print its help.
+    pub(super) help: &'static [&'static str],
+    /// The arguments that keep tools, servers and the user's settings out of a call.
+    pub(super) fence: &'static [&'static str],
+    /// Returns the first switch against tools that has no effect.
+    pub(super) stuck: fn(Ask<'_>) -> Option<String>,
 }
 
-/// All known programs.
-pub static PROGRAMS: [ProgramPreset; 2] = [
-    ProgramPreset {
-        name: "claude",
-        calls: &claude::CALLS,
-        tested: &["2.1.197", "2.1.331", "2.1.332"],
-        unsafe_versions: &[],
-        default_model: "sonnet",
-        vendor: "anthropic",
-        requests: 1,
-        overhead: 4_000,
-    },
-    ProgramPreset {
-        name: "codex",
-        calls: &codex::CALLS,
-        tested: &["0.169.0", "0.171.0"],
-        unsafe_versions: &[],
-        default_model: "gpt-5.6-luna",
-        vendor: "openai",
-        requests: 6,
-        overhead: 8_000,
-    },
-];
+/// How a program is logged in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Login {
+    /// With a subscription, so calls are not billed.
+    Subscription,
+    /// With an account that pays for each call.
+    Account,
+    /// Not at all.
+    Nobody,
+    /// Unknown: it does not report its login, or the report does not apply to our calls.
+    Unsaid,
+}
+
+pub static PROGRAMS: [ProgramPreset; 2] = [claude::PROGRAM, codex::PROGRAM];
 
 /// The known program of that name.
 pub fn program_preset(name: &str) -> Option<&'static ProgramPreset> {
@@ -281,26 +291,21 @@ pub struct Program {
 }
 
 impl Program {
-    /// How to call and read it, if it is a built-in program.
-    pub(super) fn calls(&self) -> Option<&'static Calls> {
-        self.preset.map(|preset| preset.calls)
-    }
-
     pub(super) fn arguments(&self, request: &Request, place: &Workplace) -> Vec<String> {
-        match self.calls() {
-            Some(calls) => self.leading.iter().cloned().chain((calls.arguments)(request, place)).collect(),
+        match self.preset {
+            Some(preset) => self.leading.iter().cloned().chain((preset.arguments)(request, place)).collect(),
             None => self.leading.iter().map(|argument| argument.replace("{model}", &request.model)).collect(),
         }
     }
 
     /// The environment variables that switch features off.
     pub(super) fn switched_off(&self) -> &'static [(&'static str, &'static str)] {
-        self.calls().map_or(&[], |calls| calls.environment)
+        self.preset.map_or(&[], |preset| preset.environment)
     }
 
     /// The environment of a call, including switched-off features and the output limit, if there is a variable for it.
     pub(super) fn environment_of(&self, request: &Request) -> Vec<(String, SecretString)> {
-        let variable = self.calls().and_then(|calls| calls.output_limit);
+        let variable = self.preset.and_then(|preset| preset.output_limit);
         let limit = variable.zip(request.max_tokens).map(|(name, limit)| (name.to_owned(), limit.to_string().into()));
         let fixed = self.switched_off().iter().map(|(name, value)| ((*name).to_owned(), (*value).into()));
         self.environment.iter().cloned().chain(fixed).chain(limit).collect()

@@ -4,7 +4,6 @@
 //! The program must act as a plain model: it starts in an empty directory, without the user's settings, keys, servers
 //! and tools, and a call that uses a tool fails. `docs/models.md` lists what cannot be prevented.
 
-mod call;
 mod claude;
 mod codex;
 mod find;
@@ -15,23 +14,26 @@ mod transcript;
 #[cfg(unix)]
 mod tests;
 
+use std::fmt::Write as _;
+use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::BoxFuture;
+use secrecy::ExposeSecret as _;
 use serde_json::Value;
+use tempfile::TempDir;
+use tokio::process::Command;
 use tokio::sync::OnceCell;
 
-use crate::{ChatModel, FailedAttempt, Live, ModelError, Reply, Request};
+use crate::{ChatModel, FailedAttempt, Live, ModelError, Reply, Request, Turn};
 
-use call::Workplace;
 use find::Stamp;
-use process::{Heard, Invocation};
 use transcript::Transcript;
 
-pub use call::Login;
-pub use find::{PROGRAMS, Program, ProgramFault, ProgramPreset, find, program_preset, searched};
+pub use find::{Login, PROGRAMS, Program, ProgramFault, ProgramPreset, find, program_preset, searched};
 pub use process::{ProcessGroup, end_all};
 
 /// The default number of concurrent processes of a program.
@@ -71,49 +73,36 @@ impl CommandModel {
     }
 
     async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
-        call::check_model(&request.model)?;
+        check_model(&request.model)?;
         self.check_again().await?;
         self.ask_for_login().await;
-        let program = &self.program;
-        let calls = program.calls();
-        let place = Workplace::new(calls, request).map_err(|error| ModelError::Unsendable {
+        let Program { preset, executable, .. } = &self.program;
+        let place = Workplace::new(*preset, request).map_err(|error| ModelError::Unsendable {
             message: format!("cannot create a working directory for the program: {error}"),
         })?;
-        let invocation = Invocation {
-            executable: &program.executable,
-            arguments: program.arguments(request, &place),
-            environment: program.environment_of(request),
-            directory: &place.work(),
-            input: call::text(request, calls.is_none()),
-            idle: live.timeouts.idle,
-        };
+        let mut command = Command::new(executable);
+        command.args(self.program.arguments(request, &place)).current_dir(place.work()).env_clear();
+        let environment = self.program.environment_of(request);
+        command.envs(environment.iter().map(|(name, value)| (name, value.expose_secret())));
+        let input = text(request, preset.is_none());
         let mut heard = Transcript::default();
-        let exit = process::run(&invocation, |line| {
-            match calls {
+        let exit = process::run(command, &input, live.timeouts.idle, &mut heard, |line, heard| {
+            match preset {
                 // The output of the user's own program is the answer.
                 None if heard.has_spoken() => heard.say(&format!("\n{line}"), live.listener),
                 None => heard.say(line, live.listener),
-                Some(calls) => {
+                Some(preset) => {
                     if let Ok(value) = serde_json::from_str::<Value>(line) {
-                        (calls.read)(&value, &mut heard, live.listener);
+                        (preset.read)(&value, heard, live.listener);
                     }
                 }
             }
             if heard.is_overage {
                 self.is_overage.store(true, Ordering::Relaxed);
             }
-            if heard.is_over || heard.tool.is_some() {
-                Heard::Enough
-            } else if heard.is_complete {
-                Heard::Complete
-            } else if heard.has_spoken() {
-                Heard::Text
-            } else {
-                Heard::GoOn
-            }
         })
         .await?;
-        if calls.is_none() {
+        if preset.is_none() {
             // Only the exit code tells whether a text is whole.
             heard.is_complete = exit.is_whole && exit.code == Some(0);
         }
@@ -183,4 +172,86 @@ impl ChatModel for CommandModel {
         };
         Box::pin(async { outcome })
     }
+}
+
+/// The workspace of a call: an empty directory, and the files that its arguments name. Removed after the call.
+#[derive(Debug)]
+struct Workplace {
+    all: TempDir,
+}
+
+impl Workplace {
+    /// Creates the workspace with the files that a built-in program reads; the user's own programs read none.
+    fn new(preset: Option<&ProgramPreset>, request: &Request) -> io::Result<Self> {
+        let all = tempfile::Builder::new().prefix("dialectic-").tempdir()?;
+        let place = Self { all };
+        std::fs::create_dir(place.work())?;
+        // Programs search parent directories for one, and the temporary directory is shared.
+        std::fs::write(place.path(".env"), "")?;
+        if preset.is_some() {
+            // With a blank file the program would use its own text.
+            let system =
+                if request.system.trim().is_empty() { "You answer what you are asked." } else { &request.system };
+            std::fs::write(place.system(), system)?;
+        }
+        if let Some(answer) = request.answer.as_ref().filter(|_| preset.is_some_and(|preset| preset.takes_schemas)) {
+            std::fs::write(place.schema(), answer.schema.to_string())?;
+        }
+        Ok(place)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.all.path().join(name)
+    }
+
+    /// The empty working directory.
+    fn work(&self) -> PathBuf {
+        self.path("work")
+    }
+
+    /// The file with the system text.
+    fn system(&self) -> PathBuf {
+        self.path("system.md")
+    }
+
+    /// The file with the schema of the answer.
+    fn schema(&self) -> PathBuf {
+        self.path("schema.json")
+    }
+}
+
+/// The beginning of every prompt. Programs treat a leading `/` as their own command and a leading `!` as a shell
+/// command.
+const OPENING: &str = "Answer what follows.";
+
+/// The text of a request, including the system text if `with_system` is set.
+fn text(request: &Request, with_system: bool) -> String {
+    let mut text = format!("{OPENING}\n\n");
+    if with_system && !request.system.trim().is_empty() {
+        let _ = write!(text, "{}\n\n", request.system);
+    }
+    text.push_str(&request.prompt);
+    for turn in &request.turns {
+        let _ = match turn {
+            Turn::Assistant { text: said, .. } => write!(text, "\n\n# Your answer so far\n\n{said}"),
+            Turn::ToolResults(results) => results.iter().try_for_each(|result| {
+                write!(text, "\n\n# The result of `{}`\n\n{}", result.tool_call_id, result.content)
+            }),
+            Turn::User(said) => write!(text, "\n\n# On that answer\n\n{said}"),
+        };
+    }
+    text
+}
+
+/// Checks that a model's name cannot be mistaken for an option.
+///
+/// # Errors
+///
+/// It can, or it contains invalid characters.
+fn check_model(model: &str) -> Result<(), ModelError> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._:/@+[]-".contains(c);
+    if model.starts_with(|c: char| c.is_ascii_alphanumeric()) && model.chars().all(is_plain) {
+        return Ok(());
+    }
+    Err(ModelError::Unsendable { message: format!("`{model}` is not a valid model name for a program") })
 }

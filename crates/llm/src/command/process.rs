@@ -9,14 +9,13 @@ use std::process::Stdio;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use secrecy::{ExposeSecret as _, SecretString};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use crate::{FailedAttempt, ModelError};
 
-use super::transcript::Exit;
+use super::transcript::{Exit, Transcript};
 
 /// How long a program may run after its last line, and how long to read output after its end, since a background
 /// process can keep the pipe open.
@@ -25,17 +24,6 @@ const AFTERMATH: Duration = Duration::from_secs(5);
 const COMPLAINT: usize = 4000;
 /// The maximum bytes of output, more than any answer needs.
 const MOST: usize = 64 << 20;
-
-/// A program to start.
-pub(super) struct Invocation<'a> {
-    pub(super) executable: &'a Path,
-    pub(super) arguments: Vec<String>,
-    pub(super) environment: Vec<(String, SecretString)>,
-    pub(super) directory: &'a Path,
-    pub(super) input: String,
-    /// How long it may be idle after the first text.
-    pub(super) idle: Duration,
-}
 
 /// Why reading stops early.
 enum Stop {
@@ -110,31 +98,19 @@ pub fn end_all() {
     }
 }
 
-/// How to proceed after a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heard {
-    /// Continue.
-    GoOn,
-    /// Continue, and apply the idle limit from now on.
-    Text,
-    /// The output is complete, so the program may end.
-    Complete,
-    /// Kill the program; the rest is not needed.
-    Enough,
-}
-
-/// Runs a program until it ends, or until `hear`, which receives each line, stops it. The process group is killed when
-/// the program ends or the future is dropped.
+/// Runs a program until it ends, its answer is over or a tool is used. `read` adds each line to `heard`. After the first
+/// text the program may be idle for `idle`. The process group is killed when the program ends or the future is dropped.
 pub(super) async fn run(
-    invocation: &Invocation<'_>,
-    mut hear: impl FnMut(&str) -> Heard,
+    mut command: Command,
+    input: &str,
+    idle: Duration,
+    heard: &mut Transcript,
+    mut read: impl FnMut(&str, &mut Transcript),
 ) -> Result<Exit, FailedAttempt> {
+    let executable = Path::new(command.as_std().get_program()).to_owned();
     let unstarted = |error: io::Error| ModelError::Unsendable {
-        message: format!("`{}` cannot be started: {error}", invocation.executable.display()),
+        message: format!("`{}` cannot be started: {error}", executable.display()),
     };
-    let mut command = Command::new(invocation.executable);
-    command.args(&invocation.arguments).current_dir(invocation.directory).env_clear();
-    command.envs(invocation.environment.iter().map(|(name, value)| (name, value.expose_secret())));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut group = ProcessGroup::start(&mut command).map_err(unstarted)?;
     #[cfg(unix)]
@@ -146,33 +122,33 @@ pub(super) async fn run(
     let write = async {
         if let Some(mut stdin) = stdin {
             // A program that does not read its input reports the reason itself.
-            let _ = stdin.write_all(invocation.input.as_bytes()).await;
+            let _ = stdin.write_all(input.as_bytes()).await;
         }
         Ok(())
     };
     let complain = async { Ok(tail(stderr).await) };
-    let read = async {
+    let listen = async {
         let Some(stdout) = stdout else { return Ok(()) };
         let mut lines = BufReader::new(stdout);
-        let (mut line, mut seen, mut has_spoken, mut is_complete) = (Vec::new(), 0, false, false);
+        let (mut line, mut seen) = (Vec::new(), 0);
         loop {
             line.clear();
             let mut next = (&mut lines).take((MOST - seen) as u64);
             let next = next.read_until(b'\n', &mut line);
-            let read = if has_spoken || is_complete {
-                match timeout(invocation.idle, next).await {
-                    Ok(read) => read,
+            let count = if heard.has_spoken() || heard.is_complete {
+                match timeout(idle, next).await {
+                    Ok(count) => count,
                     // The answer is complete, but the program does not end. Its output counts.
-                    Err(_) if is_complete => return Err(Stop::Enough),
+                    Err(_) if heard.is_complete => return Err(Stop::Enough),
                     Err(_) => {
-                        let message = format!("it was idle for over {} s", invocation.idle.as_secs_f64());
+                        let message = format!("it was idle for over {} s", idle.as_secs_f64());
                         return Err(Stop::Failed(ModelError::Broken { message }));
                     }
                 }
             } else {
                 next.await
             };
-            seen += read.map_err(|error| ModelError::Broken { message: error.to_string() })?;
+            seen += count.map_err(|error| ModelError::Broken { message: error.to_string() })?;
             if line.is_empty() {
                 return Ok(());
             }
@@ -180,21 +156,17 @@ pub(super) async fn run(
                 let message = format!("it printed more than {} MB", MOST >> 20);
                 return Err(Stop::Failed(ModelError::Broken { message }));
             }
-            match hear(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r'])) {
-                Heard::GoOn => {}
-                Heard::Text => has_spoken = true,
-                Heard::Complete => is_complete = true,
-                Heard::Enough => {
-                    // Kills it at once, because a program whose model calls a tool makes further requests.
-                    #[cfg(unix)]
-                    id.into_iter().for_each(end);
-                    return Err(Stop::Enough);
-                }
+            read(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']), heard);
+            if heard.is_over || heard.tool.is_some() {
+                // Kills it at once, because a program whose model calls a tool makes further requests.
+                #[cfg(unix)]
+                id.into_iter().for_each(end);
+                return Err(Stop::Enough);
             }
         }
     };
     // The first one to end early stops the others.
-    let work = async { tokio::try_join!(write, read, complain).map(|((), (), complaint)| complaint) };
+    let work = async { tokio::try_join!(write, listen, complain).map(|((), (), complaint)| complaint) };
     tokio::pin!(work);
     let enough = || Exit { code: Some(0), is_whole: true, complaint: String::new() };
     let (status, complaint) = tokio::select! {

@@ -12,7 +12,7 @@ fn the_table_is_readable_plausible_and_small() {
         assert!(models.len() > 15, "{provider}");
         for (model, facts) in models {
             let name = format!("{provider} {model}");
-            let Some(price) = facts.price else { continue };
+            let Some(price) = facts.price() else { continue };
             assert!(price.input_per_m_tok > 0.0 && price.output_per_m_tok > 0.0, "{name}");
             assert!(price.cached_input_per_m_tok.is_none_or(|cached| cached <= price.input_per_m_tok), "{name}");
             let Some(long) = price.long else { continue };
@@ -57,7 +57,7 @@ fn a_sample_of_figures_is_that_of_the_source() {
     for (provider, model, expected) in sample {
         let facts = facts(provider, model).unwrap_or_else(|| panic!("{model}"));
         let price =
-            facts.price.map(|price| (price.input_per_m_tok, price.cached_input_per_m_tok, price.output_per_m_tok));
+            facts.price().map(|price| (price.input_per_m_tok, price.cached_input_per_m_tok, price.output_per_m_tok));
         let until = facts.retires.map(|day| day.to_string());
         let found = (price, facts.context_window, facts.max_output, until.as_deref(), facts.reasons);
         assert_eq!(found, expected, "{provider} {model}");
@@ -152,7 +152,7 @@ fn the_models_that_are_asked_by_default_are_current_priced_and_roomy() {
         assert!(TABLE.models[provider].contains_key(model), "{model} is not in the table itself");
         let facts = facts(provider, model).unwrap();
         assert!(facts.retires.is_none(), "{model} is to be retired");
-        assert!(facts.price.is_some_and(|price| price.output_per_m_tok <= 5.0), "{model}");
+        assert!(facts.price().is_some_and(|price| price.output_per_m_tok <= 5.0), "{model}");
         assert!(facts.context_window.is_some_and(|window| window >= 200_000), "{model}");
         assert!(facts.takes(Feature::Schema) && facts.takes(Feature::Tools), "{model}");
     }

@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::mixed;
 use super::problem::{Gap, asked_in, gap_of, gaps};
-use super::prompt::{Fenced, ListedPoint, listed};
-use super::task::{COLOPHON, NOT_ASSESSED, PlayedAgent, QUESTIONS, TEXTS, numbered, paragraphs};
+use super::task::{
+    COLOPHON, Fenced, ListedPoint, NOT_ASSESSED, PlayedAgent, QUESTIONS, TEXTS, listed, numbered, paragraphs,
+};
 
 /// The score of every debater, if a protocol requires scores.
 const EQUAL: u8 = 50;
@@ -15,7 +16,7 @@ impl<'a> PlayedAgent<'a> {
     pub(super) fn form(&self, schema: &Value) -> Value {
         let known = match self.task {
             "clarify" => {
-                let is_asked = |ask: &str| self.prompt.of_kinds(&["question"]).any(|asked| asked.text.trim() == ask);
+                let is_asked = |ask: &str| self.texts(&["question"]).any(|asked| asked.text.trim() == ask);
                 let question = self.own().first().filter(|gap| !is_asked(gap.ask)).map(|gap| gap.ask);
                 json!({ "questions": question.map(|text| json!({ "id": "q1", "text": text })).into_iter().collect::<Value>() })
             }
@@ -31,7 +32,7 @@ impl<'a> PlayedAgent<'a> {
                 })
             }
             "relate the decisions" => {
-                let decisions = listed(self.prompt.of_kinds(&["decisions"]).next_back().unwrap_or_default().text);
+                let decisions = listed(self.texts(&["decisions"]).next_back().unwrap_or_default().text);
                 let row = |number| json!({ "decision": number, "same": [], "opposite": [], "requirement": 0 });
                 json!({ "decisions": (1..=decisions.len()).map(row).collect::<Value>() })
             }
@@ -39,7 +40,7 @@ impl<'a> PlayedAgent<'a> {
                 // Critiques rebut, and texts rest on the problem.
                 let kind = |one: Fenced| if one.title.contains("critique") { "rebuttal" } else { "evidence" };
                 let row = |(number, one): (usize, _)| json!({ "text": number, "kinds": [kind(one)] });
-                json!({ "texts": (1..).zip(self.prompt.of_kinds(&["contribution"])).map(row).collect::<Value>() })
+                json!({ "texts": (1..).zip(self.texts(&["contribution"])).map(row).collect::<Value>() })
             }
             "rule on the findings" => return self.finding_rulings(),
             "assess" => self.assessment(self.at_hand().text),
@@ -56,7 +57,7 @@ impl<'a> PlayedAgent<'a> {
     /// The text to choose and its label. The seed decides, and all voters agree.
     pub(super) fn chosen(&self) -> Option<(&'a str, &'a str)> {
         let rank = |text: &Fenced| mixed(self.seed, text.text);
-        let chosen = self.prompt.of_kinds(&TEXTS).max_by_key(rank)?;
+        let chosen = self.texts(&TEXTS).max_by_key(rank)?;
         Some((chosen.title.rsplit(' ').next()?, chosen.text))
     }
 
@@ -141,7 +142,7 @@ const OPENING: usize = 2;
 impl PlayedAgent<'_> {
     /// The next speech.
     pub(super) fn speech(&self) -> String {
-        let side = self.prompt.named("Your side").1;
+        let side = self.named("Your side").1;
         let (own, name) = (self.own(), &self.problem.name);
         let last = self.speeches().next_back().unwrap_or_default();
         let items = |most| numbered(own.iter().take(most).map(|gap| gap.item()));
@@ -168,7 +169,7 @@ impl PlayedAgent<'_> {
     }
 
     fn speeches(&self) -> impl DoubleEndedIterator<Item = &str> {
-        self.prompt.of_kinds(&["contribution"]).map(|speech| speech.text)
+        self.texts(&["contribution"]).map(|speech| speech.text)
     }
 
     /// Responds to the last speech's question and asks another one.

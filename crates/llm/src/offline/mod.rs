@@ -7,7 +7,6 @@
 
 mod form;
 mod problem;
-mod prompt;
 mod task;
 
 use std::num::NonZeroU32;
@@ -21,46 +20,36 @@ use tokio::time::{Instant, sleep_until};
 
 use dialectic_base::call::Tokens;
 use dialectic_base::money::Usd;
+use dialectic_base::provider::OFFLINE_MODEL;
 
 use super::{ChatModel, FailedAttempt, Listener, Live, ModelError, Reply, Request};
-
-/// The name of the offline provider's model.
-pub const MODEL: &str = "rehearsal";
-
-/// The behaviour of the offline provider.
-#[derive(Debug, Clone, Default)]
-pub struct OfflineOptions {
-    /// Breaks ties in votes and varies the latency.
-    pub seed: u64,
-    /// The average duration of an answer. Each takes 0.5 to 1.5 times as long, determined by the request.
-    pub latency: Duration,
-    /// Every nth request fails like status 500 of a server; `None` for no failures.
-    pub fail_every: Option<NonZeroU32>,
-}
 
 /// The offline provider.
 #[derive(Debug, Default)]
 pub struct OfflineProvider {
-    options: OfflineOptions,
+    seed: u64,
+    latency: Duration,
+    fail_every: Option<NonZeroU32>,
     requests: AtomicU64,
 }
 
 impl OfflineProvider {
-    /// A new provider.
-    pub fn new(options: OfflineOptions) -> Self {
-        Self { options, requests: AtomicU64::new(0) }
+    /// `seed` breaks ties in votes and varies the latency. An answer takes `latency` on average: 0.5 to 1.5 times as
+    /// long, determined by the request. Every nth request fails like status 500 of a server, as `fail_every` says.
+    pub fn new(seed: u64, latency: Duration, fail_every: Option<NonZeroU32>) -> Self {
+        Self { seed, latency, fail_every, requests: AtomicU64::new(0) }
     }
 
     /// An answer, or a failure if one is due. The listener receives it over its duration.
     async fn answer(&self, request: &Request, listener: &dyn Listener) -> Result<Reply, FailedAttempt> {
-        let latency = self.latency(&request.prompt);
+        let latency = self.latency_of(&request.prompt);
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
-        if self.options.fail_every.is_some_and(|every| number.is_multiple_of(u64::from(every.get()))) {
+        if self.fail_every.is_some_and(|every| number.is_multiple_of(u64::from(every.get()))) {
             speak("", latency, listener).await;
             let message = "a failure that was asked for".to_owned();
             return Err(ModelError::ServerFailed { status: 500, retry_after: None, message }.into());
         }
-        let agent = PlayedAgent::new(&request.prompt, self.options.seed);
+        let agent = PlayedAgent::new(&request.prompt, self.seed);
         let text = match &request.answer {
             Some(answer) => agent.form(&answer.schema).to_string(),
             None => agent.text(),
@@ -69,17 +58,17 @@ impl OfflineProvider {
         // No model read or wrote anything, so nothing is billed.
         Ok(Reply {
             text,
-            served_model: Some(MODEL.to_owned()),
+            served_model: Some(OFFLINE_MODEL.to_owned()),
             tokens: Some(Tokens::default()),
             stated_cost: Some(Usd::ZERO),
             ..Reply::default()
         })
     }
 
-    fn latency(&self, prompt: &str) -> Duration {
-        let thousandths = mixed(self.options.seed, prompt) % 1001;
+    fn latency_of(&self, prompt: &str) -> Duration {
+        let thousandths = mixed(self.seed, prompt) % 1001;
         let factor = u32::try_from(500 + thousandths).unwrap_or(1000);
-        self.options.latency.saturating_mul(factor) / 1000
+        self.latency.saturating_mul(factor) / 1000
     }
 }
 

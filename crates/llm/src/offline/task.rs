@@ -4,11 +4,12 @@
 //! an author adds the former and keeps the latter. A review of a change points at lines of the diff, and states that no
 //! model read them.
 
+use std::mem::replace;
+
 use dialectic_base::problem::NO_ANSWER;
 
 use super::mixed;
 use super::problem::{Figure, Gap, ProblemReading, asked_in, gap_of, gaps, quotable, role};
-use super::prompt::{Fenced, ListedPoint, PromptSections, listed};
 
 pub(super) const COLOPHON: &str = "*Rehearsal: no model was called.*";
 pub(super) const NOT_ASSESSED: &str = "Rehearsal: no model assessed this.";
@@ -27,7 +28,7 @@ const QUOTED: usize = 60;
 
 /// The agent to play, with everything in its prompt.
 pub(super) struct PlayedAgent<'a> {
-    pub(super) prompt: PromptSections<'a>,
+    sections: Vec<PromptSection<'a>>,
     /// The task according to the prompt's heading, and its description.
     pub(super) task: &'a str,
     brief: &'a str,
@@ -39,17 +40,27 @@ pub(super) struct PlayedAgent<'a> {
 
 impl<'a> PlayedAgent<'a> {
     pub(super) fn new(prompt: &'a str, seed: u64) -> Self {
-        let prompt = PromptSections::of(prompt);
-        let (task, brief) = prompt.named("Your task:");
-        let problem = prompt.of_kinds(&["problem"]).next().unwrap_or_default().text;
+        let sections = sections(prompt);
+        let (task, brief) = named(&sections, "Your task:");
+        let problem = of_kinds(&sections, &["problem"]).next().unwrap_or_default().text;
         // Answered questions are no longer open.
-        let mut more: Vec<&str> = prompt.of_kinds(&["attachment"]).map(|one| one.text).collect();
-        let exchange: Vec<_> = prompt.of_kinds(&["question", "answer"]).collect();
+        let mut more: Vec<&str> = of_kinds(&sections, &["attachment"]).map(|one| one.text).collect();
+        let exchange: Vec<_> = of_kinds(&sections, &["question", "answer"]).collect();
         for pair in exchange.windows(2).filter(|pair| pair[1].kind == "answer" && pair[1].text.trim() != NO_ANSWER) {
             more.extend([pair[0].text, pair[1].text]);
         }
         let problem = ProblemReading::new(problem, &more.join("\n"));
-        Self { role: role(prompt.named("Your role:").0), prompt, task, brief, problem, seed }
+        Self { role: role(named(&sections, "Your role:").0), sections, task, brief, problem, seed }
+    }
+
+    /// The fenced texts of these kinds in the prompt.
+    pub(super) fn texts(&self, kinds: &[&str]) -> impl DoubleEndedIterator<Item = Fenced<'a>> {
+        of_kinds(&self.sections, kinds)
+    }
+
+    /// The rest of the last heading that starts with `label`, and its section; empty if there is none.
+    pub(super) fn named(&self, label: &str) -> (&'a str, &'a str) {
+        named(&self.sections, label)
     }
 
     /// A free-text answer. Never empty, since that would count as a failure.
@@ -59,7 +70,7 @@ impl<'a> PlayedAgent<'a> {
             "critique" => self.criticism(self.at_hand().text, &self.points(false)),
             "review the texts" => {
                 let review = |text: Fenced<'a>| section(text.title, &self.criticism(text.text, &[]));
-                paragraphs(self.prompt.of_kinds(&TEXTS).map(review))
+                paragraphs(self.texts(&TEXTS).map(review))
             }
             "check" => self.check(),
             "find faults" => self.findings(),
@@ -73,7 +84,7 @@ impl<'a> PlayedAgent<'a> {
         if !text.is_empty() {
             return text;
         }
-        let question = self.prompt.of_kinds(&["follow-up"]).next_back();
+        let question = self.texts(&["follow-up"]).next_back();
         let asked = quotable(question.map_or(self.task, |question| question.text));
         format!("This is a rehearsal: no model was called, so “{asked}” has no answer.")
     }
@@ -85,7 +96,7 @@ impl<'a> PlayedAgent<'a> {
 
     /// The text that the task names, or else the last one.
     pub(super) fn at_hand(&self) -> Fenced<'a> {
-        let texts = || self.prompt.of_kinds(&TEXTS).rev();
+        let texts = || self.texts(&TEXTS).rev();
         let label = self.brief.split("Text ").nth(1).and_then(|rest| rest.split([' ', ',', '.']).next());
         let named = label.and_then(|label| texts().find(|text| text.title == format!("Text {label}")));
         named.or_else(|| texts().next()).unwrap_or_default()
@@ -93,7 +104,7 @@ impl<'a> PlayedAgent<'a> {
 
     /// The listed points to rule on, answer or verify.
     pub(super) fn points(&self, are_open: bool) -> Vec<ListedPoint> {
-        let points = self.prompt.of_kinds(&["points"]).filter(|points| points.title.starts_with("Open ") == are_open);
+        let points = self.texts(&["points"]).filter(|points| points.title.starts_with("Open ") == are_open);
         points.flat_map(|points| listed(points.text)).collect()
     }
 
@@ -104,8 +115,7 @@ impl<'a> PlayedAgent<'a> {
 
     /// The gaps in all shown texts and in `accepted`, most serious first; the agent's own if there are none.
     fn known(&self, accepted: &[&Gap]) -> Vec<&'static Gap> {
-        let texts: Vec<&str> =
-            self.prompt.of_kinds(&TEXTS).chain(self.prompt.of_kinds(&["contribution"])).map(|text| text.text).collect();
+        let texts: Vec<&str> = self.texts(&TEXTS).chain(self.texts(&["contribution"])).map(|text| text.text).collect();
         let is_known = |gap: &&Gap| {
             texts.iter().any(|text| text.contains(gap.ask)) || accepted.iter().any(|one| one.title == gap.title)
         };
@@ -208,7 +218,7 @@ impl<'a> PlayedAgent<'a> {
 
     /// The first new line of the change, and another one chosen by role.
     fn findings(&self) -> String {
-        let attached = self.prompt.of_kinds(&["attachment"]).map(|one| one.text);
+        let attached = self.texts(&["attachment"]).map(|one| one.text);
         let lines: Vec<_> = attached.filter(|text| text.contains("\n@@ ")).flat_map(new_lines).collect();
         let Some((first, others)) = lines.split_first() else { return "No findings.".to_owned() };
         let turn = mixed(self.seed, self.role) % others.len().max(1) as u64;
@@ -230,7 +240,7 @@ impl<'a> PlayedAgent<'a> {
 
     /// The numbers of the listed findings.
     pub(super) fn listed_findings(&self) -> impl Iterator<Item = &str> {
-        let listed = self.prompt.of_kinds(&["found"]).next_back().unwrap_or_default().text;
+        let listed = self.texts(&["found"]).next_back().unwrap_or_default().text;
         listed.lines().filter_map(|line| line.strip_prefix("- ")?.split(' ').next())
     }
 
@@ -300,4 +310,85 @@ fn new_lines(diff: &str) -> Vec<(&str, u32, String)> {
         }
     }
     found
+}
+
+// The structure of a prompt: headings outside fences, and the fenced texts below them. Fenced text is not searched for
+// structure, so an agent's text cannot pose as part of the prompt.
+
+/// A fenced text: the nearest heading of level one or two above it, its info string, and its content.
+#[derive(Default, Clone, Copy)]
+pub(super) struct Fenced<'a> {
+    pub(super) title: &'a str,
+    pub(super) kind: &'a str,
+    pub(super) text: &'a str,
+}
+
+/// A heading of level one or two, with everything up to the next one. Text before the first heading has an empty title.
+#[derive(Default)]
+struct PromptSection<'a> {
+    title: &'a str,
+    whole: &'a str,
+    texts: Vec<Fenced<'a>>,
+}
+
+/// Divides any text into sections.
+fn sections(text: &str) -> Vec<PromptSection<'_>> {
+    let (mut sections, mut section) = (Vec::new(), PromptSection::default());
+    let (mut at, mut section_starts) = (0, 0);
+    let mut open: Option<(&str, &str, usize)> = None;
+    for line in text.split_inclusive('\n') {
+        let line_starts = at;
+        at += line.len();
+        let bare = line.trim();
+        let info = bare.trim_start_matches(if bare.starts_with('~') { '~' } else { '`' });
+        let marks = &bare[..bare.len() - info.len()];
+        if let Some((opening, kind, starts)) = open {
+            if info.is_empty() && marks.starts_with(opening) {
+                let text = text[starts..line_starts].trim_end_matches(['\n', '\r']);
+                section.texts.push(Fenced { title: section.title, kind, text });
+                open = None;
+            }
+        } else if marks.len() >= 3 && !info.contains('`') {
+            open = Some((marks, info.trim(), at));
+        } else if let Some(title) = line.strip_prefix("# ").or_else(|| line.strip_prefix("## ")).map(str::trim) {
+            section_starts = line_starts;
+            sections.push(replace(&mut section, PromptSection { title, ..PromptSection::default() }));
+        }
+        section.whole = &text[section_starts..at];
+    }
+    sections.push(section);
+    sections
+}
+
+/// The rest of the last heading that starts with `label`, and its section; empty if there is none.
+fn named<'a>(sections: &[PromptSection<'a>], label: &str) -> (&'a str, &'a str) {
+    let named = |section: &PromptSection<'a>| Some((section.title.strip_prefix(label)?.trim(), section.whole));
+    sections.iter().rev().find_map(named).unwrap_or_default()
+}
+
+fn of_kinds<'a>(sections: &[PromptSection<'a>], kinds: &[&str]) -> impl DoubleEndedIterator<Item = Fenced<'a>> {
+    let texts = sections.iter().flat_map(|section| section.texts.iter().copied());
+    texts.filter(move |text| kinds.contains(&text.kind))
+}
+
+/// A point as listed in a prompt: its number, such as `2.7` or `D3`, and its history.
+pub(super) struct ListedPoint {
+    pub(super) number: String,
+    pub(super) text: String,
+}
+
+/// The points of a list. Each starts with its number (`- 2.7 …` or `1. …`) and ends at the next.
+pub(super) fn listed(text: &str) -> Vec<ListedPoint> {
+    let mut points: Vec<ListedPoint> = Vec::new();
+    for line in text.lines() {
+        let (mark, rest) = line.trim_start_matches(['-', '*', ' ']).split_once(' ').unwrap_or_default();
+        let number = mark.trim_end_matches(['.', ')', ':', '*']);
+        let mut parts = number.trim_start_matches(['D', 'P']).split('.');
+        if parts.all(|part| !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit())) {
+            points.push(ListedPoint { number: number.to_owned(), text: rest.to_owned() });
+        } else if let Some(point) = points.last_mut() {
+            point.text = format!("{} {}", point.text, line.trim());
+        }
+    }
+    points
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use dialectic_base::markdown::fenced;
 
 use super::problem::{Figure, ProblemReading, gaps, role};
-use super::prompt::listed;
+use super::task::listed;
 use super::task::{NOT_ASSESSED, PlayedAgent};
 
 const EXPORT: &str = "Our nightly export takes five hours. It must be done in one. How?";

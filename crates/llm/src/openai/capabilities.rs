@@ -102,36 +102,30 @@ pub(super) struct KnownCapabilities {
     findings: Mutex<Findings>,
 }
 
-/// What was learned about models and their server.
-#[derive(Default)]
+/// What was learned about models and their server, which may fail when streams are requested.
 struct Findings {
     models: HashMap<Arc<str>, Capabilities>,
     schemas: SchemaRoute,
-    streams: StreamTrials,
-}
-
-/// What was learned about a server that fails when streams are requested.
-struct StreamTrials {
     /// How many more failures may be blamed on streaming; none once a stream arrived.
-    left: u8,
+    stream_doubts: u8,
     /// How often a complete answer followed a failed stream.
     wholes: u8,
     /// How the last stream broke, and how often streams broke in that way.
     breaks: (String, u8),
 }
 
-impl StreamTrials {
-    /// How often something must happen to rule out chance.
-    const ENOUGH: u8 = 2;
+/// How often something must happen to rule out chance.
+const ENOUGH: u8 = 2;
 
-    fn is_over(&self) -> bool {
-        self.wholes >= Self::ENOUGH || self.breaks.1 >= Self::ENOUGH
-    }
-}
-
-impl Default for StreamTrials {
+impl Default for Findings {
     fn default() -> Self {
-        Self { left: 6, wholes: 0, breaks: (String::new(), 0) }
+        Self {
+            models: HashMap::new(),
+            schemas: SchemaRoute::default(),
+            stream_doubts: 6,
+            wholes: 0,
+            breaks: (String::new(), 0),
+        }
     }
 }
 
@@ -176,7 +170,7 @@ impl KnownCapabilities {
         let mut capabilities = findings.models.get(model).copied().unwrap_or_else(|| self.presumed(model));
         capabilities.api = capabilities.api.or(self.api.get().copied().filter(|api| *api == Api::Chat));
         capabilities.schemas_by_chat = findings.schemas == SchemaRoute::Chat;
-        if findings.streams.is_over() {
+        if findings.wholes >= ENOUGH || findings.breaks.1 >= ENOUGH {
             capabilities.streaming = Streaming::Never;
         }
         capabilities
@@ -227,7 +221,7 @@ impl KnownCapabilities {
 
     /// Whether a failure may be blamed on streaming; every call that returns true counts.
     pub(super) fn may_fail_on_streams(&self) -> bool {
-        let left = &mut self.findings().streams.left;
+        let left = &mut self.findings().stream_doubts;
         let may = *left > 0;
         *left = left.saturating_sub(1);
         may
@@ -235,22 +229,23 @@ impl KnownCapabilities {
 
     /// Notes a complete answer after a failed stream. After enough of them, streams are no longer requested.
     pub(super) fn answers_as_a_whole(&self) {
-        self.findings().streams.wholes += 1;
+        self.findings().wholes += 1;
     }
 
     /// Notes that a stream broke in this way. If that happens often enough, streams are no longer requested; returns
     /// whether this is now the case.
     pub(super) fn broke(&self, way: &str) -> bool {
-        let StreamTrials { left, breaks, .. } = &mut self.findings().streams;
-        if *left > 0 {
+        let Findings { stream_doubts, breaks, .. } = &mut *self.findings();
+        if *stream_doubts > 0 {
             *breaks = (way.to_owned(), if breaks.0 == way { breaks.1 + 1 } else { 1 });
         }
-        breaks.1 >= StreamTrials::ENOUGH
+        breaks.1 >= ENOUGH
     }
 
     /// Notes that the server streams, so later failures have other causes.
     pub(super) fn streams(&self) {
-        self.findings().streams = StreamTrials { left: 0, ..StreamTrials::default() };
+        let mut findings = self.findings();
+        (findings.stream_doubts, findings.wholes, findings.breaks) = (0, 0, (String::new(), 0));
     }
 
     /// Records the first finding about a server.

@@ -14,8 +14,9 @@ use super::failure::{error_field, error_in};
 use super::lenient::{
     Borrowed, ReportedUsage, arguments, call_id, grow, has_thoughts, read_content, take, take_text, take_word,
 };
+use super::reasoning::TextSink;
 use super::sse::{DONE, ServerSentEvent};
-use super::streaming::{Completeness, Deltas, Pieces, TextSink};
+use super::streaming::{Completeness, Deltas};
 use super::{ApiAnswer, object, texts};
 
 /// Fields for reasoning next to the content, as used by DeepSeek, OpenRouter and vLLM, and gateways.
@@ -173,6 +174,85 @@ impl ApiAnswer for Chunks {
             || has_thoughts(&message["content"])
             || calls.is_some_and(|calls| calls.iter().any(|call| !knows(call, &["id", "type", "function"])))
     }
+
+    fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool {
+        let words = serde_json::from_str::<ChunkWords>(event.data).ok().filter(|_| event.name.is_empty());
+        let Some(ChunkWords { choices: [WordsChoice { delta, .. }], model, .. }) = words else { return false };
+        if let Some(Borrowed(model)) = model
+            && self.model.as_deref() != Some(&*model)
+        {
+            self.name_model(model.into_owned());
+        }
+        self.has_choice = true;
+        if let Some(Borrowed(said)) = delta.content {
+            self.has_grown |= !said.is_empty();
+            self.has_last_figures &= said.is_empty();
+            self.text.push(&said, sink);
+        }
+        true
+    }
+
+    fn take(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) {
+        if event.data.trim() == DONE {
+            self.is_done = true;
+            return;
+        }
+        let mut chunk: Value = serde_json::from_str(event.data).unwrap_or_default();
+        let usage = ReportedUsage::of(&chunk);
+        // An error after the end does not affect the answer.
+        if self.completeness() == Completeness::Open {
+            self.error = error_in(event, &chunk);
+            // Earlier usage is incomplete.
+            self.has_grown |= self.error.is_some();
+        }
+        if let Some(model) = take_text(&mut chunk, "model") {
+            self.name_model(model);
+        }
+        // The last chunk, with the usage, has no choice.
+        let choice = take_choice(&mut chunk);
+        let has_choice = choice.is_object();
+        self.has_last_figures &= !has_choice;
+        if has_choice {
+            self.take_choice(choice, sink);
+        }
+        let is_of_an_end = usage.as_ref().is_some_and(ReportedUsage::is_of_an_end);
+        self.has_grown &= !is_of_an_end;
+        self.has_last_figures = is_of_an_end && !has_choice;
+        self.usage = ReportedUsage::later(self.usage.take(), usage);
+    }
+
+    fn completeness(&self) -> Completeness {
+        if self.is_done || self.error.is_some() {
+            Completeness::Closed
+        } else if self.finish_reason.is_some() || self.has_last_figures && !self.text.is_empty() {
+            Completeness::Complete
+        } else {
+            Completeness::Open
+        }
+    }
+
+    fn settle(&mut self, sink: &mut TextSink<'_>) {
+        self.text.settle(sink);
+    }
+
+    fn into_whole(self) -> Value {
+        let has_pieces = !self.text.is_empty() || !self.refusal.is_empty() || !self.calls.is_empty();
+        let calls = self.calls.into_iter().map(|call| {
+            let pieces = json!({ "id": call.id, "function": { "name": call.name, "arguments": call.arguments } });
+            let mut more = call.more;
+            grow(&mut more, pieces);
+            more
+        });
+        let mut message = self.more;
+        // RAGFlow repeats the whole text after its deltas.
+        let text = self.text.into_text(take_text(&mut message, "final_content"));
+        let pieces = json!({ "content": text, "refusal": self.refusal, "tool_calls": calls.collect::<Value>() });
+        grow(&mut message, self.whole.filter(|_| !has_pieces).unwrap_or(pieces));
+        let choice = json!({ "message": message, "finish_reason": self.finish_reason });
+        let usage = self.usage.filter(|_| !self.has_grown).map(|usage| usage.0);
+        let choices = self.has_choice.then_some([choice]);
+        json!({ "choices": choices, "model": self.model, "usage": usage, "error": self.error })
+    }
 }
 
 /// The first choice; only one answer is requested.
@@ -267,87 +347,6 @@ struct WordsDelta<'a> {
     _reasoning_content: (),
     #[serde(default, rename = "reasoning")]
     _reasoning: (),
-}
-
-impl Pieces for Chunks {
-    fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool {
-        let words = serde_json::from_str::<ChunkWords>(event.data).ok().filter(|_| event.name.is_empty());
-        let Some(ChunkWords { choices: [WordsChoice { delta, .. }], model, .. }) = words else { return false };
-        if let Some(Borrowed(model)) = model
-            && self.model.as_deref() != Some(&*model)
-        {
-            self.name_model(model.into_owned());
-        }
-        self.has_choice = true;
-        if let Some(Borrowed(said)) = delta.content {
-            self.has_grown |= !said.is_empty();
-            self.has_last_figures &= said.is_empty();
-            self.text.push(&said, sink);
-        }
-        true
-    }
-
-    fn take(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) {
-        if event.data.trim() == DONE {
-            self.is_done = true;
-            return;
-        }
-        let mut chunk: Value = serde_json::from_str(event.data).unwrap_or_default();
-        let usage = ReportedUsage::of(&chunk);
-        // An error after the end does not affect the answer.
-        if self.completeness() == Completeness::Open {
-            self.error = error_in(event, &chunk);
-            // Earlier usage is incomplete.
-            self.has_grown |= self.error.is_some();
-        }
-        if let Some(model) = take_text(&mut chunk, "model") {
-            self.name_model(model);
-        }
-        // The last chunk, with the usage, has no choice.
-        let choice = take_choice(&mut chunk);
-        let has_choice = choice.is_object();
-        self.has_last_figures &= !has_choice;
-        if has_choice {
-            self.take_choice(choice, sink);
-        }
-        let is_of_an_end = usage.as_ref().is_some_and(ReportedUsage::is_of_an_end);
-        self.has_grown &= !is_of_an_end;
-        self.has_last_figures = is_of_an_end && !has_choice;
-        self.usage = ReportedUsage::later(self.usage.take(), usage);
-    }
-
-    fn completeness(&self) -> Completeness {
-        if self.is_done || self.error.is_some() {
-            Completeness::Closed
-        } else if self.finish_reason.is_some() || self.has_last_figures && !self.text.is_empty() {
-            Completeness::Complete
-        } else {
-            Completeness::Open
-        }
-    }
-
-    fn settle(&mut self, sink: &mut TextSink<'_>) {
-        self.text.settle(sink);
-    }
-
-    fn into_whole(self) -> Value {
-        let has_pieces = !self.text.is_empty() || !self.refusal.is_empty() || !self.calls.is_empty();
-        let calls = self.calls.into_iter().map(|call| {
-            let pieces = json!({ "id": call.id, "function": { "name": call.name, "arguments": call.arguments } });
-            let mut more = call.more;
-            grow(&mut more, pieces);
-            more
-        });
-        let mut message = self.more;
-        // RAGFlow repeats the whole text after its deltas.
-        let text = self.text.into_text(take_text(&mut message, "final_content"));
-        let pieces = json!({ "content": text, "refusal": self.refusal, "tool_calls": calls.collect::<Value>() });
-        grow(&mut message, self.whole.filter(|_| !has_pieces).unwrap_or(pieces));
-        let choice = json!({ "message": message, "finish_reason": self.finish_reason });
-        let usage = self.usage.filter(|_| !self.has_grown).map(|usage| usage.0);
-        let choices = self.has_choice.then_some([choice]);
-        json!({ "choices": choices, "model": self.model, "usage": usage, "error": self.error })
-    }
 }
 
 impl Chunks {

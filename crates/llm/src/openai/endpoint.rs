@@ -21,9 +21,7 @@ pub struct Endpoint {
     pub base_url: String,
     /// The key, sent as a bearer token. Surrounding whitespace is ignored, and an empty key counts as none.
     pub api_key: Option<SecretString>,
-    /// Additional headers.
     pub headers: Vec<(String, SecretString)>,
-    /// The API to use.
     pub api: ApiKind,
     /// Whether to request streams.
     pub streams: bool,
@@ -55,9 +53,10 @@ pub enum EndpointError {
     /// A header's name or value is invalid.
     #[error("the header `{header}` of provider `{provider}` cannot be sent")]
     Header { provider: Arc<str>, header: String },
-    /// The certificates cannot be verified as configured.
-    #[error(transparent)]
-    Certificates(#[from] CertificateFileError),
+    /// The user's certificate file cannot be used. Falling back to the system's would fail later, with a misleading
+    /// reason.
+    #[error("the certificate file `{}` (from {CERTIFICATE_FILE}) {problem}", path.display())]
+    Certificates { path: PathBuf, problem: String },
 }
 
 /// Headers whose values are public and may appear in messages.
@@ -228,14 +227,6 @@ pub const CERTIFICATE_FILE: &str = "SSL_CERT_FILE";
 #[error("the HTTP client cannot be set up")]
 pub struct HttpClientError(#[from] reqwest::Error);
 
-/// The user's certificate file cannot be used. Falling back to the system's would fail later, with a misleading reason.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the certificate file `{}` (from {CERTIFICATE_FILE}) {problem}", path.display())]
-pub struct CertificateFileError {
-    path: PathBuf,
-    problem: String,
-}
-
 /// Connections to servers; clones share them.
 #[derive(Clone)]
 pub struct HttpClient {
@@ -243,7 +234,7 @@ pub struct HttpClient {
     /// Uses the system's proxies, if there are any.
     proxied: Option<Client>,
     proxies: Arc<Matcher>,
-    certificates: Result<(), CertificateFileError>,
+    certificates: Result<(), EndpointError>,
 }
 
 /// Creates the client for all calls of the program.
@@ -301,7 +292,7 @@ impl HttpClient {
     /// # Errors
     ///
     /// The URL uses TLS, and the user's certificates cannot be read.
-    pub(super) fn route(&self, url: &Url) -> Result<(Client, Option<String>), CertificateFileError> {
+    pub(super) fn route(&self, url: &Url) -> Result<(Client, Option<String>), EndpointError> {
         if url.scheme() == "https" {
             self.certificates.clone()?;
         }
@@ -348,7 +339,7 @@ fn mozilla_roots() -> Result<Vec<Certificate>, reqwest::Error> {
     webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().map(|der| Certificate::from_der(der)).collect()
 }
 
-fn check_certificates(path: &Path) -> Result<(), CertificateFileError> {
+fn check_certificates(path: &Path) -> Result<(), EndpointError> {
     let problem = match std::fs::read(path) {
         Err(error) => format!("cannot be read: {error}"),
         Ok(bytes) => match Certificate::from_pem_bundle(&bytes) {
@@ -356,7 +347,7 @@ fn check_certificates(path: &Path) -> Result<(), CertificateFileError> {
             Ok(_) | Err(_) => "contains no PEM certificate".to_owned(),
         },
     };
-    Err(CertificateFileError { path: path.to_owned(), problem })
+    Err(EndpointError::Certificates { path: path.to_owned(), problem })
 }
 
 #[cfg(test)]
@@ -510,7 +501,7 @@ mod tests {
 
     #[test]
     fn certificates_matter_to_servers_that_have_one() {
-        let problem = CertificateFileError { path: "x.pem".into(), problem: "cannot be read".to_owned() };
+        let problem = EndpointError::Certificates { path: "x.pem".into(), problem: "cannot be read".to_owned() };
         let http = HttpClient { certificates: Err(problem.clone()), ..http_client(None).unwrap() };
         assert_eq!(http.route(&Url::parse("https://h/v1").unwrap()).err(), Some(problem));
         assert!(http.route(&Url::parse("http://h/v1").unwrap()).is_ok());

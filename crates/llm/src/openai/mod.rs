@@ -35,16 +35,17 @@ use tokio::time::timeout;
 use super::{ChatModel, FailedAttempt, FinishReason, Live, ModelError, Reply, Request, StatedUsage};
 
 pub use endpoint::{
-    CERTIFICATE_FILE, CertificateFileError, Endpoint, EndpointError as ClientError, HttpClient, HttpClientError,
-    http_client, http_client_under_limit,
+    CERTIFICATE_FILE, Endpoint, EndpointError as ClientError, HttpClient, HttpClientError, http_client,
+    http_client_under_limit,
 };
 
 use capabilities::{Api, Capabilities, KnownCapabilities, Streaming};
 use endpoint::Address;
 use failure::{Fault, ServerRefusal, error_field, excerpt, one_line, refusal_body};
 use lenient::{ReportedUsage, parsed, readable, stated_cost};
-use reasoning::{Spoken, drop_reasoning};
-use streaming::{Pieces, StreamOutcome, follow};
+use reasoning::{TextSink, drop_reasoning};
+use sse::ServerSentEvent;
+use streaming::{Completeness, StreamOutcome, follow};
 use transport::{HttpAnswer, Transport, broken};
 
 /// A client for one server, shared by all its models.
@@ -79,14 +80,14 @@ impl OpenAiClient {
         }
     }
 
-    async fn ask_by<P: Pieces>(
+    async fn ask_by<P: ApiAnswer>(
         &self,
         request: &Request,
         capabilities: Capabilities,
         live: Live<'_>,
     ) -> Result<Reply, RequestFailure> {
         let mut streamed = self.transport.post(P::PATH, &P::body(request, capabilities)).await?;
-        match follow::<P>(&mut streamed, live, Spoken::new(capabilities.begins_within)).await {
+        match follow::<P>(&mut streamed, live, capabilities.begins_within).await {
             StreamOutcome::Whole(answer) => self.read::<P>(request, &answer),
             StreamOutcome::Pieces(pieces, ended) => {
                 let (whole, head) = (pieces.into_whole(), streamed.head());
@@ -103,7 +104,7 @@ impl OpenAiClient {
         }
     }
 
-    fn read<P: Pieces>(&self, request: &Request, answer: &HttpAnswer) -> Result<Reply, RequestFailure> {
+    fn read<P: ApiAnswer>(&self, request: &Request, answer: &HttpAnswer) -> Result<Reply, RequestFailure> {
         let address = &self.transport.address;
         if !answer.status.is_success() {
             let body = refusal_body(answer);
@@ -270,8 +271,9 @@ fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     fields.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Reads the answers of an API as JSON. All fields are optional, and an unexpected type counts as absent.
-trait ApiAnswer {
+/// An answer of an API, collected from the events of a stream or read as JSON. All fields are optional, and an unexpected
+/// type counts as absent.
+trait ApiAnswer: Default {
     /// The path of the API.
     const PATH: &'static str;
 
@@ -298,6 +300,21 @@ trait ApiAnswer {
 
     /// Whether a reply's message contains more than text and calls.
     fn has_more(message: &Value) -> bool;
+
+    /// Reads an event that contains only words, as nearly all do, and passes them to `sink`; returns whether it was
+    /// one. Runs for every word of a debate.
+    fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool;
+
+    /// Reads any event and passes its words to `sink`.
+    fn take(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>);
+
+    fn completeness(&self) -> Completeness;
+
+    /// Decides what was undecided until the end of the stream, and passes its words to `sink`.
+    fn settle(&mut self, sink: &mut TextSink<'_>);
+
+    /// The collected answer, in the form that the API has without streaming.
+    fn into_whole(self) -> Value;
 }
 
 struct RequestFailure {

@@ -6,10 +6,10 @@
 use memchr::{memchr2_iter, memmem};
 use serde::de::IgnoredAny;
 
+use crate::Listener;
+
 use super::lenient::BYTE_ORDER_MARK;
 use super::marks::without_end_of_turn;
-
-use Certainty::{Certain, WithEnd};
 
 /// Name parts of models whose prompt already contains the opening tag of their reasoning.
 const BEGIN_WITHIN: [&str; 4] = ["deepseek-r1", "qwq", "-thinking", "minimax-m2"];
@@ -104,11 +104,14 @@ fn is_in_fence(text: &str) -> bool {
     fences.count() % 2 == 1
 }
 
-/// Passes on the words of a streamed answer, without the reasoning in front.
-pub(in crate::openai) struct Spoken {
+/// Passes on the words of a streamed answer, without the reasoning in front, and empty text for other tokens.
+pub(super) struct TextSink<'a> {
+    listener: &'a dyn Listener,
     state: ReasoningState,
     /// Text that may be either.
     held: String,
+    /// Whether anything has arrived.
+    pub(super) has_begun: bool,
 }
 
 enum ReasoningState {
@@ -120,38 +123,51 @@ enum ReasoningState {
     Answering,
 }
 
-impl Spoken {
-    /// The state for a new answer. With `begins_within`, its model starts inside reasoning, so everything is held until
+impl<'a> TextSink<'a> {
+    /// The sink for a new answer. With `begins_within`, its model starts inside reasoning, so everything is held until
     /// that ends.
-    pub(in crate::openai) fn new(begins_within: bool) -> Self {
+    pub(super) fn new(listener: &'a dyn Listener, begins_within: bool) -> Self {
         let state = if begins_within {
             ReasoningState::Reasoning { block: ReasoningTag::Unopened, searched: 0 }
         } else {
             ReasoningState::Beginning { reasoned: false }
         };
-        Self { state, held: String::new() }
+        Self { listener, state, held: String::new(), has_begun: false }
     }
 
-    /// Adds `piece`, and calls `say` with words that certainly belong to the answer.
-    pub(in crate::openai) fn take(&mut self, piece: &str, say: &mut dyn FnMut(&str)) {
-        if matches!(self.state, ReasoningState::Answering) {
-            say(piece);
+    /// Adds `text`, and passes on words that certainly belong to the answer.
+    pub(super) fn say(&mut self, text: &str) {
+        if text.is_empty() {
             return;
         }
-        self.held.push_str(piece);
-        while self.advance(say) {}
+        self.has_begun = true;
+        if matches!(self.state, ReasoningState::Answering) {
+            self.listener.on_token(text);
+            return;
+        }
+        self.held.push_str(text);
+        if !self.begins_answer() {
+            self.listener.on_token("");
+        }
     }
 
-    /// Notes that the server separates reasoning itself, so all text is the answer.
-    pub(in crate::openai) fn is_told_apart(&mut self, say: &mut dyn FnMut(&str)) {
+    /// Notes tokens without text, which show that the model is working.
+    pub(super) fn work(&mut self) {
+        self.has_begun = true;
+        self.listener.on_token("");
+    }
+
+    /// Notes reasoning that the server separated, so all text is the answer.
+    pub(super) fn reason(&mut self) {
         if matches!(self.state, ReasoningState::Reasoning { block: ReasoningTag::Unopened, .. }) {
             self.state = ReasoningState::Beginning { reasoned: false };
-            while self.advance(say) {}
+            self.begins_answer();
         }
+        self.work();
     }
 
     /// Ends the answer and passes on held text that is not reasoning.
-    pub(in crate::openai) fn finish(&mut self, say: &mut dyn FnMut(&str)) {
+    pub(super) fn finish(&mut self) {
         let mut held = std::mem::take(&mut self.held);
         let rest = match &self.state {
             ReasoningState::Beginning { reasoned: true } => beginning(&held).to_owned(),
@@ -163,53 +179,54 @@ impl Spoken {
             }
         };
         if !rest.is_empty() {
-            say(&rest);
+            self.listener.on_token(&rest);
         }
     }
 
-    /// Takes one step; returns whether another may follow.
-    fn advance(&mut self, say: &mut dyn FnMut(&str)) -> bool {
-        match self.state {
-            ReasoningState::Answering => false,
-            ReasoningState::Beginning { reasoned } => {
-                let start = beginning(&self.held);
-                match opening(start) {
-                    Opening::Perhaps => false,
-                    Opening::Block { block, len } => {
-                        // Keeps text that may be the answer.
-                        let gone = if block.is_certain() { len } else { 0 };
-                        self.held = start[gone..].to_owned();
-                        self.state = ReasoningState::Reasoning { block, searched: len - gone };
-                        true
-                    }
-                    Opening::None => {
-                        say(if reasoned { start } else { &self.held });
-                        self.held = String::new();
-                        self.state = ReasoningState::Answering;
-                        false
+    /// Removes reasoning from the held text as far as possible. If the answer follows, passes it on and returns true.
+    fn begins_answer(&mut self) -> bool {
+        loop {
+            match self.state {
+                ReasoningState::Answering => return false,
+                ReasoningState::Beginning { reasoned } => {
+                    let start = beginning(&self.held);
+                    match opening(start) {
+                        Opening::Perhaps => return false,
+                        Opening::Block { block, len } => {
+                            // Keeps text that may be the answer.
+                            let gone = if block.is_certain() { len } else { 0 };
+                            self.held = start[gone..].to_owned();
+                            self.state = ReasoningState::Reasoning { block, searched: len - gone };
+                        }
+                        Opening::None => {
+                            self.listener.on_token(if reasoned { start } else { &self.held });
+                            self.held = String::new();
+                            self.state = ReasoningState::Answering;
+                            return true;
+                        }
                     }
                 }
-            }
-            ReasoningState::Reasoning { block, searched } => {
-                // An end tag may start in the part already searched.
-                let from = self.held.floor_char_boundary(searched.saturating_sub(LONGEST_END));
-                let end = match block {
-                    ReasoningTag::Unopened => lone_ending(&self.held, from)
-                        .filter(|end| self.held[*end..].contains(|c: char| !c.is_whitespace())),
-                    ReasoningTag::Tagged { .. } | ReasoningTag::Marked(_) => {
-                        block.end_in(&self.held[from..]).map(|end| from + end)
+                ReasoningState::Reasoning { block, searched } => {
+                    // An end tag may start in the part already searched.
+                    let from = self.held.floor_char_boundary(searched.saturating_sub(LONGEST_END));
+                    let end = match block {
+                        ReasoningTag::Unopened => lone_ending(&self.held, from)
+                            .filter(|end| self.held[*end..].contains(|c: char| !c.is_whitespace())),
+                        ReasoningTag::Tagged { .. } | ReasoningTag::Marked(_) => {
+                            block.end_in(&self.held[from..]).map(|end| from + end)
+                        }
+                    };
+                    if let Some(end) = end {
+                        self.held.drain(..end);
+                        self.state = ReasoningState::Beginning { reasoned: true };
+                        continue;
                     }
-                };
-                if let Some(end) = end {
-                    self.held.drain(..end);
-                    self.state = ReasoningState::Beginning { reasoned: true };
-                    return true;
+                    if block.is_certain() {
+                        self.held.drain(..from);
+                    }
+                    self.state = ReasoningState::Reasoning { block, searched: self.held.len() };
+                    return false;
                 }
-                if block.is_certain() {
-                    self.held.drain(..from);
-                }
-                self.state = ReasoningState::Reasoning { block, searched: self.held.len() };
-                false
             }
         }
     }
@@ -234,41 +251,32 @@ const NAMES: [&str; 12] = [
 /// The brackets of a tag: before the name, before the name of an end tag, after the name. Kimi uses `◁`.
 const BRACKETS: [[&str; 3]; 2] = [["<", "</", ">"], ["◁", "◁/", "▷"]];
 
-/// Whether an opening mark proves reasoning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Certainty {
-    /// Even without an end mark.
-    Certain,
-    /// Only with an end mark, since answers may start the same way.
-    WithEnd,
-}
-
 /// Opening marks that are not tags, each with its ends. An empty end applies at once, for marks between reasoning and
 /// answer.
-const MARKS: [(&str, &[&str], Certainty); 18] = [
+const MARKS: [(&str, &[&str]); 18] = [
     // Mistral.
-    ("[THINK]", &["[/THINK]"], Certain),
+    ("[THINK]", &["[/THINK]"]),
     // gpt-oss ("harmony"), with consecutive channels, the last of which is the answer.
-    ("<|channel|>analysis", &["<|end|>", "<|channel|>final<|message|>"], Certain),
-    ("<|channel|>commentary", &["<|end|>", "<|channel|>final<|message|>"], Certain),
-    ("<|channel|>final", &["<|message|>"], Certain),
-    ("<|start|>assistant", &[""], Certain),
+    ("<|channel|>analysis", &["<|end|>", "<|channel|>final<|message|>"]),
+    ("<|channel|>commentary", &["<|end|>", "<|channel|>final<|message|>"]),
+    ("<|channel|>final", &["<|message|>"]),
+    ("<|start|>assistant", &[""]),
     // The same for servers that drop the marks but keep the words.
-    ("analysisWe", &["assistantfinal"], WithEnd),
-    ("analysisThe", &["assistantfinal"], WithEnd),
-    ("analysisUser", &["assistantfinal"], WithEnd),
-    ("analysisI ", &["assistantfinal"], WithEnd),
-    ("analysisLet", &["assistantfinal"], WithEnd),
-    ("analysisNeed", &["assistantfinal"], WithEnd),
+    ("analysisWe", &["assistantfinal"]),
+    ("analysisThe", &["assistantfinal"]),
+    ("analysisUser", &["assistantfinal"]),
+    ("analysisI ", &["assistantfinal"]),
+    ("analysisLet", &["assistantfinal"]),
+    ("analysisNeed", &["assistantfinal"]),
     // Gemma 4, Kimi K3, Cohere's Command A, Apertus, OpenThinker and related models.
-    ("<|channel>thought", &["<channel|>"], Certain),
-    ("<|open|>think<|sep|>", &["<|close|>think<|sep|>"], Certain),
-    ("<|START_THINKING|>", &["<|END_THINKING|>"], Certain),
-    ("<|inner_prefix|>", &["<|inner_suffix|>"], Certain),
-    ("<|begin_of_thought|>", &["<|end_of_thought|>"], Certain),
+    ("<|channel>thought", &["<channel|>"]),
+    ("<|open|>think<|sep|>", &["<|close|>think<|sep|>"]),
+    ("<|START_THINKING|>", &["<|END_THINKING|>"]),
+    ("<|inner_prefix|>", &["<|inner_suffix|>"]),
+    ("<|begin_of_thought|>", &["<|end_of_thought|>"]),
     // Granite.
-    ("Here is my thought process:", &["Here is my response:", "Here's my response:"], WithEnd),
-    ("Here's my thought process:", &["Here is my response:", "Here's my response:"], WithEnd),
+    ("Here is my thought process:", &["Here is my response:", "Here's my response:"]),
+    ("Here's my thought process:", &["Here is my response:", "Here's my response:"]),
 ];
 
 /// Wrappers around answers after reasoning.
@@ -327,7 +335,8 @@ impl ReasoningTag {
     fn is_certain(self) -> bool {
         match self {
             Self::Tagged { .. } => true,
-            Self::Marked(mark) => MARKS[mark].2 == Certain,
+            // Answers may start with the same plain words.
+            Self::Marked(mark) => !MARKS[mark].0.starts_with(|c: char| c.is_ascii_alphabetic()),
             Self::Unopened => false,
         }
     }
@@ -338,7 +347,7 @@ fn opening(text: &str) -> Opening {
     let tags = BRACKETS.iter().enumerate().flat_map(|(bracket, [open, _, close])| {
         NAMES.iter().map(move |name| (ReasoningTag::Tagged { bracket, name }, [*open, *name, *close]))
     });
-    let marks = MARKS.iter().enumerate().map(|(mark, (start, ..))| (ReasoningTag::Marked(mark), [*start, "", ""]));
+    let marks = MARKS.iter().enumerate().map(|(mark, (start, _))| (ReasoningTag::Marked(mark), [*start, "", ""]));
     let mut perhaps = false;
     for (block, parts) in tags.chain(marks) {
         match begins(text, parts) {

@@ -13,8 +13,9 @@ use dialectic_base::call::ToolCall;
 use super::capabilities::{Capabilities, Streaming};
 use super::failure::error_in;
 use super::lenient::{Borrowed, ReportedUsage, arguments, call_id, read_content, take, take_text, take_word};
+use super::reasoning::TextSink;
 use super::sse::{DONE, ServerSentEvent};
-use super::streaming::{Completeness, Deltas, Pieces, TextSink};
+use super::streaming::{Completeness, Deltas};
 use super::{ApiAnswer, object, texts};
 
 /// Shared parts come first, because providers discount identical prefixes.
@@ -168,48 +169,7 @@ impl ApiAnswer for Events {
         };
         !output.as_array().is_some_and(|output| output.iter().all(is_plain))
     }
-}
 
-fn has_output(answer: &Value) -> bool {
-    answer["output"].is_array() || answer["output_text"].is_string()
-}
-
-/// Events whose answer has not ended.
-const BEGUN: [&str; 3] = ["response.created", "response.queued", "response.in_progress"];
-
-/// The part of an answer received so far.
-#[derive(Default)]
-pub(super) struct Events {
-    text: Deltas,
-    refusal: String,
-    /// The items by position in the output.
-    items: BTreeMap<u64, PendingItem>,
-    /// The answer in the last event that had one: empty at first, complete at the end.
-    shown: Option<Value>,
-    error: Option<Value>,
-    is_done: bool,
-}
-
-/// An item received in part.
-#[derive(Default)]
-struct PendingItem {
-    item: Option<Value>,
-    /// The arguments of a call.
-    arguments: String,
-}
-
-/// The usual form of an event's data, borrowed; `()` is null or absent. Anything else is parsed as JSON.
-#[derive(Deserialize)]
-struct EventWords<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Borrowed<'a>,
-    #[serde(borrow)]
-    delta: Borrowed<'a>,
-    #[serde(default, rename = "error", alias = "response")]
-    _others: (),
-}
-
-impl Pieces for Events {
     fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool {
         let Ok(EventWords { kind, delta, .. }) = serde_json::from_str(event.data) else { return false };
         match &*kind.0 {
@@ -327,6 +287,45 @@ impl Pieces for Events {
         }
         answer
     }
+}
+
+fn has_output(answer: &Value) -> bool {
+    answer["output"].is_array() || answer["output_text"].is_string()
+}
+
+/// Events whose answer has not ended.
+const BEGUN: [&str; 3] = ["response.created", "response.queued", "response.in_progress"];
+
+/// The part of an answer received so far.
+#[derive(Default)]
+pub(super) struct Events {
+    text: Deltas,
+    refusal: String,
+    /// The items by position in the output.
+    items: BTreeMap<u64, PendingItem>,
+    /// The answer in the last event that had one: empty at first, complete at the end.
+    shown: Option<Value>,
+    error: Option<Value>,
+    is_done: bool,
+}
+
+/// An item received in part.
+#[derive(Default)]
+struct PendingItem {
+    item: Option<Value>,
+    /// The arguments of a call.
+    arguments: String,
+}
+
+/// The usual form of an event's data, borrowed; `()` is null or absent. Anything else is parsed as JSON.
+#[derive(Deserialize)]
+struct EventWords<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Borrowed<'a>,
+    #[serde(borrow)]
+    delta: Borrowed<'a>,
+    #[serde(default, rename = "error", alias = "response")]
+    _others: (),
 }
 
 impl PendingItem {

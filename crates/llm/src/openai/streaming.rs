@@ -4,82 +4,18 @@ use std::time::Duration;
 
 use hyper::body::Bytes;
 use serde::de::IgnoredAny;
-use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::{Listener, Live, ModelError};
+use crate::{Live, ModelError};
 
 use super::ApiAnswer;
 use super::lenient::{Mender, readable, tolerable};
-use super::reasoning::Spoken;
+use super::reasoning::TextSink;
 use super::sse::{DONE, EventParser, ServerSentEvent, looks_like_events};
 use super::transport::{HttpAnswer, Streamed, broken, is_event_stream};
 
 /// How long to wait for the usage after the answer.
 const USAGE_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// A streamed answer.
-pub(super) trait Pieces: ApiAnswer + Default {
-    /// Reads an event that contains only words, as nearly all do, and passes them to `sink`; returns whether it was
-    /// one. Runs for every word of a debate.
-    fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool;
-    /// Reads any event and passes its words to `sink`.
-    fn take(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>);
-    /// The progress of the answer.
-    fn completeness(&self) -> Completeness;
-    /// Decides what was undecided until the end of the stream, and passes its words to `sink`.
-    fn settle(&mut self, sink: &mut TextSink<'_>);
-    /// The answer, in the form that the API has without streaming.
-    fn into_whole(self) -> Value;
-}
-
-/// Receives an answer as it arrives.
-pub(super) struct TextSink<'a> {
-    listener: &'a dyn Listener,
-    spoken: Spoken,
-    has_begun: bool,
-}
-
-impl<'a> TextSink<'a> {
-    /// Passes on words, and empty text for other tokens.
-    pub(super) fn new(listener: &'a dyn Listener, spoken: Spoken) -> Self {
-        Self { listener, spoken, has_begun: false }
-    }
-
-    /// Receives `text`, which may start with reasoning.
-    pub(super) fn say(&mut self, text: &str) {
-        if text.is_empty() {
-            return;
-        }
-        self.has_begun = true;
-        let (listener, mut is_heard) = (self.listener, false);
-        self.spoken.take(text, &mut |words| {
-            is_heard = true;
-            listener.on_token(words);
-        });
-        if !is_heard {
-            listener.on_token("");
-        }
-    }
-
-    /// Receives tokens without text, which show that the model is working.
-    pub(super) fn work(&mut self) {
-        self.has_begun = true;
-        self.listener.on_token("");
-    }
-
-    /// Receives reasoning that the server separated.
-    pub(super) fn reason(&mut self) {
-        let listener = self.listener;
-        self.spoken.is_told_apart(&mut |words| listener.on_token(words));
-        self.work();
-    }
-
-    fn finish(&mut self) {
-        let listener = self.listener;
-        self.spoken.finish(&mut |words| listener.on_token(words));
-    }
-}
 
 /// The progress of a streamed answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,11 +36,16 @@ pub(super) enum StreamOutcome<P> {
     Whole(HttpAnswer),
 }
 
-/// Reads an answer to its end; events may have another content type. The caller limits the time until the first token.
+/// Reads an answer to its end; events may have another content type. `begins_within` tells whether the model starts inside
+/// reasoning. The caller limits the time until the first token.
 /// After that any data is a sign of life, even comments, since some servers send nothing else while a model thinks.
-pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, spoken: Spoken) -> StreamOutcome<P> {
+pub(super) async fn follow<P: ApiAnswer>(
+    streamed: &mut Streamed,
+    live: Live<'_>,
+    begins_within: bool,
+) -> StreamOutcome<P> {
     let (mut parser, mut pieces) = (EventParser::default(), P::default());
-    let (mut sink, mut mender) = (TextSink::new(live.listener, spoken), Mender::default());
+    let (mut sink, mut mender) = (TextSink::new(live.listener, begins_within), Mender::default());
     let start = streamed.head();
     let is_stream = start.status.is_success() && is_event_stream(&start);
     let (mut is_first, mut idle, mut heard) = (true, None, Instant::now());
@@ -178,7 +119,7 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, s
 
 /// Passes an event to the answer, skipping data that is not JSON. Broken JSON counts as a broken piece.
 fn take(
-    pieces: &mut impl Pieces,
+    pieces: &mut impl ApiAnswer,
     event: ServerSentEvent<'_>,
     sink: &mut TextSink<'_>,
     mender: &mut Mender,

@@ -12,9 +12,8 @@ use dialectic_record::debate::{Ledger, Point, Severity};
 use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock, figure};
 use crate::report::{View, subject};
 
+use super::layout::{Layout, StyledText, Table, TableColumn, wrap};
 use super::markdown::rendered_after;
-use super::table::{Table, TableColumn};
-use super::wrap::{StyledText, wrap};
 
 /// The minimum width for wrapping; a narrower terminal wraps the text itself.
 const NARROWEST: usize = 30;
@@ -24,13 +23,6 @@ const INDENT: usize = 2;
 const COLUMNS: usize = 6;
 /// Longer words in tables may be split.
 const LONGEST: usize = 20;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
-    /// The terminal's width in columns; `None` disables wrapping.
-    pub width: Option<usize>,
-    pub color: bool,
-}
 
 /// Counts all points of a debate, and lists those for which `is_shown` holds, by status with open ones first. Contains
 /// no escape codes other than its own colours.

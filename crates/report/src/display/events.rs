@@ -90,12 +90,12 @@ pub struct EventSink {
 #[derive(Debug, thiserror::Error)]
 pub enum EventSinkError {
     /// The reader has closed stdout, which is not an error.
-    #[error("the event stream has no reader any more")]
+    #[error("the reader closed the event stream")]
     ReaderGone,
     /// Events that were missed could not be read from the journal.
-    #[error("the event stream cannot be rebuilt from the journal")]
+    #[error("cannot read missed events from the journal")]
     Unread(#[source] io::Error),
-    #[error("the event stream cannot be written to {target}")]
+    #[error("cannot write the event stream to {target}")]
     Unwritable {
         /// The file's path, or `stdout`.
         target: String,
@@ -230,9 +230,9 @@ mod tests {
         let file = || Some("events.ndjson");
         assert!(matches!(fail(None, io::ErrorKind::BrokenPipe), EventSinkError::ReaderGone));
         let full = fail(None, io::ErrorKind::StorageFull);
-        assert_eq!(full.to_string(), "the event stream cannot be written to stdout");
+        assert_eq!(full.to_string(), "cannot write the event stream to stdout");
         let closed = fail(file(), io::ErrorKind::BrokenPipe);
-        assert_eq!(closed.to_string(), "the event stream cannot be written to events.ndjson");
+        assert_eq!(closed.to_string(), "cannot write the event stream to events.ndjson");
     }
 
     /// An append-only journal in memory.

@@ -22,11 +22,12 @@ const QUIET: Style = Style::new().dimmed();
 
 /// The indentation below the first line.
 const INDENT: &str = "  ";
-/// The approximate rows for a reason, and the maximum rows for the case in which a requirement fails.
+/// The approximate rows of a reason, and the maximum rows of the case in which a requirement fails.
 const REASON_ROWS: usize = 2;
 const CASE_ROWS: usize = 3;
 
-/// Two statements, coloured and wrapped: whether the run is complete, with its figures; and what the answer is worth.
+/// Two coloured and wrapped statements: whether the run is complete, with its figures, and whether the answer meets the
+/// requirements.
 /// ```text
 ///   Run: complete · 3 rounds · 38 calls · 43 s · $0.21
 /// ! Answer: 1 major requirement only in part: restore under 4 h
@@ -92,16 +93,17 @@ fn append(lines: &mut Vec<String>, parts: impl Iterator<Item = String>, columns:
     }
 }
 
-/// The maximum characters of a title, a sentence and an objection.
+/// The maximum characters of a title, and of a sentence or an objection.
 const TITLE: usize = 80;
 const SENTENCE: usize = 160;
 
-/// The three lines, wrapped to `columns` if given. `name` is the debate's short name.
+/// The answer, the strongest objection and suggested commands, wrapped to `columns` if given. `name` is the debate's
+/// short name.
 pub fn gist(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     format!("{}\n{}", essence(debate, columns), next(debate, &one_line(name), columns))
 }
 
-/// The first two of the three lines.
+/// The answer and the strongest objection, wrapped to `columns` if given.
 pub fn essence(debate: &Debate, columns: Option<usize>) -> String {
     let debate = &debate.with_named_texts();
     let broken = |line: String| columns.map_or_else(|| line.clone(), |columns| rows("", &line, columns).join("\n"));
@@ -152,7 +154,7 @@ fn objection(debate: &Debate) -> String {
     match ledger.objections.len() as u64 {
         0 => "No objection was raised, or none could be read.".to_owned(),
         rejected => {
-            format!("No objection is open, and none changed the answer: {} rejected.", counted(rejected, "point"))
+            format!("No objection is open or changed the answer: {} rejected.", counted(rejected, "point"))
         }
     }
 }

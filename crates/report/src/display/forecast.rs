@@ -9,9 +9,7 @@ use dialectic_record::debate::{
     CallKey, Event, Forecast, ModelUsage, PanelInfo, PlannedCall, Progress, Purchase, Signal, Span, StageId,
 };
 
-use super::blocks::Layout;
-use super::table::{Table, TableColumn};
-use super::wrap::StyledText;
+use super::layout::{Layout, StyledText, Table, TableColumn};
 
 /// One row per stage and model: number of calls, maximum tokens, likely and maximum cost.
 pub fn forecast(forecast: &Forecast, layout: Layout) -> String {
@@ -27,9 +25,9 @@ pub fn forecast(forecast: &Forecast, layout: Layout) -> String {
         TableColumn::text("Stage"),
         TableColumn::text("Model").rank(2),
         TableColumn::figure("Calls"),
-        TableColumn::figure("Tokens at most").rank(1),
-        TableColumn::figure("Likely"),
-        TableColumn::figure("At most"),
+        TableColumn::figure("Max tokens").rank(1),
+        TableColumn::figure("Likely cost"),
+        TableColumn::figure("Max cost"),
     ]);
     for ((stage, model), calls) in groups {
         let certain = calls.iter().filter(|call| call.is_certain);
@@ -84,7 +82,7 @@ pub fn purchase(purchase: &Purchase) -> String {
     let held = answer_limit.map(|tokens| format!(", with answers of at most {} tokens", thousands(tokens.into())));
     let held = held.unwrap_or_default();
     let without = if left_out.is_empty() { String::new() } else { format!(", without {}", list(left_out)) };
-    let buys = match (bought, rounds) {
+    let covered = match (bought, rounds) {
         (bought, rounds) if bought < rounds => format!("{bought} of {rounds} rounds"),
         (_, 1) => "the round".to_owned(),
         (_, rounds) => format!("all {rounds} rounds"),
@@ -97,10 +95,10 @@ pub fn purchase(purchase: &Purchase) -> String {
     };
     let all = match (bought < rounds, left_out.is_empty()) {
         (false, true) => String::new(),
-        (true, true) => format!("; all rounds can use {all_rounds}"),
-        (true | false, false) => format!("; the whole debate can use {all_rounds}"),
+        (true, true) => format!("; all rounds need up to {all_rounds}"),
+        (true | false, false) => format!("; the whole debate needs up to {all_rounds}"),
     };
-    format!("The {limit} buys {buys}{held}{without}{all}.")
+    format!("The {limit} covers {covered}{held}{without}{all}.")
 }
 
 /// The remaining calls. Empty until the forecast is available.
@@ -257,10 +255,10 @@ mod tests {
         let planned = Forecast { calls, purchase: None };
         let drawn = |width| forecast(&planned, Layout { width, color: false });
         insta::assert_snapshot!(drawn(None), @r"
-        Stage     Model   Calls  Tokens at most   Likely  At most
-        proposal  small       2           5,000  $0.0400  $0.0800
-        proposal  great       1           2,500  unknown  unknown
-        critique  small  1 to 2           5,000  $0.0300  $0.1800
+        Stage     Model   Calls  Max tokens  Likely cost  Max cost
+        proposal  small       2       5,000      $0.0400   $0.0800
+        proposal  great       1       2,500      unknown   unknown
+        critique  small  1 to 2       5,000      $0.0300   $0.1800
         ");
         for width in [40, 60, 80] {
             let drawn = drawn(Some(width));

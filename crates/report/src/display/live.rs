@@ -23,7 +23,7 @@ use super::told::{LinePart, cut_words, fitting, label, spending, style_of};
 /// The interval between frames.
 pub(super) const FRAME_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The minimum width for showing in full what a cost stands for.
+/// The minimum width for saying that a likely cost is a total.
 const ROOMY: usize = 60;
 /// The minimum width for showing names in full.
 const ROOM_FOR_NAMES: usize = 44;
@@ -128,7 +128,7 @@ pub(super) enum HeardKeys {
     Replay,
 }
 
-/// What the user has requested, as shown in the block.
+/// What the user has requested with keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct PendingControls {
     pub(super) keys: HeardKeys,
@@ -231,7 +231,7 @@ fn strip(progress: &Progress, plan: &Plan, columns: usize) -> Option<String> {
     if items.is_empty() { None } else { Some(shown(&items, cut)) }
 }
 
-/// The state of a stage in the round.
+/// How far a stage of the round is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stands {
     Done,
@@ -239,7 +239,7 @@ enum Stands {
     ToCome,
 }
 
-/// `Round 2/3 · 0:42 · $0.0421, likely $0.21 in the end · 12,345 tokens · ? for keys`
+/// `Round 2/3 · 0:42 · $0.0421, likely $0.21 in total · 12,345 tokens · ? for keys`
 fn status(progress: &Progress, plan: &Plan, controls: PendingControls, now: Instant, columns: usize) -> String {
     let part = |text: String, rank| LinePart { text, rank };
     let spent = progress.spent();
@@ -262,7 +262,7 @@ fn status(progress: &Progress, plan: &Plan, controls: PendingControls, now: Inst
         parts.push(part(format!("{} of {}", spent.requests, all.counted("call")), 3));
     }
     if let Some(likely) = plan.likely(spent).filter(|likely| Some(*likely) > spent.cost_usd) {
-        let when = if columns < ROOMY { "" } else { " in the end" };
+        let when = if columns < ROOMY { "" } else { " in total" };
         parts.push(part(format!("likely {}{when}", short_cost(likely)), 2));
     }
     if spent.tokens() > 0 {

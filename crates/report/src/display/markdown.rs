@@ -6,7 +6,7 @@ use comrak::nodes::{ListType, Node, NodeValue, TableAlignment};
 use comrak::{Arena, Options, arena_tree::NodeEdge, parse_document};
 use console::measure_text_width;
 
-use super::wrap::{StyledText, fit, width_of, wrap};
+use super::layout::{StyledText, fit, width_of, wrap};
 use dialectic_base::sanitize::sanitize;
 
 /// The minimum width for wrapping; a narrower terminal wraps the text itself.

@@ -9,27 +9,25 @@ mod blocks;
 mod events;
 mod footer;
 mod forecast;
+mod layout;
 mod live;
 mod markdown;
 mod notice;
 mod result;
 mod screen;
 mod summary;
-mod table;
 mod told;
 mod view;
-mod wrap;
 
 #[cfg(test)]
 mod tests;
 
-pub use blocks::{Layout, objections, story};
+pub use blocks::{objections, story};
 pub use events::{EventSink, EventSinkError, EventStream, StreamEnd, event_line};
 pub use footer::{essence, footer, gist};
 pub use forecast::{forecast, price_tag, purchase};
+pub use layout::{Layout, StyledText, Table, TableColumn};
 pub use markdown::render_markdown;
 pub use notice::{ColorMode, Notices};
 pub use summary::{participants, summary};
-pub use table::{Table, TableColumn};
 pub use view::{DisplayOptions, KeysMeaning, LiveView, Messages, ProgressMode, play};
-pub use wrap::StyledText;

@@ -19,7 +19,7 @@ pub(super) fn result_line(panel: &PanelInfo, event: &Event) -> Option<String> {
     match event {
         Event::Gathered { gathered } => {
             let there = gathered.material.iter().filter(|one| one.error.is_none()).count();
-            (there > 0).then(|| format!("{} to start from", counted(there as u64, "text")))
+            (there > 0).then(|| format!("starting from {}", counted(there as u64, "text")))
         }
         Event::TeamSelected { selection } => {
             let chosen = selection.candidates.iter().filter(|one| one.chosen).map(|one| name(&one.agent_id));
@@ -29,7 +29,7 @@ pub(super) fn result_line(panel: &PanelInfo, event: &Event) -> Option<String> {
         }
         Event::Measured { convergence, .. } => Some(measured(convergence)),
         Event::Extended { winner, missing, .. } => {
-            Some(format!("the debate continues: {} misses {}", name(winner), missing.join("; ")))
+            Some(format!("the debate continues: {} does not meet {}", name(winner), missing.join("; ")))
         }
         Event::Decided { verdict } => {
             let stage = panel.stages.iter().find(|stage| stage.yields == Some(ResultKind::Verdict));
@@ -99,7 +99,7 @@ pub(super) fn observed(observations: &[Observation]) -> String {
     let count = |kind: &Argument| observations.iter().filter(|one| one.kinds.contains(kind)).count();
     let kinds = Argument::ALL.iter().map(|kind| (kind, count(kind))).filter(|(_, count)| *count > 0);
     let kinds: Vec<String> = kinds.map(|(kind, count)| format!("{} {count}", kind.name())).collect();
-    if kinds.is_empty() { "no kind of argument".to_owned() } else { kinds.join(", ") }
+    if kinds.is_empty() { "no kinds of argument".to_owned() } else { kinds.join(", ") }
 }
 
 /// `polls: for gained most (for 1 to 3, against 2 to 1, undecided 1 to 0)`
@@ -120,58 +120,50 @@ fn whole(percent: f64) -> String {
 }
 
 /// Printed instead of dropped lines.
-pub(super) const GAP: &str = "… progress was skipped here: the reader was too slow …";
+pub(super) const GAP: &str = "… some progress is missing here, because the reader was too slow …";
 
-#[derive(Debug, Default)]
-pub(super) struct PlainLines {
-    /// The stages that have started calls.
-    begun: Vec<(u32, StageId)>,
+/// The lines for `signal`, which `progress` has already seen. `begun` keeps the stages that have started calls. Warnings are
+/// printed separately, even without progress.
+pub(super) fn plain_lines(begun: &mut Vec<(u32, StageId)>, progress: &Progress, signal: &Signal) -> Vec<String> {
+    texts(begun, progress, signal).iter().map(|line| one_line(line)).collect()
 }
 
-impl PlainLines {
-    /// The lines for `signal`, which `progress` has already seen. Warnings are printed separately, even without
-    /// progress.
-    pub(super) fn lines(&mut self, progress: &Progress, signal: &Signal) -> Vec<String> {
-        self.texts(progress, signal).iter().map(|line| one_line(line)).collect()
-    }
-
-    fn texts(&mut self, progress: &Progress, signal: &Signal) -> Vec<String> {
-        let rounds = progress.panel().rounds;
-        match signal {
-            Signal::Recorded(recorded) => event(progress, &recorded.event).into_iter().collect(),
-            // Carried-over texts need no call, so a stage starts with its first call.
-            Signal::CallStarted { key, .. } if !self.begun.contains(&(key.round, key.stage)) => {
-                self.begun.push((key.round, key.stage));
-                let expected = progress.stages().find(|(stage, _)| *stage == key.stage).map(|(_, so_far)| so_far.total);
-                let expected = expected.map(|total| format!(" ({total} expected)")).unwrap_or_default();
-                vec![format!("{} started{expected}", named(progress, key.round, key.stage))]
-            }
-            Signal::StageEnded { stage, round, done, failed } => {
-                let polls = progress.polls_compared_in(*stage).map(|polls| swayed(&polls));
-                let place = self.begun.iter().position(|begun| *begun == (*round, *stage));
-                let ended = place.map(|place| {
-                    self.begun.swap_remove(place);
-                    let spent = progress.spent();
-                    let missing = if *failed == 0 { String::new() } else { format!(", {failed} failed") };
-                    let cost = spending(spent.cost_usd, spent.tokens()).map(|cost| format!(", {cost} so far"));
-                    let (name, cost) = (named(progress, *round, *stage), cost.unwrap_or_default());
-                    format!("{name} ended: {done} of {}{missing}{cost}", done + failed)
-                });
-                ended.into_iter().chain(polls).collect()
-            }
-            Signal::RoundEnded { round, points: Some(points), .. } => vec![format!("round {round}/{rounds}: {points}")],
-            Signal::ServerBack => vec!["the server is back: the debate continues".to_owned()],
-            Signal::StageStarted { .. }
-            | Signal::RoundEnded { points: None, .. }
-            | Signal::Words { .. }
-            | Signal::CallStarted { .. }
-            | Signal::CallRetrying { .. }
-            // Failures are shown as warnings.
-            | Signal::CallEnded { .. }
-            | Signal::ServerGone { .. }
-            | Signal::Warning { .. }
-            | Signal::Gap(_) => Vec::new(),
+fn texts(begun: &mut Vec<(u32, StageId)>, progress: &Progress, signal: &Signal) -> Vec<String> {
+    let rounds = progress.panel().rounds;
+    match signal {
+        Signal::Recorded(recorded) => event(progress, &recorded.event).into_iter().collect(),
+        // Carried-over texts need no call, so a stage starts with its first call.
+        Signal::CallStarted { key, .. } if !begun.contains(&(key.round, key.stage)) => {
+            begun.push((key.round, key.stage));
+            let expected = progress.stages().find(|(stage, _)| *stage == key.stage).map(|(_, so_far)| so_far.total);
+            let expected = expected.map(|total| format!(" ({total} expected)")).unwrap_or_default();
+            vec![format!("{} started{expected}", named(progress, key.round, key.stage))]
         }
+        Signal::StageEnded { stage, round, done, failed } => {
+            let polls = progress.polls_compared_in(*stage).map(|polls| swayed(&polls));
+            let place = begun.iter().position(|one| *one == (*round, *stage));
+            let ended = place.map(|place| {
+                begun.swap_remove(place);
+                let spent = progress.spent();
+                let missing = if *failed == 0 { String::new() } else { format!(", {failed} failed") };
+                let cost = spending(spent.cost_usd, spent.tokens()).map(|cost| format!(", {cost} so far"));
+                let (name, cost) = (named(progress, *round, *stage), cost.unwrap_or_default());
+                format!("{name} ended: {done} of {}{missing}{cost}", done + failed)
+            });
+            ended.into_iter().chain(polls).collect()
+        }
+        Signal::RoundEnded { round, points: Some(points), .. } => vec![format!("round {round}/{rounds}: {points}")],
+        Signal::ServerBack => vec!["the server is back: the debate continues".to_owned()],
+        Signal::StageStarted { .. }
+        | Signal::RoundEnded { points: None, .. }
+        | Signal::Words { .. }
+        | Signal::CallStarted { .. }
+        | Signal::CallRetrying { .. }
+        // Failures are shown as warnings.
+        | Signal::CallEnded { .. }
+        | Signal::ServerGone { .. }
+        | Signal::Warning { .. }
+        | Signal::Gap(_) => Vec::new(),
     }
 }
 
@@ -187,8 +179,8 @@ fn named(progress: &Progress, round: u32, stage: StageId) -> String {
 
 fn event(progress: &Progress, event: &Event) -> Option<String> {
     match event {
-        Event::Stopping { reason: StopReason::Budget } => Some("stopping: the limit is reached".to_owned()),
-        Event::Stopping { reason: StopReason::User } => Some("stopping: the user requested it".to_owned()),
+        Event::Stopping { reason: StopReason::Budget } => Some("stopping early: the limit is reached".to_owned()),
+        Event::Stopping { reason: StopReason::User } => Some("stopping early: the user requested it".to_owned()),
         Event::Suspended { stage } => Some(progress.panel().words(*stage).progressive.into_owned()),
         // Before the first round, a debate has usually paused only for questions, so nothing is resumed.
         Event::Resumed => (progress.round() > 0).then(|| "debate resumed".to_owned()),
@@ -210,11 +202,11 @@ mod tests {
 
     fn shown(signals: &[Signal]) -> String {
         let now = Instant::now();
-        let (mut progress, mut plain) = (Progress::new(panel(), now), PlainLines::default());
+        let (mut progress, mut begun) = (Progress::new(panel(), now), Vec::new());
         let mut lines = Vec::new();
         for signal in signals {
             progress.see(signal, now);
-            lines.extend(plain.lines(&progress, signal));
+            lines.extend(plain_lines(&mut begun, &progress, signal));
         }
         lines.join("\n")
     }
@@ -253,7 +245,7 @@ mod tests {
         round 1/3: critiques started (2 expected)
         round 1/3: proposals ended: 2 of 2, $0.0200 so far
         round 1/3: critiques ended: 1 of 2, 1 failed, $0.0200 so far
-        stopping: the limit is reached
+        stopping early: the limit is reached
         synthesis started
         ");
     }

@@ -8,7 +8,8 @@ use dialectic_record::debate::{AgentId, Contribution, Debate, Failure, Round};
 use crate::report::block::{Block, ListItem, Phrase, TableBlock, TableHead, figure, foreign, line};
 use crate::report::{View, preposition, subject};
 
-use super::blocks::{Layout, written};
+use super::blocks::written;
+use super::layout::Layout;
 
 /// Lines always have this width.
 const LAYOUT: Layout = Layout { width: Some(80), color: false };
@@ -280,7 +281,7 @@ mod tests {
         let known = debate.total_tokens();
         assert!(!summary(&debate).contains("at least"));
         debate.usage.values_mut().next().unwrap().silent_calls = 2;
-        let said = format!("In all: at least {} (2 calls did not report theirs)\n", tokens(known));
+        let said = format!("In total: at least {} (2 calls did not report theirs)\n", tokens(known));
         assert!(summary(&debate).contains(&said), "{}", summary(&debate));
     }
 

@@ -11,7 +11,7 @@ use dialectic_record::protocol::DIALECTIC;
 
 use super::forecast::Plan;
 use super::live::{PendingControls, TerminalSize, block};
-use super::result::PlainLines;
+use super::result::plain_lines;
 use super::told::Scrollback;
 
 /// What was written to any of its clones.
@@ -61,11 +61,11 @@ fn assert_own_words(text: &str) {
 #[test]
 fn plain_lines_have_the_words_of_the_protocol() {
     let now = Instant::now();
-    let (mut progress, mut plain) = (Progress::new(pitching::panel(), now), PlainLines::default());
+    let (mut progress, mut begun) = (Progress::new(pitching::panel(), now), Vec::new());
     let mut lines = Vec::new();
     for signal in pitching::scene() {
         progress.see(&signal, now);
-        lines.extend(plain.lines(&progress, &signal));
+        lines.extend(plain_lines(&mut begun, &progress, &signal));
     }
     let lines = lines.join("\n");
     insta::assert_snapshot!(lines, @"

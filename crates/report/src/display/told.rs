@@ -15,8 +15,8 @@ use dialectic_record::debate::{
     ResultKind, Signal, StopReason, Tally, Undecided, Voting,
 };
 
+use super::layout::{StyledText, wrap};
 use super::result::{challenged, observed, related, result, result_line, swayed};
-use super::wrap::{StyledText, wrap};
 
 const DONE: Style = AnsiColor::Green.on_default();
 const FAILED: Style = AnsiColor::Red.on_default();
@@ -129,8 +129,8 @@ impl Scrollback {
             Event::Stopping { reason } => {
                 self.is_stopping = true;
                 Some(match reason {
-                    StopReason::Budget => "stopping: the limit is reached".to_owned(),
-                    StopReason::User => "stopping: the judge closes the debate with its current texts".to_owned(),
+                    StopReason::Budget => "stopping early: the limit is reached".to_owned(),
+                    StopReason::User => "stopping early: the judge uses the current texts".to_owned(),
                 })
             }
             Event::RoundTimedOut { round } => Some(format!("round {round} reached its time limit")),
@@ -151,7 +151,7 @@ impl Scrollback {
         let why = self.evaluation.as_ref().and_then(|evaluation| {
             let reached = evaluation.score.filter(|score| *score >= evaluation.threshold)?;
             let (kind, threshold) = (evaluation.kind.name(), score(evaluation.threshold));
-            Some(format!(": {kind} {} of the {threshold} needed", score(reached)))
+            Some(format!(": {kind} {} ({threshold} needed)", score(reached)))
         });
         if why.is_none() && self.convergence.as_ref().is_some_and(Convergence::is_reached) {
             // The judge may still extend the debate.
@@ -251,9 +251,9 @@ fn counted_votes(panel: &PanelInfo, voting: &Voting) -> String {
     let winner = voting.winner.as_ref().map_or("nobody", |id| panel.name(id));
     let how = match voting.count.undecided {
         None => "",
-        Some(Undecided::Tie) => ": it is a tie, and the judge decides",
-        Some(Undecided::NoQuorum) => ": there is no quorum, and the judge decides",
-        Some(Undecided::ShortOfRule) => ": the leader has too few votes, and the judge decides",
+        Some(Undecided::Tie) => ": a tie, so the judge decides",
+        Some(Undecided::NoQuorum) => ": no quorum, so the judge decides",
+        Some(Undecided::ShortOfRule) => ": the leader has too few votes, so the judge decides",
     };
     format!("{noun}: {winner} wins{how} ({})", tally.join(", "))
 }

@@ -13,7 +13,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use dialectic_base::sanitize::sanitize;
-use dialectic_record::debate::{Event, Forecast, Gap, Moment, Progress, Signal};
+use dialectic_record::debate::{Event, Forecast, Gap, Moment, Progress, Signal, StageId};
 use dialectic_record::signals::{Signals, Subscription, now};
 
 use super::events::EventSinkError;
@@ -21,7 +21,7 @@ use super::forecast::Plan;
 use super::live::{FRAME_INTERVAL, HeardKeys, LiveBlock, PendingControls, TerminalSize, block};
 use super::markdown::render_markdown;
 use super::notice::{ColorMode, Notices};
-use super::result::{GAP, PlainLines};
+use super::result::{GAP, plain_lines};
 use super::screen::{SharedWriter, WIDEST};
 use super::told::{Scrollback, whole_text};
 
@@ -221,8 +221,12 @@ struct Reporter {
 }
 
 enum ViewForm {
-    Live { block: LiveBlock, size: fn() -> TerminalSize },
-    Plain(PlainLines),
+    Live {
+        block: LiveBlock,
+        size: fn() -> TerminalSize,
+    },
+    /// With the stages that have started calls.
+    Plain(Vec<(u32, StageId)>),
     Quiet,
 }
 
@@ -236,7 +240,7 @@ impl Reporter {
     ) -> Self {
         let form = match options.progress {
             ProgressMode::Live => ViewForm::Live { block: LiveBlock::new(out.clone()), size },
-            ProgressMode::Plain => ViewForm::Plain(PlainLines::default()),
+            ProgressMode::Plain => ViewForm::Plain(Vec::new()),
             ProgressMode::Quiet => ViewForm::Quiet,
         };
         let (plan, controls, is_hidden) = (Plan::default(), PendingControls::default(), false);
@@ -312,8 +316,8 @@ impl Reporter {
                     self.draw(progress, now());
                 }
             }
-            ViewForm::Plain(plain) => {
-                let lines: String = plain.lines(progress, signal).into_iter().map(|line| line + "\n").collect();
+            ViewForm::Plain(begun) => {
+                let lines: String = plain_lines(begun, progress, signal).into_iter().map(|line| line + "\n").collect();
                 self.print(lines.as_bytes());
             }
             ViewForm::Quiet => {}
@@ -656,7 +660,7 @@ mod tests {
         shown.publish([round_begun(1), warning("look out")]);
         shown.publish((0..5_000).map(|_| stage_started(PROPOSAL, 3)));
         shown.publish([call_started(PROPOSAL, "agent-kiss", None)]);
-        let gap = "… progress was skipped here: the reader was too slow …\nwarning: look out\n";
+        let gap = "… some progress is missing here, because the reader was too slow …\nwarning: look out\n";
         assert_eq!(shown.end().await, format!("{gap}round 1/3: proposals started (3 expected)\n"));
     }
 
@@ -782,7 +786,7 @@ mod tests {
         · Performance Engineer (2)
         ⠸ Simplicity Advocate (3)  critiquing System Architect · thinking · 0:02
         · Judge
-        Round 2/3 · 0:02 · $0.0400 · 4 of 6 calls · likely $0.0600 in the end
+        Round 2/3 · 0:02 · $0.0400 · 4 of 6 calls · likely $0.0600 in total
         ");
         assert!(during.starts_with(&after), "{after}");
     }
@@ -804,7 +808,7 @@ mod tests {
         · Performance Engineer (2)
         ⠸ Simplicity Advocate (3)  critiquing System Architect · thinking · 0:02
         · Judge
-        Round 2/3 · 0:02 · $0.0400 · 4 of 6 calls · likely $0.0600 in the end · 5,736 tokens · ? for keys
+        Round 2/3 · 0:02 · $0.0400 · 4 of 6 calls · likely $0.0600 in total · 5,736 tokens · ? for keys
         ");
         assert!(during.starts_with(&after), "{after}");
     }

@@ -17,7 +17,7 @@ use dialectic_record::debate::{AgentId, AgentSettings, Ledger, Point, PointStatu
 
 use super::block::Block;
 use super::html::{hash, title as title_of};
-use super::markdown::blocks::for_readers;
+use super::markdown::for_readers;
 use super::overview::won;
 use super::prose::{RENDERED_BYTES, gist, leads, options as markdown_options, plain, requirements, titled};
 use super::stages::{capitalized, said_in};
@@ -69,8 +69,9 @@ fn write(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     list(out, "## Decision Drivers", requirements(&debate.problem).iter().map(|line| inline(line).into()))?;
     let options = options(view);
     let (decision, own) = decision(view, &options);
-    let own =
-        own.filter(|_| !options.is_empty()).map(|title| format!("**{}** The judge’s own.", inline(&sentence(&title))));
+    let own = own
+        .filter(|_| !options.is_empty())
+        .map(|title| format!("**{}** Proposed by the judge.", inline(&sentence(&title))));
     let options = options.into_iter().map(|option| option.sketch);
     list(out, "## Considered Options", options.chain(own))?;
     writeln!(out, "## Decision Outcome\n\n{decision}\n")?;
@@ -79,7 +80,7 @@ fn write(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         let unmet = solution.unfulfilled_major_requirements.iter();
         let unmet = unmet.map(|one| format!("Not fulfilled: {}", inline(&plain(one))));
         let partly =
-            items(&subject::partly_fulfilled(solution)).into_iter().map(|one| format!("Fulfilled in part: {one}"));
+            items(&subject::partly_fulfilled(solution)).into_iter().map(|one| format!("Partly fulfilled: {one}"));
         list(out, "### Consequences", items(&solution.tradeoffs).into_iter().chain(unmet).chain(partly))?;
         list(out, "## Next Steps", items(&solution.recommendations).into_iter())?;
         list(out, "## Open Questions", items(&solution.open_questions).into_iter())?;
@@ -194,7 +195,7 @@ fn decision(view: &View<'_>, options: &[Choice<'_>]) -> (String, Option<String>)
     let why = match won(view).filter(|_| winner.is_some()) {
         Some(won) => format!("it won: {}", won.trim_end_matches('.')),
         None if own.is_none() && options.len() < 2 => "it was the only option proposed".to_owned(),
-        None => "the judge considers it the best after the objections".to_owned(),
+        None => "the judge considers it the best in light of the objections".to_owned(),
     };
     let state = match debate.answer_state() {
         Some(state) if !state.is_clean() => format!(", although it leaves {}", inline(&state.to_string())),
@@ -310,8 +311,8 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
     writeln!(out, "\n</details>")
 }
 
-/// Markdown with its headings below the record's and its HTML as text. Drops control characters, which would become
-/// character references.
+/// Renders Markdown with its headings nested below the record's and its HTML escaped. Drops control characters, which
+/// would become character references.
 pub(super) fn below(text: &str) -> String {
     let text = &*sanitize(text);
     if text.len() > RENDERED_BYTES {

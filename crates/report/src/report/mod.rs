@@ -22,7 +22,7 @@ mod view;
 
 use decision::decision_record;
 pub use html::html;
-pub use markdown::{ReportDetail, markdown};
+pub use markdown::markdown;
 pub use overview::overview;
 pub use redact::redact;
 pub use review::{review_github, review_json, review_sarif};
@@ -46,7 +46,7 @@ pub struct ReportFormat {
     pub media_type: &'static str,
     /// Whether it is only available for reviews.
     is_of_reviews: bool,
-    write: fn(&View<'_>, ReportDetail, &mut dyn io::Write) -> io::Result<()>,
+    write: fn(&View<'_>, bool, &mut dyn io::Write) -> io::Result<()>,
 }
 
 const DECISION: ReportFormat = ReportFormat {
@@ -76,7 +76,7 @@ const STATE: ReportFormat = ReportFormat {
 pub static FORMATS: [ReportFormat; 6] = [
     ReportFormat {
         name: "markdown",
-        about: "Everything that was said",
+        about: "The complete debate",
         endings: &["md", "markdown", "txt"],
         ending: "md",
         write: markdown,
@@ -141,12 +141,12 @@ impl ReportFormat {
         lacks.then_some("is a review format, and this debate is not a review")
     }
 
-    /// Writes the report to `out`. [`redact`] must have prepared the debate.
+    /// Writes the report to `out`, in Markdown with latencies and tokens if `is_verbose`. [`redact`] must have prepared the debate.
     ///
     /// # Errors
     ///
     /// Writing to `out` fails.
-    pub fn write(&self, view: &View<'_>, detail: ReportDetail, out: &mut dyn io::Write) -> io::Result<()> {
-        (self.write)(view, detail, out)
+    pub fn write(&self, view: &View<'_>, is_verbose: bool, out: &mut dyn io::Write) -> io::Result<()> {
+        (self.write)(view, is_verbose, out)
     }
 }

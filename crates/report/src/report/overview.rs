@@ -57,7 +57,7 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
         format!("{}{missing}", inline(truncate(&one.question, ITEM)))
     });
     list(&mut page, "Follow-up questions", asked.collect());
-    section(&mut page, "Read on", &read_on(debate, &inline(name), !ledger.objections.is_empty()));
+    section(&mut page, "Read more", &read_on(debate, &inline(name), !ledger.objections.is_empty()));
     page
 }
 
@@ -124,14 +124,14 @@ fn course(debate: &Debate, round: &Round, ledger: &Ledger) -> String {
 fn decided(page: &mut String, view: &View<'_>) {
     let debate = view.debate;
     if let Some(won) = won(view) {
-        section(page, "Who won", &won);
+        section(page, "Winner", &won);
     }
     let Some(solution) = &debate.final_solution else { return };
-    section(page, "The solution begins", &beginning(solution.without_assessment()));
+    section(page, "Beginning of the solution", &beginning(solution.without_assessment()));
     let items = |texts: &[String]| texts.iter().map(|text| brief(text, ITEM)).collect();
     list(page, "Trade-offs", items(&solution.tradeoffs));
     list(page, "Major requirements not fulfilled", items(&solution.unfulfilled_major_requirements));
-    list(page, "Major requirements fulfilled in part", items(&subject::partly_fulfilled(solution)));
+    list(page, "Major requirements partly fulfilled", items(&subject::partly_fulfilled(solution)));
     list(page, "Open questions", items(&solution.open_questions));
     list(page, "Not verified", items(&solution.unverified));
 }
@@ -155,7 +155,7 @@ pub(super) fn won(view: &View<'_>) -> Option<String> {
             format!("{}, by the vote ({}).{}", name(agent_id), votes.join(", "), scores.unwrap_or_default())
         }
         (Some(Winner { agent_id, vote: None, .. }), Some(scores)) if is_unstable => {
-            let how = "The verdict is unstable: the winner changed with the order in which the judge read them.";
+            let how = "The verdict is unstable: the winner changed with the order in which the judge read the texts.";
             format!("{} ({scores}). {how}", name(agent_id))
         }
         (Some(Winner { agent_id, vote: None, .. }), scores) => {

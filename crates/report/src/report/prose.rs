@@ -222,7 +222,7 @@ pub(super) fn leads(text: &str, most: usize) -> Vec<String> {
     items.filter_map(first_words).take(most).collect()
 }
 
-/// A text's title and the text below it. The title is its first heading, if that says more than, say, "Approach".
+/// A text's title and the text below it. The title is its first heading, unless that is as short as "Approach".
 pub(super) fn titled(text: &str) -> (Option<String>, &str) {
     let arena = Arena::new();
     let document = parse_document(&arena, truncate(text, RENDERED_BYTES / 4), &options());

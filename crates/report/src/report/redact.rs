@@ -17,7 +17,7 @@ const ADDRESS: &str = "[address]";
 
 /// Removes everything that no report may show.
 pub fn redact(debate: &mut Debate) {
-    let known = Known { paths: known_paths(debate), addresses: known_addresses(debate) };
+    let (paths, addresses) = (known_paths(debate), known_addresses(debate));
     debate.attachments = Arc::default();
     debate.prompt_sources = None;
     if let Some(gathered) = &mut debate.gathered {
@@ -32,7 +32,7 @@ pub fn redact(debate: &mut Debate) {
     }
     follow_ups.iter_mut().filter_map(|one| one.metadata.as_mut()).for_each(forget_tools);
     *settings = settings.as_ref().map(without_machine);
-    hide_paths(debate, &known);
+    hide_paths(debate, &paths, &addresses);
 }
 
 /// The settings without paths, servers and commands.
@@ -117,27 +117,20 @@ fn known_addresses(debate: &Debate) -> Vec<String> {
     known
 }
 
-/// The paths and addresses in the record itself.
-#[derive(Default)]
-struct Known {
-    paths: Vec<String>,
-    addresses: Vec<String>,
-}
-
 /// Removes paths and addresses from the program's own texts: errors, and reasons that quote them.
-fn hide_paths(debate: &mut Debate, known: &Known) {
+fn hide_paths(debate: &mut Debate, paths: &[String], addresses: &[String]) {
     let reasons = debate.outcome.iter_mut().flat_map(|outcome| &mut outcome.reasons);
     let failures = debate.failures.iter_mut().map(|failure| &mut failure.error);
     let agreement = debate.rounds.iter_mut().filter_map(|round| round.convergence.as_mut());
     let agreement = agreement.flat_map(|one| &mut one.unknown);
     for text in reasons.chain(failures).chain(agreement).chain(&mut debate.error) {
-        *text = without_paths(text, known);
+        *text = without_paths(text, paths, addresses);
     }
 }
 
 /// A sentence in which [`PATH`] and [`ADDRESS`] replace known paths and addresses, and words that look like them.
-fn without_paths(text: &str, known: &Known) -> String {
-    let text = known.paths.iter().fold(text.to_owned(), |text, path| text.replace(path.as_str(), PATH));
+fn without_paths(text: &str, paths: &[String], addresses: &[String]) -> String {
+    let text = paths.iter().fold(text.to_owned(), |text, path| text.replace(path.as_str(), PATH));
     let is_edge = |c: char| c.is_whitespace() || "\"'`()<>,;=“”‘’".contains(c);
     let mut hidden = String::new();
     let mut rest = text.as_str();
@@ -155,7 +148,7 @@ fn without_paths(text: &str, known: &Known) -> String {
         });
         rest = after;
     }
-    known.addresses.iter().fold(hidden, |text, address| text.replace(address.as_str(), ADDRESS))
+    addresses.iter().fold(hidden, |text, address| text.replace(address.as_str(), ADDRESS))
 }
 
 /// Whether a word is a path, possibly with a prefix, as in `cwd:/x`.

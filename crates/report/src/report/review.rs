@@ -8,6 +8,8 @@ use dialectic_record::debate::{
     Debate, Placed, Report, ReviewText, ReviewedFinding, Severity, Since, Stance, Status, Voices,
 };
 
+use super::stages::capitalized;
+
 /// The changed file in which to show a finding, and where; `None` if the finding names no changed file. Other paths
 /// that a model writes are ignored.
 fn shown<'a>(debate: &Debate, finding: &'a ReviewedFinding) -> Option<(&'a str, Placed)> {
@@ -140,7 +142,7 @@ pub fn review_sarif(debate: &Debate) -> String {
     let fixed = fixed.map(|finding| ("note", format!("Fixed: {} ({})", finding.lead().text, finding.id)));
     let rules = Severity::ALL.iter().map(|severity| {
         json!({
-            "id": rule(*severity), "name": format!("{}Finding", capitalised(severity.name())),
+            "id": rule(*severity), "name": format!("{}Finding", capitalized(severity.name())),
             "shortDescription": { "text": meaning(*severity) },
             "defaultConfiguration": { "level": level(*severity) },
         })
@@ -236,11 +238,6 @@ fn meaning(severity: Severity) -> &'static str {
         Severity::Major => "The change fails in a case that will occur",
         Severity::Minor => "A minor problem that the author would want to know",
     }
-}
-
-fn capitalised(word: &str) -> String {
-    let mut letters = word.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// The text without links and placeholders: SARIF messages use brackets for links and braces for arguments.

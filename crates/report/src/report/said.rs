@@ -12,7 +12,7 @@ use dialectic_record::debate::{AgentId, Answerer, Contribution, Debate, Metadata
 
 use super::block::{Block, line};
 use super::decision::below;
-use super::markdown::blocks::for_readers;
+use super::markdown::for_readers;
 use super::stages::{capitalized, first, preposition};
 use super::{View, subject};
 

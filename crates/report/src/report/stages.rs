@@ -8,9 +8,8 @@ use dialectic_record::debate::{Contribution, Debate, ResultKind, Round, StageId,
 
 /// The contributions of one stage in a round.
 pub(super) struct StageSection<'v> {
-    pub(super) title: String,
-    /// Shown if there are none.
-    pub(super) empty: String,
+    /// What they are called.
+    pub(super) plural: String,
     pub(super) contributions: Vec<&'v Contribution>,
 }
 
@@ -47,7 +46,7 @@ pub(super) fn sections<'v>(debate: &'v Debate, round: &'v Round) -> Vec<StageSec
 }
 
 fn section<'v>(plural: &str, contributions: Vec<&'v Contribution>) -> StageSection<'v> {
-    StageSection { title: capitalized(plural), empty: format!("No {plural} in this round."), contributions }
+    StageSection { plural: plural.to_owned(), contributions }
 }
 
 fn held<'v>(debate: &Debate, turn: &[&'v Contribution]) -> StageSection<'v> {
@@ -138,7 +137,10 @@ mod tests {
             .map(|(stage, agent)| Arc::new(fixture::text(StageId::from((*stage).to_owned()), agent, "text")));
         let round = Round { contributions: said.collect(), ..Round::begun(1) };
         let sections = sections(&debate, &round);
-        sections.iter().map(|section| format!("{} {}", section.title, section.contributions.len())).collect()
+        sections
+            .iter()
+            .map(|section| format!("{} {}", capitalized(&section.plural), section.contributions.len()))
+            .collect()
     }
 
     #[test]

@@ -23,7 +23,7 @@ fn said(agent: &str, stage: &str, target: Option<&str>, content: &str) -> Value 
 /// The Markdown from the given line on.
 fn markdown_from(debate: &Debate, line: &str) -> String {
     let mut report = Vec::new();
-    markdown(&View::new(debate, None), ReportDetail::Plain, &mut report).unwrap();
+    markdown(&View::new(debate, None), false, &mut report).unwrap();
     let report = String::from_utf8(report).unwrap();
     let from = report.find(&format!("\n{line}\n")).unwrap_or_else(|| panic!("{line} is not in\n{report}"));
     report[from + 1..].to_owned()
@@ -141,7 +141,7 @@ fn a_debate_on_a_motion_is_reported_with_polls_speeches_and_verdict() {
             "Round 2 b · plea 2 words Still no.",
             "Gained most: against",
             "for 1 0 -1 against 0 2 +2 undecided 1 0 -1",
-            "Not counted, without a vote in each poll: e",
+            "Not counted, because they did not vote in every poll: e",
             "e for none",
             "c , late show of hands : Because.",
             "Winner: b",
@@ -274,23 +274,23 @@ fn the_check_is_reported_with_what_was_read_found_and_changed() {
             "1 requirements Simplicity Advocate 2 points: 1 blocking, 1 minor; of accepted points 1 verified, 1 not found",
             "1 execute System Architect no point",
             "1 facts - not read",
-            "Major requirements fulfilled in part No gaps. Holds: in one place. Fails: when two are cut off.",
+            "Major requirements partly fulfilled No gaps. Holds: in one place. Fails: when two are cut off.",
             "Not verified It was not checked for facts.",
             "Skip to the solution Debate deb-20250101-010203-ab12 One &lt;store&gt;",
         ],
     );
     assert!(!page.contains("<store>"), "{page}");
-    assert_says(&text, &["What remains of objections", "1.1 (blocking): Clients that are gone."]);
+    assert_says(&text, &["Remaining objections", "1.1 (blocking): Clients that are gone."]);
     let shown = overview(&view, "x");
     assert_says(
         &shown,
-        &["checked by 2 lenses, 2 points", "## Not verified", "## Major requirements fulfilled in part"],
+        &["checked by 2 lenses, 2 points", "## Not verified", "## Major requirements partly fulfilled"],
     );
     let texts = super::said(&view);
     let stages: Vec<&str> = texts.iter().rev().take(5).filter_map(|one| Some(one.stage.as_ref()?.as_str())).collect();
     assert_eq!(stages, ["final", "final", "check", "check", "synthesis"]);
     let record = record(&debate);
-    assert_says(&record, &["Fulfilled in part: No gaps", "- Check of the answer: checked by 2 lenses"]);
+    assert_says(&record, &["Partly fulfilled: No gaps", "- Check of the answer: checked by 2 lenses"]);
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn critiques_that_could_not_be_read_are_named_and_not_counted_as_agreement() {
     let cut = critiques.next().and_then(|one| one.reading.as_mut()).unwrap_or_else(|| panic!("another"));
     cut.unread = 4;
     let report = markdown_from(&debate, "## Objections");
-    let named = "Not read, and not among these points:\n\n- the critique of *agent-architect* on *agent-kiss*, round 1\n\
+    let named = "Could not be read, and not counted above:\n\n- the critique of *agent-architect* on *agent-kiss*, round 1\n\
                  - 4 points more of *agent-kiss* on *agent-architect*, round 1\n";
     assert_says(&report, &[named]);
     let text = body_of(&html(&View::new(&debate, None)));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::prose::plain;
 use dialectic_base::provider::OFFLINE;
 use dialectic_record::debate::defaults::unnamed_agent;
-use dialectic_record::debate::{AgentId, AgentSettings, Debate, Position, ResultKind, Settings, StageInfo, Status};
+use dialectic_record::debate::{AgentId, AgentSettings, Debate, Position, ResultKind, Settings, Status};
 
 /// Roles that older files may name. If a file has no settings, any other role is shown as the first one.
 const KNOWN_ROLES: [&str; 7] =
@@ -167,31 +167,15 @@ impl<'a> View<'a> {
         self.sides.get(id).copied()
     }
 
-    /// What to call the judged texts: speeches or solutions.
-    pub(super) fn judged_words(&self) -> JudgedWords {
-        let speaks = |stage: &StageInfo| stage.yields == Some(ResultKind::Speech);
-        if self.debate.stages.iter().any(speaks) {
-            JudgedWords { author: "Debater", one: "debater", several: "debaters" }
-        } else {
-            JudgedWords { author: "Agent", one: "text", several: "texts" }
-        }
+    /// Whether the judge scored debaters by their speeches rather than texts.
+    pub(super) fn judges_debaters(&self) -> bool {
+        self.debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Speech))
     }
 
     /// Whether any agent has a side.
     pub fn has_sides(&self) -> bool {
         self.sides.values().any(|side| *side != Position::Neutral)
     }
-}
-
-/// What to call the texts that the judge scored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct JudgedWords {
-    /// The heading of their names.
-    pub(super) author: &'static str,
-    /// One judged text.
-    pub(super) one: &'static str,
-    /// All judged texts.
-    pub(super) several: &'static str,
 }
 
 /// The participants with their roles, without the judge: first the agents from the settings, even if all their calls
@@ -234,7 +218,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::report::{ReportDetail, markdown};
+    use crate::report::markdown;
     use dialectic_record::debate::default_settings;
 
     fn debate(settings: Option<&Settings>, synthesized_by: &str) -> Debate {
@@ -301,7 +285,7 @@ mod tests {
         let debate = debate(None, "agent-x");
         let enabled = |view: &View| {
             let mut report = Vec::new();
-            markdown(view, ReportDetail::Plain, &mut report).unwrap();
+            markdown(view, false, &mut report).unwrap();
             let report = String::from_utf8(report).unwrap();
             let rows = report.lines().filter(|line| line.starts_with("| agent-x |"));
             rows.map(|row| row.split(" | ").nth(6).unwrap().to_owned()).collect::<Vec<_>>()

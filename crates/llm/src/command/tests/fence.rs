@@ -71,7 +71,7 @@ async fn a_model_cannot_be_an_option() {
         assert_eq!(failed.error.kind(), "unsendable", "{name}");
     }
     for name in ["sonnet", "claude-sonnet-4-6[1m]", "anthropic/claude-opus-5.5", "gpt-4:free"] {
-        assert_eq!(super::super::call::check_model(name), Ok(()), "{name}");
+        assert_eq!(super::super::check_model(name), Ok(()), "{name}");
     }
 }
 

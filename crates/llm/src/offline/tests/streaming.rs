@@ -9,15 +9,15 @@ const PROMPT: &str = "# Problem\n\n```problem\nDesign a queue\n```\n\n# Your tas
 /// The answer, what was heard when, and how long it took, in milliseconds.
 async fn followed(model: &OfflineProvider) -> (Result<Reply, FailedAttempt>, Vec<(u128, String)>, u128) {
     let (heard, start) = (Heard::default(), Instant::now());
-    let reply = model.answer(&fixture::request(MODEL, "", PROMPT), &heard).await;
+    let reply = model.answer(&fixture::request(OFFLINE_MODEL, "", PROMPT), &heard).await;
     let took = start.elapsed().as_millis();
     (reply, heard.in_time().into_iter().map(|(at, text)| (at.as_millis(), text)).collect(), took)
 }
 
 #[tokio::test(start_paused = true)]
 async fn words_are_spread_over_the_time_that_an_answer_takes() {
-    let model = OfflineProvider::new(OfflineOptions { latency: Duration::from_secs(4), ..OfflineOptions::default() });
-    let latency = model.latency(PROMPT).as_millis();
+    let model = OfflineProvider::new(0, Duration::from_secs(4), None);
+    let latency = model.latency_of(PROMPT).as_millis();
     let (reply, heard, took) = followed(&model).await;
     assert!(took.abs_diff(latency) <= 1, "{took} {latency}");
     assert_eq!(heard.iter().map(|(_, text)| text.as_str()).collect::<String>(), reply.unwrap().text);
@@ -31,8 +31,8 @@ async fn at_once_is_at_once_and_a_failure_says_nothing() {
     let (reply, heard, took) = followed(&OfflineProvider::default()).await;
     assert!(reply.is_ok_and(|reply| !reply.text.is_empty()));
     assert_eq!((heard.len(), took), (0, 0));
-    let failing = OfflineOptions { latency: Duration::from_secs(1), fail_every: NonZeroU32::new(1), seed: 0 };
-    let (reply, heard, _) = followed(&OfflineProvider::new(failing)).await;
+    let failing = OfflineProvider::new(0, Duration::from_secs(1), NonZeroU32::new(1));
+    let (reply, heard, _) = followed(&failing).await;
     assert!(matches!(reply.unwrap_err().error, ModelError::ServerFailed { status: 500, .. }));
     assert!(heard.is_empty());
 }
@@ -40,7 +40,7 @@ async fn at_once_is_at_once_and_a_failure_says_nothing() {
 #[tokio::test(start_paused = true)]
 async fn latency_and_failures_are_as_asked() {
     let latency = Duration::from_millis(200);
-    let model = OfflineProvider::new(OfflineOptions { latency, fail_every: NonZeroU32::new(2), seed: 7 });
+    let model = OfflineProvider::new(7, latency, NonZeroU32::new(2));
     let mut took = Vec::new();
     for number in 1..=4 {
         let (reply, _, time) = followed(&model).await;
@@ -48,7 +48,7 @@ async fn latency_and_failures_are_as_asked() {
         match reply {
             Ok(reply) => {
                 assert_eq!(number % 2, 1);
-                assert_eq!((reply.served_model.as_deref(), reply.stated_cost), (Some(MODEL), Some(Usd::ZERO)));
+                assert_eq!((reply.served_model.as_deref(), reply.stated_cost), (Some(OFFLINE_MODEL), Some(Usd::ZERO)));
                 assert_eq!(reply.tokens, Some(Tokens::default()));
             }
             Err(FailedAttempt { error, .. }) => assert!(number % 2 == 0 && error.is_transient(), "{error}"),

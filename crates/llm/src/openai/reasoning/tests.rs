@@ -1,17 +1,34 @@
+use std::sync::Mutex;
+
 use proptest::prelude::*;
 
 use super::*;
 
 /// What is passed on as `text` arrives in pieces of `size` characters.
 fn said(text: &str, size: usize, begins_within: bool) -> String {
-    let mut spoken = Spoken::new(begins_within);
-    let mut said = String::new();
+    let heard = Heard::default();
+    let mut sink = TextSink::new(&heard, begins_within);
     let chars: Vec<char> = text.chars().collect();
     for piece in chars.chunks(size) {
-        spoken.take(&piece.iter().collect::<String>(), &mut |words| said.push_str(words));
+        sink.say(&piece.iter().collect::<String>());
     }
-    spoken.finish(&mut |words| said.push_str(words));
-    said
+    sink.finish();
+    heard.text()
+}
+
+#[derive(Default)]
+struct Heard(Mutex<String>);
+
+impl Heard {
+    fn text(&self) -> String {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl Listener for Heard {
+    fn on_token(&self, text: &str) {
+        self.0.lock().unwrap().push_str(text);
+    }
 }
 
 fn answer(text: &str) -> String {
@@ -138,11 +155,11 @@ fn reasoning_alone_is_no_answer() {
 fn a_model_that_begins_in_the_midst_of_reasoning_is_heard_where_it_does_not() {
     assert_eq!(said("Plainly.", 3, true), "Plainly.");
     assert_eq!(said("<think>Hm.</think>Plainly.", 3, true), "Plainly.");
-    let mut said = String::new();
-    let mut spoken = Spoken::new(true);
-    spoken.is_told_apart(&mut |words| said.push_str(words));
-    spoken.take("At once", &mut |words| said.push_str(words));
-    assert_eq!(said, "At once", "what a server tells apart itself is not held back");
+    let heard = Heard::default();
+    let mut sink = TextSink::new(&heard, true);
+    sink.reason();
+    sink.say("At once");
+    assert_eq!(heard.text(), "At once", "what a server tells apart itself is not held back");
 }
 
 proptest! {

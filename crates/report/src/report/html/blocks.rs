@@ -78,7 +78,6 @@ fn table_block(given: &TableBlock<'_>, participants: &Participants<'_>) -> Marku
     table(given.class, &given.caption, &columns, &html! { @for one in body { (row(one)) } }, foot.as_ref())
 }
 
-/// A line on the page.
 pub(super) fn line(pieces: &[Piece<'_>], participants: &Participants<'_>) -> Markup {
     html! {
         @for piece in pieces {
@@ -95,7 +94,6 @@ pub(super) fn line(pieces: &[Piece<'_>], participants: &Participants<'_>) -> Mar
     }
 }
 
-/// A point's severity.
 fn pill(severity: Severity) -> Markup {
     let class = match severity {
         Severity::Blocking => "bad",
@@ -119,7 +117,6 @@ pub(super) fn anchor(number: &str) -> String {
     "objection-".chars().chain(safe).collect()
 }
 
-/// The heading of a column.
 pub(super) fn column(heading: impl Render) -> Markup {
     let heading = heading.render();
     html! { @if heading.0.is_empty() { td {} } @else { th scope="col" { (heading) } } }
@@ -249,7 +246,6 @@ impl PanelMember<'_> {
     }
 }
 
-/// The section: the agents and the judge.
 pub(super) fn participants_section(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     html! {
         (blocks(&[Block::Table(subject::everybody(view))], participants, 3))

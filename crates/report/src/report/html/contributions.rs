@@ -1,13 +1,14 @@
-//! Additional facts about contributions, such as usage and cuts, and the summaries that replace them.
+//! Contributions with their usage and cuts, the summaries that replace them, and the votes.
 
 use maud::{Markup, html};
 
-use crate::report::{View, stages};
-use dialectic_base::figures::{counted, duration, thousands};
-use dialectic_record::debate::{Contribution, ResultKind, Round, Summary};
+use crate::report::stages::{self, capitalized, is_ballot};
+use crate::report::{View, subject};
+use dialectic_base::figures::{counted, duration, percent, thousands};
+use dialectic_record::debate::{Contribution, Debate, ResultKind, Round, StageId, Summary};
 
-use super::blocks::Participants;
-use super::text::{beginning, markdown, name, noun, words};
+use super::blocks::{Participants, blocks};
+use super::text::{SHORT, beginning, markdown, name, noun, plain, words};
 
 /// The known usage of a contribution: model, tokens, time.
 fn figures(contribution: &Contribution) -> Markup {
@@ -115,6 +116,70 @@ fn text(view: &View<'_>, participants: &Participants<'_>, one: &Contribution) ->
             }
             (cut(one))
             (markdown(&one.content, 4))
+        }
+    }
+}
+
+/// The section's title, named after the stage with the ballots.
+pub(super) fn vote_title(debate: &Debate) -> String {
+    let counted = stages::first(debate, ResultKind::Ballot).filter(|_| debate.voting.is_some());
+    let name = match (counted, stages_of_ballots(debate).as_slice()) {
+        (Some(stage), _) => stage.words.noun.to_string(),
+        (None, [stage]) => debate.words(*stage).plural.into_owned(),
+        (None, _) => "ballots".to_owned(),
+    };
+    capitalized(&name)
+}
+
+/// The stages with ballots in order.
+fn stages_of_ballots(debate: &Debate) -> Vec<StageId> {
+    let contributions = debate.rounds.iter().flat_map(|round| &round.contributions);
+    let mut stages: Vec<StageId> = contributions.filter(|one| is_ballot(debate, one)).map(|one| one.stage).collect();
+    stages.sort_by_key(|stage| debate.stage_rank(*stage));
+    stages.dedup();
+    stages
+}
+
+pub(super) fn vote(view: &View<'_>, participants: &Participants<'_>) -> Markup {
+    html! {
+        @if let Some(voting) = &view.debate.voting { (blocks(&subject::vote(voting), participants, 3)) }
+        @for stage in stages_of_ballots(view.debate) { (ballots(view.debate, stage, participants)) }
+    }
+}
+
+fn ballots(debate: &Debate, stage: StageId, participants: &Participants<'_>) -> Markup {
+    let by_round = debate.stage(stage).is_some_and(|stage| stage.in_round);
+    let rounds = debate.rounds.iter().map(|round| {
+        let cast = round.contributions.iter().filter(|one| one.stage == stage);
+        (round.round_number, cast.collect::<Vec<_>>())
+    });
+    html! {
+        @for (round, cast) in rounds.filter(|(_, cast)| !cast.is_empty()) {
+            h3 {
+                (capitalized(&plain(&debate.words(stage).plural, SHORT)))
+                @if by_round { " of round " (round) }
+            }
+            div.ballots {
+                @for one in cast { (ballot(one, participants, debate.is_offline())) }
+            }
+        }
+    }
+}
+
+fn ballot(ballot: &Contribution, participants: &Participants<'_>, is_offline: bool) -> Markup {
+    let target = ballot.target_agent_id.as_ref();
+    html! {
+        div.card {
+            p {
+                (participants.chip(&ballot.agent_id))
+                @match target {
+                    Some(target) => { " for " (participants.chip(target)) }
+                    None => " for no candidate",
+                }
+                @if target == Some(&ballot.agent_id) { " (its own)" }
+                @if let Some(confidence) = ballot.metadata.confidence.filter(|_| !is_offline) { ", " (percent(confidence)) " sure" }
+            }
+            (markdown(&ballot.content, 4))
         }
     }
 }

@@ -1,13 +1,18 @@
-//! The header: title, outcome and main figures, and the problem.
+//! The header: title, outcome, main figures, and a summary for a quick reader. Also the problem and its clarifications.
 
 use maud::{Markup, html};
 
-use crate::report::View;
+use crate::report::prose::{gist, opening};
+use crate::report::{View, subject};
 use dialectic_base::figures::{counted, duration, named_cost};
-use dialectic_record::debate::{AnswerState, Answerer, Debate, OutcomeKind, Status};
+use dialectic_base::problem::NO_ANSWER;
+use dialectic_record::debate::{
+    AnswerState, Answerer, Debate, Ledger, OutcomeKind, PartlyFulfilled, Point, PointStatus, Status,
+};
 
-use super::blocks::{Participants, time};
-use super::text::{markdown, name, typed};
+use super::blocks::{Participants, blocks, line, severity, time};
+use super::story::{parties, point, quote};
+use super::text::{markdown, name, plain, typed};
 use super::title;
 
 /// How many reasons to show; further ones are collapsed.
@@ -74,7 +79,7 @@ fn notices(debate: &Debate) -> Markup {
     let meaning = |kind| match kind {
         OutcomeKind::Full => None,
         OutcomeKind::Degraded => Some("There is an answer, but part of its basis is missing."),
-        OutcomeKind::Stopped => Some("The debate was closed early."),
+        OutcomeKind::Stopped => Some("The debate was stopped early."),
     };
     let less = debate.outcome.as_ref().and_then(|outcome| Some((meaning(outcome.kind)?, &outcome.reasons)));
     html! {
@@ -134,9 +139,6 @@ fn facts(view: &View<'_>) -> Markup {
     }
 }
 
-/// The recorded answer if the user gave none.
-const NOT_ANSWERED: &str = "NA";
-
 /// The problem without its title, and its context.
 pub(super) fn problem(view: &View<'_>) -> Markup {
     let problem = view.problem_below_title();
@@ -166,19 +168,184 @@ pub(super) fn clarifications(view: &View<'_>, participants: &Participants<'_>) -
                     }
                     dd {
                         @match item.answer.as_str() {
-                            NOT_ANSWERED if item.answered_by == Some(Answerer::Agent) => {
+                            NO_ANSWER if item.answered_by == Some(Answerer::Agent) => {
                                 p.none { "An agent skipped this." }
                             }
-                            NOT_ANSWERED => p.none { "The user gave no answer." },
+                            NO_ANSWER => p.none { "The user gave no answer." },
                             "" => p.none { "Not answered yet." },
                             answer => (typed(answer, 4)),
                         }
-                        @if item.answered_by == Some(Answerer::Agent) && item.answer != NOT_ANSWERED {
+                        @if item.answered_by == Some(Answerer::Agent) && item.answer != NO_ANSWER {
                             p { small { "An agent answered." } }
                         }
                     }
                 }
             }
         }
+    }
+}
+
+/// How many objections to show.
+const STRONGEST: usize = 3;
+/// The maximum characters of the answer and of a change.
+const ANSWER: usize = 360;
+const CHANGE: usize = 140;
+
+/// The summary for a quick reader: what was decided, what does not hold, what was disputed.
+pub(super) fn glance(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
+    let open = subject::strongest_open(view.debate, ledger);
+    let followed = if open.is_empty() { subject::strongest_followed(ledger) } else { Vec::new() };
+    let parts = [
+        ("Decision", answer(view, participants)),
+        ("Not met", faults(view)),
+        ("Still open", disputed(&open, participants, ledger)),
+        ("Main objections", disputed(&followed, participants, ledger)),
+        ("Open questions", questions(view)),
+        ("Confidence", html! { @if let Some(said) = subject::confidence(view) { p { (said) } } }),
+    ];
+    html! {
+        dl.story.glance {
+            @for (title, said) in &parts {
+                @if !said.0.is_empty() { dt { (title) } dd { (said) } }
+            }
+        }
+    }
+}
+
+/// The winner of a contest, and the beginning of the answer.
+fn answer(view: &View<'_>, participants: &Participants<'_>) -> Markup {
+    let debate = view.debate;
+    let said = debate.final_solution.as_ref().map(|solution| opening(&solution.description, ANSWER));
+    html! {
+        @if let Some(verdict) = &debate.verdict { (blocks(&subject::won(view, verdict), participants, 3)) }
+        @else if let Some(voting) = &debate.voting { p { (line(&subject::elected(voting), participants)) } }
+        @if let Some(said) = said.filter(|said| !said.trim().is_empty()) {
+            p { bdi { (plain(&said, ANSWER)) } " " a href="#solution" { "Read all" } }
+        }
+    }
+}
+
+/// The major requirements that are not met or only partly met.
+fn faults(view: &View<'_>) -> Markup {
+    let Some(solution) = &view.debate.final_solution else { return Markup::default() };
+    let (unmet, partly) = (&solution.unfulfilled_major_requirements, &solution.partly_fulfilled);
+    html! {
+        @if !unmet.is_empty() || !partly.is_empty() {
+            ul {
+                @for one in unmet { li { "Not met: " bdi { (plain(&gist(one, CHANGE), CHANGE)) } } }
+                @for PartlyFulfilled { requirement, fails, .. } in partly {
+                    li {
+                        "Only in part: " bdi { (plain(gist(requirement, CHANGE).trim_end_matches('.'), CHANGE)) }
+                        @if !fails.trim().is_empty() { "; fails: " bdi { (plain(&gist(fails, CHANGE), CHANGE)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn disputed(groups: &[Vec<&Point>], participants: &Participants<'_>, ledger: &Ledger) -> Markup {
+    html! {
+        @if !groups.is_empty() {
+            ul {
+                @for group in groups.iter().take(STRONGEST) {
+                    @if let Some(one) = group.first() { li { (objection(one, group, participants)) } }
+                }
+            }
+            @if groups.len() > STRONGEST || ledger.objections.len() > groups.len() {
+                p { a href="#objections" { "All " (counted(ledger.objections.len() as u64, "point")) } }
+            }
+        }
+    }
+}
+
+/// A point, its status, and what it changed or why it is open.
+fn objection(one: &Point, group: &[&Point], participants: &Participants<'_>) -> Markup {
+    let grounds = subject::grounds(one).map(|text| gist(text, CHANGE)).filter(|text| !text.trim().is_empty());
+    html! {
+        (one.number()) " " (severity(one)) " " (point(one)) " "
+        span.fate-words {
+            (parties(group, participants))
+            // The title already says that these are open.
+            @if one.status() != PointStatus::Open { ": " (line(&subject::status_line(one), participants)) }
+            "."
+            @if let Some(grounds) = &grounds {
+                @if one.status() == PointStatus::Open { " " (line(&subject::why_open(one), participants)) ":" }
+                " " (quote(grounds, CHANGE))
+            }
+        }
+    }
+}
+
+fn questions(view: &View<'_>) -> Markup {
+    let questions = view.debate.final_solution.as_ref().map_or(&[][..], |solution| &solution.open_questions);
+    let more = questions.len().saturating_sub(STRONGEST);
+    html! {
+        @if !questions.is_empty() {
+            ul {
+                @for one in questions.iter().take(STRONGEST) { li { bdi { (plain(&gist(one, CHANGE), CHANGE)) } } }
+                @if more > 0 { li { "and " (more) " more" } }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dialectic_record::debate::fixture::argued;
+
+    use super::super::html as page;
+    use super::*;
+    use crate::report::tests::text_of;
+
+    #[test]
+    fn above_the_answer_stands_what_it_is_worth() {
+        let debate = argued();
+        let page = page(&View::new(&debate, None));
+        let (before, _) = page.split_once("<main>").unwrap();
+        let (_, glance) = before.split_once("<dl class=\"story glance\">").unwrap();
+        let glance = glance.split("</dl>").next().unwrap();
+        insta::assert_snapshot!(text_of(glance), @"Decision One store, one leader. Read all Still open 1.1 blocking Failover: A write that is in flight while the leader changes is lost. Simplicity Advocate on System Architect . The judge, not met: A client may be gone. 1.3 major Nobody knows what a lease costs. Simplicity Advocate on System Architect . The judge, partly met: Reads are most of it. 1.6 major Operation: Who is called at night? Simplicity Advocate on System Architect . All 8 points Confidence 60 % chance that it meets every major requirement, the judge estimates");
+        assert_eq!(glance.matches("<li>").count(), STRONGEST);
+    }
+
+    #[test]
+    fn what_does_not_hold_stands_above_what_is_open_and_the_number_says_what_it_is_the_chance_of() {
+        let mut debate = argued();
+        let solution = debate.final_solution.as_mut().unwrap();
+        solution.unfulfilled_major_requirements = vec!["Two seconds at most".to_owned()];
+        solution.open_questions = (1..=5).map(|number| format!("Question {number}?")).collect();
+        let page = page(&View::new(&debate, None));
+        let places = ["Not met: <bdi>Two seconds", "<dt>Still open", "Question 3?", "and 2 more", "chance that"];
+        let places = places.map(|text| page.find(text).unwrap_or_else(|| panic!("no {text}")));
+        assert!(places.is_sorted(), "{places:?}");
+        let glance = page.split("glance").nth(1).unwrap().split("</dl>").next().unwrap();
+        assert!(!glance.contains("<strong>"), "a number alone is in bold: {glance}");
+    }
+
+    #[test]
+    fn a_debate_without_open_points_shows_what_its_points_changed() {
+        let mut debate = argued();
+        for ruling in &mut debate.final_solution.as_mut().unwrap().rulings {
+            (ruling.decision, ruling.missing) = (dialectic_record::debate::Decision::Met, false);
+        }
+        let ledger = Ledger::shown(&debate);
+        assert_eq!(subject::strongest_open(&debate, &ledger).len(), 2, "minor ones have no ruling");
+        let followed = subject::strongest_followed(&ledger);
+        assert_eq!(followed.first().and_then(|group| group.first()).map(|one| one.number()).as_deref(), Some("1.1"));
+    }
+
+    #[test]
+    fn a_first_line_alone_is_no_answer() {
+        assert_eq!(
+            opening("No cache.\n\nThe index holds the path.\n\nMore.", 100),
+            "No cache. The index holds the path."
+        );
+        assert_eq!(opening("No cache.\n\n## Why\n\nThe index holds it.", 100), "No cache.");
+        let long = format!("{}\n\nNext.", "A long sentence that says it all. ".repeat(3).trim());
+        assert_eq!(
+            opening(&long, 120),
+            "A long sentence that says it all. A long sentence that says it all. A long sentence that says it all."
+        );
     }
 }

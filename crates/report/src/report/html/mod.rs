@@ -5,7 +5,6 @@
 
 mod blocks;
 mod contributions;
-mod glance;
 mod header;
 mod objections;
 mod solution;
@@ -38,37 +37,40 @@ pub fn html(view: &View<'_>) -> String {
     };
     let of = |said: &[Block<'_>]| blocks::blocks(said, &participants, 3);
     let texts = |yields| contributions::yielding(view, &participants, yields);
-    let answer = |id, title: &str, body| PageSection::new(id, title, PagePart::Answer, body);
-    let course = |id, title: &str, body| PageSection::new(id, title, PagePart::Course, body);
-    let run = |id, title: &str, body| PageSection::new(id, title, PagePart::Run, body);
+    let section = |id, title: &str, body| PageSection { id, title: plain(title, SHORT), body };
     let (proposals, critiques) = (title(ResultKind::Proposal, "proposals"), title(ResultKind::Critique, "critiques"));
     let agreement = subject::agreement(&debate.rounds, &debate.extensions);
-    let sections = [
-        answer("solution", &solution::title(debate), solution::solution(view, &participants)),
-        answer("follow-ups", "Follow-ups", solution::follow_ups(view, &participants)),
-        answer("problem", "Problem", header::problem(view)),
-        answer("participants", "Participants", blocks::participants_section(view, &participants)),
-        course("story", "In short", story::story(view, &participants, &ledger)),
-        course("objections", "Objections", objections::objections(view, &participants, &ledger)),
-        course("team", "Team", of(&subject::team(debate))),
-        course("clarifications", "Clarifications", header::clarifications(view, &participants)),
-        course("proposals", &proposals, texts(ResultKind::Proposal)),
-        course("critiques", &critiques, texts(ResultKind::Critique)),
-        course("answer-check", "Check of the answer", of(&subject::check(debate))),
-        course("speeches", "Speeches", texts(ResultKind::Speech)),
-        course("others", "Other texts", contributions::others(view, &participants)),
-        course("scores", "Scores", of(&subject::scores(debate))),
-        course("agreement", "Agreement", of(&agreement)),
-        course("arguments", "Kinds of argument", of(&subject::arguments(&debate.rounds))),
-        course("vote", &glance::title(debate), glance::vote(view, &participants)),
-        course("polls", "Polls", of(&subject::polls(debate))),
-        course("judgement", "Judgement", of(&subject::verdict(view))),
-        course("summaries", "Summaries", contributions::summaries(view, &participants)),
-        run("usage", "Cost and tokens", of(&subject::usage(debate))),
-        run("settings", "Settings", of(&subject::settings(debate))),
+    let answer = vec![
+        section("solution", &solution::title(debate), solution::solution(view, &participants)),
+        section("follow-ups", "Follow-ups", solution::follow_ups(view, &participants)),
+        section("problem", "Problem", header::problem(view)),
+        section("participants", "Participants", blocks::participants_section(view, &participants)),
     ];
-    let glance = glance::glance(view, &participants, &ledger);
-    let page = page(view, &header::header(view, &glance), &sections);
+    let course = vec![
+        section("story", "In short", story::story(view, &participants, &ledger)),
+        section("objections", "Objections", objections::objections(view, &participants, &ledger)),
+        section("team", "Team", of(&subject::team(debate))),
+        section("clarifications", "Clarifications", header::clarifications(view, &participants)),
+        section("proposals", &proposals, texts(ResultKind::Proposal)),
+        section("critiques", &critiques, texts(ResultKind::Critique)),
+        section("answer-check", "Check of the answer", of(&subject::check(debate))),
+        section("speeches", "Speeches", texts(ResultKind::Speech)),
+        section("others", "Other texts", contributions::others(view, &participants)),
+        section("scores", "Scores", of(&subject::scores(debate))),
+        section("agreement", "Agreement", of(&agreement)),
+        section("arguments", "Kinds of argument", of(&subject::arguments(&debate.rounds))),
+        section("vote", &contributions::vote_title(debate), contributions::vote(view, &participants)),
+        section("polls", "Polls", of(&subject::polls(debate))),
+        section("judgement", "Judgement", of(&subject::verdict(view))),
+        section("summaries", "Summaries", contributions::summaries(view, &participants)),
+    ];
+    let run = vec![
+        section("usage", "Cost and tokens", of(&subject::usage(debate))),
+        section("settings", "Settings", of(&subject::settings(debate))),
+    ];
+    let parts = [("The answer", answer), ("How it was made", course), ("The run", run)];
+    let glance = header::glance(view, &participants, &ledger);
+    let page = page(view, &header::header(view, &glance), &parts);
     // Cleans the whole page at once, so nothing is missed. Escaping takes care of markup, this of control characters.
     sanitize(&page).into_owned()
 }
@@ -80,33 +82,8 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 struct PageSection {
     id: &'static str,
     title: String,
-    part: PagePart,
+    /// The section is omitted if this is empty.
     body: Markup,
-}
-
-/// The parts of the page, in order.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum PagePart {
-    Answer,
-    Course,
-    Run,
-}
-
-impl PagePart {
-    fn title(self) -> &'static str {
-        match self {
-            Self::Answer => "The answer",
-            Self::Course => "How it was made",
-            Self::Run => "The run",
-        }
-    }
-}
-
-impl PageSection {
-    /// A section, omitted if its body is empty.
-    fn new(id: &'static str, title: &str, part: PagePart, body: Markup) -> Self {
-        Self { id, title: plain(title, SHORT), part, body }
-    }
 }
 
 /// The title, cut to its maximum length.
@@ -115,18 +92,34 @@ pub(super) fn title(view: &View<'_>) -> String {
     plain(if title.is_empty() { "A debate without a problem" } else { &title }, TITLE_CHARS)
 }
 
-fn page(view: &View<'_>, header: &Markup, sections: &[PageSection]) -> String {
-    let shown: Vec<&PageSection> = sections.iter().filter(|section| !section.body.0.is_empty()).collect();
-    let parts = shown.chunk_by(|one, next| one.part == next.part);
+fn page(view: &View<'_>, header: &Markup, parts: &[(&str, Vec<PageSection>)]) -> String {
+    let parts = parts.iter().map(|(title, sections)| {
+        let shown: Vec<&PageSection> = sections.iter().filter(|section| !section.body.0.is_empty()).collect();
+        (*title, shown)
+    });
+    let parts: Vec<_> = parts.filter(|(_, shown)| !shown.is_empty()).collect();
     let body = html! {
         a.skip href="#solution" { "Skip to the solution" }
         div.shell {
             (header)
             nav aria-label="Sections" {
-                @for part in parts.clone() { (links(part)) }
+                @for (title, sections) in &parts {
+                    p { (title) }
+                    ul {
+                        @for PageSection { id, title, .. } in sections { li { a href={ "#" (id) } { (title) } } }
+                    }
+                }
             }
             main {
-                @for part in parts { (part_of_page(part)) }
+                @for (place, (title, sections)) in parts.iter().enumerate() {
+                    @if place > 0 { p.part { (title) } }
+                    @for PageSection { id, title, body } in sections {
+                        section id=(id) aria-labelledby={ (id) "-title" } {
+                            h2 id={ (id) "-title" } { (title) }
+                            (body)
+                        }
+                    }
+                }
             }
             (footer(view))
         }
@@ -186,29 +179,6 @@ fn bare_quotation_marks(page: &str) -> String {
         bare.extend(["<", tag, end, &text.replace("&quot;", "\"")]);
     }
     bare
-}
-
-/// The navigation links of one part.
-fn links(sections: &[&PageSection]) -> Markup {
-    html! {
-        @if let Some(first) = sections.first() { p { (first.part.title()) } }
-        ul {
-            @for PageSection { id, title, .. } in sections { li { a href={ "#" (id) } { (title) } } }
-        }
-    }
-}
-
-fn part_of_page(sections: &[&PageSection]) -> Markup {
-    let named = sections.first().filter(|first| first.part != PagePart::Answer);
-    html! {
-        @if let Some(first) = named { p.part { (first.part.title()) } }
-        @for PageSection { id, title, body, .. } in sections {
-            section id=(id) aria-labelledby={ (id) "-title" } {
-                h2 id={ (id) "-title" } { (title) }
-                (body)
-            }
-        }
-    }
 }
 
 fn footer(view: &View<'_>) -> Markup {

@@ -151,12 +151,12 @@ mod tests {
         Objections Each mark is a point: ● open, ◐ claimed, ✓ fixed, ○ rejected Points of on System Architect on Simplicity Advocate System Architect ◐ ○ Simplicity Advocate ● ● ● ● ● ✓ The critics raised 8 points. 5 are open: 1 blocking, 2 major, 2 minor. 1 is claimed: only the author says that the text was changed. 1 is fixed. 1 is rejected. Show all 8 open ones 5 Severity blocking 1 major 4 minor 3
         ● 1.1 blocking Simplicity Advocate on System Architect : open Failover: A write that is in flight while the leader changes is lost. About: Failover Objection ( blocking ) A write that is in flight while the leader changes is lost. Asks for Acknowledge it from the new leader. Round 1, System Architect , rejected The client repeats it. Round 2, Simplicity Advocate , maintained Not every client does. Round 2, System Architect , rejected All of ours do. The judge, not met A client may be gone.
         ● 1.3 major Simplicity Advocate on System Architect : open Nobody knows what a lease costs. Objection ( major ) Nobody knows what a lease costs. Round 1, System Architect , accepted in part Measured for reads only. Never rechecked. The judge, partly met ( Cost ) Reads are most of it.
-        ● 1.6 major Simplicity Advocate on System Architect : open Operation: Who is called at night? About: Operation Objection ( major ) Who is called at night? System Architect did not answer it. The judge was asked and did not rule on it.
+        ● 1.6 major Simplicity Advocate on System Architect : open Operation: Who is called at night? About: Operation Objection ( major ) Who is called at night? System Architect did not answer it. The judge was asked but did not rule on it.
         ● 1.4 minor Simplicity Advocate on System Architect : open Names: A bucket is a window elsewhere. About: Names Objection ( minor ) A bucket is a window elsewhere. Round 1, System Architect , accepted, no change named No reason was given. Never rechecked.
         ● 1.5 minor Simplicity Advocate on System Architect : open The table has no index. Objection ( minor ) The table has no index. System Architect did not answer it.
         ◐ 2.1 major System Architect on Simplicity Advocate : claimed Restart: Counters are gone after a restart. About: Restart Objection (major) Counters are gone after a restart. Asks for Write them to disk once a second. Round 1, Simplicity Advocate , accepted They are written every second. Never rechecked.
         ✓ 1.2 major Simplicity Advocate on System Architect : fixed Operation: Three stores are two too many. About: Operation Objection (major) Three stores are two too many. Resolved by Begin with one. Round 1, System Architect , accepted One store is left. Round 2, Simplicity Advocate , withdrawn No reason was given.
-        ○ 2.2 minor System Architect on Simplicity Advocate : rejected by Simplicity Advocate The header has no name. Objection (minor) The header has no name. Round 1, Simplicity Advocate , rejected It needs none. Round 2, System Architect , withdrawn True. Who moved, and why Which points each text answered, and how much of it is new Round Agent Accepted Accepted in part Rejected Unanswered Lines added Lines removed 1 System Architect 1.2 , 1.4 1.3 1.1 1.5 12 3 1 Simplicity Advocate 2.1 - 2.2 - 1 0 2 System Architect - - 1.1 1.3 , 1.4 , 1.5 , 1.6 0 2
+        ○ 2.2 minor System Architect on Simplicity Advocate : rejected by Simplicity Advocate The header has no name. Objection (minor) The header has no name. Round 1, Simplicity Advocate , rejected It needs none. Round 2, System Architect , withdrawn True. Answers and changes Which points each text answered, and how much of it is new Round Agent Accepted Accepted in part Rejected Unanswered Lines added Lines removed 1 System Architect 1.2 , 1.4 1.3 1.1 1.5 12 3 1 Simplicity Advocate 2.1 - 2.2 - 1 0 2 System Architect - - 1.1 1.3 , 1.4 , 1.5 , 1.6 0 2
         ");
         let first = |parts: std::str::Split<'_, &str>| -> Vec<String> {
             parts.skip(1).map(|part| part.split('"').next().unwrap().to_owned()).collect()
@@ -191,7 +191,7 @@ mod tests {
         let critique = older.rounds[0].contributions.iter_mut().find(|one| one.target_agent_id.is_some()).unwrap();
         std::sync::Arc::make_mut(critique).content = "1. [blocking] Failover: a write is lost.".into();
         let text = text_of(&section(&older, "objections"));
-        assert!(text.contains("The record of this debate has no points and answers"), "{text}");
+        assert!(text.contains("This debate's record has no points or answers"), "{text}");
         assert!(text.contains("a write is lost") && text.contains("1 is open"), "{text}");
         assert!(!text_of(&section(&argued(), "objections")).contains("recorded before"));
     }

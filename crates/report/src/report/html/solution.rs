@@ -25,7 +25,7 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
     let remaining = subject::remaining(&Ledger::of(view.debate));
     let cards = [
         ("Candidates", &candidates),
-        ("What remains of objections", &remaining),
+        ("Remaining objections", &remaining),
         ("Not verified", &solution.unverified),
         ("Open questions", &solution.open_questions),
         ("Recommendations", &solution.recommendations),
@@ -48,7 +48,7 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
         }
         // What is missing is listed before the text.
         (card("Unfulfilled major requirements", "warn before", &solution.unfulfilled_major_requirements))
-        (card("Major requirements fulfilled in part", "warn before", &partly))
+        (card("Major requirements partly fulfilled", "warn before", &partly))
         div.answer { (markdown(answer(view, solution), 3)) }
         @if let Some(implementation) = &solution.implementation {
             h3 { "Implementation" }

@@ -163,7 +163,7 @@ fn fought_over(debate: &Debate, participants: &Participants<'_>, ledger: &Ledger
             @if blocking > 0 && counts.all() > blocking { ", " (number(blocking)) " of them blocking" }
             @if blocking == counts.all() { @if blocking == 1 { ", a blocking one" } @else { ", all of them blocking" } }
             ": " (counts.statuses()) "."
-            @if groups.is_empty() && counts.unanswered == 0 { " The authors gave way on each." }
+            @if groups.is_empty() && counts.unanswered == 0 { " The authors conceded all of them." }
             @if ledger.is_derived { " The points were derived from the texts of an older debate." }
         }
         @if !groups.is_empty() {

@@ -18,23 +18,14 @@ const BEGINNING: usize = 110;
 /// How much nested quotes and lists may enlarge a text.
 const GROWTH: usize = 12;
 
-/// The treatment of line breaks in a paragraph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Breaks {
-    /// Line breaks become spaces, as in Markdown.
-    Soft,
-    /// Line breaks are kept, as in plain text.
-    Hard,
-}
-
 /// A model's Markdown, whose highest headings become `<h{top}>`.
 pub(super) fn markdown(text: &str, top: u8) -> Markup {
-    rendered(text, top, Breaks::Soft)
+    rendered(text, top, false)
 }
 
 /// The user's text, which may be plain; keeps its line breaks.
 pub(super) fn typed(text: &str, top: u8) -> Markup {
-    rendered(text, top, Breaks::Hard)
+    rendered(text, top, true)
 }
 
 /// Literal text in a box: code, JSON, or prose that is too long to render.
@@ -91,21 +82,21 @@ pub(super) fn beginning(text: &str) -> String {
     plain(&prose.join(" ").replace(['*', '`'], ""), BEGINNING)
 }
 
-fn rendered(text: &str, top: u8, breaks: Breaks) -> Markup {
+fn rendered(text: &str, top: u8, keeps_breaks: bool) -> Markup {
     if text.trim().is_empty() {
         return html! { p.none { "There is no text." } };
     }
     // Very long Markdown can be nested deeply enough to stall a browser.
-    let rendered = (text.len() <= RENDERED_BYTES).then(|| render(text, top, breaks)).flatten();
+    let rendered = (text.len() <= RENDERED_BYTES).then(|| render(text, top, keeps_breaks)).flatten();
     match rendered.filter(|html| html.len() <= text.len().saturating_mul(GROWTH).saturating_add(4096)) {
         Some(rendered) => html! { div.text dir="auto" { (PreEscaped(rendered)) } },
         None => verbatim(text),
     }
 }
 
-fn render(text: &str, top: u8, breaks: Breaks) -> Option<String> {
+fn render(text: &str, top: u8, keeps_breaks: bool) -> Option<String> {
     let mut options = prose::options();
-    options.render.hardbreaks = breaks == Breaks::Hard;
+    options.render.hardbreaks = keeps_breaks;
     options.render.escape = true;
     let arena = Arena::new();
     let document = parse_document(&arena, text, &options);

@@ -4,36 +4,28 @@
 //! Text by models and users is in fences longer than any inside, or escaped within a line, so that it cannot change
 //! headings, tables and blocks of the report.
 
-pub(super) mod blocks;
-
+use std::borrow::Cow;
 use std::{fmt, io};
 
 use chrono::Local;
 
 use dialectic_base::figures::{UNKNOWN, thousands};
-use dialectic_base::markdown::{fence, heading, inline};
+use dialectic_base::markdown::{cell, fence, heading, inline, line as first_of_line};
 use dialectic_record::debate::{Answerer, CallKey, Contribution, Debate, Failure, Ledger, ResultKind};
 
-use super::block::{Block, ListItem, Phrase, TableBlock, TableHead, figure, foreign, line};
+use super::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock, TableHead, figure, foreign, line};
 use super::decision::below;
 use super::prose::gist;
 use super::stages::{self, StageSection, capitalized, sections};
 use super::{View, subject};
 
-/// What to show about each contribution.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReportDetail {
-    Plain,
-    /// The author, latency and tokens.
-    Verbose,
-}
-
-/// Writes the report of a debate as Markdown to `out`, in many pieces because texts may be large. Times are local.
+/// Writes the report of a debate as Markdown to `out`, in many pieces because texts may be large. Times are local. With
+/// `is_verbose`, each contribution has its latency and tokens.
 ///
 /// # Errors
 ///
 /// Writing to `out` fails.
-pub fn markdown(view: &View<'_>, detail: ReportDetail, out: &mut dyn io::Write) -> io::Result<()> {
+pub fn markdown(view: &View<'_>, is_verbose: bool, out: &mut dyn io::Write) -> io::Result<()> {
     // The older program recorded no format.
     let is_older = view.debate.format_version.is_none();
     let mut out = Document { out, written: Ok(()), reader: None };
@@ -51,7 +43,7 @@ pub fn markdown(view: &View<'_>, detail: ReportDetail, out: &mut dyn io::Write) 
     clarifications(&mut out, view);
     participants(&mut out, "## Judge", &subject::judge(view));
     write_run(&mut out, view);
-    write_rounds(&mut out, view, detail);
+    write_rounds(&mut out, view, is_verbose);
     if is_older {
         solution(&mut out, view);
     }
@@ -100,7 +92,7 @@ fn verdict(out: &mut Document<'_>, view: &View<'_>) {
             let said = line![": ", foreign(gist(&one.point.in_words(), POINT))];
             ListItem::of([subject::head(one), said].concat())
         });
-        blocks::write(out, &[Block::List(items.collect())]);
+        write(out, &[Block::List(items.collect())]);
     }
 }
 
@@ -116,7 +108,7 @@ const COLUMNS: usize = 10;
 fn participants(out: &mut Document<'_>, title: &str, table: &TableBlock<'_>) {
     out.line(format_args!("{title}\n"));
     let more = "------|".repeat(table.columns.iter().filter(|column| out.has(column)).count().saturating_sub(COLUMNS));
-    blocks::write_table(out, table, Some(&format!("{RULE}{more}")));
+    write_table(out, table, Some(&format!("{RULE}{more}")));
     out.line("");
 }
 
@@ -224,24 +216,24 @@ fn write_objections(out: &mut Document<'_>, view: &View<'_>) {
     let check = subject::check(view.debate);
     if !check.is_empty() {
         out.line("\n## Check\n");
-        blocks::write(out, &check);
+        write(out, &check);
     }
     let ledger = &Ledger::of(view.debate);
     if ledger.is_empty() {
         return;
     }
     out.line("\n## Objections\n");
-    blocks::write(out, &subject::counts(view.debate, ledger));
-    blocks::write(out, &[Block::Table(subject::table(ledger))]);
+    write(out, &subject::counts(view.debate, ledger));
+    write(out, &[Block::Table(subject::table(ledger))]);
     for one in &ledger.objections {
-        blocks::write(out, &[subject::title(one)]);
-        blocks::write(out, &subject::point(one));
+        write(out, &[subject::title(one)]);
+        write(out, &subject::point(one));
     }
-    blocks::write(out, &subject::given_up(view.debate));
-    blocks::write(out, &subject::changes(ledger));
+    write(out, &subject::given_up(view.debate));
+    write(out, &subject::changes(ledger));
 }
 
-fn write_rounds(out: &mut Document<'_>, view: &View<'_>, detail: ReportDetail) {
+fn write_rounds(out: &mut Document<'_>, view: &View<'_>, is_verbose: bool) {
     out.line("## Rounds\n");
     if view.debate.rounds.is_empty() {
         out.line("No rounds yet.\n");
@@ -249,18 +241,18 @@ fn write_rounds(out: &mut Document<'_>, view: &View<'_>, detail: ReportDetail) {
     for round in &view.debate.rounds {
         out.line(format_args!("### Round {}\n", round.round_number));
         for section in sections(view.debate, round) {
-            write_section(out, view.debate, &section, detail);
+            write_section(out, view.debate, &section, is_verbose);
         }
     }
 }
 
-fn write_section(out: &mut Document<'_>, debate: &Debate, section: &StageSection<'_>, detail: ReportDetail) {
-    out.line(format_args!("#### {}", heading(&section.title)));
+fn write_section(out: &mut Document<'_>, debate: &Debate, section: &StageSection<'_>, is_verbose: bool) {
+    out.line(format_args!("#### {}", heading(&capitalized(&section.plural))));
     if section.contributions.is_empty() {
-        out.line(format_args!("{}\n", inline(&section.empty)));
+        out.line(format_args!("No {} in this round.\n", inline(&section.plural)));
     }
     for contribution in &section.contributions {
-        out.line(format_args!("{}{}:", who(debate, contribution), took(contribution, detail)));
+        out.line(format_args!("{}{}:", who(debate, contribution), took(contribution, is_verbose)));
         out.fenced(&contribution.content);
         out.line("");
     }
@@ -285,16 +277,14 @@ fn who(debate: &Debate, contribution: &Contribution) -> String {
     }
 }
 
-fn took(contribution: &Contribution, detail: ReportDetail) -> String {
+fn took(contribution: &Contribution, is_verbose: bool) -> String {
+    if !is_verbose {
+        return String::new();
+    }
     let known =
         |figure: Option<u64>, unit: &str| figure.map_or_else(|| UNKNOWN.to_owned(), |figure| format!("{figure}{unit}"));
     let metadata = &contribution.metadata;
-    match detail {
-        ReportDetail::Plain => String::new(),
-        ReportDetail::Verbose => {
-            format!(" (latency={}, tokens={})", known(metadata.latency_ms, "ms"), known(metadata.tokens_used, ""))
-        }
-    }
+    format!(" (latency={}, tokens={})", known(metadata.latency_ms, "ms"), known(metadata.tokens_used, ""))
 }
 
 /// Writes nothing for older debates, which did not record this.
@@ -305,7 +295,7 @@ fn write_run(out: &mut Document<'_>, view: &View<'_>) {
         return;
     }
     out.line("## Run\n");
-    blocks::write(out, &[Block::List([subject::ending(debate), subject::extent(debate)].concat())]);
+    write(out, &[Block::List([subject::ending(debate), subject::extent(debate)].concat())]);
     let noun = |yields, otherwise: &'static str| {
         stages::first(debate, yields).map_or_else(|| otherwise.to_owned(), |stage| capitalized(&stage.words.noun))
     };
@@ -323,8 +313,8 @@ fn write_run(out: &mut Document<'_>, view: &View<'_>) {
         ("Failures".to_owned(), failures(&debate.failures)),
     ];
     for (title, said) in subjects.into_iter().filter(|(_, said)| !said.is_empty()) {
-        blocks::write(out, &[Block::Heading(line![foreign(title)])]);
-        blocks::write(out, &said);
+        write(out, &[Block::Heading(line![foreign(title)])]);
+        write(out, &said);
     }
     out.line("");
 }
@@ -350,6 +340,128 @@ fn failures(failures: &[Failure]) -> Vec<Block<'_>> {
     let columns = columns.into_iter().chain([TableHead::words("Error")]);
     let table = TableBlock::new("failures", "Calls that failed for good", columns, rows);
     if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] }
+}
+
+fn write(out: &mut Document<'_>, blocks: &[Block<'_>]) {
+    for block in blocks {
+        match block {
+            Block::Heading(line) => {
+                let line = out.prose(line);
+                // A trailing `#` would not be part of the heading.
+                let line = line.strip_suffix('#').map_or(Cow::Borrowed(&*line), |before| format!("{before}\\#").into());
+                out.line(format_args!("### {line}\n"));
+            }
+            Block::Paragraph(line) => out.line(format_args!("{}\n", out.prose(line))),
+            Block::List(items) => {
+                list(out, items, 0);
+                out.line("");
+            }
+            Block::Table(table) => write_table(out, table, None),
+            Block::Text(text) | Block::Verbatim(text) => text_of(out, text),
+            Block::Said(line, Some(text)) => {
+                out.line(format_args!("{}:\n", out.prose(line)));
+                text_of(out, text);
+            }
+            Block::Said(line, None) => out.line(format_args!("{}: no reason given\n", out.prose(line))),
+            Block::Folded(line, blocks) | Block::Indented(line, blocks) => {
+                out.line(format_args!("{}\n", out.prose(line)));
+                write(out, blocks);
+            }
+            Block::Warning(blocks) => write(out, blocks),
+            Block::Aside(blocks) => {
+                if out.reader.is_some() {
+                    write(out, blocks);
+                }
+            }
+        }
+    }
+}
+
+fn text_of(out: &mut Document<'_>, text: &str) {
+    out.fenced(text);
+    out.line("");
+}
+
+fn list(out: &mut Document<'_>, items: &[ListItem<'_>], depth: usize) {
+    let for_readers = out.reader.is_some();
+    for ListItem { line, more, .. } in items.iter().filter(|item| !item.is_aside || for_readers) {
+        let said = match line.as_slice() {
+            // Foreign text must not begin a block.
+            [Piece::Foreign(text), rest @ ..] => first_of_line(text).into_owned() + &out.prose(rest),
+            line => out.prose(line),
+        };
+        out.line(format_args!("{}- {said}", "  ".repeat(depth)));
+        for block in more {
+            match block {
+                Block::List(items) => list(out, items, depth + 1),
+                Block::Text(text) => {
+                    out.line("");
+                    out.fenced(text);
+                }
+                other => write(out, std::slice::from_ref(other)),
+            }
+        }
+    }
+}
+
+/// Writes a table with its traditional separator line, if any.
+fn write_table(out: &mut Document<'_>, table: &TableBlock<'_>, rule: Option<&str>) {
+    let kept: Vec<usize> = (0..table.columns.len()).filter(|place| out.has(&table.columns[*place])).collect();
+    let titles: Vec<String> = kept.iter().map(|place| out.cell(&table.columns[*place].title)).collect();
+    out.row(titles);
+    match rule {
+        Some(rule) => out.line(rule),
+        None => out.row(kept.iter().map(|place| if table.columns[*place].is_figure { "---:" } else { "---" })),
+    }
+    for row in &table.rows {
+        let cells: Vec<String> = kept.iter().filter_map(|place| row.get(*place)).map(|cell| out.cell(cell)).collect();
+        out.row(cells);
+    }
+    out.line("");
+}
+
+/// Blocks for readers outside a report, with names and with parts that the report omits.
+pub(crate) fn for_readers(blocks: &[Block<'_>], view: &View<'_>) -> String {
+    let mut written = Vec::new();
+    write(&mut Document { out: &mut written, written: Ok(()), reader: Some(view) }, blocks);
+    String::from_utf8(written).unwrap_or_default()
+}
+
+impl Document<'_> {
+    fn prose(&self, line: &[Piece<'_>]) -> String {
+        self.pieces(line, false)
+    }
+
+    fn cell(&self, line: &[Piece<'_>]) -> String {
+        self.pieces(line, true)
+    }
+
+    /// Whether this document includes a column.
+    fn has(&self, column: &TableHead<'_>) -> bool {
+        match column.audience {
+            Audience::Everywhere => true,
+            Audience::People => self.reader.is_some(),
+            Audience::Programs => self.reader.is_none(),
+        }
+    }
+
+    /// A line, escaped for a table cell or for prose.
+    fn pieces(&self, line: &[Piece<'_>], in_cell: bool) -> String {
+        let escaped = |text: &str| if in_cell { cell(text) } else { inline(text) }.into_owned();
+        let piece = |piece: &Piece<'_>| match (piece, self.reader) {
+            (Piece::Words(words), _) => words.clone().into_owned(),
+            (Piece::Agent(agent), Some(view)) => escaped(view.name_of(agent)),
+            (Piece::Agent(agent), None) if !in_cell => id(agent.as_str()),
+            (Piece::Agent(agent), None) => escaped(agent.as_str()),
+            (Piece::Marked(text), _) if !in_cell => id(text),
+            (Piece::Foreign(text) | Piece::Marked(text), _) => escaped(text),
+            (Piece::Point(number), _) => escaped(number),
+            (Piece::Severity(severity), _) => severity.name().to_owned(),
+            (Piece::Aside(pieces), Some(_)) => self.pieces(pieces, in_cell),
+            (Piece::Aside(_), None) => String::new(),
+        };
+        line.iter().map(piece).collect()
+    }
 }
 
 #[cfg(test)]

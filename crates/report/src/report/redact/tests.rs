@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::report::{ReportDetail, View, html, markdown};
+use crate::report::{View, html, markdown};
 use dialectic_record::debate::fixture::argued;
 
 /// Values that must not be shown, one for each place.
@@ -70,7 +70,7 @@ fn written(view: &View<'_>) -> [String; 3] {
         markdown(view, detail, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     };
-    [html(view), text(ReportDetail::Plain), text(ReportDetail::Verbose)]
+    [html(view), text(false), text(true)]
 }
 
 fn redacted(mut debate: Debate) -> Debate {
@@ -130,14 +130,10 @@ fn words_that_are_paths_are_hidden() {
             "refused ([address]): [address] [address]",
         ),
     ] {
-        assert_eq!(without_paths(said, &Known::default()), shown, "{said}");
+        assert_eq!(without_paths(said, &[], &[]), shown, "{said}");
     }
-    let known = |paths: &[&str], addresses: &[&str]| Known {
-        paths: paths.iter().map(ToString::to_string).collect(),
-        addresses: addresses.iter().map(ToString::to_string).collect(),
-    };
-    assert_eq!(without_paths("in /My Own/x y", &known(&["/My Own/x y"], &[])), "in [path]");
-    assert_eq!(without_paths("no host llm.corp found", &known(&[], &["llm.corp"])), "no host [address] found");
+    assert_eq!(without_paths("in /My Own/x y", &["/My Own/x y".to_owned()], &[]), "in [path]");
+    assert_eq!(without_paths("no host llm.corp found", &[], &["llm.corp".to_owned()]), "no host [address] found");
 }
 
 #[test]

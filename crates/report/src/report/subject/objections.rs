@@ -1,9 +1,9 @@
-//! The objections, and the changes that they caused.
+//! The objections, the changes that they caused, and the check of the answer.
 
-use dialectic_base::figures::{UNKNOWN, counted};
+use dialectic_base::figures::{UNKNOWN, counted, list};
 use dialectic_record::debate::{
-    Change, Debate, Ledger, Move, Point, PointId, PointStatus, Remark, RemarkKind, RemarkTime, Response, ResultKind,
-    Tally,
+    Change, Contribution, Debate, Found, Ledger, Lens, Move, Point, PointId, PointStatus, Remark, RemarkKind,
+    RemarkTime, Response, ResultKind, Severity, Tally,
 };
 
 use super::verdict::{grounds, status_line};
@@ -19,14 +19,14 @@ const NONE: &str = "-";
 pub(crate) fn counts<'s>(debate: &'s Debate, ledger: &'s Ledger) -> Vec<Block<'s>> {
     let mut blocks = vec![Block::Paragraph(line![figure(Tally::of(&ledger.objections).sentences())])];
     if ledger.is_derived {
-        let note = "The record of this debate has no points and answers. They were derived from its texts just now, \
-                    as far as possible, and are not saved.";
+        let note = "This debate's record has no points or answers. They were derived from its texts as far as possible, and \
+                    are not saved.";
         blocks.push(Block::Paragraph(line![note]));
         return blocks;
     }
     let unread = unread(debate);
     if !unread.is_empty() {
-        blocks.extend([Block::Paragraph(line!["Not read, and not among these points:"]), Block::List(unread)]);
+        blocks.extend([Block::Paragraph(line!["Could not be read, and not counted above:"]), Block::List(unread)]);
     }
     blocks
 }
@@ -115,7 +115,7 @@ fn in_brief(one: &Point) -> Vec<Block<'_>> {
     [Block::Text(one.point.in_words())].into_iter().chain(asked).chain(why).collect()
 }
 
-/// Who explains why a point is open.
+/// The author of the reason why a point is open.
 pub(crate) fn why_open(one: &Point) -> Phrase<'_> {
     match one.ruling().filter(|ruling| !ruling.missing) {
         Some(ruling) if !ruling.remains.trim().is_empty() => line!["What remains"],
@@ -165,7 +165,7 @@ fn happened(remark: &Remark) -> Vec<Block<'_>> {
     let by: Phrase<'_> = remark.by.as_ref().map(|by| line![", ", by]).unwrap_or_default();
     let (what, remains) = match &remark.kind {
         RemarkKind::Ruled(ruling) if ruling.missing => {
-            return vec![Block::Paragraph(line!["The judge was asked and did not rule on it."])];
+            return vec![Block::Paragraph(line!["The judge was asked but did not rule on it."])];
         }
         RemarkKind::Ruled(ruling) => (ruling.in_words().to_owned(), ruling.remains.trim()),
         RemarkKind::Answered(Response::Partly) => ("accepted in part".to_owned(), ""),
@@ -202,7 +202,7 @@ pub(crate) fn changes(ledger: &Ledger) -> Vec<Block<'_>> {
     let lines = ["Lines added", "Lines removed"].map(TableHead::figures);
     let columns = [TableHead::figures("Round")].into_iter().chain(words).chain(lines);
     let table = TableBlock::new("moves", "Which points each text answered, and how much of it is new", columns, rows);
-    vec![Block::Heading(line!["Who moved, and why"]), Block::Table(table)]
+    vec![Block::Heading(line!["Answers and changes"]), Block::Table(table)]
 }
 
 /// A point's number, as a piece of a line.
@@ -210,7 +210,98 @@ fn number<'a>(one: &Point) -> Piece<'a> {
     Piece::Point(one.number())
 }
 
-/// The heading of a point's history: its number, status and parties.
+/// The heading above a point's history.
 pub(crate) fn title(one: &Point) -> Block<'_> {
     Block::Heading([head(one), line![": "], status_line(one)].concat())
+}
+
+const NOT_CHECKED: &str = "not checked";
+
+/// Whether nobody checked an answer that could have been checked.
+pub(crate) fn is_unchecked(debate: &Debate) -> bool {
+    status(debate).is_some_and(|status| status == NOT_CHECKED)
+}
+
+/// `checked by 3 lenses, 5 points: 1 open, 4 claimed`; `None` without a checkable answer.
+pub(crate) fn status(debate: &Debate) -> Option<String> {
+    let may_be_checked = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Check));
+    if !may_be_checked || (debate.draft.is_none() && debate.final_solution.is_none()) {
+        return None;
+    }
+    let draft = debate.newest_draft();
+    let lenses =
+        draft.as_ref().map_or(0, |draft| Lens::ALL.iter().filter(|lens| draft.read_through(**lens).is_some()).count());
+    let Some(draft) = draft.filter(|_| lenses > 0) else { return Some(NOT_CHECKED.to_owned()) };
+    let ledger = Ledger::of(debate);
+    let tally = Tally::of(ledger.objections.iter().filter(|one| one.draft == Some(draft.number.into())));
+    let points = if tally.all() == 0 { "no point".to_owned() } else { counted(tally.all() as u64, "point") };
+    let statuses = Some(tally.statuses()).filter(|statuses| !statuses.is_empty());
+    let statuses = statuses.map(|statuses| format!(": {statuses}")).unwrap_or_default();
+    let said = [format!("checked by {lenses} {}", if lenses == 1 { "lens" } else { "lenses" }), points + &statuses];
+    let unread: Vec<String> = debate.unread_lenses().iter().map(|lens| lens.subject().to_owned()).collect();
+    let unread = (!unread.is_empty()).then(|| format!("not checked for {}", list(&unread)));
+    Some(said.into_iter().chain(unread).collect::<Vec<_>>().join(", "))
+}
+
+/// Each draft's checkers and lenses, their findings and changes, and what was left unchecked; empty without a draft.
+pub(crate) fn check(debate: &Debate) -> Vec<Block<'_>> {
+    if debate.checks.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = Vec::new();
+    blocks.extend(status(debate).map(|status| Block::Paragraph(line!["The answer: ", figure(status), "."])));
+    let mut rows = Vec::new();
+    let (mut draft, mut before) = (0, None);
+    for one in &debate.checks {
+        match one.metadata.lens {
+            Some(lens) => rows.push(vec![line![figure(draft)], line![lens.name()], line![&one.agent_id], found(one)]),
+            None if before.is_none() || one.metadata.rethought => {
+                (draft, before) = (draft + 1, Some(one));
+            }
+            None => {}
+        }
+    }
+    let missing = debate.unread_lenses().into_iter().filter(|lens| {
+        debate.newest_draft().is_some_and(|draft| draft.checks.iter().all(|one| one.metadata.lens != Some(*lens)))
+    });
+    rows.extend(missing.map(|lens| vec![line![figure(draft)], line![lens.name()], line!["-"], line!["not read"]]));
+    let columns =
+        [TableHead::figures("Draft"), TableHead::words("Lens"), TableHead::words("Read by"), TableHead::words("Found")];
+    let table = TableBlock::new("small", "Objections to the draft", columns, rows);
+    if !table.rows.is_empty() {
+        blocks.push(Block::Table(table));
+    }
+    blocks.extend(unverified(debate));
+    blocks
+}
+
+/// `2 points: 1 blocking, 1 minor; of accepted points 3 verified, 1 not found`
+fn found(one: &Contribution) -> Phrase<'_> {
+    let reading = one.reading.as_deref();
+    let Some(points) = reading.and_then(|reading| reading.points.as_ref()) else { return line!["could not be read"] };
+    let grades =
+        Severity::ALL.map(|grade| (points.iter().filter(|point| point.severity == grade).count(), grade.name()));
+    let some = |counts: &[(usize, &str)]| {
+        let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+        counts.collect::<Vec<_>>().join(", ")
+    };
+    let mut said = if points.is_empty() {
+        "no point".to_owned()
+    } else {
+        format!("{}: {}", counted(points.len() as u64, "point"), some(&grades))
+    };
+    let verifications = reading.map(|reading| reading.verifications.as_slice()).unwrap_or_default();
+    let kinds = [Found::Verified, Found::NotFound, Found::Moot];
+    let kinds = kinds.map(|kind| (verifications.iter().filter(|one| one.verdict == kind).count(), kind.name()));
+    if !verifications.is_empty() {
+        said = format!("{said}; of accepted points {}", some(&kinds));
+    }
+    line![figure(said)]
+}
+
+/// The unchecked parts of the answer.
+fn unverified(debate: &Debate) -> Option<Block<'_>> {
+    let unverified = &debate.final_solution.as_ref()?.unverified;
+    let items: Vec<ListItem<'_>> = unverified.iter().map(|one| ListItem::of(line![foreign(one)])).collect();
+    (!items.is_empty()).then(|| Block::Warning(vec![Block::List(items)]))
 }

@@ -22,7 +22,6 @@ pub(crate) fn verdict<'v>(view: &'v View<'_>) -> Vec<Block<'v>> {
     if verdict.is_none() && judgements.is_empty() {
         return Vec::new();
     }
-    let words = view.judged_words();
     let mut blocks = match verdict {
         Some(verdict) => won(view, verdict),
         None => vec![Block::Paragraph(line!["Not decided yet."])],
@@ -33,7 +32,7 @@ pub(crate) fn verdict<'v>(view: &'v View<'_>) -> Vec<Block<'v>> {
         blocks.push(Block::Paragraph(line![note]));
     }
     let note = "The judge saw no names. Each letter in its texts is the label of a ";
-    blocks.push(Block::Paragraph(line![note, words.one, "."]));
+    blocks.push(Block::Paragraph(line![note, judged_noun(view), "."]));
     if let Some(verdict) = verdict {
         blocks.extend(criteria(verdict, &view.judged()).map(|table| Block::Aside(vec![Block::Table(table)])));
         for (criterion, assessment) in &verdict.criteria {
@@ -63,15 +62,20 @@ pub(crate) fn won<'v>(view: &'v View<'_>, verdict: &'v Verdict) -> Vec<Block<'v>
         }
         Some(Winner { vote: None, .. }) | None => [line!["Winner: "], by_scores, line![tie]],
     };
-    let judged = view.judged_words().several;
+    let judged = figure(format!("{}s", judged_noun(view)));
     let (stable, how, after) = match verdict.stable {
         Some(true) => ("yes", ", the result was the same in both orders of the ", ""),
         Some(false) => ("no", ", the winner changed when the ", " came in the opposite order"),
-        None => ("not known", ", the ", " were judged in one order only"),
+        None => ("unknown", ", the ", " were judged in one order only"),
     };
     let stable = Block::Paragraph(line!["Stable: ", stable, how, judged, after]);
     let stable = if verdict.stable == Some(false) { Block::Warning(vec![stable]) } else { stable };
     vec![Block::Paragraph(won.concat()), stable]
+}
+
+/// What the judge scored.
+fn judged_noun(view: &View<'_>) -> &'static str {
+    if view.judges_debaters() { "debater" } else { "text" }
 }
 
 fn winner(winner: Option<&AgentId>) -> Phrase<'_> {
@@ -81,7 +85,6 @@ fn winner(winner: Option<&AgentId>) -> Phrase<'_> {
 /// A row for each debater and one for the winner: overall, and in each pass.
 fn scores<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     let (verdict, judgements) = (view.debate.verdict.as_ref(), &view.debate.judgements);
-    let words = view.judged_words();
     let has_sides = view.has_sides();
     let shown = |scores: Option<&BTreeMap<AgentId, f64>>, of: &AgentId| {
         scores.and_then(|scores| scores.get(of)).map_or_else(|| line![NONE], |given| line![figure(score(*given))])
@@ -97,9 +100,10 @@ fn scores<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     let last = winner(verdict.and_then(|verdict| verdict.winner.as_ref()));
     let last = [line!["winner"]].into_iter().chain(side).chain([last]).chain(won).collect();
     let passes = judgements.iter().map(|one| TableHead::figures(figure(format!("Pass {}", one.pass))));
-    let columns = [TableHead::words(words.author)].into_iter().chain(has_sides.then(|| TableHead::words("Side")));
+    let author = if view.judges_debaters() { "Debater" } else { "Agent" };
+    let columns = [TableHead::words(author)].into_iter().chain(has_sides.then(|| TableHead::words("Side")));
     let columns = columns.chain([TableHead::figures("Mean score")]).chain(passes);
-    let caption = format!("Scores of the {}, 0 to 100", words.several);
+    let caption = format!("Scores of the {}s, 0 to 100", judged_noun(view));
     TableBlock { has_total: true, ..TableBlock::new("", caption, columns, rows.chain([last])) }
 }
 
@@ -151,7 +155,7 @@ pub(crate) fn confidence(view: &View<'_>) -> Option<String> {
     let caveats = [
         (view.debate.is_full() == Some(false), "the run is incomplete"),
         (is_unchecked, "nobody checked the answer"),
-        (!is_unchecked && !solution.unverified.is_empty(), "its last changes are not checked"),
+        (!is_unchecked && !solution.unverified.is_empty(), "its last changes were not checked"),
     ];
     let caveats: Vec<String> = caveats.iter().filter(|(holds, _)| *holds).map(|(_, what)| (*what).to_owned()).collect();
     let caveats = if caveats.is_empty() { String::new() } else { format!("; {}", list(&caveats)) };

@@ -35,7 +35,7 @@ pub(crate) fn elected(voting: &Voting) -> Phrase<'_> {
 /// The rule of the count.
 fn count(count: &VoteCount) -> Block<'_> {
     let rule = format!(
-        "; {} of {} voted, the quorum is {}; {} for the voter's own text",
+        "; {} of {} voted, the quorum is {}; {} voted for their own texts",
         count.cast, count.voters, count.quorum, count.self_votes
     );
     let mut items = vec![ListItem::of(line!["Rule: ", count.rule.name(), figure(rule)])];
@@ -67,7 +67,7 @@ pub(crate) fn polls(debate: &Debate) -> Vec<Block<'_>> {
         blocks.push(Block::Paragraph(line!["Gained most: ", most]));
         if !polls.uncounted.is_empty() {
             let uncounted = joined(polls.uncounted.iter().map(|voter| line![*voter]), ", ");
-            let what = line!["Not counted, without a vote in each poll: "];
+            let what = line!["Not counted, because they did not vote in every poll: "];
             blocks.push(Block::Paragraph([what, uncounted].concat()));
         }
     }
@@ -118,7 +118,7 @@ pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
     };
     let rows = selection.candidates.iter().map(|one| {
         let part = if one.chosen { "yes" } else { "no" };
-        let passed = if one.passed_over { line![", its family had half of the team"] } else { Phrase::new() };
+        let passed = if one.passed_over { line![", its family already had half of the team"] } else { Phrase::new() };
         let scores = [one.score, one.by_rating, one.by_calibration];
         let scores = scores.map(|value| line![figure(format!("{value:+.3}"))]);
         let figures = [known(one.rating, 0), known(one.calibration, 3), line![figure(one.debates)]];
@@ -132,13 +132,13 @@ pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
     let columns = columns.chain(has_families.then(|| TableHead::words("Family").only(Audience::People)));
     let lead = match selection.size {
         Some(size) => format!(
-            "{size} of {} agents take part: the best by these scores; among equals, the first in \
-                 the configuration.",
+            "{size} of {} agents take part: those with the best scores, and among equals the first in the \
+                 configuration.",
             selection.candidates.len()
         ),
         None => "All agents took part.".to_owned(),
     };
-    let counted = format!(" Scores rest on {} earlier debates.", selection.debates);
+    let counted = format!(" Scores are based on {} earlier debates.", selection.debates);
     vec![
         Block::lead(line![figure(lead), figure(counted)]),
         Block::Table(TableBlock::new("small", "Candidates", columns, rows)),
@@ -166,17 +166,17 @@ pub(crate) fn agreement<'d>(rounds: &'d [Round], extensions: &'d [Extension]) ->
     let columns =
         ["Round", "Agreement", "Threshold", "Stability", "Similarity", "Matters agreed"].map(TableHead::figures);
     let lead = line![
-        "Agreement is the percentage of matters on which all texts decide the same; from the threshold on they have \
-         converged. ",
-        if last.is_reached() { "They did." } else { "They did not." },
-        " The similarity of the texts decides nothing.",
+        "Agreement is the percentage of matters on which all texts decide the same. The texts have converged when it \
+         reaches the threshold, which it ",
+        if last.is_reached() { "did" } else { "did not" },
+        ". The similarity of the texts has no effect.",
     ];
     let mut items: Vec<ListItem<'_>> =
         measured.iter().flat_map(|(round, of)| [course(round, of), challenged(round)].concat()).collect();
     items.extend(extensions.iter().map(|extension| {
         let missing = joined(extension.missing.iter().map(|one| line![foreign(one)]), "; ");
         let round = figure(format!("Extended after round {}: ", extension.round));
-        ListItem::of([line![round, &extension.winner, " misses "], missing].concat())
+        ListItem::of([line![round, &extension.winner, " does not meet "], missing].concat())
     }));
     vec![
         Block::lead(lead),
@@ -207,10 +207,10 @@ pub(crate) fn challenged(round: &Round) -> Vec<ListItem<'_>> {
         return vec![of_round(round, ": challenged, and nothing was found against it", Phrase::new())];
     }
     let claims =
-        challenge.claims.iter().map(|claim| of_round(round, ", shared without support: ", line![foreign(claim)]));
+        challenge.claims.iter().map(|claim| of_round(round, ", agreed without support: ", line![foreign(claim)]));
     let points = challenge.points.iter().map(|point| {
         let on = Piece::Aside(line![" (on the text of ", &point.target_agent_id, ")"]);
-        of_round(round, ", answered by nobody: ", line![foreign(&*point.text), on])
+        of_round(round, ", not answered: ", line![foreign(&*point.text), on])
     });
     claims.chain(points).collect()
 }

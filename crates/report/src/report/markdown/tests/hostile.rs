@@ -219,7 +219,7 @@ fn assert_same_outline(outline_of: impl Fn(&str) -> Vec<String>) {
 }
 
 fn whole_outline(text: &str) -> Vec<String> {
-    outline(&report_on(&debate(text), ReportDetail::Verbose))
+    outline(&report_on(&debate(text), true))
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn objections_stay_in_their_section_whatever_they_say() {
         .unwrap();
         let ruling = json!({"point": point, "decision": "partly", "where": text, "reason": text});
         debate.final_solution.as_mut().unwrap().rulings = vec![serde_json::from_value(ruling).unwrap()];
-        let mut found = outline(&report_on(&debate, ReportDetail::Plain));
+        let mut found = outline(&report_on(&debate, false));
         let from = found.iter().position(|block| block == "h2 Objections").unwrap();
         found.split_off(from)
     };
@@ -272,7 +272,7 @@ fn a_line_of_200_kilobytes_is_a_line() {
     debate.problem = long.as_str().into();
     debate.failures[0].error.clone_from(&long);
     debate.final_solution.as_mut().unwrap().description.clone_from(&long);
-    let report = report_on(&debate, ReportDetail::Verbose);
+    let report = report_on(&debate, true);
     let (found, flat) = (outline(&report), one_spaced(&long));
     assert_eq!(found.len(), whole_outline("word").len());
     assert_eq!(found[0], format!("h1 Debate: {flat}"));
@@ -292,6 +292,6 @@ fn the_test_sees_what_an_unescaped_text_would_do() {
 #[test]
 fn an_error_of_the_stream_is_handed_on() {
     let mut room = [0; 100];
-    let written = markdown(&View::new(&debate("word"), None), ReportDetail::Plain, &mut room.as_mut_slice());
+    let written = markdown(&View::new(&debate("word"), None), false, &mut room.as_mut_slice());
     assert_eq!(written.unwrap_err().kind(), io::ErrorKind::WriteZero);
 }
