@@ -178,6 +178,6 @@ fn as_many_calls_are_made_as_the_formula_says() {
             assert_eq!(course.calls.len(), expected as usize, "{} with {n} agents and {r} rounds", protocol.name);
             assert_eq!(course.debate.rounds.len(), rounds as usize);
         }
-        assert!(tried >= 4, "{}", protocol.name);
+        assert!(tried >= 2, "{}", protocol.name);
     }
 }
