@@ -170,7 +170,7 @@ fn it_is_forecast_to_the_call() {
     let created = prepared.created().unwrap().clone();
     let forecast = forecast(
         &PITCHING,
-        created,
+        &created,
         &std::collections::BTreeSet::new(),
         &dialectic_record::debate::Span {
             low: dialectic_record::debate::Gathered::default(),

@@ -50,7 +50,7 @@ pub enum ForecastError {
 /// A role cannot be used.
 pub fn forecast(
     protocol: &'static Protocol,
-    created: Created,
+    created: &Created,
     routed: &BTreeSet<String>,
     gathered: &Span<Gathered>,
 ) -> Result<Forecast, ForecastError> {

@@ -303,7 +303,7 @@ pub(super) fn to_come(
             Some(gathered) => Span { low: gathered.clone(), high: gathered.clone() },
             None => collector.foreseen(protocol, &settings, &debate.problem),
         };
-        let mut forecast = forecast(protocol, created, &routed, &gathered)?;
+        let mut forecast = forecast(protocol, &created, &routed, &gathered)?;
         let may_still_be_made = |key: &CallKey| key.round > 0 || debate.current_round == 0;
         forecast.calls.retain(|call| debate.settled(&call.key).is_none() && may_still_be_made(&call.key));
         Ok(forecast)
@@ -321,7 +321,7 @@ impl Runner {
         let protocol = self.protocol_of(created)?;
         let gathered = self.foreseen(protocol, created);
         let routed = routed_providers(&created.settings, &self.services.environment);
-        Ok(forecast(protocol, repeatable(created), &routed, &gathered)?)
+        Ok(forecast(protocol, &repeatable(created), &routed, &gathered)?)
     }
 
     /// Checks that the programs in use can be called, without calling a model. Returns warnings.
@@ -375,7 +375,7 @@ impl Runner {
         let Some(rounds) = telling_rounds(settings, given) else { return Ok(Vec::new()) };
         let mut shortened = repeatable(created);
         shortened.settings.debate.rounds = rounds;
-        let forecast = forecast(protocol, shortened, &BTreeSet::new(), &gathered)?;
+        let forecast = forecast(protocol, &shortened, &BTreeSet::new(), &gathered)?;
         Ok(check_windows(&forecast.calls, settings)?)
     }
 
