@@ -14,13 +14,6 @@ fn found(sandbox: &Sandbox, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn without_debates_nothing_is_found_and_nothing_is_written() {
-    let sandbox = Sandbox::new();
-    assert!(found(&sandbox, "x").is_empty());
-    assert!(sandbox.files().is_empty());
-}
-
-#[test]
 fn a_debate_is_remembered_until_it_is_removed() {
     let sandbox = Sandbox::new();
     sandbox.run(["debate", "--offline", "-r", "1", SESSIONS]).expect_code(0);

@@ -11,11 +11,16 @@ use serde_json::{Value, json};
 
 use crate::support::{Sandbox, TEST_KEY};
 use dialectic_base::provider::PRESETS;
+use dialectic_config::{ConfigFiles, ConfigPath, Overrides};
+use dialectic_engine::access::Environment;
+use dialectic_engine::runner::{Runner, Services, Spec};
 use dialectic_llm::command::PROGRAMS;
 use dialectic_llm::models::facts;
 use dialectic_record::debate::{Event, OutcomeKind, ResultKind, Status};
 use dialectic_record::prompt::Role;
-use dialectic_record::protocol::PROTOCOLS;
+use dialectic_record::protocol::{PROTOCOLS, Protocol};
+use dialectic_record::store::Directory;
+use dialectic_report::display::price_tag;
 use dialectic_report::report::{FORMATS, ReportFormat};
 
 const AUTOMATION: &str = "docs/automation.md";
@@ -249,16 +254,17 @@ fn costs() -> (String, String) {
     const ROLES: [&str; 5] = ["architect", "performance", "kiss", "security", "testing"];
     let problem = blocks(&read(MODELS), "text").into_iter().next().expect("the problem stands in the document");
     let keys = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY"];
-    let sandbox =
-        keys.iter().fold(Sandbox::new(), |sandbox, key| sandbox.env(key, TEST_KEY)).file("problem.md", problem);
+    let (sandbox, environment) = (Sandbox::new(), Environment::from_pairs(keys.map(|key| (key, TEST_KEY))));
+    let runner = Runner::new(Directory::at(sandbox.directory()), Services::new(environment.clone()));
     // `34 to 39 calls, likely $0.08, at most $0.28`
     let foreseen = |settings: &Value, protocol: &str, rounds: Option<u32>| {
         sandbox.write("c.json", settings.to_string());
-        let rounds = rounds.map(|rounds| vec!["-r".to_owned(), rounds.to_string()]).unwrap_or_default();
-        let arguments = ["debate", "--dry-run", "-p", "problem.md", "-c", "c.json", "--protocol"];
-        let arguments = arguments.into_iter().chain(protocol.split(' ')).map(str::to_owned).chain(rounds);
-        let printed = sandbox.run(arguments).expect_code(0).stdout;
-        let total = printed.lines().next().unwrap();
+        let (protocol, quick) = protocol.split_once(' ').map_or((protocol, false), |(protocol, _)| (protocol, true));
+        let overrides = Overrides { protocol: Some(protocol.to_owned()), quick, rounds, ..Overrides::default() };
+        let file = ConfigPath::Named(sandbox.directory().join("c.json"));
+        let settings = ConfigFiles::new(file, &environment).load(&overrides).unwrap().settings;
+        let spec = Spec::new(problem.trim(), Protocol::named(protocol).unwrap(), settings);
+        let total = price_tag(&runner.forecast(&spec).unwrap(), None);
         let (calls, cost) = total.split_once(" calls, likely ").unwrap();
         (calls.to_owned(), cost.to_owned())
     };

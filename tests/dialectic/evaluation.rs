@@ -1,86 +1,88 @@
 //! When a debate ends: after its rounds, or when the judge finds that it is enough.
 
-use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::{Debated, Incoming, MockServer, Purpose, Reply, short_reply};
+use futures_util::future::BoxFuture;
 
-/// Runs two agents over three rounds with a judge that scores like that. Returns the server and the saved state.
-fn judged(kind: &str, score: impl Fn(&Incoming) -> Reply + Send + Sync + 'static) -> (MockServer, Value) {
-    let debate = json!({"rounds": 3, "terminationCondition": {"type": kind, "threshold": 80}});
-    let Debated { server, finished, state, .. } = Debated::of_two(&debate, move |request| match request.purpose {
-        Purpose::Confidence => score(request),
-        _ => short_reply(request),
-    });
-    server.assert_clean();
-    if state["outcome"]["kind"] == "degraded" {
-        assert!(finished.stderr.contains("could not be read"), "{finished}");
+use crate::support::in_process;
+use dialectic_engine::engine::RunEnding;
+use dialectic_llm::{CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, Reply, Request};
+use dialectic_record::debate::{Debate, Evaluation, OutcomeKind, TerminationKind, default_settings};
+
+const THRESHOLD: f64 = 80.0;
+
+/// A model whose scores depend on how often it was asked for one.
+struct Scoring {
+    score: fn(usize) -> &'static str,
+    scores: AtomicUsize,
+    requests: AtomicUsize,
+}
+
+impl ChatModel for Scoring {
+    fn ask<'a>(&'a self, request: &'a Request, _: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        self.requests.fetch_add(1, Ordering::SeqCst);
+        let text = match in_process::task(request) {
+            "score the consensus" => (self.score)(self.scores.fetch_add(1, Ordering::SeqCst)).to_owned(),
+            task => in_process::text(task),
+        };
+        Box::pin(async { Ok(in_process::reply(text)) })
     }
-    (server, state)
 }
 
-/// The evaluations of the rounds that took place.
-fn evaluations(state: &Value) -> Vec<Value> {
-    state["rounds"].as_array().unwrap().iter().map(|round| round["evaluation"].clone()).collect()
-}
-
-fn evaluation(kind: &str, score: Option<u32>) -> Value {
-    json!({"type": kind, "score": score, "threshold": 80})
-}
-
-/// Numbers of JSON, whole or not.
-fn assert_evaluations(state: &Value, expected: &[Value]) {
-    let as_written = |values: &[Value]| serde_json::to_string(values).unwrap().replace(".0", "");
-    assert_eq!(as_written(&evaluations(state)), as_written(expected));
+/// Two agents over three rounds with a judge that scores like that; the scores, and the number of requests.
+fn judged(kind: TerminationKind, score: fn(usize) -> &'static str) -> (Debate, Vec<Option<Evaluation>>, usize) {
+    let mut settings = default_settings();
+    settings.agents.truncate(2);
+    (settings.debate.rounds, settings.debate.check) = (3, 0);
+    settings.debate.termination_condition.kind = kind;
+    settings.debate.termination_condition.threshold = THRESHOLD;
+    let model = Arc::new(Scoring { score, scores: AtomicUsize::new(0), requests: AtomicUsize::new(0) });
+    let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::at_most(16)), max_retries: 0 };
+    let (ending, debate) = in_process::block_on(async {
+        let panel = in_process::panel(&settings, &model, None, &limits);
+        in_process::run(&settings, panel, 1).await
+    });
+    assert_eq!(ending, RunEnding::Completed, "{:?}", debate.error);
+    let evaluations = debate.rounds.iter().map(|round| round.evaluation.clone()).collect();
+    (debate, evaluations, model.requests.load(Ordering::SeqCst))
 }
 
 #[test]
 fn a_debate_ends_with_the_round_whose_score_is_enough() {
-    type Score = fn(&Incoming) -> Reply;
-    let sure: Score = |_| Reply::json(json!({"confidence": 95}));
+    type Score = fn(usize) -> &'static str;
+    let risen: Score = |before| if before == 0 { r#"{"confidence": 50}"# } else { r#"{"confidence": 80}"# };
     // A round of six calls, further ones of four, a score after each, the synthesis.
-    let cases: [(&str, Score, &[u32], usize); 5] = [
-        ("convergence", sure, &[95], 8),
-        ("quality", sure, &[95], 8),
-        ("convergence", |_| Reply::text("```json\n{\"confidence\": 80}\n```"), &[80], 8),
-        ("convergence", |_| Reply::json(json!({"confidence": 50})), &[50; 3], 18),
-        (
-            "quality",
-            |request| Reply::json(json!({"confidence": if request.index < 8 { 50 } else { 90 }})),
-            &[50, 90],
-            13,
-        ),
+    let cases: [(TerminationKind, Score, &[f64], usize); 3] = [
+        (TerminationKind::Convergence, |_| r#"{"confidence": 95}"#, &[95.0], 8),
+        (TerminationKind::Convergence, |_| r#"{"confidence": 50}"#, &[50.0; 3], 18),
+        (TerminationKind::Quality, risen, &[50.0, 80.0], 13),
     ];
     for (kind, score, scores, calls) in cases {
-        let (server, state) = judged(kind, score);
-        assert_evaluations(&state, &scores.iter().map(|score| evaluation(kind, Some(*score))).collect::<Vec<_>>());
-        assert_eq!((&state["outcome"]["kind"], server.requests().len()), (&json!("full"), calls), "{scores:?}");
+        let (debate, evaluations, requests) = judged(kind, score);
+        let expected = |score: &f64| Some(Evaluation { kind, score: Some(*score), threshold: THRESHOLD });
+        assert_eq!(evaluations, scores.iter().map(expected).collect::<Vec<_>>());
+        assert_eq!((debate.outcome.unwrap().kind, requests), (OutcomeKind::Full, calls), "{scores:?}");
     }
 }
 
 #[test]
 fn a_score_that_cannot_be_read_is_never_invented() {
-    for nonsense in ["ninety-five", r#"{"confidence": "very high"}"#, r#"{"confidence": 950}"#, r#"{"score": 95}"#] {
-        let (server, state) = judged("convergence", move |_| Reply::text(nonsense));
-        assert_evaluations(&state, &vec![evaluation("convergence", None); 3]);
-        assert_eq!(state["outcome"]["kind"], "degraded", "{nonsense}");
-        assert_eq!(state["outcome"]["reasons"].as_array().unwrap().len(), 3, "{nonsense}");
+    let nonsense: [fn(usize) -> &'static str; 4] =
+        [|_| "ninety-five", |_| r#"{"confidence": "very high"}"#, |_| r#"{"confidence": 950}"#, |_| r#"{"score": 95}"#];
+    for score in nonsense {
+        let (debate, evaluations, requests) = judged(TerminationKind::Convergence, score);
+        let none = Evaluation { kind: TerminationKind::Convergence, score: None, threshold: THRESHOLD };
+        assert_eq!(evaluations, vec![Some(none); 3], "{}", score(0));
+        let outcome = debate.outcome.unwrap();
+        assert_eq!((outcome.kind, outcome.reasons.len()), (OutcomeKind::Degraded, 3), "{}", score(0));
         // Each is asked for once more.
-        assert_eq!(server.requests().len(), 21, "{nonsense}");
+        assert_eq!(requests, 21, "{}", score(0));
     }
 }
 
 #[test]
-fn a_score_whose_call_fails_does_not_end_the_debate() {
-    let (server, state) = judged("convergence", |_| Reply::error(400, "could not be read"));
-    assert_evaluations(&state, &vec![evaluation("convergence", None); 3]);
-    assert_eq!((&state["status"], &state["outcome"]["kind"]), (&json!("completed"), &json!("degraded")));
-    // A judge that has never answered and gives no reason is tried by the other API, once, and without a schema, twice.
-    assert_eq!(server.requests().len(), 21);
-}
-
-#[test]
 fn fixed_rounds_are_not_scored() {
-    let (server, state) = judged("fixed", |_| Reply::json(json!({"confidence": 95})));
-    assert_eq!(evaluations(&state), vec![Value::Null; 3]);
-    assert_eq!(server.requests().len(), 15);
+    let (_, evaluations, requests) = judged(TerminationKind::Fixed, |_| r#"{"confidence": 95}"#);
+    assert_eq!((evaluations, requests), (vec![None; 3], 15));
 }

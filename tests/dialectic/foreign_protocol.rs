@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::pitch::PITCHING;
-use crate::support::{Incoming, MockServer, Reply, Sandbox, answer, by_task};
+use crate::support::{Incoming, MockServer, Reply, Sandbox, answer, by_task, sample};
 use crate::timing::without_times;
 use dialectic_base::money::Price;
 use dialectic_engine::access::{Environment, UserSettings};
@@ -125,12 +125,12 @@ fn own() -> UserSettings {
 }
 
 #[test]
-fn it_is_resumed_from_behind_every_line_of_its_journal() {
+fn it_is_resumed_from_behind_any_line_of_its_journal() {
     let (server, sandbox, _, whole) = debated();
     let id = whole.id.as_str();
     let journal = sandbox.journal(id);
     let paid = |lines: &[String]| lines.iter().filter(|line| line.contains("\"call\":{")).count();
-    for length in 1..journal.len() {
+    for length in sample(1..journal.len(), 6) {
         let place = Sandbox::new().file(format!("debates/{id}.events.jsonl"), journal[..length].join("\n") + "\n");
         let (before, runner) = (server.requests().len(), runner(&server, &place));
         let saved = runner.open(&saved(&place, &whole.id)).unwrap();
@@ -259,20 +259,6 @@ async fn next(follower: &mut Follower) -> Option<Value> {
             return Some(json!(**recorded));
         }
     }
-}
-
-#[test]
-fn a_run_can_be_paused_and_stopped_through_its_handle() {
-    let (_server, sandbox, runner) = set_up();
-    let paused = block_on(async {
-        let run = runner.start(created(settings())).unwrap();
-        run.pause();
-        run.wait().await.unwrap()
-    });
-    assert_eq!(paused.ending, RunEnding::Paused);
-    let saved = runner.open(&saved(&sandbox, &paused.debate.id)).unwrap();
-    let resumed = run(runner.resume(saved, &own()).unwrap());
-    assert_eq!(resumed.ending, RunEnding::Completed);
 }
 
 #[test]

@@ -10,8 +10,9 @@ use rmcp::model::{CallToolRequestParams, ProtocolVersion};
 use rmcp::{ClientLifecycleMode, ClientServiceExt as _};
 use serde_json::{Value, json};
 
+use crate::detach::curious;
 use crate::host::{hosted, reply_to};
-use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
+use crate::support::{MockServer, Sandbox, config, short_reply};
 
 const LIMITS: [&str; 5] = ["mcp", "--max-cost", "1", "--max-cost-per-day", "5"];
 
@@ -23,14 +24,6 @@ fn offline() -> Sandbox {
     }
     config["judge"]["provider"] = json!("offline");
     Sandbox::new().config(&config)
-}
-
-fn curious(request: &Incoming) -> Reply {
-    if request.purpose != Purpose::Clarify {
-        return short_reply(request);
-    }
-    let agent = request.model().trim_start_matches("model-");
-    Reply::json(json!({"questions": [{"id": "q1", "text": format!("What does {agent} have to know?")}]}))
 }
 
 /// Models that ask, whose prices are known.
@@ -100,6 +93,12 @@ impl Lines {
         response["result"].clone()
     }
 
+    /// Begins a debate; its id.
+    fn begin(&mut self, arguments: &Value) -> String {
+        let begun = self.call("debate", arguments);
+        begun["structuredContent"]["id"].as_str().unwrap_or_else(|| panic!("{begun:#}")).to_owned()
+    }
+
     /// Waits until the debate does not run any more.
     fn wait(&mut self, id: &str) -> Value {
         for _ in 0..30 {
@@ -145,8 +144,7 @@ fn an_older_client_holds_a_debate_with_lines_of_json() {
     let plan = client.call("plan", &json!({"problem": "Design a queue"}));
     assert!(text(&plan).contains("7 calls"), "{plan:#}");
     assert_eq!(sandbox.debates(), Vec::<String>::new());
-    let begun = client.call("debate", &json!({"problem": "Design a queue"}));
-    let id = begun["structuredContent"]["id"].as_str().unwrap().to_owned();
+    let id = client.begin(&json!({"problem": "Design a queue"}));
     let over = client.wait(&id);
     assert_eq!(over["structuredContent"]["outcome"], "full", "{over:#}");
     let answer = &over["structuredContent"]["answer"];
@@ -216,21 +214,20 @@ fn files_are_those_below_the_context_and_none_that_may_hold_secrets() {
         assert_eq!(result["isError"], true, "{refused}: {result:#}");
     }
     assert_eq!(sandbox.debates(), Vec::<String>::new());
-    let begun = client.call("debate", &json!({"problem": "x", "files": ["a.txt"]}));
-    let id = begun["structuredContent"]["id"].as_str().unwrap_or_else(|| panic!("{begun:#}")).to_owned();
+    let id = client.begin(&json!({"problem": "x", "files": ["a.txt"]}));
     client.wait(&id);
     assert_eq!(sandbox.state(&id)["attachments"][0]["text"], "the text of a");
 }
 
 #[test]
 fn a_killed_server_takes_no_debate_with_it() {
-    let server = MockServer::with(|request| short_reply(request).after(Duration::from_millis(300)));
+    let (server, gate) = MockServer::held(short_reply, |_| true);
     let sandbox = asking(&server);
     let (mut client, _) = Lines::begun(&sandbox, &LIMITS, "2025-06-18");
-    let begun = client.call("debate", &json!({"problem": "Design a queue"}));
-    let id = begun["structuredContent"]["id"].as_str().unwrap_or_else(|| panic!("{begun:#}")).to_owned();
+    let id = client.begin(&json!({"problem": "Design a queue"}));
     server.wait_for_requests(2);
     drop(client);
+    gate.open();
     sandbox.run(["wait", &id]).expect_code(0);
     assert_eq!(sandbox.state(&id)["outcome"]["kind"], "full");
     assert_eq!(server.requests().len(), 7);
@@ -243,8 +240,7 @@ fn questions_come_in_the_result_and_an_agents_answers_are_recorded_as_such() {
     let server = MockServer::with(curious);
     let sandbox = asking(&server);
     let (mut client, _) = Lines::begun(&sandbox, &LIMITS, "2025-06-18");
-    let begun = client.call("debate", &json!({"problem": "Design a queue", "clarify": true}));
-    let id = begun["structuredContent"]["id"].as_str().unwrap_or_else(|| panic!("{begun:#}")).to_owned();
+    let id = client.begin(&json!({"problem": "Design a queue", "clarify": true}));
     let asks = client.wait(&id);
     assert_eq!(asks["structuredContent"]["status"], "asking", "{asks:#}");
     assert!(text(&asks).contains("q1, from The architect (architect): What does architect have to know?"), "{asks:#}");
@@ -256,84 +252,37 @@ fn questions_come_in_the_result_and_an_agents_answers_are_recorded_as_such() {
     assert_eq!((&item["answer"], &item["answeredBy"]), (&json!("500 a second"), &json!("agent")));
 }
 
-/// Every agent is asked in three passes, each with the answers of the ones before.
-#[test]
-fn questions_come_in_three_passes() {
-    let server = MockServer::with(|request| {
-        if request.purpose != Purpose::Clarify {
-            return short_reply(request);
-        }
-        let pass = 1 + ["answer 1", "answer 2"].iter().filter(|answer| request.text().contains(**answer)).count();
-        let text = format!("What does {} ask in pass {pass}?", request.model());
-        Reply::json(json!({"questions": [{"id": "q1", "text": text}]}))
-    });
-    let sandbox = asking(&server);
-    let mut config: Value = serde_json::from_str(&sandbox.read("debate-config.json")).unwrap();
-    config["debate"].as_object_mut().unwrap().remove("clarificationsMaxIterations");
-    let sandbox = sandbox.config(&config);
-    let (mut client, _) = Lines::begun(&sandbox, &LIMITS, "2025-06-18");
-    let begun = client.call("debate", &json!({"problem": "Design a queue", "clarify": true}));
-    let id = begun["structuredContent"]["id"].as_str().unwrap_or_else(|| panic!("{begun:#}")).to_owned();
-    for pass in 1..=3 {
-        let asks = client.wait(&id);
-        let heading = if pass == 1 { "q2, from".to_owned() } else { format!("q{}, pass {pass}, from", 2 * pass) };
-        let question = format!("{heading} The kiss (kiss): What does model-kiss ask in pass {pass}?");
-        assert!(text(&asks).contains(&question), "{asks:#}");
-        let answers = [2 * pass - 1, 2 * pass].map(|number| (format!("q{number}"), json!(format!("answer {pass}"))));
-        client.call("answer", &json!({"id": id, "answers": serde_json::Map::from_iter(answers)}));
-    }
-    assert_eq!(client.wait(&id)["structuredContent"]["outcome"], "full");
-    let requests = server.requests();
-    for (place, request) in requests.iter().enumerate() {
-        let shown = (1..=3).filter(|pass| request.text().contains(&format!("answer {pass}"))).count();
-        assert_eq!((request.purpose == Purpose::Clarify, shown), (place < 6, (place / 2).min(3)), "{place}");
-    }
-    assert_eq!(requests.len(), 6 + 7);
-}
-
 /// Offline agents ask, too; what an agent answers or skips in the user's place is on record as that.
 #[test]
 fn offline_agents_ask_an_older_client_whose_skips_are_recorded_as_an_agents() {
-    for skips in [false, true] {
-        let sandbox = offline();
-        let (mut client, _) = Lines::begun(&sandbox, &LIMITS, "2024-11-05");
-        let begun = client.call("debate", &json!({"problem": "Design a queue", "clarify": true}));
-        let id = begun["structuredContent"]["id"].as_str().unwrap_or_else(|| panic!("{begun:#}")).to_owned();
-        let asks = client.wait(&id);
-        assert_eq!(asks["structuredContent"]["status"], "asking", "{asks:#}");
-        assert!(text(&asks).contains("q1, from ") && text(&asks).contains("words-of-models-"), "{asks:#}");
-        let answers =
-            if skips { json!({"skipRest": true}) } else { json!({"answers": {"q1": "500"}, "skipRest": true}) };
-        let mut arguments = answers;
-        arguments["id"] = json!(id);
-        client.call("answer", &arguments);
-        let over = client.wait(&id);
-        assert_eq!(over["structuredContent"]["outcome"], "full", "{over:#}");
-        let state = sandbox.state(&id);
-        let groups = state["clarifications"].as_array().unwrap();
-        let items: Vec<&Value> = groups.iter().flat_map(|group| group["items"].as_array().unwrap()).collect();
-        assert!(!items.is_empty() && items.iter().all(|item| item["answeredBy"] == "agent"), "{items:?}");
-        assert_eq!(items[0]["answer"], if skips { "NA" } else { "500" });
-        sandbox.assert_state_is_the_fold(&id);
-        let report = sandbox.run(["report", &id]).expect_code(0);
-        assert!(report.stdout.contains("an agent's"), "{report}");
-    }
+    let sandbox = offline();
+    let (mut client, _) = Lines::begun(&sandbox, &LIMITS, "2024-11-05");
+    let id = client.begin(&json!({"problem": "Design a queue", "clarify": true}));
+    let asks = client.wait(&id);
+    assert_eq!(asks["structuredContent"]["status"], "asking", "{asks:#}");
+    assert!(text(&asks).contains("q1, from ") && text(&asks).contains("words-of-models-"), "{asks:#}");
+    client.call("answer", &json!({"id": id, "answers": {"q1": "500"}, "skipRest": true}));
+    let over = client.wait(&id);
+    assert_eq!(over["structuredContent"]["outcome"], "full", "{over:#}");
+    let state = sandbox.state(&id);
+    let groups = state["clarifications"].as_array().unwrap();
+    let items: Vec<&Value> = groups.iter().flat_map(|group| group["items"].as_array().unwrap()).collect();
+    assert!(items.len() > 1 && items.iter().all(|item| item["answeredBy"] == "agent"), "{items:?}");
+    assert!(items[0]["answer"] == "500" && items[1..].iter().all(|item| item["answer"] == "NA"), "{items:?}");
+    sandbox.assert_state_is_the_fold(&id);
+    let report = sandbox.run(["report", &id]).expect_code(0);
+    assert!(report.stdout.contains("an agent's"), "{report}");
 }
 
 /// A question to the judge sets aside what it may cost, and holds up nobody while it is answered.
 #[test]
 fn a_question_that_takes_long_holds_up_no_debate_and_counts() {
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| {
-        let reply = short_reply(request);
-        if request.text().contains("Which part first?") { reply.held(&held) } else { reply }
-    });
+    let (server, gate) = MockServer::held(short_reply, |request| request.text().contains("Which part first?"));
     let sandbox = asking(&server);
     let arguments = ["mcp", "--max-cost", "0.4", "--max-cost-per-day", "1"];
     let (mut client, _) = Lines::begun(&sandbox, &arguments, "2025-06-18");
     let problem = json!({"problem": "Design a queue"});
-    let id = client.call("debate", &problem)["structuredContent"]["id"].as_str().unwrap().to_owned();
+    let id = client.begin(&problem);
     assert_eq!(client.wait(&id)["structuredContent"]["outcome"], "full");
     let asked = server.requests().len();
     std::thread::scope(|scope| {
@@ -363,9 +312,7 @@ fn a_question_that_takes_long_holds_up_no_debate_and_counts() {
 
 #[test]
 fn the_limit_of_the_day_holds_for_all_servers_of_a_directory() {
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| short_reply(request).held(&held));
+    let (server, gate) = MockServer::held(short_reply, |_| true);
     let sandbox = asking(&server);
     let arguments = ["mcp", "--max-cost", "0.4", "--max-cost-per-day", "1"];
     let begun = Mutex::new(Vec::new());

@@ -7,6 +7,7 @@ mod readers;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
@@ -56,7 +57,7 @@ fn fixture(name: &str) -> Debate {
 }
 
 /// Debates of every kind.
-fn debates() -> Vec<(&'static str, Debate)> {
+static DEBATES: LazyLock<Vec<(&'static str, Debate)>> = LazyLock::new(|| {
     let convergence = json!({
         "terminationCondition": {"type": "convergence", "threshold": 99},
         "summarization": {"enabled": true, "threshold": 1000, "maxLength": 500},
@@ -75,6 +76,10 @@ fn debates() -> Vec<(&'static str, Debate)> {
         ("old", fixture("simple")),
         ("old with clarifications", fixture("clarified")),
     ]
+});
+
+fn named(name: &str) -> &'static Debate {
+    &DEBATES.iter().find(|(known, _)| *known == name).expect("there is such a debate").1
 }
 
 /// The ids of the sections of a page.
@@ -86,12 +91,13 @@ fn sections(page: &str) -> Vec<String> {
 
 #[test]
 fn every_page_is_sound_and_holds_all_that_it_needs() {
-    for (name, debate) in debates() {
-        let page = page(&debate);
+    for (name, debate) in &*DEBATES {
+        let page = page(debate);
         assert!(page.starts_with("<!DOCTYPE html><html lang=\"en\">"), "{name}");
         assert_nested(&page);
         assert_harmless(name, &page);
         let tags = tags(&page);
+        let answer = debate.final_solution.as_ref().map_or("", |solution| &solution.description);
         let mut level = 0;
         for heading in tags.iter().filter(|tag| !tag.is_end && tag.name.len() == 2 && tag.name.starts_with('h')) {
             if let Some(next) = heading.name[1..].parse::<u32>().ok().filter(|next| (1..=6).contains(next)) {
@@ -113,9 +119,16 @@ fn every_page_is_sound_and_holds_all_that_it_needs() {
             let hidden = tag.attribute("aria-hidden") == Some("true");
             assert!(tag.is_end || tag.name != "svg" || described || hidden, "{name}: a drawing without words");
         }
+        // Nothing is hidden until a script shows it, or written by one.
+        assert!(!tags.iter().any(|tag| tag.attribute("hidden").is_some()), "{name}: something is hidden");
+        let begins = answer.split(|c: char| !c.is_alphanumeric()).find(|word| word.len() > 6);
+        assert!(page.contains(begins.unwrap_or_default()), "{name}: the solution is not there");
+        let headings = page.split("<h").skip(1).filter_map(|tag| tag.split_once('>')?.1.split("</h").next());
+        let title = debate.problem.lines().next().unwrap().trim_start_matches('#').trim();
+        assert!(headings.filter(|heading| *heading == title).count() <= 1, "{name}: the title is said again");
+        assert!(page.matches(">Verdict</h").count() <= 1, "{name}");
         let count = |wanted: &str| tags.iter().filter(|tag| !tag.is_end && tag.name == wanted).count();
         // Those of a text have none.
-        let answer = debate.final_solution.as_ref().map_or("", |solution| &solution.description);
         let written = answer.lines().filter(|line| line.starts_with("| ---")).count();
         assert_eq!(count("table"), count("caption") + written, "{name}: a table without a caption");
         let scopeless = tags.iter().any(|tag| !tag.is_end && tag.name == "th" && tag.attribute("scope").is_none());
@@ -149,27 +162,13 @@ fn a_page_is_at_most_twice_its_texts_and_its_frame() {
     sandbox.run([OsStr::new("report"), recorded.as_os_str(), OsStr::new("-o"), OsStr::new("demo.html")]).expect_code(0);
     let (texts_of_demo, page_of_demo) = (texts(&read_state(&recorded).unwrap()), sandbox.read("demo.html").len());
     assert!(page_of_demo <= 2 * texts_of_demo + FRAME, "{page_of_demo} bytes for {texts_of_demo}");
-    for (name, debate) in debates() {
-        let (page, texts) = (page(&debate).len(), texts(&debate));
+    for (name, debate) in &*DEBATES {
+        let (page, texts) = (page(debate).len(), texts(debate));
         // Plans of events without words, and objections alone.
-        if ["made up", "unfinished", "argued"].contains(&name) {
+        if ["made up", "unfinished", "argued"].contains(name) {
             continue;
         }
         assert!(page <= 2 * texts + FRAME, "{name}: {page} bytes for {texts}");
-    }
-}
-
-/// What a reader without scripts sees is the same: nothing is hidden until a script shows it, or written by one.
-#[test]
-fn a_page_is_read_without_a_script() {
-    for (name, debate) in debates() {
-        let page = page(&debate);
-        let tags = tags(&page);
-        assert!(!tags.iter().any(|tag| tag.name == "script"), "{name}: a script");
-        assert!(!tags.iter().any(|tag| tag.attribute("hidden").is_some()), "{name}: something is hidden");
-        let Some(solution) = &debate.final_solution else { continue };
-        let begins = solution.description.split(|c: char| !c.is_alphanumeric()).find(|word| word.len() > 6);
-        assert!(page.contains(begins.unwrap_or_default()), "{name}: the solution is not there");
     }
 }
 
@@ -188,12 +187,12 @@ fn a_page_has_the_sections_that_its_debate_has_something_for() {
         _ => "",
     };
     let mut compared = 0;
-    for (name, debate) in debates() {
-        let page = page(&debate);
+    for (name, debate) in &*DEBATES {
+        let page = page(debate);
         let mut shown = sections(&page);
         let places = shown.len();
         shown.retain(|section| section != "objections");
-        assert_eq!(places > shown.len(), !Ledger::shown(&debate).is_empty(), "{name}");
+        assert_eq!(places > shown.len(), !Ledger::shown(debate).is_empty(), "{name}");
         let places = shown.len();
         shown.retain(|section| section != "answer-check");
         assert_eq!(places > shown.len(), !debate.checks.is_empty(), "{name}");
@@ -207,14 +206,14 @@ fn a_page_has_the_sections_that_its_debate_has_something_for() {
                 "{name}: {section} is not in the navigation"
             );
         }
-        assert_eq!(page, self::page(&debate), "{name}: the same debate gives another page");
+        assert_eq!(page, self::page(debate), "{name}: the same debate gives another page");
     }
     assert_eq!(compared, 7);
 }
 
 #[test]
 fn the_solution_is_first_and_says_what_it_lacks() {
-    let mut debate = offline(&json!({}), &[], &[("OFFLINE_FAIL_EVERY", "7")]);
+    let mut debate = named("with failures").clone();
     let solution = debate.final_solution.as_mut().unwrap();
     (solution.open_questions, solution.tradeoffs) = (vec!["How many?".to_owned()], vec!["Speed for size.".to_owned()]);
     let page = page(&debate);
@@ -262,13 +261,12 @@ fn objections_are_filtered_without_a_script() {
 
 #[test]
 fn what_no_model_said_is_marked_and_nobody_is_sure_of_it() {
-    let debate = offline(&json!({"protocol": "arena"}), &[], &[]);
-    let voted = page(&debate);
+    let voted = page(named("voted"));
     assert_eq!(voted.matches("<span class=\"pill offline\">rehearsal</span>").count(), 1);
     assert!(!voted.contains("<dt>Confidence</dt>") && !voted.contains(" % sure"), "{voted}");
-    let debate = offline(&json!({}), &[], &[]);
+    let debate = named("judged");
     assert_eq!(debate.final_solution.as_ref().unwrap().confidence, None);
-    assert!(!page(&debate).contains("<dt>Confidence</dt>"));
+    assert!(!page(debate).contains("<dt>Confidence</dt>"));
     // The same debate as models would have led it.
     let mut asked = debate.clone();
     let settings = asked.settings.as_mut().unwrap();
@@ -279,28 +277,16 @@ fn what_no_model_said_is_marked_and_nobody_is_sure_of_it() {
 }
 
 #[test]
-fn the_title_is_said_once() {
-    for (name, debate) in debates() {
-        let page = page(&debate);
-        let headings = page.split("<h").skip(1).filter_map(|tag| tag.split_once('>')?.1.split("</h").next());
-        let title = debate.problem.lines().next().unwrap().trim_start_matches('#').trim();
-        assert!(headings.filter(|heading| *heading == title).count() <= 1, "{name}");
-    }
-    let motion = offline(&json!({"protocol": "oxford"}), &[], &[]);
-    assert_eq!(page(&motion).matches(">Verdict</h").count(), 1);
-}
-
-#[test]
 fn what_is_unknown_is_called_so() {
-    let debate = fold(&made_up()).unwrap();
+    let debate = named("made up");
     assert_eq!(debate.total_cost(), None);
-    let page = page(&debate);
+    let page = page(debate);
     assert!(page.contains(" · cost unknown · "));
     let (total, silent) = (debate.total_tokens(), debate.total_usage().silent_calls);
     assert!(silent > 0, "a call came back without token counts");
     assert_eq!(page.matches(&dialectic_base::figures::sum_of_tokens(total, silent)).count(), 2);
 
-    let old = self::page(&fixture("simple"));
+    let old = self::page(named("old"));
     assert!(old.contains("No finished calls on record."), "{old}");
     assert!(!old.contains("$0"), "nothing is known to have cost nothing");
 }
@@ -413,8 +399,8 @@ fn pages_fit_into_narrow_windows_and_their_stylesheet_is_allowed() {
     }
     // Of the hostile ones, which are large, a few, and only in the narrowest.
     let all = Hostile::calling("127.0.0.1:9").debates();
-    let hostile = spread(all.len(), 2, 0).map(|place| all[place].clone()).collect();
-    for (debates, widths) in [(hostile, &[320][..]), (debates(), &[320, 390, 1280])] {
+    let hostile: Vec<_> = spread(all.len(), 2, 0).map(|place| all[place].clone()).collect();
+    for (debates, widths) in [(&hostile, &[320][..]), (&*DEBATES, &[320, 1280])] {
         let unfolded =
             |(name, debate): &(&'static str, Debate)| (*name, page(debate).replace("<details", "<details open"));
         let pages: Vec<(&str, String)> = debates.iter().map(unfolded).collect();

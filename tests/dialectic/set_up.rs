@@ -129,15 +129,15 @@ fn a_probe_asks_before_it_costs_anything() {
 
 #[test]
 fn the_table_of_models_fits_the_screen() {
+    let here = asking(&server(TWO), "a-model-with-a-very-long-name-indeed");
+    let (code, output, screen) = Terminal::start_in(50, 30, &here, ["models", "--probe", "--yes"]).finish();
+    assert_eq!(code, 0, "{output}");
+    // Nothing of the table is wrapped: every row is one line, and its figures are whole.
+    let screen = screen.text();
+    let row = |start: &str| screen.lines().filter(|line| line.starts_with(start)).count();
+    assert_eq!((row("MODEL"), row("small"), row("a-model-wi")), (1, 1, 1), "{screen}");
+    assert!(screen.contains("8,192") && screen.contains("answered"), "{screen}");
     for columns in [50, 80, 120] {
-        let here = asking(&server(TWO), "a-model-with-a-very-long-name-indeed");
-        let (code, output, screen) = Terminal::start_in(columns, 30, &here, ["models", "--probe", "--yes"]).finish();
-        assert_eq!(code, 0, "{output}");
-        // Nothing of the table is wrapped: every row is one line, and its figures are whole.
-        let screen = screen.text();
-        let row = |start: &str| screen.lines().filter(|line| line.starts_with(start)).count();
-        assert_eq!((row("MODEL"), row("small"), row("a-model-wi")), (1, 1, 1), "{screen}");
-        assert!(screen.contains("8,192") && screen.contains("answered"), "{screen}");
         let (_, _, screen) = Terminal::start_in(columns, 30, &here, ["models"]).finish();
         insta::assert_snapshot!(format!("models at {columns}"), screen.text());
     }

@@ -52,17 +52,12 @@ fn a_tool_is_run_and_its_result_goes_back_in_either_api() {
         assert_eq!(metadata["tokensUsed"], 330);
         let answered = server.requests().into_iter().find(|request| !request.tool_results().is_empty()).unwrap();
         assert!(answered.tool_results()[0].contains("The plan is to queue."));
-    }
-}
-
-#[test]
-fn only_agents_that_list_tools_are_offered_any() {
-    let server = MockServer::with(short_reply);
-    run(&sandbox(&server, 10));
-    for request in server.requests().iter().filter(|request| request.schema().is_none()) {
-        let expected: &[&str] =
-            if request.model() == "model-architect" { &["context_search", "file_read", "list_files"] } else { &[] };
-        assert_eq!(request.tools(), expected, "{}", request.model());
+        // Only agents that list tools are offered any.
+        for request in server.requests().iter().filter(|request| request.schema().is_none()) {
+            let listed: &[&str] =
+                if request.model() == "model-architect" { &["context_search", "file_read", "list_files"] } else { &[] };
+            assert_eq!(request.tools(), listed, "{}", request.model());
+        }
     }
 }
 
@@ -94,23 +89,6 @@ fn a_model_that_never_stops_calling_is_asked_without_tools_at_the_limit() {
     let proposals = server.requests().into_iter().filter(|request| proposing(request)).count();
     assert_eq!(proposals, 4, "three with tools, the last without");
     assert_eq!(state["outcome"]["kind"], "full");
-}
-
-#[test]
-fn bad_calls_are_answered_with_errors_and_count_towards_the_limit() {
-    let server = MockServer::with(|request| match (proposing(request), request.tool_results().len()) {
-        (true, 0) => Reply::tool_calls([("delete_everything", json!({}))]),
-        (true, 1) => Reply::tool_calls([("file_read", json!("not an object"))]),
-        (true, 2) => Reply::tool_calls([("file_read", json!({"path": "../secret"}))]),
-        _ => short_reply(request),
-    });
-    let state = run(&sandbox(&server, 10).file("secret", "TOP"));
-    let results = proposal(&state)["metadata"]["toolResults"].as_array().unwrap().clone();
-    let errors: Vec<&str> = results.iter().map(|result| result["content"].as_str().unwrap()).collect();
-    assert!(errors[0].contains("there is no tool `delete_everything`"), "{errors:?}");
-    assert!(errors[1].contains("must be a JSON object"), "{errors:?}");
-    assert_eq!(errors[2], r#"{"status":"error","error":"Access denied: path is outside the context directory"}"#);
-    assert!(!server.requests().iter().any(|request| request.text().contains("TOP")));
 }
 
 #[test]
@@ -193,12 +171,7 @@ fn the_users_keys_are_in_no_result() {
         let calls = [
             ("file_read", json!({"path": "notes.md"})),
             ("list_files", json!({"path": "."})),
-            ("file_read", json!({"path": "account.txt"})),
-            ("file_read", json!({"path": ".git/HEAD"})),
-            ("list_files", json!({"path": ".git"})),
             ("file_read", json!({"path": ".secrets/notes.md"})),
-            ("file_read", json!({"path": ".env.d/prod"})),
-            ("file_read", json!({"path": ".vault_pass"})),
             ("context_search", json!({"term": "sk-test"})),
         ];
         match calls.get(request.tool_results().len()).filter(|_| proposing(request)) {
@@ -206,23 +179,18 @@ fn the_users_keys_are_in_no_result() {
             None => short_reply(request),
         }
     });
-    let account = json!({"type": "service_account", "private_key": "-----BEGIN PRIVATE KEY-----\nMII\n"});
     let sandbox = sandbox(&server, 20)
         .env("ANTHROPIC_API_KEY", "your-api-key-goes-here")
         .file("context/notes.md", format!("Key: {TEST_KEY}. Placeholder: your-api-key-goes-here."))
         .file(format!("context/{TEST_KEY}.md"), "x")
-        .file("context/account.txt", account.to_string())
-        .file("context/.git/HEAD", "ref: refs/heads/main")
-        .file("context/.secrets/notes.md", "TOP SECRET")
-        .file("context/.env.d/prod", "TOP SECRET")
-        .file("context/.vault_pass", "TOP SECRET");
+        .file("context/.secrets/notes.md", "TOP SECRET");
     run(&sandbox);
     let longest = server.requests().into_iter().max_by_key(|request| request.tool_results().len()).unwrap();
     let results = longest.tool_results();
-    assert_eq!(results.len(), 9, "{results:?}");
+    assert_eq!(results.len(), 4, "{results:?}");
     assert!(results[0].contains("Key: [OPENAI_API_KEY redacted]. Placeholder: your-api-key-goes-here."), "{results:?}");
     assert!(results[1].contains("[OPENAI_API_KEY redacted].md"), "{results:?}");
-    assert!(results[2..8].iter().all(|result| result.contains("\"error\"")), "{results:?}");
+    assert!(results[2].contains("\"error\""), "{results:?}");
     for request in server.requests() {
         assert!(!request.text().contains(TEST_KEY) && !request.text().contains("TOP SECRET"), "{}", request.text());
     }

@@ -125,20 +125,10 @@ fn a_found_configuration_defines_nothing() {
         let ran = || sandbox.directory().join("ran").exists();
         let text = agents_of(provider, &more).to_string().replace("EVIL", &script.display().to_string());
         sandbox.write(CONFIG, &text);
-        let commands: [&[&str]; 6] = [
-            &DEBATE,
-            &["debate", "x", "--dry-run"],
-            &["debate", "x", "--max-cost", "0.05"],
-            &["models"],
-            &["config", "check"],
-            &["config", "show"],
-        ];
-        for command in commands {
-            let said = format!("`./debate-config.json` is not trusted, so it may not set {key}\n");
-            refused(sandbox.run(command), &[&said, "`dialectic config trust ./debate-config.json` once", "--config"]);
-        }
+        let said = format!("`./debate-config.json` is not trusted, so it may not set {key}\n");
+        refused(sandbox.run(DEBATE), &[&said, "`dialectic config trust ./debate-config.json` once", "--config"]);
         assert!(!ran() && servers.strangers.requests().is_empty() && servers.users.requests().is_empty(), "{text}");
-        sandbox.run(["config", "trust"]).expect_code(0);
+        sandbox.trust(CONFIG);
         let finished = sandbox.run(DEBATE);
         match trusted {
             Sends(secret) => {
@@ -149,15 +139,34 @@ fn a_found_configuration_defines_nothing() {
             Runs => assert!(ran(), "{finished}"),
             Debates => drop(finished.expect_code(0)),
         }
-        // A changed file has to be trusted again, and naming it is enough for once.
-        servers.strangers.forget();
-        sandbox.write(CONFIG, format!("{text}\n"));
-        refused(sandbox.run(DEBATE), &["is not trusted"]);
-        let named = sandbox.run(["config", "show", "-c", CONFIG]);
-        assert!(!named.stderr.contains("is not trusted"), "{named}");
         servers.users.forget();
         servers.strangers.forget();
     }
+}
+
+#[test]
+fn every_command_refuses_what_was_found_until_it_is_trusted_as_it_is() {
+    let servers = Servers::new();
+    let text = agents_of("openai", &json!({"prices": prices(PRICE)})).to_string();
+    let sandbox = servers.sandbox().file(CONFIG, &text);
+    let commands: [&[&str]; 5] = [
+        &["debate", "x", "--dry-run"],
+        &["debate", "x", "--max-cost", "0.05"],
+        &["models"],
+        &["config", "check"],
+        &["config", "show"],
+    ];
+    for command in commands {
+        refused(sandbox.run(command), &["is not trusted, so it may not set prices\n"]);
+    }
+    sandbox.run(["config", "trust"]).expect_code(0);
+    sandbox.run(["config", "show"]).expect_code(0);
+    // A changed file has to be trusted again, and naming it is enough for once.
+    sandbox.write(CONFIG, format!("{text}\n"));
+    refused(sandbox.run(DEBATE), &["is not trusted"]);
+    let named = sandbox.run(["config", "show", "-c", CONFIG]);
+    assert!(!named.stderr.contains("is not trusted"), "{named}");
+    assert!(servers.users.requests().is_empty());
 }
 
 #[test]
@@ -211,7 +220,7 @@ fn prompts_of_a_found_configuration_stay_in_its_directory() {
         assert!(stderr.contains("which is outside its directory, or may hold secrets"), "{stderr}");
         assert!(servers.users.requests().is_empty());
         sandbox.trust("work/debate-config.json");
-        let (code, stderr) = run(&DEBATE);
+        let (code, stderr) = run(&[&DEBATE[..], &["--dry-run"]].concat());
         // The linked file is not a valid role.
         assert_eq!(code, Some(if key == "role" { 4 } else { 0 }), "{path}: {stderr}");
         assert!(!stderr.contains("outside its directory"), "{stderr}");
@@ -229,12 +238,9 @@ fn prompts_of_a_found_configuration_stay_in_its_directory() {
 /// and what applies.
 #[test]
 fn a_limit_that_was_found_only_lowers_the_users() {
-    for (found, own, option, expected) in [
-        (500.0, 0.6, None, 0.6),
-        (0.58, 0.6, None, 0.58),
-        (0.58, 0.6, Some("0.62"), 0.62),
-        (500.0, 0.6, Some("0.62"), 0.62),
-    ] {
+    for (found, own, option, expected) in
+        [(500.0, 0.6, None, 0.6), (0.58, 0.6, None, 0.58), (0.58, 0.6, Some("0.62"), 0.62)]
+    {
         let servers = Servers::new();
         let budget = |limit: f64| json!({"maxCostUsd": limit});
         let settings = config(&["architect", "kiss"], &json!({"rounds": 9, "budget": budget(found)}));
@@ -248,7 +254,7 @@ fn a_limit_that_was_found_only_lowers_the_users() {
         assert_eq!(sandbox.state(&id)["settings"]["debate"]["budget"]["maxCostUsd"], expected);
         assert!(servers.billed() <= expected, "${}", servers.billed());
         // A record with the found limit goes on within the same.
-        let id = recorded(&sandbox, |created| created["settings"]["debate"]["budget"] = budget(found));
+        let id = recorded(&sandbox, |settings| settings["debate"]["budget"] = budget(found));
         servers.users.forget();
         sandbox.run([&["resume", &*id][..], &options].concat()).expect_code(0);
         assert!(servers.billed() <= expected && servers.billed() > expected / 2.0, "${}", servers.billed());
@@ -288,8 +294,7 @@ fn a_found_environment_file_gives_keys_to_their_vendors_and_nothing_else() {
         }
         assert_eq!(servers.users.requests().is_empty(), code != 0);
         servers.users.forget();
-        let trusted = sandbox.run(["config", "trust", ".env"]).expect_code(0);
-        assert!(trusted.stderr.contains("Trusted ") && trusted.stderr.contains("/.env (SHA-256 "), "{trusted}");
+        sandbox.trust(".env");
         let finished = sandbox.run(DEBATE).expect_code(0);
         assert!(!finished.stderr.contains(trust), "{finished}");
         assert_eq!(servers.strangers.requests().is_empty(), !moves, "{lines}");
@@ -342,23 +347,33 @@ fn what_cannot_be_trusted_is_refused() {
     refused(elsewhere.run(DEBATE), &["is not trusted"]);
 }
 
-/// The record of a debate that began and was not run: somebody changed its settings.
-fn recorded(sandbox: &Sandbox, change: impl Fn(&mut Value)) -> String {
+/// How the debate of a sandbox begins.
+fn beginning(sandbox: &Sandbox) -> Value {
     if sandbox.debates().is_empty() {
         sandbox.run(["debate", "Design a queue", "-c", CONFIG]).expect_code(0);
     }
-    let done = sandbox.only_debate();
-    let mut first: Value = serde_json::from_str(&sandbox.journal(&done)[0]).unwrap();
-    change(&mut first);
+    sandbox.events(&sandbox.only_debate()).swap_remove(0)
+}
+
+/// The record of a debate that began so and was not run.
+fn begun(sandbox: &Sandbox, first: Value) -> String {
     let Ok(Recorded { event: Event::Created(created), .. }) = serde_json::from_value(first) else {
         panic!("a debate begins with its settings")
     };
-    for file in ["json", "events.jsonl"] {
-        sandbox.remove(format!("debates/{done}.{file}"));
-    }
     let directory = Directory::at(sandbox.directory().join("debates"));
     let (record, _) = Record::begin(&directory, created, None).unwrap();
     record.debate().id.to_string()
+}
+
+/// The same in place of the debate of a sandbox: somebody changed its settings.
+fn recorded(sandbox: &Sandbox, change: impl Fn(&mut Value)) -> String {
+    let mut first = beginning(sandbox);
+    change(&mut first["settings"]);
+    let done = sandbox.only_debate();
+    for file in ["json", "events.jsonl"] {
+        sandbox.remove(format!("debates/{done}.{file}"));
+    }
+    begun(sandbox, first)
 }
 
 /// What a record says, how it is refused, and whether a configuration that the user names makes it run.
@@ -371,6 +386,11 @@ fn a_record_defines_nothing() {
     let evil = json!({"baseUrl": servers.evil(), "apiKeyEnv": "OPENAI_API_KEY"});
     let named = json!({"providers": {"evil": evil}, "prices": prices(PRICE)});
     let unknown = "unknown provider `evil`";
+    let [dialectic, arena] = ["dialectic", "arena"].map(|protocol| {
+        let settings = config(&["architect", "kiss"], &json!({"protocol": protocol}));
+        let sandbox = servers.sandbox().file(CONFIG, settings.to_string());
+        (beginning(&sandbox), settings)
+    });
     for (path, value, options, says, is_helped) in [
         ("/judge/provider", json!("evil"), &[][..], unknown, true),
         ("/judge/provider", json!("evil"), &["--max-cost", "1"], "no price is known", true),
@@ -382,24 +402,19 @@ fn a_record_defines_nothing() {
         ("/providers/openai", evil.clone(), &[], "", false),
         ("/providers/claude", json!({"program": {"argv": ["touch", "ran"]}}), &[], "", false),
     ] {
-        let protocol = if path.contains("arena") { "arena" } else { "dialectic" };
-        let settings = config(&["architect", "kiss"], &json!({"protocol": protocol}));
-        let sandbox = servers.sandbox().file(CONFIG, settings.to_string());
-        let id = recorded(&sandbox, |created| {
-            let settings = &mut created["settings"];
-            settings["providers"] = json!({"evil": evil});
-            settings["prices"] = prices((0.0, 0.0));
-            let (parent, key) = path.rsplit_once('/').unwrap();
-            settings.pointer_mut(parent).unwrap()[key] = value.clone();
-        });
+        let (mut first, config) = if path.contains("arena") { arena.clone() } else { dialectic.clone() };
+        let sandbox = servers.sandbox().file(CONFIG, config.to_string());
+        let settings = &mut first["settings"];
+        settings["providers"] = json!({"evil": evil});
+        settings["prices"] = prices((0.0, 0.0));
+        let (parent, key) = path.rsplit_once('/').unwrap();
+        settings.pointer_mut(parent).unwrap()[key] = value.clone();
+        let id = begun(&sandbox, first);
         servers.users.forget();
         let fork: &[&str] = if options.is_empty() { &["fork", &id, "--at", "start"] } else { &["resume", &id] };
-        for command in [&["resume", "latest"], fork, &["resume", &id]] {
-            let command = [command, options].concat();
-            if says.is_empty() {
-                break;
-            }
-            refused(sandbox.run(command), &[says]);
+        let refuses: &[&[&str]] = if says.is_empty() { &[] } else { &[&["resume", "latest"], fork] };
+        for command in refuses {
+            refused(sandbox.run([command, options].concat()), &[says]);
             assert!(servers.users.requests().is_empty(), "{path}");
         }
         if says.is_empty() {
@@ -431,7 +446,7 @@ fn tools_of_a_record_read_what_the_user_named() {
     let mut settings = config(&["architect", "kiss"], &json!({}));
     settings["agents"][0]["tools"] = json!([{"name": "file_read"}]);
     let sandbox = servers.sandbox().file(CONFIG, settings.to_string());
-    let id = recorded(&sandbox, |created| created["settings"]["contextDir"] = json!(outside.path()));
+    let id = recorded(&sandbox, |settings| settings["contextDir"] = json!(outside.path()));
     servers.users.forget();
     servers.users.set_script(|request| {
         let wants = request.tools().contains(&"file_read") && request.tool_results().is_empty();

@@ -31,11 +31,7 @@ fn changed(change: impl FnOnce(&mut Value)) -> String {
 #[test]
 fn arguments() {
     refused(&[], &["-c", "eval.json"], 2, &["--debate"]);
-    for repeat in ["0", "-1", "1.5", "many", "101", ""] {
-        refused(&[], &["-c", "eval.json", "-d", "simple", "--repeat", repeat], 2, &["--repeat", "from 1 to 100"]);
-    }
-    refused(&[], &["-c", "eval.json", "-d", "simple", "-e", "none.env"], 2, &["environment file `none.env`"]);
-    refused(&[], &["-c", "eval.json", "-d", "simple", "-o", "directory"], 1, &["cannot write directory"]);
+    refused(&[], &["-c", "eval.json", "-d", "simple", "--repeat", "101"], 2, &["--repeat", "from 1 to 100"]);
     refused(&[], &["-c", "eval.json", "-d", "simple", "-o", "directory/file.txt/s.md"], 1, &["cannot write directory"]);
 }
 
@@ -44,19 +40,11 @@ fn debates() {
     let eval = |files: &[(&str, &str)], debate: &str, says: &[&str]| {
         refused(files, &["-c", "eval.json", "-d", debate], 2, says);
     };
-    eval(&[], "none.json", &["cannot read the debate none.json", "No such file"]);
-    eval(&[], "deb-2025", &["there is no debate `deb-2025`", "dialectic list"]);
-    eval(&[], "directory", &["directory is a directory"]);
     eval(&[], "debates/x*.json", &["no debate matches the pattern `debates/x*.json`"]);
-    eval(&[], "debates/[x", &["`debates/[x` is not a valid path pattern"]);
-    eval(&[("d.json", "{\"id\": ")], "d.json", &["d.json is not a saved debate"]);
-    eval(&[("d.json", "{\"id\": \"x\"}")], "d.json", &["d.json", "missing field `problem`"]);
     let blank = changed(|debate| debate["problem"] = json!(" \n"));
     eval(&[("d.json", &blank)], "d.json", &["the debate d.json cannot be evaluated: `problem` is empty"]);
     let unfinished = changed(|debate| debate["finalSolution"] = Value::Null);
     eval(&[("d.json", &unfinished)], "d.json", &["d.json", "`finalSolution.description` is missing", "hint: "]);
-    let empty = changed(|debate| debate["finalSolution"]["description"] = json!(""));
-    eval(&[("d.json", &empty)], "d.json", &["d.json", "`finalSolution.description` is empty"]);
 }
 
 #[test]
@@ -66,17 +54,8 @@ fn configurations() {
     };
     refused(&[], &["-c", "none.json", "-d", "simple"], 2, &["no evaluator configuration `none.json`", "hint: "]);
     eval("{}", 2, &["`c.json` has no `agents`", "hint: a minimal file is {\"agents\""]);
-    eval(r#"{"agents": []}"#, 2, &["empty list of `agents`"]);
-    let off = r#"{"agents": [{"id": "a", "model": "m", "enabled": false}]}"#;
-    eval(off, 2, &["has no enabled agent"]);
-    eval("{", 2, &["`c.json` is not JSON (line 1"]);
     let host = r#"{"agents": [{"id": "a", "model": "m", "provider": "host"}]}"#;
     eval(host, 2, &["the host cannot evaluate", "hint: name models"]);
-    eval(
-        r#"{"agents": [{"id": []}]}"#,
-        2,
-        &["agents[0].id (line 1, column 20): expected a string or a number, found an array"],
-    );
     let twice = r#"{"agents": [{"id": "a", "model": "m"}, {"id": "a", "model": ""}]}"#;
     eval(twice, 2, &["2 problems", "agents[1].id", "already the id of `agents[0]`", "agents[1].model", "is empty"]);
 }
@@ -89,16 +68,8 @@ fn a_missing_key_is_named_with_those_who_need_it() {
     configuration["agents"][2]["provider"] = json!("google");
     let sandbox = Sandbox::new().file("eval.json", configuration.to_string()).file("simple.json", SIMPLE);
     let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "simple.json", "-o", "out/s.md"]).expect_code(4);
-    insta::assert_snapshot!(finished, @"
-    exit: 4
-    --- stdout
-
-    --- stderr
-    error: missing environment variables:
-        OPENAI_API_KEY (provider `openai`, needed by a)
-        MISTRAL_API_KEY (provider `mistral`, needed by b)
-    hint: set OPENAI_API_KEY=... and MISTRAL_API_KEY=... in the environment or a `.env` file, or rehearse with `--offline`, which needs no key
-    ");
+    let missing = "    OPENAI_API_KEY (provider `openai`, needed by a)\n    MISTRAL_API_KEY (provider `mistral`, needed by b)\nhint: ";
+    assert!(finished.stderr.contains(missing), "{finished}");
     assert!(!sandbox.directory().join("out").exists());
     // The same evaluators need no key offline.
     sandbox.run(["eval", "-c", "eval.json", "-d", "simple.json", "--offline"]).expect_code(0);
@@ -107,9 +78,8 @@ fn a_missing_key_is_named_with_those_who_need_it() {
 #[test]
 fn a_csv_of_something_else_is_not_appended_to() {
     let arguments = ["-c", "eval.json", "-d", "simple", "-o", "s.csv"];
-    for found in ["id,score\n1,2\n", &HEADER.replace("Security", "Safety"), "\n\n"] {
-        refused(&[("s.csv", found)], &arguments, 2, &["s.csv is not an evaluation file", "hint: "]);
-    }
+    let found = HEADER.replace("Security", "Safety");
+    refused(&[("s.csv", &found)], &arguments, 2, &["s.csv is not an evaluation file", "hint: "]);
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! The three outputs.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::{HEADER, evaluation, evaluators, flat, sandbox, two_evaluators};
-use crate::support::{Api, MockServer, Purpose, Reply, Sandbox, redactions};
+use crate::support::{MockServer, Purpose, Reply, Sandbox, redactions};
 
 #[test]
 fn the_table_has_the_averages_of_all_evaluators() {
@@ -128,17 +130,6 @@ fn a_csv_of_another_tool_keeps_its_line_ends() {
 }
 
 #[test]
-fn an_id_may_be_written_as_a_number() {
-    let server = two_evaluators();
-    let mut configuration = evaluators(&["a"]);
-    configuration["agents"][0]["id"] = json!(7);
-    let sandbox = sandbox(&server, &configuration);
-    sandbox.run(["eval", "-c", "eval.json", "-d", "simple", "-o", "scores.json"]).expect_code(0);
-    let written: Value = serde_json::from_str(&sandbox.read("scores.json")).unwrap();
-    assert!(written["agents"]["7"].is_object(), "{written}");
-}
-
-#[test]
 fn any_other_file_gets_the_table_in_place_of_what_it_held() {
     let server = two_evaluators();
     let sandbox = sandbox(&server, &evaluators(&["a"])).file("scores.md", "old");
@@ -160,6 +151,7 @@ fn verbose_says_who_evaluates_and_what_it_took() {
     });
     let mut configuration = evaluators(&["a", "b"]);
     configuration["agents"][1]["userPromptPath"] = json!("prompts/own.md");
+    configuration["agents"][0]["maxTokens"] = json!(2000);
     configuration["agents"][1]["timeout"] = json!(45000);
     configuration["prices"] = json!({
         "model-a": {"inputPerMTok": 10, "outputPerMTok": 100}, "model-b": {"inputPerMTok": 20, "outputPerMTok": 100},
@@ -175,7 +167,7 @@ fn verbose_says_who_evaluates_and_what_it_took() {
 
     --- stderr
     Evaluators
-      a (The a): model model-a of openai, first token within 10 min 0 s
+      a (The a): model model-a of openai, first token within 10 min 0 s, at most 2,000 tokens an answer
         system prompt built-in, message built-in
       b (The b): model model-b of openai, first token within [time]
         system prompt built-in, message [directory]/prompts/own.md
@@ -186,26 +178,14 @@ fn verbose_says_who_evaluates_and_what_it_took() {
       evaluator b: [time], 1,234 tokens, 8 scores counted, 1 ignored or clamped
       total: 2 answers, 2,468 tokens, cost $0.0768
     "));
+    let limits =
+        server.requests().iter().map(|one| (one.model().to_owned(), one.max_tokens())).collect::<BTreeMap<_, _>>();
+    assert_eq!((limits["model-a"], limits["model-b"]), (Some(2000), None));
     // A price that nobody knows is no price of nothing.
     configuration["prices"] = Value::Null;
     sandbox.write("eval.json", configuration.to_string());
     let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "simple", "-v"]).expect_code(0);
     assert!(finished.stderr.contains("total: 2 answers, 2,468 tokens, cost unknown"), "{finished}");
-}
-
-#[test]
-fn without_a_schema_and_with_prose_the_scores_are_the_same() {
-    let server = MockServer::without(Api::Responses, |request| {
-        if request.schema().is_some() {
-            return Reply::error(400, "Invalid parameter: 'response_format' of type 'json_schema' is not supported");
-        }
-        assert_eq!(request.purpose, Purpose::Evaluate);
-        Reply::text(format!("Gladly. A set {{x}} first:\n```json\n{}\n```\nDone.", flat(6.0)))
-    });
-    let sandbox = sandbox(&server, &evaluators(&["a"]));
-    let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "simple"]).expect_code(0);
-    assert!(finished.stdout.ends_with("| 6.00 | 6.00 | 6.00 | 6.00 | 6.00 | 6.00 | 6.00 | 6.00 |\n"), "{finished}");
-    server.assert_clean();
 }
 
 #[test]

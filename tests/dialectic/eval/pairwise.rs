@@ -3,7 +3,7 @@
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, short_reply};
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, short_reply};
 
 use super::{CLARIFIED, SIMPLE, evaluators};
 
@@ -106,14 +106,11 @@ fn what_cannot_be_compared_is_refused_before_anything_is_paid_for() {
         .file("debates/simple.json", SIMPLE)
         .file("empty.md", " \n")
         .file("same.md", "A token bucket in memory.\n")
-        .file("other.md", "Design a cache")
-        .file("latin.md", b"caf\xe9");
+        .file("other.md", "Design a cache");
     for (pair, problem, expected) in [
         (["one.md", "two.md"], None, "cannot tell which problem the two answers belong to"),
         (["one.md", "same.md"], Some("problem.md"), "the two answers are identical"),
         (["one.md", "empty.md"], Some("problem.md"), "empty.md is empty"),
-        (["one.md", "latin.md"], Some("problem.md"), "latin.md is not UTF-8 text"),
-        (["one.md", "none.md"], Some("problem.md"), "none.md"),
         (["simple", "two.md"], Some("other.md"), "other.md and simple have different problems"),
         (["one.md", "two.md"], Some("none.md"), "cannot read none.md"),
     ] {
@@ -122,28 +119,18 @@ fn what_cannot_be_compared_is_refused_before_anything_is_paid_for() {
         let finished = here.run(arguments.chain(problem.into_iter().flatten()));
         assert!(finished.stderr.contains(expected), "{expected}\n{finished}");
     }
-    for wrong in [
-        &["eval", "-c", "eval.json", "--pairwise", "one.md"][..],
-        &["eval", "-c", "eval.json", "-d", "simple", "--json"],
-        &["eval", "-c", "eval.json", "-d", "simple", "--pairwise", "one.md", "two.md"],
-    ] {
-        here.run(wrong).expect_code(2);
-    }
+    here.run(["eval", "-c", "eval.json", "-d", "simple", "--pairwise", "one.md", "two.md"]).expect_code(2);
     assert!(server.requests().is_empty());
 }
 
 #[test]
 fn an_interrupt_writes_nothing() {
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server =
-        MockServer::with(move |_| Reply::json(json!({"items": ["Is it safe?"]})).usage(500, 0, 50).held(&held));
+    let server = MockServer::with(|_| Reply::hang());
     let here = sandbox(&server);
     let running = here.spawn(PAIRWISE);
     server.wait_for_requests(1);
     running.signal(Signal::SIGINT);
     let interrupted = running.wait().expect_code(130);
-    gate.open();
     assert!(interrupted.stderr.contains("interrupted; nothing was written"), "{interrupted}");
     assert_eq!((interrupted.stdout.as_str(), server.requests().len()), ("", 1));
 }

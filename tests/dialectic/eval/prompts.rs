@@ -110,20 +110,6 @@ fn what_is_put_in_is_never_looked_through_for_placeholders() {
 }
 
 #[test]
-fn prompt_files_are_looked_for_beside_the_configuration() {
-    let server = two_evaluators();
-    let mut configuration = evaluators(&["a"]);
-    configuration["agents"][0]["userPromptPath"] = json!("user.md");
-    let sandbox = sandbox(&server, &json!({}))
-        .file("conf/eval.json", configuration.to_string())
-        .file("conf/user.md", "Score {final_solution} of {problem}.")
-        .file("user.md", "the wrong one");
-    let finished = sandbox.run(["eval", "-c", "conf/eval.json", "-d", "simple"]).expect_code(0);
-    assert_eq!(finished.stderr, TOLD);
-    assert!(server.requests()[0].prompt().starts_with("Score # Solution\n\n"), "{}", server.requests()[0].prompt());
-}
-
-#[test]
 fn a_prompt_file_that_cannot_be_used_is_a_warning_and_the_built_in_prompt_is_used() {
     let server = two_evaluators();
     let mut configuration = evaluators(&["a", "b"]);
@@ -173,19 +159,25 @@ fn a_prompt_of_the_older_program_puts_the_same_text_before_an_evaluator() {
     server.assert_clean();
 }
 
+/// Prompt files lie beside the configuration.
 #[test]
 fn a_schema_goes_only_with_the_built_in_prompts() {
     let server = two_evaluators();
     let mut configuration = evaluators(&["ours", "system", "user"]);
     configuration["agents"][1]["systemPromptPath"] = json!("system.md");
     configuration["agents"][2]["userPromptPath"] = json!("user.md");
-    let sandbox = sandbox(&server, &configuration)
-        .file("system.md", "Judge. Return a key `house_rule`, too.")
-        .file("user.md", "Judge {final_solution}");
-    sandbox.run(["eval", "-c", "eval.json", "-d", "simple"]).expect_code(0);
+    let sandbox = sandbox(&server, &json!({}))
+        .file("conf/eval.json", configuration.to_string())
+        .file("conf/system.md", "Judge. Return a key `house_rule`, too.")
+        .file("conf/user.md", "Judge {final_solution}")
+        .file("user.md", "the wrong one");
+    sandbox.run(["eval", "-c", "conf/eval.json", "-d", "simple"]).expect_code(0);
     let requests = server.requests();
-    let has_schema = |model: &str| requests.iter().find(|one| one.model() == model).unwrap().schema().is_some();
+    let of = |model: &str| requests.iter().find(|one| one.model() == model).unwrap();
+    let has_schema = |model: &str| of(model).schema().is_some();
     assert_eq!(["model-ours", "model-system", "model-user"].map(has_schema), [true, false, false]);
+    assert!(of("model-system").system().starts_with("Judge. Return"));
+    assert!(of("model-user").prompt().starts_with("Judge # Solution\n"), "{}", of("model-user").prompt());
 }
 
 #[test]
@@ -212,22 +204,4 @@ fn answers_in_a_prompt_of_the_user_cannot_leave_their_fences() {
     // Without a question the older program put an empty fence there.
     let simple = request(&sandbox, &server, "simple");
     assert!(simple.prompt().starts_with("``````\n``````|# Solution"), "{}", simple.prompt());
-}
-
-#[test]
-fn the_output_limit_of_an_evaluator_is_sent() {
-    let server = two_evaluators();
-    let mut configuration = evaluators(&["a", "b"]);
-    configuration["agents"][0]["maxTokens"] = json!(2000);
-    let sandbox = sandbox(&server, &configuration);
-    let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "simple", "-v"]).expect_code(0);
-    assert!(finished.stderr.contains("first token within 10 min 0 s, at most 2,000 tokens an answer\n"), "{finished}");
-    let requests = server.requests();
-    let limit = |model: &str| {
-        let body = &requests.iter().find(|one| one.model() == model).unwrap().body;
-        body["max_output_tokens"].as_u64().or_else(|| body["max_completion_tokens"].as_u64())
-    };
-    assert_eq!(["model-a", "model-b"].map(limit), [Some(2000), None]);
-    assert!(!finished.stderr.contains("warning"), "{finished}");
-    server.assert_clean();
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use serde_json::json;
 
 use super::schema::assert_valid;
-use super::{AFTER, BEFORE, FINDING, ROLES, commit, git, parsed, repository, script, sent, served};
+use super::{AFTER, BEFORE, FINDING, ROLES, changed, commit, git, parsed, repository, script, sent, served};
 use crate::support::{MockServer, Reply, Sandbox, config};
 
 fn quiet() -> MockServer {
@@ -245,10 +245,10 @@ fn what_models_write_does_nothing_on_the_platform() {
         <img src=x> [ok](javascript:alert(1))\n\n   ```suggestion\n   rm -rf /\n   ```\n\n   To see it: ask @org/team.\n\
         2. [major] ../../etc/passwd:1: elsewhere\n3. [major] a.py:999: no such line\n4. [minor] The tests are missing.";
     let server = MockServer::with(script(hostile, "refuted: @octocat knows ![](http://evil.example)", "major"));
-    let sandbox = repository(served(&server), &[("a.py", BEFORE)]);
-    commit(&sandbox, &[("a.py", AFTER)]);
-    let run = |format: &str| sandbox.run(["review", "-c", "own.json", "--format", format]).expect_code(0).stdout;
-    let (markdown, sarif, github) = (run("markdown"), parsed(&run("sarif")), parsed(&run("github")));
+    let sandbox = changed(&server);
+    let markdown = sandbox.run(["review", "-c", "own.json", "--format", "markdown"]).expect_code(0).stdout;
+    let form = |format: &str| parsed(&sandbox.run(["report", "latest", "--format", format]).expect_code(0).stdout);
+    let (sarif, github) = (form("sarif"), form("github"));
     assert_valid("sarif-2.1.0.json", &sarif);
     assert_valid("github-create-review.json", &github);
     let comments = github["comments"].as_array().unwrap();

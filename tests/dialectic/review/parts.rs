@@ -7,14 +7,14 @@ use serde_json::json;
 use super::{ROLES, commit, parsed, repository, served};
 use crate::support::{Incoming, MockServer, Reply, Sandbox, config, listed};
 
-/// Files of 400 kB together, one of them larger than a part, each with a line of its own.
+/// Files of 100 kB together, one of them larger than a part, each with a line of its own.
 fn files() -> Vec<(String, String)> {
     let text = |name: &str, bytes: usize| {
         let filler: Vec<String> = (0..bytes / 40).map(|line| format!("{name} = {line:>8}  # {:>16}\n", "x")).collect();
         format!("begin_{name}\n{}", filler.concat())
     };
-    let small = (10..30).map(|number| (format!("src/{}/f{number}.py", number / 4), text(&format!("f{number}"), 8_000)));
-    small.chain([("big/all.py".to_owned(), text("big", 240_000))]).collect()
+    let small = (10..30).map(|number| (format!("src/{}/f{number}.py", number / 4), text(&format!("f{number}"), 2_000)));
+    small.chain([("big/all.py".to_owned(), text("big", 60_000))]).collect()
 }
 
 /// A reader that finds something in the first file of each part, and a judge that lets it stand.
@@ -57,9 +57,9 @@ fn with_window(server: &MockServer, tokens: u64) -> Sandbox {
 }
 
 #[test]
-fn every_file_of_400_kb_is_in_exactly_one_part_and_all_are_listed_in_each() {
+fn every_file_of_100_kb_is_in_exactly_one_part_and_all_are_listed_in_each() {
     let server = MockServer::with(script);
-    let sandbox = with_window(&server, 128_000);
+    let sandbox = with_window(&server, 32_000);
     let arguments = ["review", "-c", "own.json", "--base", "main", "--head", "work"];
     let planned = sandbox.run(arguments.iter().chain(&["--dry-run", "--json"])).expect_code(0);
     let run = sandbox.run(arguments).expect_code(0);
@@ -77,7 +77,7 @@ fn every_file_of_400_kb_is_in_exactly_one_part_and_all_are_listed_in_each() {
         }
         assert!(prompts.iter().all(|one| one.prompt().contains(&format!("\n{path}: part"))), "{path}");
     }
-    assert!(prompts.iter().all(|one| one.prompt().len() < 64_000 * 3 + 20_000));
+    assert!(prompts.iter().all(|one| one.prompt().len() < 16_000 * 3 + 20_000));
     // One finding of each part, with its own number; the judge sees them all, and the files that they name.
     let ruling = requests.iter().find(|one| one.task() == "rule on the findings").unwrap();
     let numbers: BTreeSet<String> = listed(ruling.prompt()).into_iter().map(|(number, _)| number).collect();
@@ -86,7 +86,7 @@ fn every_file_of_400_kb_is_in_exactly_one_part_and_all_are_listed_in_each() {
         let path = one.prompt().lines().find(|line| line.starts_with("+++ b/")).unwrap();
         assert!(ruling.prompt().contains(path), "{path}");
     }
-    assert!(ruling.prompt().len() < 64_000 * 3 + 20_000);
+    assert!(ruling.prompt().len() < 16_000 * 3 + 20_000);
     assert!(run.stdout.contains(&format!("**{parts} findings: {parts} major.**")), "{run}");
     assert!(run.stdout.contains("- big/all.py: its change, in parts 1 to "), "{run}");
     let id = sandbox.only_debate();
@@ -107,7 +107,7 @@ fn a_part_that_nobody_read_is_in_the_verdict() {
         let is_last = request.prompt().contains("+begin_f29");
         if request.task() == "find faults" && is_last { Reply::error(400, "no") } else { script(request) }
     });
-    let sandbox = with_window(&server, 128_000);
+    let sandbox = with_window(&server, 32_000);
     let run = sandbox.run(["review", "-c", "own.json", "--head", "work"]);
     assert_eq!(run.code, Some(5), "{run}");
     assert!(run.stdout.contains("; reviewed ") && run.stdout.contains(" of 21 files.**"), "{run}");

@@ -17,6 +17,11 @@ fn write(sandbox: &Sandbox, files: &[(String, String)]) {
     commit(sandbox, &files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>());
 }
 
+/// What a review of a sandbox against `main` prints.
+fn compared(sandbox: &Sandbox, more: &[&str]) -> String {
+    sandbox.run(ARGUMENTS[..6].iter().chain(more)).expect_code(0).stdout
+}
+
 /// One reader reports every division; the judge rules as `ruled` says.
 fn script(ruled: impl Fn(&str, &str) -> Value) -> impl Fn(&Incoming) -> Reply {
     move |request| match request.task() {
@@ -213,10 +218,7 @@ fn a_change_that_is_not_looked_at_was_not_undone() {
     let server = MockServer::with(super::script(super::FINDING, "confirmed: yes", "major"));
     let sandbox = repository(served(&server), &[("a.py", super::AFTER)]);
     sandbox.write("a.py", format!("{}\n\ndef g(x):\n    return x\n", super::AFTER));
-    let run = |more: &[&str]| {
-        let arguments = ["review", "-c", "own.json", "--quiet", "--base", "main"];
-        sandbox.run(arguments.iter().chain(more)).expect_code(0).stdout
-    };
+    let run = |more: &[&str]| compared(&sandbox, more);
     run(&[]);
     server.forget();
     let not_committed = run(&["--since", "latest", "--head", "HEAD"]);
@@ -230,12 +232,8 @@ fn a_change_that_is_not_looked_at_was_not_undone() {
 #[test]
 fn a_change_that_lives_on_another_branch_was_not_undone() {
     let server = MockServer::with(super::script(super::FINDING, "confirmed: yes", "major"));
-    let sandbox = repository(served(&server), &[("a.py", super::BEFORE)]);
-    commit(&sandbox, &[("a.py", super::AFTER)]);
-    let run = |more: &[&str]| {
-        let arguments = ["review", "-c", "own.json", "--quiet", "--base", "main"];
-        sandbox.run(arguments.iter().chain(more)).expect_code(0).stdout
-    };
+    let sandbox = super::changed(&server);
+    let run = |more: &[&str]| compared(&sandbox, more);
     let on_main = [
         (&["--head", "HEAD"][..], "its lines are no longer there as they were"),
         (&[], "what was compared no longer has the change"),
@@ -279,10 +277,7 @@ fn a_file_that_cannot_be_read_leaves_its_findings_unseen_until_it_is_gone() {
     let server = MockServer::with(script(stands));
     let sandbox = repository(served(&server), &[("kept.py", "x\n")]);
     write(&sandbox, &[file("a", "1 / x")]);
-    let run = |more: &[&str]| {
-        let arguments = ["review", "-c", "own.json", "--quiet", "--base", "main"];
-        sandbox.run(arguments.iter().chain(more)).expect_code(0).stdout
-    };
+    let run = |more: &[&str]| compared(&sandbox, more);
     run(&["--head", "work"]);
     server.forget();
     let heads: [&[&str]; 2] = [&["--head", "work"], &[]];

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Serving, curious, held_by, journal, sandbox};
+use super::client::{Serving, curious, journal, sandbox};
 use crate::budget::said;
 use crate::chromium::{Profile, Tab, axe, is_installed};
-use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, short_reply, spread};
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, short_reply, spread};
 
 /// What stands in the badge of the debate.
 const STATUS: &str = "document.querySelector('.state .badge')?.textContent";
@@ -203,12 +203,7 @@ fn seven_tabs_are_told_everything() {
     if !is_installed() {
         return;
     }
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| {
-        let reply = short_reply(request);
-        if request.purpose == Purpose::Critique { held_by(reply, &held) } else { reply }
-    });
+    let (server, gate) = MockServer::held(short_reply, |request| request.purpose == Purpose::Critique);
     let sandbox = sandbox(&server, &json!({}));
     let serving = Serving::start(&sandbox, &[]);
     let id = serving.begin(&json!({"problem": "Design a queue"}));
@@ -239,20 +234,16 @@ fn every_view_fits_a_phone_and_a_reader() {
         return;
     }
     let axe = axe();
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| {
-        // A motion that does not come further than its rebuttals, and a debate that finds no end.
+    // A motion that does not come further than its rebuttals, and a debate that finds no end.
+    let answer = |request: &Incoming| {
         if request.prompt().contains(MOTION) {
-            let reply = said(request, false);
-            return if request.task() == "rebut" { held_by(reply, &held) } else { reply };
+            return said(request, false);
         }
-        if request.prompt().contains(DOOMED) && request.purpose == Purpose::Synthesize {
-            return Reply::error(400, "no such thing");
-        }
-        let reply = curious(request);
-        let is_held = request.purpose == Purpose::Critique && !request.prompt().contains(DOOMED);
-        if is_held { held_by(reply, &held) } else { reply }
+        let fails = request.prompt().contains(DOOMED) && request.purpose == Purpose::Synthesize;
+        if fails { Reply::error(400, "no such thing") } else { curious(request) }
+    };
+    let (server, gate) = MockServer::held(answer, |request| {
+        request.task() == "rebut" || request.purpose == Purpose::Critique && !request.prompt().contains(DOOMED)
     });
     let sandbox = sandbox(&server, &json!({}));
     let serving = Serving::start(&sandbox, &["--max-debates", "9"]);
@@ -377,12 +368,8 @@ fn a_warning_of_the_cost_that_is_acknowledged_is_gone_in_every_tab() {
     if !is_installed() {
         return;
     }
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| {
-        let reply = short_reply(request).usage(20_000, 0, 1_000);
-        if request.purpose == Purpose::Critique { held_by(reply, &held) } else { reply }
-    });
+    let dear = |request: &Incoming| short_reply(request).usage(20_000, 0, 1_000);
+    let (server, gate) = MockServer::held(dear, |request| request.purpose == Purpose::Critique);
     let mut config = super::client::config(&["architect", "kiss"], &json!({"budget": {"warnCostUsd": 0.01}}));
     for model in ["model-architect", "model-kiss", "model-judge"] {
         config["prices"][model] = json!({"inputPerMTok": 1.0, "outputPerMTok": 1.0});
@@ -467,9 +454,7 @@ fn a_result_unfolds_the_same_round_on_every_load() {
     if !is_installed() {
         return;
     }
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| held_by(short_reply(request), &held));
+    let (server, gate) = MockServer::held(short_reply, |_| true);
     let sandbox = sandbox(&server, &json!({"rounds": 3}));
     let serving = Serving::start(&sandbox, &[]);
     let mut profile = Profile::new();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Finished, Gate, Incoming, MockServer, Purpose, Reply, Running, Sandbox, short_reply, wait_until};
+use crate::support::{Finished, Incoming, MockServer, Purpose, Reply, Running, Sandbox, short_reply, wait_until};
 
 /// The token of programs in these tests.
 pub(super) const TOKEN: &str = "a-token-for-tests-0123456789";
@@ -55,11 +55,6 @@ pub(super) fn curious(request: &Incoming) -> Reply {
     }
     let text = format!("How many clients of {}?", request.model());
     Reply::json(json!({"questions": [{"id": "q1", "text": text}]}))
-}
-
-/// The reply, held up in its middle until the gate is open.
-pub(super) fn held_by(reply: Reply, gate: &Gate) -> Reply {
-    Reply { gate: Some(gate.clone()), ..reply }
 }
 
 impl Serving {

@@ -32,6 +32,18 @@ fn described() -> Value {
     })
 }
 
+/// The sandbox with the plan of that set.
+fn planned(server: &MockServer) -> Sandbox {
+    let sandbox = sandbox(server);
+    sandbox.run(["sweep", "plan", "sweep.json", "-o", "plan.jsonl"]).expect_code(0);
+    sandbox
+}
+
+fn status(sandbox: &Sandbox) -> Value {
+    let said = sandbox.run(["sweep", "status", "plan.jsonl", "--json"]).expect_code(0);
+    serde_json::from_str(&said.stdout).expect("it is JSON")
+}
+
 /// The lines of a file of JSON lines.
 fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use dialectic_cli::error::Error;
+use dialectic_cli::sweep::plan::SavedPlan;
 use serde_json::{Value, json};
 
-use super::{described, lines, sandbox};
+use super::{described, lines, planned, sandbox};
 use crate::budget::priced;
 use crate::support::{MockServer, Sandbox, TEST_KEY, default_reply};
 
@@ -42,9 +44,7 @@ fn each_debate_has_a_line_with_its_id_and_cost_and_nothing_is_called() {
 #[test]
 fn another_machine_and_directory_give_the_same_plan_without_anything_of_them() {
     let server = MockServer::with(default_reply);
-    let here = sandbox(&server);
-    here.run(PLAN).expect_code(0);
-    let plan = here.read("plan.jsonl");
+    let plan = planned(&server).read("plan.jsonl");
 
     let other = MockServer::with(default_reply);
     let mut config = priced(&["architect", "kiss"], &json!({"rounds": 1, "check": 0}));
@@ -144,8 +144,7 @@ fn what_belongs_to_one_machine_is_no_part_of_a_plan() {
 #[test]
 fn an_edited_plan_is_refused_with_its_line() {
     let server = MockServer::with(default_reply);
-    let sandbox = sandbox(&server);
-    sandbox.run(PLAN).expect_code(0);
+    let sandbox = planned(&server);
     let plan = sandbox.read("plan.jsonl");
     let cut = &plan[..plan.len() - 1];
     let version = plan.lines().next().unwrap().to_owned();
@@ -165,8 +164,9 @@ fn an_edited_plan_is_refused_with_its_line() {
     ] {
         assert_ne!(edited, plan, "{expected}");
         sandbox.write("plan.jsonl", &edited);
-        let status = sandbox.run(["sweep", "status", "plan.jsonl"]).expect_code(code);
-        assert!(status.stderr.contains(expected), "{expected}\n{status}");
+        let said = Error::from(SavedPlan::read(&sandbox.directory().join("plan.jsonl")).unwrap_err());
+        assert!(said.to_string().contains(expected), "{expected}\n{said}");
+        assert_eq!(said.exit_code(), code, "{said}");
     }
 }
 
@@ -189,10 +189,11 @@ fn a_plan_that_reaches_for_the_machine_is_refused() {
         let (parent, key) = place.rsplit_once('/').unwrap();
         settings.pointer_mut(parent).unwrap()[key] = value;
         sandbox.write("edited.jsonl", format!("{edited}\n{debates}"));
-        for command in ["run", "status", "collect"] {
-            let refused = sandbox.run(["sweep", command, "edited.jsonl"]).expect_code(2);
-            assert!(refused.stderr.contains("line 1") && refused.stderr.contains(said), "{place}: {refused}");
-        }
+        let refused = SavedPlan::read(&sandbox.directory().join("edited.jsonl")).unwrap_err().to_string();
+        assert!(refused.contains("line 1") && refused.contains(said), "{place}: {refused}");
+    }
+    for command in ["run", "status", "collect"] {
+        sandbox.run(["sweep", command, "edited.jsonl"]).expect_code(2);
     }
     assert!(!sandbox.directory().join("touched").exists());
 }

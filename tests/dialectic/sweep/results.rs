@@ -4,25 +4,14 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{lines, sandbox};
+use super::{lines, planned, sandbox, status};
 use crate::budget::priced;
 use crate::support::{Incoming, MockServer, Reply, Sandbox, default_reply, short_reply};
-
-fn planned(server: &MockServer) -> Sandbox {
-    let sandbox = sandbox(server);
-    sandbox.run(["sweep", "plan", "sweep.json", "-o", "plan.jsonl"]).expect_code(0);
-    sandbox
-}
 
 /// Answers to one of the two problems.
 fn half(request: &Incoming) -> Reply {
     let is_refused = request.prompt().contains("Design a queue");
     if is_refused { Reply::error(403, "no") } else { short_reply(request).usage(500, 0, 50) }
-}
-
-fn status(sandbox: &Sandbox) -> Value {
-    let said = sandbox.run(["sweep", "status", "plan.jsonl", "--json"]).expect_code(0);
-    serde_json::from_str(&said.stdout).expect("it is JSON")
 }
 
 #[test]
@@ -125,21 +114,6 @@ fn a_worker_needs_the_plan_alone_and_its_own_keys() {
     assert!(worker.debates().is_empty(), "a set has a store of its own");
 }
 
-#[test]
-fn a_debate_without_an_answer_is_failed_and_not_collected() {
-    let server = MockServer::with(half);
-    let sandbox = planned(&server);
-    sandbox.run(["sweep", "run", "plan.jsonl", "--jobs", "4"]).expect_code(3);
-    let after = status(&sandbox);
-    assert_eq!((&after["finished"], &after["failed"], &after["running"]), (&json!(4), &json!(4), &json!(0)), "{after}");
-    let said = sandbox.run(["sweep", "status", "plan.jsonl"]).expect_code(0).stdout;
-    assert!(said.contains("8 debates: 4 finished, 4 failed\n"), "{said}");
-    assert!(said.contains("VARIANT") && said.contains("2/4"), "{said}");
-    let collected = sandbox.run(["sweep", "collect", "plan.jsonl"]).expect_code(0).stdout;
-    assert!(lines(&collected).iter().all(|row| row["problem"] == "sum"), "{collected}");
-    assert_eq!(lines(&collected).len(), 4);
-}
-
 /// The debates of a set are read like all others, also the ones without an answer.
 #[test]
 fn records_of_debates_that_have_ended_are_written_to_be_read() {
@@ -150,20 +124,24 @@ fn records_of_debates_that_have_ended_are_written_to_be_read() {
     assert!(none.stdout.is_empty() && none.stderr.contains("8 of 8 debates not ended"), "{none}");
     let planned = lines(&sandbox.read("plan.jsonl"));
     let id = |index: usize| planned[1 + index]["id"].as_str().unwrap();
-    for index in ["0", "7"] {
-        sandbox.run(["sweep", "run", "plan.jsonl", "--index", index]);
+    for (index, code) in [("0", 3), ("7", 0)] {
+        sandbox.run(["sweep", "run", "plan.jsonl", "--index", index]).expect_code(code);
     }
+    let told = sandbox.run(["sweep", "status", "plan.jsonl"]).expect_code(0).stdout;
+    assert!(told.contains("8 debates: 1 finished, 1 failed") && told.contains("VARIANT"), "{told}");
+    let collected = lines(&sandbox.run(["sweep", "collect", "plan.jsonl"]).expect_code(0).stdout);
+    assert!(collected.len() == 1 && collected[0]["problem"] == "sum", "{collected:?}");
     let written = records();
     assert_eq!(written.stdout, format!("debates/{}.json\ndebates/{}.json\n", id(0), id(7)));
     assert!(written.stderr.contains("6 of 8 debates not ended"), "{written}");
     let shown = sandbox.run(["show", id(7)]).expect_code(0).stdout;
     assert!(shown.contains("What is 40 + 2?"), "{shown}");
     sandbox.run(["verify", id(7)]).expect_code(0);
-    let status = || {
+    let ended = || {
         let report = sandbox.run(["report", id(0), "--format", "json"]).expect_code(0).stdout;
         serde_json::from_str::<Value>(&report).unwrap()["status"].clone()
     };
-    assert_eq!(status(), "failed");
+    assert_eq!(ended(), "failed");
 
     // What a user added stays, and what the store has more of is replaced.
     let journal = format!("debates/{}.events.jsonl", id(7));
@@ -173,7 +151,7 @@ fn records_of_debates_that_have_ended_are_written_to_be_read() {
     sandbox.run(["sweep", "run", "plan.jsonl", "--index", "0", "--retry-failed"]).expect_code(0);
     assert_eq!(records().stdout, written.stdout);
     assert_eq!(sandbox.read(&journal), asked);
-    assert_eq!(status(), "completed");
+    assert_eq!(ended(), "completed");
     sandbox.run(["verify", id(0)]).expect_code(0);
 }
 

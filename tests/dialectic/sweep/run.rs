@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use dialectic_base::money::Usd;
 use dialectic_cli::sweep::Stored;
+use dialectic_cli::sweep::collect::Collected;
 use dialectic_cli::sweep::plan::{Machine, PlannedDebate, SavedPlan};
 use dialectic_cli::sweep::status::Lost;
 use dialectic_cli::sweep::store::{self, Creation, SharedStore, Store, StoreFault};
@@ -18,11 +18,12 @@ use dialectic_record::debate::{CallKey, Event, Recorded};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use nix::sys::signal::Signal;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::Notify;
 
+use super::status;
 use crate::budget::priced;
-use crate::support::{Gate, MockServer, Reply, Sandbox, TEST_KEY, default_reply};
+use crate::support::{Gate, MockServer, Reply, Sandbox, TEST_KEY, default_reply, sample};
 
 const RUN: [&str; 3] = ["sweep", "run", "plan.jsonl"];
 
@@ -45,12 +46,12 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 fn collected(sandbox: &Sandbox, store: &str) -> String {
-    sandbox.run(["sweep", "collect", "plan.jsonl", "--store", store, "--complete"]).expect_code(0).stdout
-}
-
-fn status(sandbox: &Sandbox) -> Value {
-    let said = sandbox.run(["sweep", "status", "plan.jsonl", "--json"]).expect_code(0);
-    serde_json::from_str(&said.stdout).expect("it is JSON")
+    block_on(async {
+        let store = opened(&sandbox.directory().join(store)).await;
+        let results = Collected::read(&plan_of(sandbox), &*store).await.unwrap();
+        assert_eq!(results.missing, 0);
+        String::from_utf8(results.jsonl()).unwrap()
+    })
 }
 
 fn plan_of(sandbox: &Sandbox) -> SavedPlan {
@@ -105,23 +106,25 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// Works through a plan. Returns how its debates ended.
-async fn work(plan: &SavedPlan, server: &MockServer, store: SharedStore) -> Vec<Ended> {
+async fn work(plan: &SavedPlan, server: &MockServer, store: SharedStore, stop: Stop) -> Vec<Ended> {
     let own = tempfile::tempdir().unwrap();
     let prompts: PathBuf = own.path().join("prompts");
     plan.plan.unpack(&prompts).unwrap();
     let url = server.base_url();
     let environment = Environment::from_pairs([("OPENAI_API_KEY", TEST_KEY), ("OPENAI_BASE_URL", url.as_str())]);
     let machine = Machine { providers: BTreeMap::new(), environment, prompts };
-    let worker = Worker::begin(plan, store, machine, own.path(), Stop::default()).await.unwrap();
+    let worker = Worker::begin(plan, store, machine, own.path(), stop).await.unwrap();
     worker.run(plan.plan.debates.clone(), 2, false).map(|(_, ended)| ended).collect().await
 }
 
-/// What an undisturbed run leaves: its results, and its number of requests.
-fn undisturbed() -> (String, usize) {
+/// What an undisturbed run leaves: its results, its number of requests, and of operations of its store.
+fn undisturbed() -> (String, usize, usize) {
     let server = MockServer::with(default_reply);
     let sandbox = planned(&server, 1);
-    sandbox.run(RUN).expect_code(0);
-    (collected(&sandbox, "plan.store"), server.requests().len())
+    let path = sandbox.directory().join("plan.store");
+    let (ended, operations) = worker(&plan_of(&sandbox), &server, &path, None);
+    assert!(matches!(ended.as_deref(), Some([Ended::Finished { before: false, .. }])), "{ended:?}");
+    (collected(&sandbox, "plan.store"), server.requests().len(), operations)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -185,7 +188,7 @@ fn worker(
         let (store, killed) = (opened(store).await, Notify::new());
         let deadly = Arc::new(Deadly { store, operations: AtomicUsize::new(0), kill_at, is_done, killed });
         let ended = tokio::select! {
-            ended = work(plan, server, Arc::clone(&deadly) as SharedStore) => Some(ended),
+            ended = work(plan, server, Arc::clone(&deadly) as SharedStore, Stop::default()) => Some(ended),
             () = deadly.killed.notified() => None,
         };
         (ended, deadly.operations.load(Ordering::SeqCst))
@@ -194,31 +197,14 @@ fn worker(
 
 #[test]
 fn a_worker_killed_at_any_operation_of_its_store_repeats_no_call_whose_result_is_there() {
-    let (expected, requests) = undisturbed();
-    let (ended, operations) = {
-        let server = MockServer::with(default_reply);
-        let sandbox = planned(&server, 1);
-        worker(&plan_of(&sandbox), &server, &sandbox.directory().join("plan.store"), None)
-    };
-    assert!(matches!(ended.as_deref(), Some([Ended::Finished { before: false, .. }])), "{ended:?}");
+    let (expected, requests, operations) = undisturbed();
     assert!(requests > 5 && operations > requests, "{requests}, {operations}");
+    let server = MockServer::with(default_reply);
+    let sandbox = planned(&server, 1);
     // Which calls end together is up to the machine: a few operations more or less.
-    let moments: Vec<(usize, bool)> = (1..=operations + 3).flat_map(|at| [(at, false), (at, true)]).collect();
-    let (moments, lost) = (Mutex::new(moments), AtomicUsize::new(0));
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                let server = MockServer::with(default_reply);
-                let sandbox = planned(&server, 1);
-                loop {
-                    let Some(moment) = moments.lock().unwrap().pop() else { break };
-                    lost.fetch_add(killed(&sandbox, &server, moment, &expected), Ordering::SeqCst);
-                }
-            });
-        }
-    });
-    // Every request was in flight when some worker was killed.
-    assert!(lost.into_inner() >= requests);
+    let moments = (1..=operations + 3).flat_map(|at| [(at, false), (at, true)]);
+    let lost = sample(moments, 12).into_iter().map(|moment| killed(&sandbox, &server, moment, &expected));
+    assert!(lost.sum::<usize>() > 0, "no request was in flight when a worker was killed");
 }
 
 /// Kills a worker, lets another go on, and returns how many calls were lost.
@@ -254,7 +240,7 @@ fn holding(number: usize, gate: &Gate) -> MockServer {
 /// name of its next segment taken.
 #[test]
 fn of_two_workers_at_a_debate_the_later_one_goes_on_and_the_other_says_so_and_sends_nothing_more() {
-    let (expected, requests) = undisturbed();
+    let (expected, requests, _) = undisturbed();
     let gate = Gate::shut();
     let server = holding(3, &gate);
     let sandbox = planned(&server, 1);
@@ -278,24 +264,29 @@ fn of_two_workers_at_a_debate_the_later_one_goes_on_and_the_other_says_so_and_se
 
 #[test]
 fn a_worker_told_to_stop_waits_for_answers_under_way_and_another_goes_on_at_once() {
-    let (expected, requests) = undisturbed();
+    let (expected, requests, _) = undisturbed();
     for number in [1, 4] {
         let gate = Gate::shut();
         let server = holding(number, &gate);
         let sandbox = planned(&server, 1);
-        let running = sandbox.spawn(RUN);
-        server.wait_for_requests(number);
-        running.signal(Signal::SIGTERM);
-        // It waits for the answer as long as that takes.
-        std::thread::sleep(Duration::from_millis(100));
-        gate.open();
-        let stopped = running.wait().expect_code(75);
-        assert!(stopped.stderr.contains("the worker was told to stop"), "{stopped}");
-        let sent = server.requests().len();
-        assert!(sent < requests, "{sent}");
-        sandbox.run(RUN).expect_code(0);
+        let (plan, path) = (plan_of(&sandbox), sandbox.directory().join("plan.store"));
+        let ended = block_on(async {
+            let stop = Stop::default();
+            let stopping = async {
+                while server.requests().len() < number {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                stop.begun.cancel();
+                // Whoever waits for that hears it before the answer comes.
+                tokio::task::yield_now().await;
+                gate.open();
+            };
+            tokio::join!(work(&plan, &server, opened(&path).await, stop.clone()), stopping).0
+        });
+        assert_eq!(ended, [Ended::Later { reason: "the worker was told to stop".to_owned() }]);
+        assert!(server.requests().len() < requests, "{}", server.requests().len());
+        worker(&plan, &server, &path, None);
         assert_eq!(server.requests().len(), requests, "no answer was lost");
-        assert_eq!(status(&sandbox)["lost"]["calls"], 0);
         assert_eq!(collected(&sandbox, "plan.store"), expected);
     }
 }
@@ -331,11 +322,6 @@ fn what_cannot_run_is_said_before_anything_is_paid() {
     refused(&["--store", "gs://bucket"], 2, "is not a store");
     sandbox.run(with(&["--index", "0"])).expect_code(0);
     let before = server.requests().len();
-    // Another plan.
-    sandbox.write("problems.jsonl", json!({"id": "other", "problem": "Design a stack"}).to_string());
-    sandbox.run(["sweep", "plan", "sweep.json", "-o", "other.jsonl"]).expect_code(0);
-    let other = sandbox.run(["sweep", "run", "other.jsonl", "--store", "plan.store"]).expect_code(2);
-    assert!(other.stderr.contains("belongs to another plan"), "{other}");
     // Without a key there is nothing to run with; what is finished needs none.
     let keyless = sandbox.env("OPENAI_API_KEY", "");
     keyless.run(with(&["--index", "1"])).expect_code(4);
@@ -375,7 +361,8 @@ fn a_damaged_debate_is_refused_by_the_next_worker_at_once() {
     server.wait_for_requests(2);
     running.signal(Signal::SIGTERM);
     gate.open();
-    running.wait().expect_code(75);
+    let stopped = running.wait().expect_code(75);
+    assert!(stopped.stderr.contains("the worker was told to stop"), "{stopped}");
     let ids: Vec<String> = plan_of(&sandbox).plan.debates.iter().map(|debate| debate.id.to_string()).collect();
     let segments = |id: &str| sandbox.directory().join("plan.store/debates").join(id).join("segments");
     std::fs::create_dir_all(segments(&ids[1])).unwrap();
@@ -459,7 +446,7 @@ fn nothing_is_sent_without_a_store_and_one_that_is_gone_is_not_asked_for_every_d
         let (ended, lists) = block_on(async {
             let broken = Broken { store: opened(&path).await, takes_segments, lists: AtomicUsize::new(0) };
             let broken = Arc::new(broken);
-            let ended = work(&plan, &server, Arc::clone(&broken) as SharedStore).await;
+            let ended = work(&plan, &server, Arc::clone(&broken) as SharedStore, Stop::default()).await;
             (ended, broken.lists.load(Ordering::SeqCst))
         });
         // Two at once find out.

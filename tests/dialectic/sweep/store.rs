@@ -7,8 +7,9 @@ use dialectic_cli::sweep::store::{self, Creation, SharedStore, Store};
 use dialectic_engine::access::Environment;
 use futures_util::future::join_all;
 
+use crate::support::thoroughness;
+
 const TAKERS: usize = 16;
-const NAMES: usize = 20;
 
 /// Checks every promise on an empty store, which several clients have opened.
 async fn keeps_its_promises(clients: &[SharedStore]) {
@@ -62,7 +63,7 @@ async fn names_are_checked(store: &dyn Store) {
 }
 
 async fn sizes_do_not_matter(store: &dyn Store) {
-    let large: Vec<u8> = (0..3_000_000_u32).flat_map(u32::to_le_bytes).collect();
+    let large = b"0123456789abcdef".repeat(200_000);
     for (name, bytes) in [("sizes/none", &b""[..]), ("sizes/large", &large)] {
         assert_eq!(store.create(name, bytes).await.unwrap(), Creation::Acknowledged);
         assert_eq!(store.get(name).await.unwrap().as_deref(), Some(bytes));
@@ -73,7 +74,7 @@ async fn sizes_do_not_matter(store: &dyn Store) {
 
 /// Many clients create each name at once and read it: all read the acknowledged bytes.
 async fn one_of_many_is_acknowledged(clients: &[SharedStore]) {
-    for round in 0..NAMES {
+    for round in 0..4 * thoroughness() {
         let name = format!("race/{round:08}");
         let takers = (0..TAKERS).map(|taker| {
             let (store, name) = (Arc::clone(&clients[taker % clients.len()]), name.clone());
