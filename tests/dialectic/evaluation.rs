@@ -23,7 +23,9 @@ impl ChatModel for Scoring {
     fn ask<'a>(&'a self, request: &'a Request, _: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
         self.requests.fetch_add(1, Ordering::SeqCst);
         let text = match in_process::task(request) {
-            "score the consensus" => (self.score)(self.scores.fetch_add(1, Ordering::SeqCst)).to_owned(),
+            "score the consensus" | "score the best solution" => {
+                (self.score)(self.scores.fetch_add(1, Ordering::SeqCst)).to_owned()
+            }
             task => in_process::text(task),
         };
         Box::pin(async { Ok(in_process::reply(text)) })

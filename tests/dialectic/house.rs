@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
@@ -103,29 +104,51 @@ fn documented() -> Vec<Row> {
 }
 
 /// What cargo says of the workspace, without a network.
-fn cargo(arguments: &[&str]) -> String {
+static METADATA: LazyLock<Value> = LazyLock::new(|| {
     let mut cargo = Command::new(env!("CARGO"));
-    let output = cargo.args(arguments).args(["--offline", "--locked"]).current_dir(root()).output().unwrap();
+    cargo.args(["metadata", "--format-version", "1", "--offline", "--locked"]);
+    let output = cargo.current_dir(root()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    serde_json::from_slice(&output.stdout).unwrap()
+});
+
+fn list(value: &Value) -> std::slice::Iter<'_, Value> {
+    value.as_array().unwrap().iter()
 }
 
-/// The packages of the workspace, as cargo describes them.
-fn packages() -> Vec<Value> {
-    let metadata: Value = serde_json::from_str(&cargo(&["metadata", "--format-version", "1", "--no-deps"])).unwrap();
-    metadata["packages"].as_array().unwrap().clone()
+/// The packages of the workspace.
+fn packages() -> impl Iterator<Item = &'static Value> {
+    list(&METADATA["packages"]).filter(|package| package["source"].is_null())
+}
+
+/// The names of all that is compiled into a package.
+fn built_with(name: &str) -> BTreeSet<&'static str> {
+    let names: BTreeMap<&str, &str> = list(&METADATA["packages"])
+        .map(|package| (package["id"].as_str().unwrap(), package["name"].as_str().unwrap()))
+        .collect();
+    let nodes: BTreeMap<&str, &Value> =
+        list(&METADATA["resolve"]["nodes"]).map(|node| (node["id"].as_str().unwrap(), &node["deps"])).collect();
+    let package = packages().find(|package| package["name"] == name).expect("a crate of the workspace");
+    let (mut open, mut found) = (vec![package["id"].as_str().unwrap()], BTreeSet::new());
+    while let Some(id) = open.pop() {
+        if found.insert(id) {
+            let normal = |one: &&Value| list(&one["dep_kinds"]).any(|kind| kind["kind"].is_null());
+            open.extend(list(nodes[id]).filter(normal).map(|one| one["pkg"].as_str().unwrap()));
+        }
+    }
+    found.into_iter().map(|id| names[id]).collect()
 }
 
 /// The dependencies of a package that are compiled into it: what its tests need is none.
 fn normal(package: &Value) -> impl Iterator<Item = &Value> {
-    package["dependencies"].as_array().unwrap().iter().filter(|dependency| dependency["kind"].is_null())
+    list(&package["dependencies"]).filter(|dependency| dependency["kind"].is_null())
 }
 
 #[test]
 fn crates_know_only_whom_the_documentation_says() {
     let mut known = BTreeMap::new();
     for package in packages() {
-        let ours = normal(&package).filter(|dependency| dependency["path"].is_string());
+        let ours = normal(package).filter(|dependency| dependency["path"].is_string());
         let ours: BTreeSet<String> = ours.map(|one| one["name"].as_str().unwrap().to_owned()).collect();
         known.insert(package["name"].as_str().unwrap().to_owned(), ours);
     }
@@ -136,9 +159,7 @@ fn crates_know_only_whom_the_documentation_says() {
 #[test]
 fn crates_do_without_what_the_documentation_says() {
     for Row { name, without, .. } in documented() {
-        let tree = ["tree", "--package", &name, "--edges", "normal", "--prefix", "none", "--format", "{p}"];
-        let built_with = cargo(&tree);
-        let built_with: BTreeSet<&str> = built_with.lines().filter_map(|line| line.split(' ').next()).collect();
+        let built_with = built_with(&name);
         assert!(built_with.contains(name.as_str()));
         let broken: Vec<_> = without.iter().filter(|one| built_with.contains(one.as_str())).collect();
         assert!(broken.is_empty(), "{name} is built with {broken:?}");
@@ -147,10 +168,9 @@ fn crates_do_without_what_the_documentation_says() {
 
 #[test]
 fn the_record_takes_only_channels_tasks_and_time_of_tokio() {
-    let packages = packages();
-    let record = packages.iter().find(|package| package["name"] == "dialectic-record").unwrap();
+    let record = packages().find(|package| package["name"] == "dialectic-record").unwrap();
     let tokio = normal(record).find(|dependency| dependency["name"] == "tokio").unwrap();
-    let features = tokio["features"].as_array().unwrap().iter().map(|feature| feature.as_str().unwrap());
+    let features = list(&tokio["features"]).map(|feature| feature.as_str().unwrap());
     assert_eq!(features.collect::<BTreeSet<_>>(), BTreeSet::from(["rt", "sync", "time"]));
     assert_eq!(tokio["uses_default_features"], Value::Bool(true), "tokio has no default features");
 }

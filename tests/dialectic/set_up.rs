@@ -1,65 +1,30 @@
 //! `dialectic init`, `dialectic models` and texts that are written in an editor.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, TEST_KEY, Terminal, config};
+use crate::support::{MockServer, Reply, Sandbox, TEST_KEY, Terminal, config, with_each};
 
 const OWN: &str = ".config/dialectic/config.json";
 const KEYS: &str = ".config/dialectic/keys.env";
 
-/// A server that lists models and says a word, or refuses.
+/// A server that lists models and says a word, or refuses. It lives as long as the tests do.
 fn server(models: &'static str) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/v1", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let mut reader = BufReader::new(stream.try_clone().unwrap());
-            let mut first = String::new();
-            reader.read_line(&mut first).unwrap();
-            let mut length = 0;
-            loop {
-                let mut line = String::new();
-                reader.read_line(&mut line).unwrap();
-                if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-                    length = value.trim().parse().unwrap();
-                }
-                if line.trim().is_empty() {
-                    break;
-                }
-            }
-            let mut body = vec![0; length];
-            reader.read_exact(&mut body).unwrap();
-            let word = json!({"choices": [{"message": {"role": "assistant", "content": "Hello"}, "finish_reason": "stop"}],
-                              "usage": {"prompt_tokens": 9, "completion_tokens": 1}});
-            let (status, answer) = match first.split(' ').nth(1).unwrap() {
-                "/v1/models" => ("200 OK", models.to_owned()),
-                "/v1/chat/completions" if !String::from_utf8_lossy(&body).contains("gone") => {
-                    ("200 OK", word.to_string())
-                }
-                _ => ("404 Not Found", r#"{"error": {"message": "there is no such model"}}"#.to_owned()),
-            };
-            let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n");
-            let _ = write!(stream, "{head}content-length: {}\r\n\r\n{answer}", answer.len());
-        }
+    let server = MockServer::with(move |request| match &*request.path {
+        "/v1/models" => Reply::raw("application/json", models),
+        _ if request.model() == "gone" => Reply::error(404, "there is no such model"),
+        _ => Reply::text("Hello").usage(9, 0, 1),
     });
-    url
+    Box::leak(Box::new(server)).base_url()
 }
 
 const TWO: &str = r#"{"data": [{"id": "small", "max_model_len": 8192}, {"id": "gpt-5.6-luna"}, {"id": "small"}, 7]}"#;
 
 /// A sandbox whose debates ask that server.
 fn asking(url: &str, model: &str) -> Sandbox {
-    let mut settings = config(&["architect", "kiss"], &json!({}));
-    for agent in settings["agents"].as_array_mut().unwrap() {
-        agent["provider"] = json!("mine");
-        agent["model"] = json!(model);
-    }
-    settings["judge"]["provider"] = json!("mine");
+    let settings = with_each(config(&["architect", "kiss"], &json!({})), "provider", "mine");
+    let mut settings = with_each(settings, "model", model);
     settings["judge"]["model"] = json!("judging");
     settings["providers"] = json!({"mine": {"baseUrl": url, "api": "chat"}});
     settings["prices"] = json!({"small": {"inputPerMTok": 1, "outputPerMTok": 2}});

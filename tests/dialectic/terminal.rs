@@ -156,8 +156,31 @@ fn warnings_stand_above_the_block_and_stay() {
     assert!(shown.lines().all(|line| line.chars().count() <= 50), "{shown}");
     assert!(shown.contains("✗ r1 critique The kiss (2) → The architect (1)"), "{shown}");
     let (_, end) = shown.split_once("By the judge's ruling").unwrap();
-    insta::assert_snapshot!(end, @"
-    ");
+    insta::assert_snapshot!(end, @r#"
+    , of 1 point: 1 not ruled.
+
+    • 2.1 (minor), not ruled: Snapshot worker index
+      request quorum batch.
+
+    ! Run: incomplete: 1 critique missing · 1 round
+      6 calls · [time] · cost unknown · not checked
+      agent-kiss failed in the critique of
+      agent-architect of round 1: the request was
+      refused (400…
+      Answer: every major requirement met, nothing
+      major open
+      82 % chance that it meets every major
+      requirement, the judge estimates; the run is
+      incomplete and nobody checked the answer
+
+    Design a queue: Keep the order, and ack.
+    Strongest open objection (2.1, minor), The
+    architect on The kiss: “Snapshot worker index
+    request quorum batch.”
+    Next: dialectic show [id] points
+          dialectic ask [id] "Why not …?"
+          dialectic report [id] --open
+    "#);
 }
 
 #[test]

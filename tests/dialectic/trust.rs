@@ -220,7 +220,7 @@ fn prompts_of_a_found_configuration_stay_in_its_directory() {
         assert!(stderr.contains("which is outside its directory, or may hold secrets"), "{stderr}");
         assert!(servers.users.requests().is_empty());
         sandbox.trust("work/debate-config.json");
-        let (code, stderr) = run(&[&DEBATE[..], &["--dry-run"]].concat());
+        let (code, stderr) = run(&DEBATE);
         // The linked file is not a valid role.
         assert_eq!(code, Some(if key == "role" { 4 } else { 0 }), "{path}: {stderr}");
         assert!(!stderr.contains("outside its directory"), "{stderr}");

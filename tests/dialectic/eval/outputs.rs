@@ -171,7 +171,7 @@ fn verbose_says_who_evaluates_and_what_it_took() {
         system prompt built-in, message built-in
       b (The b): model model-b of openai, first token within [time]
         system prompt built-in, message [directory]/prompts/own.md
-    2 to 4 calls, likely $0.27, at most $1.83
+    2 to 4 calls, likely $0.23, at most $1.39
     warning: evaluator b: `overall_score` is 0, outside 1 to 10, and counts as 1
     Evaluations
       evaluator a: [time], 1,234 tokens, 8 scores counted, 0 ignored or clamped
