@@ -55,14 +55,11 @@ fn check_needs_the_keys_and_calls_nobody() {
     ");
     assert_eq!(server.requests().len(), 0);
     let without_key = Sandbox::new().config(&settings);
-    insta::assert_snapshot!(without_key.run(["config", "check"]).expect_code(4), @"
-    exit: 4
-    --- stdout
-
-    --- stderr
-    error: missing environment variable OPENAI_API_KEY (provider `openai`, needed by agent-architect, agent-kiss, judge)
-    hint: set OPENAI_API_KEY=... in the environment or a `.env` file, or rehearse with `--offline`, which needs no key
-    ");
+    let refused = without_key.run(["config", "check"]).expect_code(4);
+    assert!(
+        refused.stderr.starts_with("error: missing environment variable OPENAI_API_KEY (provider `openai`"),
+        "{refused}"
+    );
     let file = format!("OPENAI_API_KEY={TEST_KEY}");
     without_key.file("keys.env", file).run(["config", "check", "-e", "keys.env"]).expect_code(0);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{MockServer, Purpose, Reply, Sandbox, Terminal, config, short_reply};
+use crate::support::{Sandbox, Terminal};
 
 /// A state as it is saved, made at that hour.
 fn state(id: &str, hour: u32, status: &str) -> Value {
@@ -78,35 +78,6 @@ fn debates_are_listed_newest_first_whatever_their_files_are_called() {
     }
     "#);
     assert_eq!(rows.as_array().unwrap().len(), 4);
-}
-
-#[test]
-fn a_debate_is_listed_at_every_stage_of_its_life() {
-    let server = MockServer::with(|request| match request.purpose {
-        Purpose::Synthesize => Reply::error(400, "no"),
-        _ => short_reply(request),
-    });
-    let mut settings = config(&["architect", "kiss"], &json!({}));
-    settings["prices"] = json!({});
-    for model in ["model-architect", "model-kiss", "model-judge"] {
-        settings["prices"][model] = json!({"inputPerMTok": 1000.0, "outputPerMTok": 2000.0});
-    }
-    let sandbox = Sandbox::new().model_server(&server).config(&settings);
-    let row = || -> Value {
-        let rows: Value = serde_json::from_str(&sandbox.run(["list", "--json"]).expect_code(0).stdout).unwrap();
-        assert_eq!(rows.as_array().unwrap().len(), 1);
-        rows[0].clone()
-    };
-    sandbox.run(["debate", "Design a queue"]).expect_code(3);
-    let failed = row();
-    assert_eq!((&failed["status"], &failed["outcome"], &failed["rounds"]), (&json!("failed"), &Value::Null, &json!(1)));
-    // Six calls of 100 tokens in and 20 out.
-    assert_eq!(failed["costUsd"].as_f64(), Some(0.84));
-    server.set_script(short_reply);
-    sandbox.run(["resume", "latest"]).expect_code(0);
-    let completed = row();
-    assert_eq!((&completed["status"], &completed["outcome"]), (&json!("completed"), &json!("full")));
-    assert_eq!((completed["confidence"].as_f64(), &completed["id"]), (Some(82.0), &failed["id"]));
 }
 
 #[test]

@@ -7,7 +7,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use rmcp::model::{CallToolRequestParams, ProtocolVersion};
-use rmcp::{ClientLifecycleMode, ClientServiceExt as _};
+use rmcp::service::RunningService;
+use rmcp::{ClientLifecycleMode, ClientServiceExt as _, RoleClient};
 use serde_json::{Value, json};
 
 use crate::detach::curious;
@@ -383,6 +384,27 @@ fn a_debate_with_replies_stays_within_the_servers_limits() {
     assert!(sandbox.read("debates/spending.ledger").contains(&format!("\"{id}\": ")), "the limit counts for the day");
 }
 
+/// rmcp's client.
+struct Rmcp {
+    _child: tokio::process::Child,
+    running: RunningService<RoleClient, ()>,
+}
+
+impl Rmcp {
+    async fn start(sandbox: &Sandbox, arguments: &[&str], lifecycle: ClientLifecycleMode) -> Self {
+        let mut command = tokio::process::Command::from(sandbox.command(arguments));
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
+        let transport = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
+        Self { running: ().serve_with_lifecycle(transport, lifecycle).await.unwrap(), _child: child }
+    }
+
+    async fn call(&self, tool: &'static str, arguments: Value) -> Value {
+        let arguments = arguments.as_object().unwrap().clone();
+        let called = self.running.call_tool(CallToolRequestParams::new(tool).with_arguments(arguments)).await;
+        serde_json::to_value(called.unwrap()).unwrap()
+    }
+}
+
 #[test]
 fn rmcps_client_holds_a_debate_by_the_old_handshake_and_the_new() {
     let discovering = ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
@@ -390,21 +412,13 @@ fn rmcps_client_holds_a_debate_by_the_old_handshake_and_the_new() {
         let sandbox = offline();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let held = async {
-            let mut command = tokio::process::Command::from(sandbox.command(LIMITS));
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
-            let mut child = command.spawn().unwrap();
-            let transport = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
-            let running = ().serve_with_lifecycle(transport, lifecycle.clone()).await.unwrap();
-            let call = async |tool: &'static str, arguments: Value| {
-                let arguments = arguments.as_object().unwrap().clone();
-                running.call_tool(CallToolRequestParams::new(tool).with_arguments(arguments)).await.unwrap()
-            };
-            let begun = call("debate", json!({"problem": "Design a queue", "clarify": true})).await;
-            let id = begun.structured_content.clone().unwrap_or_else(|| panic!("{begun:?}"))["id"].clone();
+            let client = Rmcp::start(&sandbox, &LIMITS, lifecycle.clone()).await;
+            let begun = client.call("debate", json!({"problem": "Design a queue", "clarify": true})).await;
+            let id = &begun["structuredContent"]["id"];
             for _ in 0..30 {
-                let over = call("wait", json!({"id": id})).await.structured_content.unwrap();
-                match over["status"].as_str().unwrap() {
-                    "asking" => drop(call("answer", json!({"id": id, "skipRest": true})).await),
+                let over = client.call("wait", json!({"id": id})).await["structuredContent"].clone();
+                match over["status"].as_str().unwrap_or_else(|| panic!("{begun:#}")) {
+                    "asking" => drop(client.call("answer", json!({"id": id, "skipRest": true})).await),
                     "running" => {}
                     _ => return over,
                 }
@@ -439,20 +453,12 @@ fn two_clients_answer_in_place_of_the_models_without_a_limit() {
 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let over = runtime.block_on(async {
-        let mut command = tokio::process::Command::from(sandbox.command(["mcp"]));
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
-        let transport = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
-        let running = ().serve_with_lifecycle(transport, ClientLifecycleMode::Initialize).await.unwrap();
-        let call = async |tool: &'static str, arguments: Value| {
-            let arguments = arguments.as_object().unwrap().clone();
-            let result = running.call_tool(CallToolRequestParams::new(tool).with_arguments(arguments)).await.unwrap();
-            serde_json::to_value(result).unwrap()
-        };
+        let client = Rmcp::start(&sandbox, &["mcp"], ClientLifecycleMode::Initialize).await;
         for _ in 0..20 {
-            let result = call("requests", json!({"id": id})).await;
+            let result = client.call("requests", json!({"id": id})).await;
             let Ok(Value::Array(open)) = serde_json::from_str(text(&result)) else { return result };
             for request in &open {
-                call("reply", named(request, &reply_to(request))).await;
+                client.call("reply", named(request, &reply_to(request))).await;
             }
         }
         panic!("it does not end");

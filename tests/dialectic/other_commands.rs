@@ -33,69 +33,7 @@ fn the_help_of_the_program() {
 
 #[test]
 fn the_help_of_debate() {
-    insta::assert_snapshot!(Sandbox::new().run(["debate", "-h"]).expect_code(0).stdout, @r#"
-    Debate a problem and print the solution
-
-    Usage: dialectic debate [OPTIONS] [PROBLEM]
-
-    Arguments:
-      [PROBLEM]  The problem as text. Use `-` or a pipe to read it from standard input
-
-    Options:
-      -h, --help  Print help (see more with '--help')
-
-    Problem:
-      -p, --problem-file <PATH>  Read the problem from a UTF-8 file
-          --attach <PATH>        Attach a text file for all agents and the judge. Repeatable; `-` reads
-                                 standard input
-          --context <DIR>        The directory that agents may read with their tools [default: the
-                                 working directory]
-
-    Who debates:
-      -m, --model <MODEL>    The model for all agents and the judge: a name, `provider/model`, the
-                             program `claude` or `codex`, or `host` to answer yourself (`dialectic
-                             requests`)
-          --mixed            Use models from every vendor whose key is set, or from the installed
-                             programs
-      -a, --agents <ROLES>   The roles that take part, separated by commas: your configured agents with
-                             that role, otherwise built-in ones
-      -c, --config <PATH>    The configuration file [default: ./debate-config.json]
-          --offline          Rehearse: call no model and list what the problem leaves open, at no cost
-      -e, --env-file <PATH>  The environment file with the keys [default: .env, if it exists]
-
-    Debate:
-      -r, --rounds <N>       The number of rounds, from 1 to 100 [default: the configuration's, else the
-                             protocol's]
-          --protocol <NAME>  The protocol to follow; `dialectic protocols` lists them [default: the
-                             configuration's, else dialectic]
-          --check <N>        The number of checkers that read the answer before you get it, from 0 to 3
-                             [default: the configuration's, else 3]
-          --quick            Use a council of two agents and one checker; best for a first debate
-          --clarify          Let the agents ask you questions before they begin
-
-    Cost:
-          --max-cost <USD>  The cost limit in dollars, including the judge's answer
-          --max-calls <N>   The maximum number of model calls, including retries
-          --dry-run         Print the calls that the debate would make, their tokens, and their likely
-                            and maximum cost, without making any
-
-    Output:
-          --serve          Watch and steer the debate in a browser; the page stays until you press
-                           Ctrl-C
-      -o, --output <PATH>  Write the result to a file: the whole state if it ends in `.json`, otherwise
-                           the solution
-          --report <PATH>  Write a report when the debate ends: an HTML page if the file ends in
-                           `.html`, otherwise Markdown
-      -v, --verbose        Print the participants and the usage of each call to standard error
-          --detach         Run the debate in the background and print its id once it has started;
-                           `dialectic wait <id>` waits for its end
-      -q, --quiet          Show no progress
-
-    Examples:
-      dialectic debate "Design a rate limiting system"
-      dialectic debate -p problem.md --mixed --max-cost 0.50
-      git diff | dialectic debate -a security,testing --attach - "Is this safe to merge?"
-    "#);
+    insta::assert_snapshot!("help of debate", Sandbox::new().run(["debate", "-h"]).expect_code(0).stdout);
 }
 
 #[test]

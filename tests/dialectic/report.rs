@@ -107,26 +107,6 @@ fn the_time_is_local() {
 }
 
 #[test]
-fn a_configuration_says_who_took_part() {
-    let mut settings = config(&["security", "kiss"], &json!({}));
-    settings["agents"][0]["systemPromptPath"] = json!("prompts/a|b.md");
-    settings["agents"][0]["summarization"] = json!({"enabled": false});
-    settings["judge"]["id"] = json!("judge-main");
-    let sandbox = with_fixtures().file("c.json", settings.to_string()).file("prompts/a|b.md", "Be careful.");
-    let finished = sandbox.run(["report", "-d", "clarified.json", "-c", "c.json"]).expect_code(0);
-    let rows: Vec<&str> =
-        finished.stdout.lines().filter(|line| line.starts_with("| ") && !line.contains("ID")).collect();
-    insta::assert_snapshot!(rows.join("\n"), @r"
-    | agent-security | The security | security | model-security | openai | 0.5 | true | N/A | N/A | off |
-    | agent-architect | agent-architect | architect | N/A | openai | 0.5 | N/A | N/A | N/A | N/A |
-    | judge-main | The generalist | generalist | model-judge | openai | 0.5 | true | N/A | N/A | off |
-    ");
-    // Names are all that differs.
-    let (without, with) = (fixture("clarified.md"), &finished.stdout);
-    assert_eq!(without.lines().zip(with.lines()).filter(|(without, with)| without != with).count(), 2);
-}
-
-#[test]
 fn a_configuration_that_is_not_there_says_nothing() {
     let finished = with_fixtures().run(["report", "-d", "simple.json", "-c", "none.json"]).expect_code(0);
     assert_eq!(finished.stdout, fixture("simple.md"));
@@ -338,36 +318,9 @@ fn on_a_terminal_a_report_is_rendered() {
     let (code, output, screen) = Terminal::start(&sandbox, ["report", "-d", "s.json"]).finish();
     assert_eq!(code, 0, "{output}");
     let shown = screen.text();
-    let (_, rounds) = shown.split_once("Rounds\n").unwrap();
-    insta::assert_snapshot!(rounds, @r"
-    ──────
-
-    ▸ Round 1
-
-    ▹ Proposals
-
-    Agent a_b:
-
-      ```rust
-      let x;
-      ```
-
-      ## Mine
-
-    ▹ Critiques
-
-    a_b → *c:
-
-      No.
-
-    ▹ Refinements
-
-    No refinements in this round.
-
-    ▸ Final Synthesis
-
-      No final solution available.
-    ");
+    for line in ["▸ Round 1", "▹ Proposals", "Agent a_b:", "  let x;", "  ## Mine", "a_b → *c:", "  No."] {
+        assert!(shown.lines().any(|shown| shown == line), "{line}: {shown}");
+    }
 }
 
 #[test]

@@ -2,21 +2,29 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use axum::http::StatusCode;
+use axum::routing::{get, post};
+use axum::{Json, Router};
 use serde_json::{Value, json};
 
-use crate::support::{MockServer, Reply, Sandbox, TEST_KEY, Terminal, config, with_each};
+use crate::support::{Sandbox, TEST_KEY, Terminal, config, with_each};
+use crate::trace::serve;
 
 const OWN: &str = ".config/dialectic/config.json";
 const KEYS: &str = ".config/dialectic/keys.env";
 
-/// A server that lists models and says a word, or refuses. It lives as long as the tests do.
+/// A server that lists models and says a word, or refuses.
 fn server(models: &'static str) -> String {
-    let server = MockServer::with(move |request| match &*request.path {
-        "/v1/models" => Reply::raw("application/json", models),
-        _ if request.model() == "gone" => Reply::error(404, "there is no such model"),
-        _ => Reply::text("Hello").usage(9, 0, 1),
-    });
-    Box::leak(Box::new(server)).base_url()
+    let list: Value = serde_json::from_str(models).unwrap();
+    let say = async |Json(request): Json<Value>| {
+        if request["model"] == "gone" {
+            return (StatusCode::NOT_FOUND, Json(json!({"error": {"message": "there is no such model"}})));
+        }
+        let word = json!({"message": {"role": "assistant", "content": "Hello"}, "finish_reason": "stop"});
+        (StatusCode::OK, Json(json!({"choices": [word], "usage": {"prompt_tokens": 9, "completion_tokens": 1}})))
+    };
+    let routes = Router::new().route("/v1/models", get(|| std::future::ready(Json(list))));
+    format!("http://{}/v1", serve(routes.route("/v1/chat/completions", post(say))))
 }
 
 const TWO: &str = r#"{"data": [{"id": "small", "max_model_len": 8192}, {"id": "gpt-5.6-luna"}, {"id": "small"}, 7]}"#;

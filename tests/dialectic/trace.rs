@@ -23,7 +23,22 @@ struct Delivered {
     spans: Vec<Span>,
 }
 
-/// A collector that answers every request with a status. It lives as long as the tests do.
+/// Serves these routes at a free port for as long as the tests run.
+pub(crate) fn serve(routes: Router) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+            axum::serve(listener, routes).await.unwrap();
+        });
+    });
+    address
+}
+
+/// A collector that answers every request with a status.
 struct Collector {
     address: SocketAddr,
     delivered: Receiver<Delivered>,
@@ -31,9 +46,6 @@ struct Collector {
 
 impl Collector {
     fn start(status: StatusCode) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.set_nonblocking(true).unwrap();
-        let address = listener.local_addr().unwrap();
         let (sender, delivered) = channel();
         let answer = move |uri: Uri, headers: HeaderMap, body: Bytes| {
             let request = ExportTraceServiceRequest::decode(body).unwrap();
@@ -43,14 +55,7 @@ impl Collector {
             let _ = sender.send(Delivered { path: uri.path().to_owned(), headers, spans });
             std::future::ready(status)
         };
-        std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
-                axum::serve(listener, Router::new().fallback(answer)).await.unwrap();
-            });
-        });
-        Self { address, delivered }
+        Self { address: serve(Router::new().fallback(answer)), delivered }
     }
 
     fn url(&self) -> String {

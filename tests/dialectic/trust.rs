@@ -253,6 +253,9 @@ fn a_limit_that_was_found_only_lowers_the_users() {
         let id = sandbox.only_debate();
         assert_eq!(sandbox.state(&id)["settings"]["debate"]["budget"]["maxCostUsd"], expected);
         assert!(servers.billed() <= expected, "${}", servers.billed());
+        if option.is_none() && found < own {
+            continue;
+        }
         // A record with the found limit goes on within the same.
         let id = recorded(&sandbox, |settings| settings["debate"]["budget"] = budget(found));
         servers.users.forget();

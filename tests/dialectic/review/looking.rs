@@ -199,50 +199,6 @@ fn the_judges_answer_after_tools_that_cannot_be_read_is_asked_for_once_more() {
 }
 
 #[test]
-fn a_judge_that_is_killed_between_tools_and_ruling_does_not_look_again() {
-    let good = script(FINDING, "confirmed: line 2", "major");
-    let server = MockServer::with(move |request| match (request.task(), request.tool_results().len()) {
-        ("rule on the findings", 0) => Reply::tool_calls([("file_read", json!({"path": "a.py"}))]),
-        ("rule on the findings", _) => Reply::hang(),
-        _ => good(request),
-    });
-    let sandbox = changed(&server);
-    let running = sandbox.spawn(["review", "-c", "own.json", "--head", "work"]);
-    // Three readers, two confirmations, the judge's look, and the call that hangs.
-    server.wait_for_requests(7);
-    running.kill();
-    let good = script(FINDING, "confirmed: line 2", "major");
-    server.set_script(move |request| {
-        assert_eq!(request.tool_results().len(), 1, "the first call is made again");
-        good(request)
-    });
-    let run = sandbox.run(["resume", "latest", "-c", "own.json"]).expect_code(0);
-    assert!(run.stdout.contains("- Ruling: stands") && run.stdout.contains("The judge also opened: a.py"), "{run}");
-    server.assert_clean();
-    sandbox.assert_state_is_the_fold(&sandbox.only_debate());
-}
-
-#[test]
-fn a_reader_that_never_stops_looking_is_told_to_answer() {
-    let server = MockServer::with(|request| {
-        if request.tools().is_empty() {
-            Reply::text("No findings.")
-        } else {
-            Reply::tool_calls([("file_read", json!({"path": "big.txt"})), ("file_search", json!({"pattern": "x"}))])
-        }
-    });
-    let sandbox = repository(served(&server), &[("a.py", BEFORE), ("big.txt", &"x y\n".repeat(10_000))]);
-    commit(&sandbox, &[("a.py", AFTER)]);
-    sandbox.run(["review", "-c", "own.json"]).expect_code(0);
-    let last = server.requests().into_iter().max_by_key(|request| request.tool_results().len()).unwrap();
-    let results = last.tool_results();
-    let length: usize = results.iter().map(|result| result.len()).sum();
-    assert!(length <= 61_000, "{length}");
-    assert!(results[2].contains("ask for less, or answer with what you have"), "{}", results[2]);
-    assert!(results.last().unwrap().contains("these were the last tool calls: answer now"), "{results:?}");
-}
-
-#[test]
 fn the_judge_keeps_the_call_for_its_ruling() {
     let good = script(FINDING, "confirmed: line 2", "major");
     let server = MockServer::with(move |request| {

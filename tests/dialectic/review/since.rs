@@ -60,6 +60,14 @@ fn stands(number: &str, _: &str) -> Value {
     json!({"finding": number, "reason": "r", "decision": "stands"})
 }
 
+/// A repository with these files, each with a fault on the branch `work`, and readers who find it.
+fn faulty(names: &[&str]) -> (MockServer, Sandbox) {
+    let server = MockServer::with(script(stands));
+    let sandbox = repository(served(&server), &[("kept.py", "x\n")]);
+    write(&sandbox, &names.iter().map(|name| file(name, "1 / x")).collect::<Vec<_>>());
+    (server, sandbox)
+}
+
 /// The ids of the findings by their paths, and what became of them.
 fn ids(review: &str) -> BTreeMap<String, (String, Value)> {
     let review = parsed(review);
@@ -70,9 +78,7 @@ fn ids(review: &str) -> BTreeMap<String, (String, Value)> {
 
 #[test]
 fn after_half_of_the_findings_are_fixed_each_is_new_fixed_or_still_there() {
-    let server = MockServer::with(script(stands));
-    let sandbox = repository(served(&server), &[("kept.py", "x\n")]);
-    write(&sandbox, &["a", "b", "c", "d"].map(|name| file(name, "1 / x")));
+    let (server, sandbox) = faulty(&["a", "b", "c", "d"]);
     let run = |more: &[&str]| sandbox.run(ARGUMENTS.iter().chain(&["work"]).chain(more)).expect_code(0).stdout;
     let first = ids(&run(&["--format", "json"]));
     assert!(first.values().all(|(_, since)| since.is_null()), "{first:?}");
@@ -129,9 +135,7 @@ fn after_half_of_the_findings_are_fixed_each_is_new_fixed_or_still_there() {
 
 #[test]
 fn only_a_finished_review_can_be_the_earlier_one() {
-    let server = MockServer::with(script(stands));
-    let sandbox = repository(served(&server), &[("kept.py", "x\n")]);
-    write(&sandbox, &[file("a", "1 / x")]);
+    let (server, sandbox) = faulty(&["a"]);
     let refused = |since: &str| {
         let run = sandbox.run(ARGUMENTS.iter().chain(&["work", "--since", since])).expect_code(2);
         assert!(server.requests().is_empty());
@@ -164,9 +168,7 @@ fn a_finding_stays_where_it_is_beside_the_same_code_above_it() {
 
 #[test]
 fn without_a_change_the_findings_of_the_earlier_review_are_fixed_unless_the_base_has_their_code() {
-    let server = MockServer::with(script(stands));
-    let sandbox = repository(served(&server), &[("kept.py", "x\n")]);
-    write(&sandbox, &["a", "b"].map(|name| file(name, "1 / x")));
+    let (server, sandbox) = faulty(&["a", "b"]);
     let run = |more: &[&str]| sandbox.run(ARGUMENTS.iter().chain(&["work"]).chain(more)).expect_code(0).stdout;
     let first = ids(&run(&["--format", "json"]));
     git(&sandbox, &["rm", "-q", "a.py", "b.py"]);
@@ -191,9 +193,7 @@ fn without_a_change_the_findings_of_the_earlier_review_are_fixed_unless_the_base
 
 #[test]
 fn a_finding_that_was_merged_fails_a_review_without_a_change() {
-    let server = MockServer::with(script(stands));
-    let sandbox = repository(served(&server), &[("kept.py", "x\n")]);
-    write(&sandbox, &[file("a", "1 / x")]);
+    let (server, sandbox) = faulty(&["a"]);
     sandbox.run(ARGUMENTS.iter().chain(&["work"])).expect_code(0);
     git(&sandbox, &["branch", "-qf", "main", "work"]);
     server.forget();
@@ -274,9 +274,7 @@ fn a_finding_outside_the_change_is_fixed_only_with_all_of_the_change() {
 
 #[test]
 fn a_file_that_cannot_be_read_leaves_its_findings_unseen_until_it_is_gone() {
-    let server = MockServer::with(script(stands));
-    let sandbox = repository(served(&server), &[("kept.py", "x\n")]);
-    write(&sandbox, &[file("a", "1 / x")]);
+    let (server, sandbox) = faulty(&["a"]);
     let run = |more: &[&str]| compared(&sandbox, more);
     run(&["--head", "work"]);
     server.forget();
@@ -305,9 +303,7 @@ fn a_file_that_cannot_be_read_leaves_its_findings_unseen_until_it_is_gone() {
 
 #[test]
 fn a_piped_diff_without_text_judges_no_earlier_finding() {
-    let server = MockServer::with(script(stands));
-    let sandbox = repository(served(&server), &[("kept.py", "x\n")]);
-    write(&sandbox, &["a", "b"].map(|name| file(name, "1 / x")));
+    let (server, sandbox) = faulty(&["a", "b"]);
     let first = ids(&sandbox.run(ARGUMENTS.iter().chain(&["work", "--format", "json"])).expect_code(0).stdout);
     server.forget();
     let run = |more: &[&str]| {

@@ -291,22 +291,6 @@ fn a_worker_told_to_stop_waits_for_answers_under_way_and_another_goes_on_at_once
     }
 }
 
-#[test]
-fn shards_and_jobs_give_the_same_results_as_one_process() {
-    let server = MockServer::with(default_reply);
-    let sandbox = planned(&server, 5);
-    sandbox.run(with(&["--store", "alone"])).expect_code(0);
-    let alone = server.requests().len();
-    server.forget();
-    let shards =
-        ["1/2", "2/2"].map(|shard| sandbox.spawn(with(&["--store", "shared", "--jobs", "2", "--shard", shard])));
-    for running in shards {
-        running.wait().expect_code(0);
-    }
-    assert_eq!(server.requests().len(), alone);
-    assert_eq!(collected(&sandbox, "shared"), collected(&sandbox, "alone"));
-}
-
 // ---------------------------------------------------------------------------------------------------------------------
 // Exit codes
 
