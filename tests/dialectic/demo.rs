@@ -92,7 +92,8 @@ fn where_nothing_can_be_kept_the_error_names_the_remedy() {
     assert!(finished.stderr.starts_with("error: the demo debate cannot be written to "), "{finished}");
     assert!(finished.stderr.contains("set XDG_CACHE_HOME to a writable directory"), "{finished}");
     let place = sandbox.directory().join("my cache");
-    let finished = sandbox.env("XDG_CACHE_HOME", place.to_str().unwrap()).run(["demo", "--quiet"]).expect_code(0);
+    let sandbox = sandbox.env("XDG_CACHE_HOME", place.to_str().unwrap());
+    let finished = sandbox.run(["demo", "--quiet"]).expect_code(0);
     let shown = format!("dialectic show '{}' points", place.join("dialectic/demo.json").display());
     assert!(finished.stderr.contains(&shown), "{finished}");
     let mode = std::fs::metadata(place.join("dialectic/demo.events.jsonl")).unwrap().permissions().mode();
