@@ -13,7 +13,7 @@ use crate::support::{Sandbox, TEST_KEY};
 use dialectic_base::provider::PRESETS;
 use dialectic_config::{ConfigFiles, ConfigPath, Overrides};
 use dialectic_engine::access::Environment;
-use dialectic_engine::runner::{Runner, Services, Spec};
+use dialectic_engine::runner::{Runner, Services, new_debate};
 use dialectic_llm::command::PROGRAMS;
 use dialectic_llm::models::facts;
 use dialectic_record::debate::{Event, OutcomeKind, ResultKind, Status};
@@ -263,8 +263,8 @@ fn costs() -> (String, String) {
         let overrides = Overrides { protocol: Some(protocol.to_owned()), quick, rounds, ..Overrides::default() };
         let file = ConfigPath::Named(sandbox.directory().join("c.json"));
         let settings = ConfigFiles::new(file, &environment).load(&overrides).unwrap().settings;
-        let spec = Spec::new(problem.trim(), Protocol::named(protocol).unwrap(), settings);
-        let total = price_tag(&runner.forecast(&spec).unwrap(), None);
+        let debate = new_debate(problem.trim(), Protocol::named(protocol).unwrap(), settings);
+        let total = price_tag(&runner.forecast(&debate).unwrap(), None);
         let (calls, cost) = total.split_once(" calls, likely ").unwrap();
         (calls.to_owned(), cost.to_owned())
     };
