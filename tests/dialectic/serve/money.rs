@@ -301,6 +301,7 @@ fn two_servers_of_a_directory_spend_one_day_together() {
     let body = json!({"problem": "Design a queue", "maxCost": 0.4});
     // Whoever decides waits for whoever is deciding.
     servers[0].post("/debates", &body).expect(201);
+    wait_until("the first debate is saved", || sandbox.debates().len() == 1);
     let lock = std::fs::File::open(sandbox.directory().join("debates/spending.lock")).unwrap();
     lock.lock().unwrap();
     let statuses: Vec<u16> = std::thread::scope(|scope| {

@@ -69,7 +69,7 @@ pub struct RequestResult {
     pub text: Arc<str>,
     /// The parsed value.
     pub value: Value,
-    /// The last request; earlier ones were passed to [`Ask::on_reply`].
+    /// The last request; earlier ones were passed to `on_reply`.
     pub call: CallRecord,
     pub metadata: Metadata,
     /// The objections in its text, if any.
