@@ -252,7 +252,7 @@ fn failure(debate: &Debate) -> Error {
     let id = &debate.id;
     debate_failed(id, &reason(debate))
         .with_hint(format!(
-            "with a higher limit: dialectic fork {id} --at {at} --set debate.budget.maxCostUsd=<dollars>"
+            "to continue with a higher limit: dialectic fork {id} --at {at} --set debate.budget.maxCostUsd=<dollars>"
         ))
         .into()
 }

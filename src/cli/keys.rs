@@ -22,7 +22,7 @@ pub(super) enum Key {
     Quit,
 }
 
-/// The keyboard while keys are read. Clones share it.
+/// Reads single keys from the terminal. Clones share their state.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Keyboard {
     /// The number of other users of the terminal.

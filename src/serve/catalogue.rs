@@ -41,7 +41,7 @@ pub(super) enum DebateStanding {
     Unreadable,
 }
 
-/// A row of the list.
+/// A debate in the list of debates.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Summary")]

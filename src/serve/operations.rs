@@ -252,7 +252,7 @@ pub fn openapi() -> Value {
     let problem = of::<ProblemDetails>(&mut generator);
     let said = |description: &str| json!({ "description": description, "content": { "application/problem+json": { "schema": problem } } });
     let responses = json!({
-        "Problem": said("The request failed; this is the reason."),
+        "Problem": said("The request failed; the body says why."),
     });
     let mut schemas = generator.take_definitions(true);
     for schema in schemas.values_mut().filter_map(|schema| <&mut Schema>::try_from(schema).ok()) {

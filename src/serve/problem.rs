@@ -34,7 +34,7 @@ pub(super) enum Kind {
     Network,
     /// The client has no permission.
     Access,
-    /// Not found.
+    /// What was requested does not exist.
     NotFound,
     /// The debate's status does not allow it.
     Conflict,

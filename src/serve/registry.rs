@@ -28,7 +28,7 @@ const MOST_WAITING: usize = 20;
 const MOST_LOST: usize = 50;
 /// The time limit for saving debates when the server ends.
 const TO_SAVE: Duration = Duration::from_secs(10);
-/// The time limit for the steps after debates once they are aborted.
+/// The time limit for the commands after debates to end once they are aborted.
 const TO_GO: Duration = Duration::from_secs(1);
 
 pub struct RunRegistry {

@@ -38,7 +38,7 @@ pub struct Group {
     pub attach: Vec<String>,
 }
 
-/// A way to debate.
+/// Settings under which every problem is debated.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VariantDescription {

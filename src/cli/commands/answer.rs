@@ -34,7 +34,7 @@ pub(in crate::cli) struct AnswerArgs {
     #[arg(long)]
     skip_rest: bool,
 
-    /// Who wrote the answers; the record and reports mark answers by an agent
+    /// Who wrote the answers; the record and reports mark those of an agent
     #[arg(long, value_name = "WHO", value_enum, default_value_t = By::User)]
     by: By,
 

@@ -18,7 +18,7 @@ use super::serve::{called, check_calls, missing};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct McpArgs {
-    /// The maximum cost of a debate, in dollars. Without limits, clients can only answer in place of the models
+    /// The maximum cost of a debate, in dollars. Without a limit, no models are called: clients answer in their place
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     max_cost: Option<Usd>,
 

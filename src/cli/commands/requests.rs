@@ -135,7 +135,7 @@ pub(in crate::cli) struct ReplyArgs {
     /// The id of the request
     request: String,
 
-    /// The file with the reply [default: standard input, also `-`]
+    /// The file with the reply, or `-` for standard input [default: -]
     file: Option<PathBuf>,
 
     /// Who wrote it, a person or a model, for the record

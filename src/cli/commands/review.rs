@@ -71,11 +71,11 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(help_heading = "Who debates", long, conflicts_with = "model")]
     mixed: bool,
 
-    /// The roles that review, separated by commas: your configured agents with that role, otherwise built-in ones
+    /// The roles of the reviewers, separated by commas: your configured agents with these roles, otherwise built-in ones
     #[arg(help_heading = "Who debates", short, long, value_name = "ROLES", value_delimiter = ',')]
     agents: Option<Vec<String>>,
 
-    /// The configuration file [default: ./debate-config.json as of the base]
+    /// The configuration file [default: ./debate-config.json at the base]
     #[arg(help_heading = "Who debates", short, long, value_name = "PATH")]
     config: Option<PathBuf>,
 

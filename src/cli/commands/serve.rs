@@ -93,7 +93,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     if !has_token {
         terminal.notice(&format!("Programs send the header `Authorization: Bearer {}`.", server.token()));
     }
-    // Removed with the server.
+    // The page is a temporary file, which the browser may still read: keep it until the server stops.
     let _page = args.open.then(|| open(&server.address(), terminal));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let paused = runtime.block_on(async {

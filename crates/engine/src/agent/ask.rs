@@ -76,7 +76,7 @@ pub struct RequestResult {
     pub reading: Option<Box<ParsedAnswer>>,
 }
 
-/// The value of an answer.
+/// The parsed content of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     Text,

@@ -263,7 +263,7 @@ pub(super) fn has_points(critique: &Contribution) -> bool {
     critique.reading.as_ref().is_some_and(|reading| reading.points.is_some())
 }
 
-/// The texts of earlier rounds to include.
+/// Which texts of earlier rounds to include.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Earlier {
     /// All that was written.

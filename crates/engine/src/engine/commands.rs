@@ -41,7 +41,7 @@ pub enum RunCommand {
 pub enum UserReply {
     /// It continues, possibly only to close.
     GoOn,
-    /// It ends, because it has nothing to close with.
+    /// It fails, because it has no text to close with.
     GiveUp,
     /// It stays paused.
     Nothing,

@@ -173,7 +173,8 @@ impl<'a> PlayedAgent<'a> {
         format!("{text}\n\n```json\n{}\n```", self.assessment(&text))
     }
 
-    /// Rechecks of earlier points, or one question that a text lacks and one that it does not need.
+    /// A critique: verdicts on the earlier points; without any, one question that the text lacks and one that it does not
+    /// need.
     fn criticism(&self, text: &str, earlier: &[ListedPoint]) -> String {
         if earlier.is_empty() {
             let own = self.own();

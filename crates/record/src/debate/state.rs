@@ -386,7 +386,9 @@ impl ModelUsage {
     pub fn cost_in_words(&self, cost: String) -> String {
         match self.cost_usd {
             Some(Usd::ZERO) if self.hosted => "answered by the host".to_owned(),
-            _ if self.hosted => format!("{}, partly answered by the host", with_notional(cost, self.notional_usd)),
+            _ if self.hosted => {
+                format!("{}; some calls were answered by the host", with_notional(cost, self.notional_usd))
+            }
             _ => with_notional(cost, self.notional_usd),
         }
     }

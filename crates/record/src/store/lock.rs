@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// A held lock. On Unix it belongs to the file itself.
+/// A held lock. Empty on Unix, where the open file itself holds it.
 #[derive(Debug)]
 pub struct FileLock {
     #[cfg(windows)]

@@ -209,8 +209,8 @@ impl Payees {
         payees.filter(|payee| payee.answer(level) < payee.most).map(|payee| payee.answer(level)).min()
     }
 
-    /// The maximum total cost of calls that read texts of level `read` and give answers of minimum length. A model's
-    /// first answer may cost more, which is not counted if `is_asked` holds.
+    /// The maximum total cost of calls that read texts of level `read` and give answers of minimum length. Includes
+    /// the possible extra cost of a model's first answer unless `is_asked` says that the model was already called.
     pub(super) fn need<'a>(
         &self,
         ledger: &CostLedger,

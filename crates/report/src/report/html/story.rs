@@ -80,7 +80,8 @@ fn proposed(view: &View<'_>, participants: &Participants<'_>) -> Markup {
         failure.key.stage == stage && first.iter().all(|one| one.agent_id != *author)
     });
     let lost: BTreeSet<&AgentId> = lost.map(|failure| &failure.key.agent_id).collect();
-    let lost = html! { @for author in lost { " None came from " (participants.chip(author)) ", whose call failed." } };
+    let lost =
+        html! { @for author in lost { " " (participants.chip(author)) " wrote none, because its call failed." } };
     if let [only] = first.as_slice() {
         let author = participants.chip(&only.agent_id);
         return html! { p { (author) " wrote the " (noun(debate, stage)) ": " (quoted(&only.content)) (lost) } };
