@@ -164,7 +164,7 @@ fn fought_over(debate: &Debate, participants: &Participants<'_>, ledger: &Ledger
             @if blocking > 0 && counts.all() > blocking { ", " (number(blocking)) " of them blocking" }
             @if blocking == counts.all() { @if blocking == 1 { ", a blocking one" } @else { ", all of them blocking" } }
             ": " (counts.statuses()) "."
-            @if groups.is_empty() && counts.unanswered == 0 { " The authors conceded all of them." }
+            @if groups.is_empty() && counts.accepted == counts.all() { " The authors accepted every point." }
             @if ledger.is_derived { " The points were derived from the texts of an older debate." }
         }
         @if !groups.is_empty() {
@@ -385,7 +385,7 @@ mod tests {
     use super::*;
     use crate::report::tests::text_of;
     use dialectic_record::debate::fixture::argued;
-    use dialectic_record::debate::{Poll, StageId, Verdict};
+    use dialectic_record::debate::{Poll, Response, StageId, Verdict};
 
     /// The summary of a page, one line per part.
     fn story_of(debate: &Debate) -> String {
@@ -439,6 +439,48 @@ mod tests {
             "{}",
             story_of(&silent)
         );
+    }
+
+    #[test]
+    fn authors_accepted_every_point_only_if_they_accepted_each_in_full() {
+        let told = |change: &dyn Fn(&mut Debate, &mut Contribution)| {
+            let mut debate = argued();
+            debate.final_solution.as_mut().unwrap().rulings.clear();
+            debate.rounds.truncate(1);
+            let mut contributions = std::mem::take(&mut debate.rounds[0].contributions);
+            for one in contributions.iter_mut().map(Arc::make_mut) {
+                if let Some(points) = one.reading.as_mut().and_then(|reading| reading.points.as_mut()) {
+                    points.truncate(2);
+                }
+                change(&mut debate, one);
+            }
+            debate.rounds[0].contributions = contributions;
+            story_of(&debate)
+        };
+        let answered = |response: Response| {
+            told(&move |_, one| {
+                for answer in one.reading.iter_mut().flat_map(|reading| &mut reading.answers) {
+                    answer.verdict = response;
+                }
+            })
+        };
+        let said = "The authors accepted every point.";
+        let accepted = answered(Response::Accepted);
+        assert!(accepted.contains(&format!("4 points, one of them blocking: 4 claimed. {said}")), "{accepted}");
+        let partly = answered(Response::Partly);
+        assert!(partly.contains(": 4 open.") && !partly.contains(said), "{partly}");
+        let unanswerable = told(&|debate, one| {
+            debate.stages =
+                debate.stages.iter().filter(|stage| stage.id != StageId::new("refinement")).cloned().collect();
+            let target = one.target_agent_id.take();
+            if let Some(reading) = &mut one.reading {
+                reading.answers.clear();
+                for point in reading.points.iter_mut().flatten() {
+                    point.target.clone_from(&target);
+                }
+            }
+        });
+        assert!(unanswerable.contains(": 4 open.") && !unanswerable.contains(said), "{unanswerable}");
     }
 
     #[test]
