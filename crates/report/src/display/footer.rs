@@ -12,7 +12,7 @@ use crate::report::subject::{self, confidence};
 use dialectic_base::figures::{counted, duration, short_cost};
 use dialectic_base::provider::HOST;
 use dialectic_base::sanitize::one_line;
-use dialectic_record::debate::{Contribution, Debate, Ledger, Point, ResultKind};
+use dialectic_record::debate::{Contribution, Debate, Ledger, Point, PointStatus, ResultKind, Tally};
 
 use super::told::{first_rows, first_sentence, inner_quotes, rows};
 
@@ -151,12 +151,11 @@ fn objection(debate: &Debate) -> String {
         let what = what.map(|what| format!(" It changed{what}")).unwrap_or_default();
         return format!("Strongest objection that changed the answer {}{what}", quoted(debate, &one));
     }
-    match ledger.objections.len() as u64 {
-        0 => "No objection was raised, or none could be read.".to_owned(),
-        rejected => {
-            format!("No objection is open or changed the answer: {} rejected.", counted(rejected, "point"))
-        }
+    if ledger.is_empty() {
+        return "No objection was raised, or none could be read.".to_owned();
     }
+    let rejected = Tally::of(&ledger.objections).count(PointStatus::Rejected);
+    format!("No objection to the answer is open, and none changed it. Rejected: {rejected}.")
 }
 
 /// `(2.3, blocking), Kiss on Architect: “A write is lost.”`
@@ -206,7 +205,7 @@ mod tests {
     use anstream::adapter::strip_str;
 
     use dialectic_record::debate::fixture::{self, argued, debate};
-    use dialectic_record::debate::{Outcome, OutcomeKind};
+    use dialectic_record::debate::{AgentId, Outcome, OutcomeKind};
 
     use super::*;
 
@@ -236,6 +235,18 @@ mod tests {
         silent.rounds.clear();
         let said = gist(&silent, "vhkp", None);
         assert_eq!(said.lines().count(), 2, "{said}");
+    }
+
+    #[test]
+    fn an_open_objection_to_a_text_that_lost_the_vote_is_not_rejected() {
+        let mut voted = argued();
+        voted.rounds.truncate(1);
+        let loser = Some(AgentId::new("agent-architect"));
+        voted.rounds[0].contributions.retain(|one| one.target_agent_id == loser);
+        let solution = voted.final_solution.as_mut().unwrap();
+        (solution.rulings, solution.base) = (Vec::new(), Some(AgentId::new("agent-kiss")));
+        let said = essence(&voted, None);
+        assert!(said.ends_with("\nNo objection to the answer is open, and none changed it. Rejected: 0."), "{said}");
     }
 
     #[test]
