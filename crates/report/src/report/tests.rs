@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use dialectic_record::debate::{Debate, ResultKind, StageId, StageInfo};
+use dialectic_record::debate::{Debate, ResultKind, StageId, StageInfo, default_settings};
 
 use super::*;
 
@@ -183,6 +183,33 @@ fn a_decision_record_of_a_motion_weighs_its_sides_and_repeats_no_title() {
     assert_says(
         &record,
         &["Chosen option: “No”, because it won: b (a 70.5, b 77.5).\n", "- Round 1: ", "</details>\n"],
+    );
+}
+
+#[test]
+fn an_agreement_reaches_its_threshold_or_not_or_is_unknown() {
+    let cases = [
+        (json!({"agreement": 90.0}), "It did."),
+        (json!({"agreement": 70.0}), "It did not."),
+        (json!({"unknown": "no matters"}), "It is unknown whether it did."),
+    ];
+    for (mut convergence, said) in cases {
+        convergence["threshold"] = json!(80);
+        let rounds = json!([{"roundNumber": 1, "contributions": [], "convergence": convergence}]);
+        let debate = debate(&[], &json!({"rounds": rounds}));
+        let text = body_of(&html(&View::new(&debate, None)));
+        assert_says(&text, &[&format!(" when it reaches the threshold. {said} The similarity")]);
+    }
+}
+
+#[test]
+fn one_self_vote_is_counted_in_the_singular() {
+    let count = json!({"rule": "majority", "voters": 2, "cast": 2, "quorum": 2, "selfVotes": 1});
+    let voting = json!({"tally": {"a": 2}, "tied": [], "winner": "a", "count": count});
+    let debate = debate(&[], &json!({"rounds": [], "voting": voting, "settings": default_settings()}));
+    assert_says(
+        &markdown_from(&debate, "### Vote"),
+        &["- Rule: majority; 2 of 2 voted, the quorum is 2; 1 self-vote\n"],
     );
 }
 

@@ -4,7 +4,7 @@ use crate::report::block::{
     Audience, Block, ListItem, Phrase, Piece, TableBlock, TableHead, figure, foreign, joined, line, marked,
 };
 use crate::report::stages::capitalized;
-use dialectic_base::figures::score;
+use dialectic_base::figures::{counted, score};
 use dialectic_record::debate::{Argument, Convergence, Debate, Extension, Matter, Polls, Round, VoteCount, Voting};
 
 /// The tally, the winner, and the dissent.
@@ -35,8 +35,11 @@ pub(crate) fn elected(voting: &Voting) -> Phrase<'_> {
 /// The rule of the count.
 fn count(count: &VoteCount) -> Block<'_> {
     let rule = format!(
-        "; {} of {} voted, the quorum is {}; {} voted for their own texts",
-        count.cast, count.voters, count.quorum, count.self_votes
+        "; {} of {} voted, the quorum is {}; {}",
+        count.cast,
+        count.voters,
+        count.quorum,
+        counted(count.self_votes.into(), "self-vote")
     );
     let mut items = vec![ListItem::of(line!["Rule: ", count.rule.name(), figure(rule)])];
     let undecided = |why: &'static str| ListItem::of(line!["No winner: ", why, "; the judge decided"]);
@@ -166,10 +169,14 @@ pub(crate) fn agreement<'d>(rounds: &'d [Round], extensions: &'d [Extension]) ->
     let columns =
         ["Round", "Agreement", "Threshold", "Stability", "Similarity", "Matters agreed"].map(TableHead::figures);
     let lead = line![
-        "Agreement is the percentage of matters on which all texts decide the same. The texts have converged when it \
-         reaches the threshold, which it ",
-        if last.is_reached() { "did" } else { "did not" },
-        ". The similarity of the texts has no effect.",
+        "Agreement is the percentage of matters on which all texts decide the same. The texts converge when it \
+         reaches the threshold. ",
+        match last.agreement {
+            None => "It is unknown whether it did.",
+            Some(_) if last.is_reached() => "It did.",
+            Some(_) => "It did not.",
+        },
+        " The similarity of the texts has no effect.",
     ];
     let mut items: Vec<ListItem<'_>> =
         measured.iter().flat_map(|(round, of)| [course(round, of), challenged(round)].concat()).collect();
