@@ -239,7 +239,7 @@ enum Stands {
     ToCome,
 }
 
-/// `Round 2/3 · 0:42 · $0.0421, likely $0.21 in total · 12,345 tokens · ? for keys`
+/// `Round 2/3 · 0:42 · $0.0421 · likely $0.21 in total · 12,345 tokens · ? for keys`
 fn status(progress: &Progress, plan: &Plan, controls: PendingControls, now: Instant, columns: usize) -> String {
     let part = |text: String, rank| LinePart { text, rank };
     let spent = progress.spent();
