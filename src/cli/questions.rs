@@ -7,7 +7,7 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, UserError};
-use crate::status::{OpenQuestion, OpenRequest, askers};
+use crate::status::{OpenQuestion, OpenRequest, askers, open_questions};
 use dialectic_base::figures::list;
 use dialectic_base::problem::NO_ANSWER;
 use dialectic_base::sanitize::sanitize;
@@ -33,7 +33,7 @@ pub(super) fn not_asking(id: &DebateId) -> UserError {
     UserError::input(format!("the debate {id} has no open questions"))
 }
 
-fn open_questions(debate: &Debate) -> Vec<Question<'_>> {
+fn unanswered(debate: &Debate) -> Vec<Question<'_>> {
     let mut questions = debate.questions();
     questions.retain(|question| question.answer.is_empty());
     questions
@@ -42,7 +42,7 @@ fn open_questions(debate: &Debate) -> Vec<Question<'_>> {
 impl GivenAnswers {
     /// Checks that they fit the open questions of `debate`, and cover all of them unless the rest is skipped.
     pub(super) fn check(&self, debate: &Debate) -> Result<(), UserError> {
-        let open: Vec<String> = open_questions(debate).iter().map(|question| format!("q{}", question.number)).collect();
+        let open: Vec<String> = open_questions(debate).into_iter().map(|question| question.id).collect();
         if open.is_empty() {
             return Err(not_asking(&debate.id));
         }
@@ -58,17 +58,20 @@ impl GivenAnswers {
         Ok(())
     }
 
-    /// Sends the answers to the run of `debate`.
-    pub(super) fn send(&self, run: &Run, debate: &Debate) {
-        for question in open_questions(debate) {
+    /// Sends the answers to the questions of `before` to the run, and adds them to `debate`, which may number its
+    /// questions otherwise: an agent whose call was cut off may have asked since.
+    pub(super) fn send(&self, run: &Run, before: &Debate, debate: &mut Debate) {
+        for question in unanswered(before) {
             let Some(text) = self.answers.get(&format!("q{}", question.number)) else { continue };
             let text = if text.trim().is_empty() { NO_ANSWER } else { text.trim() };
             for (group, item) in question.items {
                 run.answer(self.by, group.agent_id.clone(), item.id.clone(), text.to_owned());
+                debate.answer(&group.agent_id, &item.id, text, self.by);
             }
         }
         if self.skip_rest {
             run.end_questions(self.by);
+            debate.end_questions(self.by);
         }
     }
 }
@@ -106,7 +109,7 @@ pub(super) async fn ask(
     cancel: &CancellationToken,
     messages: &Messages,
 ) -> Result<bool, Error> {
-    let questions = open_questions(debate);
+    let questions = unanswered(debate);
     let pass = pass(debate);
     let kind = if pass.is_some() { "Follow-up question" } else { "Question" };
     if let Some(pass) = &pass {

@@ -19,7 +19,7 @@ use dialectic_engine::access::{Environment, UserSettings};
 use dialectic_engine::engine::{EngineError, ForecastError, RunEnding};
 use dialectic_engine::runner::{After, Failed, Finished, Ready, Run, Runner, Services};
 use dialectic_llm::openai::http_client;
-use dialectic_record::debate::{Forecast, Settings};
+use dialectic_record::debate::{Debate, Forecast, Settings};
 use dialectic_record::signals::{Follower, Words};
 use dialectic_record::store::{Directory, Entry, JournalReader, read_state};
 use dialectic_report::display::{DisplayOptions, EventSink, KeysMeaning, Messages, ProgressMode, participants};
@@ -107,7 +107,8 @@ pub(super) struct Session<'a> {
     pub(super) server: Option<Server>,
     /// Whether this is the directory's first debate: new users get no pager.
     pub(super) is_first: bool,
-    pub(super) given: Option<GivenAnswers>,
+    /// Answers to open questions, and the debate as it was when they were given.
+    pub(super) given: Option<(GivenAnswers, Debate)>,
     /// Whether to ask the user when the debate has questions, on a terminal or through a pipe; otherwise the run ends,
     /// and the answers come later.
     pub(super) asks_user: bool,
@@ -333,10 +334,12 @@ impl<'a> Session<'a> {
         let asked = loop {
             tokio::select! {
                 waiting = run.questions() => {
-                    let Some(debate) = waiting else { break Ok(()) };
-                    if let Some(given) = self.given.take() {
-                        given.send(&run, &debate);
-                        continue;
+                    let Some(mut debate) = waiting else { break Ok(()) };
+                    if let Some((given, before)) = self.given.take() {
+                        given.send(&run, &before, Arc::make_mut(&mut debate));
+                        if debate.open_questions().next().is_none() {
+                            continue;
+                        }
                     }
                     if !self.asks_user {
                         run.pause();

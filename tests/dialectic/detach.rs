@@ -6,7 +6,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getsid};
 use serde_json::{Value, json};
 
-use crate::support::{Incoming, MockServer, Purpose, Reply, Running, Sandbox, short_reply, two_agents, wait_until};
+use crate::support::{
+    Incoming, MockServer, Purpose, Reply, Running, Sandbox, Terminal, short_reply, two_agents, wait_until,
+};
 
 fn sandbox(server: &MockServer) -> Sandbox {
     two_agents(server, &json!({}))
@@ -213,6 +215,72 @@ fn an_answer_in_the_foreground_that_is_asked_again_ends_with_the_questions() {
     assert!(asked.stdout.contains("q3, pass 2, from The architect (architect):\nSecond question"), "{asked}");
     let answered = sandbox.run(["answer", &id, "--skip-rest"]).expect_code(0);
     assert!(answered.stdout.contains("## "), "{answered}");
+}
+
+/// A debate that was killed after one agent had asked, while the one of `model` was to say what it asks.
+fn killed_before_the_question_of(model: &'static str) -> (MockServer, Sandbox, String) {
+    let (server, gate) =
+        MockServer::held(curious, move |request| request.purpose == Purpose::Clarify && request.model() == model);
+    let sandbox = two_agents(&server, &json!({"clarificationsMaxIterations": 1}));
+    let running = sandbox.spawn(["debate", "Design a queue", "--clarify", "--quiet"]);
+    let has_asked = || {
+        let debates = sandbox.debates();
+        let mut lines = debates.iter().flat_map(|id| sandbox.journal(id));
+        lines.any(|line| line.contains("\"type\":\"questions-asked\""))
+    };
+    wait_until("the other agent asks", has_asked);
+    server.wait_for_requests(2);
+    running.kill();
+    gate.open();
+    server.settle();
+    let id = sandbox.only_debate();
+    (server, sandbox, id)
+}
+
+/// The answers of the architect and of kiss.
+fn answers(sandbox: &Sandbox, id: &str) -> [Value; 2] {
+    let state = sandbox.state(id);
+    [0, 1].map(|group| state["clarifications"][group]["items"][0]["answer"].clone())
+}
+
+#[test]
+fn an_answer_is_to_the_question_that_had_its_number_when_it_was_given() {
+    let (server, sandbox, id) = killed_before_the_question_of("model-architect");
+    let asking = sandbox.run(["wait", &id]);
+    assert!(asking.stdout.contains("q1, from The kiss (kiss):"), "{asking}");
+    sandbox.run(["answer", &id, "q1=mine", "--skip-rest", "--quiet"]).expect_code(0);
+    assert_eq!(answers(&sandbox, &id), ["NA", "mine"]);
+    sandbox.assert_state_is_the_fold(&id);
+    server.assert_clean();
+}
+
+#[test]
+fn what_an_agent_asks_after_the_answers_were_given_ends_the_run_or_is_asked() {
+    for is_detached in [false, true] {
+        let (_server, sandbox, id) = killed_before_the_question_of("model-architect");
+        let asked = if is_detached {
+            detached(&sandbox, &["answer", &id, "q1=mine", "--detach"]);
+            sandbox.run(["wait", &id])
+        } else {
+            sandbox.run(["answer", &id, "q1=mine", "--quiet"])
+        };
+        assert_eq!(asked.code, Some(7), "{asked}");
+        assert!(asked.stdout.contains("What does architect have to know?"), "{asked}");
+        assert!(!asked.stdout.contains("What does kiss have to know?"), "{asked}");
+        assert_eq!(answers(&sandbox, &id), ["", "mine"]);
+        sandbox.assert_state_is_the_fold(&id);
+    }
+
+    let (_server, sandbox, id) = killed_before_the_question_of("model-kiss");
+    let mut terminal = Terminal::start(&sandbox, ["answer", &id, "q1=mine"]);
+    terminal.wait_for("Begin?");
+    terminal.type_line("y");
+    terminal.wait_for("Question 2 of 2, from The kiss (kiss)");
+    terminal.wait_for("Answer");
+    terminal.type_line("later");
+    let (code, output, _) = terminal.finish();
+    assert!(code == 0 && !output.contains("Question 1 of 2"), "{output}");
+    assert_eq!(answers(&sandbox, &id), ["mine", "later"]);
 }
 
 #[test]

@@ -96,6 +96,7 @@ pub(super) fn go_on(order: ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(
     if let Some(answers) = &answers {
         answers.check(saved.debate())?;
     }
+    let given = answers.map(|answers| (answers, saved.debate().clone()));
     if finish && saved.debate().final_round().is_none() {
         let id = &saved.debate().id;
         return Err(UserError::input(format!("the debate {id} cannot be closed yet: it has no proposal"))
@@ -123,7 +124,7 @@ pub(super) fn go_on(order: ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(
         terminal.warning(&error.to_string());
     }
     let ready = if finish { ready.closing() } else { ready };
-    (session.given, session.asks_user, session.is_continued) = (answers, asks_user, true);
+    (session.given, session.asks_user, session.is_continued) = (given, asks_user, true);
     session.run(ready, foreseen, terminal)
 }
 

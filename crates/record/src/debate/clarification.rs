@@ -50,7 +50,7 @@ pub enum Answerer {
 /// A question as the user sees it: asked once, even if several agents ask it.
 #[derive(Debug, Clone)]
 pub struct Question<'a> {
-    /// The number within the debate, from 1. It is stable, because later questions are appended.
+    /// The number within the debate, from 1. It is stable once all agents of a pass have been asked.
     pub number: usize,
     /// The most detailed wording.
     pub text: &'a str,

@@ -324,7 +324,8 @@ impl Debate {
         }
     }
 
-    fn answer(&mut self, agent: &AgentId, item: &str, answer: &str, by: Option<Answerer>) {
+    /// Answers a question.
+    pub fn answer(&mut self, agent: &AgentId, item: &str, answer: &str, by: Option<Answerer>) {
         let groups = self.clarifications.iter_mut().flatten().filter(|group| group.agent_id == *agent);
         for item in groups.flat_map(|group| &mut group.items).filter(|one| one.id == item) {
             answer.clone_into(&mut item.answer);
@@ -332,7 +333,8 @@ impl Debate {
         }
     }
 
-    fn end_questions(&mut self, by: Option<Answerer>) {
+    /// Ends the questions: open ones count as unanswered.
+    pub fn end_questions(&mut self, by: Option<Answerer>) {
         self.questions_ended = true;
         let items = self.clarifications.iter_mut().flatten().flat_map(|group| &mut group.items);
         for item in items.filter(|item| item.answer.is_empty()) {
