@@ -85,8 +85,8 @@ pub(super) fn write_report(
     }
     redact(&mut saved.debate);
     let view = View::new(&saved.debate, configured).with_sides(side);
-    let view = view.with_standing(Standing::listed(entry, &saved.debate));
-    let write = |out: &mut dyn Write| format.write(&view, is_verbose, out);
+    let view = view.with_standing(Standing::listed(entry, &saved.debate)).with_usage(is_verbose);
+    let write = |out: &mut dyn Write| format.write(&view, out);
     let Some(path) = path else {
         return if format.is_markdown() { terminal.markdown_from(write) } else { terminal.result_from(write) };
     };

@@ -448,6 +448,6 @@ fn written(app: &App, id: &str, format: &ReportFormat) -> Result<(String, Vec<u8
     let view = View::new(&saved.debate, None).with_sides(side);
     let view = view.with_standing(Standing::listed(&entry, &saved.debate));
     let mut out = Vec::new();
-    format.write(&view, false, &mut out).map_err(|error| ProblemDetails::internal(error.to_string()))?;
+    format.write(&view, &mut out).map_err(|error| ProblemDetails::internal(error.to_string()))?;
     Ok((entry.id(), out))
 }

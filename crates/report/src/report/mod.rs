@@ -46,7 +46,7 @@ pub struct ReportFormat {
     pub media_type: &'static str,
     /// Whether it is only available for reviews.
     is_of_reviews: bool,
-    write: fn(&View<'_>, bool, &mut dyn io::Write) -> io::Result<()>,
+    write: fn(&View<'_>, &mut dyn io::Write) -> io::Result<()>,
 }
 
 const DECISION: ReportFormat = ReportFormat {
@@ -56,7 +56,7 @@ const DECISION: ReportFormat = ReportFormat {
     ending: "adr.md",
     media_type: "text/markdown; charset=utf-8",
     is_of_reviews: false,
-    write: |view, _, out| decision_record(&view.on(&view.debate.with_named_texts()), out),
+    write: |view, out| decision_record(&view.on(&view.debate.with_named_texts()), out),
 };
 
 const STATE: ReportFormat = ReportFormat {
@@ -65,7 +65,7 @@ const STATE: ReportFormat = ReportFormat {
     endings: &["json"],
     ending: "json",
     media_type: "application/json",
-    write: |view, _, out| {
+    write: |view, out| {
         serde_json::to_writer_pretty(&mut *out, &DebateFile::of(view.debate))?;
         out.write_all(b"\n")
     },
@@ -89,7 +89,7 @@ pub static FORMATS: [ReportFormat; 6] = [
         endings: &["html", "htm"],
         ending: "html",
         media_type: "text/html; charset=utf-8",
-        write: |view, _, out| out.write_all(html(view).as_bytes()),
+        write: |view, out| out.write_all(html(view).as_bytes()),
         ..DECISION
     },
     STATE,
@@ -98,7 +98,7 @@ pub static FORMATS: [ReportFormat; 6] = [
         about: "A review as SARIF 2.1.0",
         endings: &[],
         is_of_reviews: true,
-        write: |view, _, out| out.write_all(review_sarif(view.debate).as_bytes()),
+        write: |view, out| out.write_all(review_sarif(view.debate).as_bytes()),
         ..STATE
     },
     ReportFormat {
@@ -106,7 +106,7 @@ pub static FORMATS: [ReportFormat; 6] = [
         about: "A review as the body of a pull request review for GitHub's API",
         endings: &[],
         is_of_reviews: true,
-        write: |view, _, out| out.write_all(review_github(view.debate).as_bytes()),
+        write: |view, out| out.write_all(review_github(view.debate).as_bytes()),
         ..STATE
     },
 ];
@@ -141,12 +141,12 @@ impl ReportFormat {
         lacks.then_some("is a review format, and this debate is not a review")
     }
 
-    /// Writes the report to `out`, in Markdown with latencies and tokens if `is_verbose`. [`redact`] must have prepared the debate.
+    /// Writes the report to `out`. [`redact`] must have prepared the debate.
     ///
     /// # Errors
     ///
     /// Writing to `out` fails.
-    pub fn write(&self, view: &View<'_>, is_verbose: bool, out: &mut dyn io::Write) -> io::Result<()> {
-        (self.write)(view, is_verbose, out)
+    pub fn write(&self, view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+        (self.write)(view, out)
     }
 }

@@ -8,8 +8,8 @@ use dialectic_record::debate::{Contribution, Debate, ResultKind, Round, StageId,
 
 /// The contributions of one stage in a round.
 pub(super) struct StageSection<'v> {
-    /// What they are called.
-    pub(super) plural: String,
+    /// The stage's noun: singular for a single speech, otherwise plural.
+    pub(super) name: String,
     pub(super) contributions: Vec<&'v Contribution>,
 }
 
@@ -34,25 +34,21 @@ pub(super) fn sections<'v>(debate: &'v Debate, round: &'v Round) -> Vec<StageSec
         done.push(stage.id);
         let contributions: Vec<&Contribution> = all().filter(|one| one.stage == stage.id).collect();
         if !contributions.is_empty() || is_missed(debate, round, stage) {
-            sections.push(section(&stage.words.plural, contributions));
+            sections.push(StageSection { name: stage.words.plural.to_string(), contributions });
         }
     }
     while let Some(unknown) = all().find(|one| !done.contains(&one.stage)) {
         done.push(unknown.stage);
         let contributions = all().filter(|one| one.stage == unknown.stage).collect();
-        sections.push(section(unknown.stage.as_str(), contributions));
+        sections.push(StageSection { name: unknown.stage.to_string(), contributions });
     }
     sections
-}
-
-fn section<'v>(plural: &str, contributions: Vec<&'v Contribution>) -> StageSection<'v> {
-    StageSection { plural: plural.to_owned(), contributions }
 }
 
 fn held<'v>(debate: &Debate, turn: &[&'v Contribution]) -> StageSection<'v> {
     let words = turn.first().map(|one| debate.words(one.stage));
     let name = words.map(|words| if turn.len() == 1 { words.noun } else { words.plural }).unwrap_or_default();
-    section(&name, turn.to_vec())
+    StageSection { name: name.into_owned(), contributions: turn.to_vec() }
 }
 
 /// Whether a round should mention that a stage is empty, because the debate requires it. Of adjacent stages with the
@@ -139,7 +135,7 @@ mod tests {
         let sections = sections(&debate, &round);
         sections
             .iter()
-            .map(|section| format!("{} {}", capitalized(&section.plural), section.contributions.len()))
+            .map(|section| format!("{} {}", capitalized(&section.name), section.contributions.len()))
             .collect()
     }
 

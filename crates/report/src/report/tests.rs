@@ -23,7 +23,7 @@ fn said(agent: &str, stage: &str, target: Option<&str>, content: &str) -> Value 
 /// The Markdown from the given line on.
 fn markdown_from(debate: &Debate, line: &str) -> String {
     let mut report = Vec::new();
-    markdown(&View::new(debate, None), false, &mut report).unwrap();
+    markdown(&View::new(debate, None), &mut report).unwrap();
     let report = String::from_utf8(report).unwrap();
     let from = report.find(&format!("\n{line}\n")).unwrap_or_else(|| panic!("{line} is not in\n{report}"));
     report[from + 1..].to_owned()
@@ -247,18 +247,27 @@ fn checked() -> Debate {
         json!({"agentId": agent, "agentRole": "kiss", "type": "check", "content": "1. x", "targetAgentId": judge,
             "metadata": {"lens": lens}, "reading": reading})
     };
-    let point = |severity: &str, text: &str| json!({"severity": severity, "text": text, "resolution": "a <b>lock</b> for each row"});
+    let resolution = "a <b>lock</b> for each row";
+    let point = |severity: &str, text: &str| json!({"severity": severity, "text": text, "resolution": resolution});
     let verified = |point: &str, found: &str| json!({"point": point, "found": found});
     debate.checks = serde_json::from_value(json!([
         text("synthesis", "# Queue\n\nOne store.\n\nA lock stops the dashboards.\n", Value::Null),
-        seen("requirements", "agent-kiss", json!({
-            "points": [point("blocking", "The dashboards **stop** every month."), point("minor", "No name.")],
-            "verifications": [verified("r1/agent-architect/agent-kiss/1", "verified"),
-                verified("r1/agent-kiss/agent-architect/2", "notFound")],
-        })),
+        seen(
+            "requirements",
+            "agent-kiss",
+            json!({
+                "points": [point("blocking", "The dashboards **stop** every month."), point("minor", "No name.")],
+                "verifications": [verified("r1/agent-architect/agent-kiss/1", "verified"),
+                    verified("r1/agent-kiss/agent-architect/2", "notFound")],
+            })
+        ),
         seen("execute", "agent-architect", json!({"points": []})),
-        text("final", "# Queue\n\nOne store.\n\nA row is locked at a time.\n\n## Response to the check\n\n- D1 accepted (Queue): rows.\n",
-            json!({"answers": [], "answersAt": {"start": 47, "end": 104}})),
+        text(
+            "final",
+            "# Queue\n\nOne store.\n\nA row is locked at a time.\n\n## Response to the check\n\n\
+            - D1 accepted (Queue): rows.\n",
+            json!({"answers": [], "answersAt": {"start": 47, "end": 104}})
+        ),
     ]))
     .unwrap();
     debate.draft.clone_from(&debate.final_solution);

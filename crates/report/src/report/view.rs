@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::prose::plain;
 use dialectic_base::provider::OFFLINE;
 use dialectic_record::debate::defaults::unnamed_agent;
-use dialectic_record::debate::{AgentId, AgentSettings, Debate, Position, ResultKind, Settings, Status};
+use dialectic_record::debate::{AgentId, AgentSettings, Debate, Position, Settings, Status};
 
 /// Roles that older files may name. If a file has no settings, any other role is shown as the first one.
 const KNOWN_ROLES: [&str; 7] =
@@ -34,6 +34,8 @@ pub struct View<'a> {
     sides: BTreeMap<AgentId, Position>,
     /// The status according to the files, which the state lacks if the program was killed.
     standing: Option<&'static str>,
+    /// Whether Markdown shows the latency and tokens of each contribution.
+    pub(super) has_usage: bool,
 }
 
 impl<'a> View<'a> {
@@ -63,18 +65,22 @@ impl<'a> View<'a> {
         let is_judge_assumed = configured_judge.or(own_judge).is_none();
         let given = own.into_iter().flat_map(|settings| &settings.agents);
         let sides = given.filter_map(|agent| Some((agent.id.clone(), agent.position?))).collect();
-        Self { debate, agents, judge, assumed, is_judge_assumed, sides, standing: None }
+        Self { debate, agents, judge, assumed, is_judge_assumed, sides, standing: None, has_usage: false }
     }
 
     /// The same view of another copy of the debate.
-    pub(super) fn on<'d>(&self, debate: &'d Debate) -> View<'d> {
-        let Self { agents, judge, assumed, is_judge_assumed, sides, standing, .. } = self.clone();
-        View { debate, agents, judge, assumed, is_judge_assumed, sides, standing }
+    pub(super) fn on(&self, debate: &'a Debate) -> Self {
+        Self { debate, ..self.clone() }
     }
 
     /// Sets the status according to the files: whether a process is running it.
     pub fn with_standing(self, standing: &'static str) -> Self {
         Self { standing: Some(standing), ..self }
+    }
+
+    /// Sets whether Markdown shows the latency and tokens of each contribution.
+    pub fn with_usage(self, has_usage: bool) -> Self {
+        Self { has_usage, ..self }
     }
 
     /// Whether the run is complete, in words. Before the end, its status.
@@ -165,11 +171,6 @@ impl<'a> View<'a> {
     /// The side of an agent, if known.
     pub fn side_of(&self, id: &AgentId) -> Option<Position> {
         self.sides.get(id).copied()
-    }
-
-    /// Whether the judge scored debaters by their speeches rather than texts.
-    pub(super) fn judges_debaters(&self) -> bool {
-        self.debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Speech))
     }
 
     /// Whether any agent has a side.
@@ -285,7 +286,7 @@ mod tests {
         let debate = debate(None, "agent-x");
         let enabled = |view: &View| {
             let mut report = Vec::new();
-            markdown(view, false, &mut report).unwrap();
+            markdown(view, &mut report).unwrap();
             let report = String::from_utf8(report).unwrap();
             let rows = report.lines().filter(|line| line.starts_with("| agent-x |"));
             rows.map(|row| row.split(" | ").nth(6).unwrap().to_owned()).collect::<Vec<_>>()

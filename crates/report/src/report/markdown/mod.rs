@@ -19,13 +19,12 @@ use super::prose::gist;
 use super::stages::{self, StageSection, capitalized, sections};
 use super::{View, subject};
 
-/// Writes the report of a debate as Markdown to `out`, in many pieces because texts may be large. Times are local. With
-/// `is_verbose`, each contribution has its latency and tokens.
+/// Writes the report of a debate as Markdown to `out`, in many pieces because texts may be large. Times are local.
 ///
 /// # Errors
 ///
 /// Writing to `out` fails.
-pub fn markdown(view: &View<'_>, is_verbose: bool, out: &mut dyn io::Write) -> io::Result<()> {
+pub fn markdown(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     // The older program recorded no format.
     let is_older = view.debate.format_version.is_none();
     let mut out = Document { out, written: Ok(()), reader: None };
@@ -43,7 +42,7 @@ pub fn markdown(view: &View<'_>, is_verbose: bool, out: &mut dyn io::Write) -> i
     clarifications(&mut out, view);
     participants(&mut out, "## Judge", &subject::judge(view));
     write_run(&mut out, view);
-    write_rounds(&mut out, view, is_verbose);
+    write_rounds(&mut out, view);
     if is_older {
         solution(&mut out, view);
     }
@@ -233,7 +232,7 @@ fn write_objections(out: &mut Document<'_>, view: &View<'_>) {
     write(out, &subject::changes(ledger));
 }
 
-fn write_rounds(out: &mut Document<'_>, view: &View<'_>, is_verbose: bool) {
+fn write_rounds(out: &mut Document<'_>, view: &View<'_>) {
     out.line("## Rounds\n");
     if view.debate.rounds.is_empty() {
         out.line("No rounds yet.\n");
@@ -241,18 +240,18 @@ fn write_rounds(out: &mut Document<'_>, view: &View<'_>, is_verbose: bool) {
     for round in &view.debate.rounds {
         out.line(format_args!("### Round {}\n", round.round_number));
         for section in sections(view.debate, round) {
-            write_section(out, view.debate, &section, is_verbose);
+            write_section(out, view, &section);
         }
     }
 }
 
-fn write_section(out: &mut Document<'_>, debate: &Debate, section: &StageSection<'_>, is_verbose: bool) {
-    out.line(format_args!("#### {}", heading(&capitalized(&section.plural))));
+fn write_section(out: &mut Document<'_>, view: &View<'_>, section: &StageSection<'_>) {
+    out.line(format_args!("#### {}", heading(&capitalized(&section.name))));
     if section.contributions.is_empty() {
-        out.line(format_args!("No {} in this round.\n", inline(&section.plural)));
+        out.line(format_args!("No {} in this round.\n", inline(&section.name)));
     }
     for contribution in &section.contributions {
-        out.line(format_args!("{}{}:", who(debate, contribution), took(contribution, is_verbose)));
+        out.line(format_args!("{}{}:", who(view.debate, contribution), took(view, contribution)));
         out.fenced(&contribution.content);
         out.line("");
     }
@@ -277,8 +276,8 @@ fn who(debate: &Debate, contribution: &Contribution) -> String {
     }
 }
 
-fn took(contribution: &Contribution, is_verbose: bool) -> String {
-    if !is_verbose {
+fn took(view: &View<'_>, contribution: &Contribution) -> String {
+    if !view.has_usage {
         return String::new();
     }
     let known =

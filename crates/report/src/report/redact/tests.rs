@@ -44,7 +44,8 @@ fn marked() -> Debate {
     state["checks"] = json!([check]);
     state["attachments"] =
         json!([{"name": "/MARK-ATTACHMENT-NAME.md", "sha256": "MARK-DIGEST", "text": "MARK-ATTACHMENT-TEXT"}]);
-    state["gathered"] = json!({"material": [{"source": "readme", "name": "MARK-MATERIAL.md", "text": "MARK-MATERIAL"}], "standings": {"debates": 0}});
+    let material = json!([{"source": "readme", "name": "MARK-MATERIAL.md", "text": "MARK-MATERIAL"}]);
+    state["gathered"] = json!({"material": material, "standings": {"debates": 0}});
     let settings = &mut state["settings"];
     settings["baseDir"] = json!("/home/MARK-BASE");
     settings["contextDir"] = json!("/home/MARK-CONTEXT");
@@ -58,16 +59,17 @@ fn marked() -> Debate {
     state["promptSources"] = json!({"agents": [source], "judge": {"id": "judge-main", "source": "built-in"}});
     let error = "cannot read /srv/MARK-ERROR/x: the file /home/MARK-BASE is gone, and so is MARK-MATERIAL.md";
     state["error"] = json!(error);
-    state["failures"] = json!([{"round": 1, "phase": "critique", "agentId": agent, "error": error, "attempts": 1, "at": "2025-01-01T01:02:03.000Z"}]);
+    state["failures"] = json!([{"round": 1, "phase": "critique", "agentId": agent, "error": error, "attempts": 1,
+        "at": "2025-01-01T01:02:03.000Z"}]);
     state["outcome"] = json!({"kind": "degraded", "reasons": [error]});
     serde_json::from_value(state).unwrap()
 }
 
 /// The HTML page and both kinds of Markdown.
 fn written(view: &View<'_>) -> [String; 3] {
-    let text = |detail| {
+    let text = |has_usage| {
         let mut out = Vec::new();
-        markdown(view, detail, &mut out).unwrap();
+        markdown(&view.clone().with_usage(has_usage), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     };
     [html(view), text(false), text(true)]

@@ -8,7 +8,7 @@ use crate::report::block::{Block, Phrase, Piece, TableBlock, TableHead, figure, 
 use dialectic_base::figures::{list, percent, score};
 use dialectic_record::debate::{
     AgentId, Debate, Decision, Judgement, Ledger, PartlyFulfilled, Point, PointStatus, Position, RecheckStanding,
-    Remark, Response, Ruling, Solution, Verdict, Winner,
+    Remark, Response, ResultKind, Ruling, Solution, Verdict, Winner,
 };
 
 use super::is_unchecked;
@@ -32,7 +32,7 @@ pub(crate) fn verdict<'v>(view: &'v View<'_>) -> Vec<Block<'v>> {
         blocks.push(Block::Paragraph(line![note]));
     }
     let note = "The judge saw no names. Each letter in its texts is the label of a ";
-    blocks.push(Block::Paragraph(line![note, judged_noun(view), "."]));
+    blocks.push(Block::Paragraph(line![note, judged_noun(view.debate), "."]));
     if let Some(verdict) = verdict {
         blocks.extend(criteria(verdict, &view.judged()).map(|table| Block::Aside(vec![Block::Table(table)])));
         for (criterion, assessment) in &verdict.criteria {
@@ -62,7 +62,7 @@ pub(crate) fn won<'v>(view: &'v View<'_>, verdict: &'v Verdict) -> Vec<Block<'v>
         }
         Some(Winner { vote: None, .. }) | None => [line!["Winner: "], by_scores, line![tie]],
     };
-    let judged = figure(format!("{}s", judged_noun(view)));
+    let judged = figure(format!("{}s", judged_noun(view.debate)));
     let (stable, how, after) = match verdict.stable {
         Some(true) => ("yes", ", the result was the same in both orders of the ", ""),
         Some(false) => ("no", ", the winner changed when the ", " came in the opposite order"),
@@ -73,9 +73,14 @@ pub(crate) fn won<'v>(view: &'v View<'_>, verdict: &'v Verdict) -> Vec<Block<'v>
     vec![Block::Paragraph(won.concat()), stable]
 }
 
-/// What the judge scored.
-fn judged_noun(view: &View<'_>) -> &'static str {
-    if view.judges_debaters() { "debater" } else { "text" }
+/// Whether the judge scored speakers instead of texts.
+fn judges_debaters(debate: &Debate) -> bool {
+    debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Speech))
+}
+
+/// The noun for those that the judge scored.
+fn judged_noun(debate: &Debate) -> &'static str {
+    if judges_debaters(debate) { "debater" } else { "text" }
 }
 
 fn winner(winner: Option<&AgentId>) -> Phrase<'_> {
@@ -100,10 +105,10 @@ fn scores<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     let last = winner(verdict.and_then(|verdict| verdict.winner.as_ref()));
     let last = [line!["winner"]].into_iter().chain(side).chain([last]).chain(won).collect();
     let passes = judgements.iter().map(|one| TableHead::figures(figure(format!("Pass {}", one.pass))));
-    let author = if view.judges_debaters() { "Debater" } else { "Agent" };
+    let author = if judges_debaters(view.debate) { "Debater" } else { "Agent" };
     let columns = [TableHead::words(author)].into_iter().chain(has_sides.then(|| TableHead::words("Side")));
     let columns = columns.chain([TableHead::figures("Mean score")]).chain(passes);
-    let caption = format!("Scores of the {}s, 0 to 100", judged_noun(view));
+    let caption = format!("Scores of the {}s, 0 to 100", judged_noun(view.debate));
     TableBlock { has_total: true, ..TableBlock::new("", caption, columns, rows.chain([last])) }
 }
 
