@@ -1,4 +1,4 @@
-//! Runs a protocol that this crate does not know through everything that displays a debate.
+//! Displays a protocol that this crate does not know, and provides writers for other tests.
 
 use std::io::{Result, Write};
 use std::sync::{Arc, Mutex};
@@ -91,7 +91,7 @@ fn what_stays_in_the_scrollback_has_the_words_of_the_protocol() {
     let (mut teller, mut lines) = (Scrollback::new(&progress), Vec::new());
     for signal in pitching::scene() {
         progress.see(&signal, now);
-        let told = teller.tell(&progress, &signal, 79, true);
+        let (told, _) = teller.tell(&progress, &signal, 79, true);
         lines.extend(told.iter().map(|line| strip_str(line).to_string()));
     }
     let text = lines.join("\n");
@@ -128,8 +128,8 @@ fn the_live_block_has_the_words_of_the_protocol() {
         }
     }
     let text = lines.join("\n");
-    let calling = pitching::stages().iter().filter(|stage| stage.yields.is_some()).cloned().collect::<Vec<_>>();
-    for words in calling.iter().map(|stage| &stage.words) {
+    for stage in pitching::stages().iter().filter(|stage| stage.yields.is_some()) {
+        let words = &stage.words;
         assert!(text.contains(&*words.noun) && text.contains(&*words.progressive), "{words:?}: {text}");
     }
     for line in [

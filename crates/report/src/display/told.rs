@@ -45,7 +45,7 @@ pub(super) fn style_of(panel: &PanelInfo, id: &AgentId) -> Style {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Scrollback {
     /// What was spent before the round.
     before: ModelUsage,
@@ -62,51 +62,58 @@ pub(super) struct Scrollback {
 
 impl Scrollback {
     pub(super) fn new(progress: &Progress) -> Self {
-        Self {
-            before: progress.spent(),
-            evaluation: None,
-            convergence: None,
-            raised: None,
-            ended: None,
-            is_stopping: false,
-        }
+        Self { before: progress.spent(), ..Self::default() }
     }
 
     /// The lines about `signal`, which was already applied to `progress`, coloured and cut to this width. Without
-    /// `quotes`, texts are mentioned but not quoted.
-    pub(super) fn tell(&mut self, progress: &Progress, signal: &Signal, columns: usize, quotes: bool) -> Vec<String> {
+    /// `quotes`, texts are mentioned but not quoted. If `signal` ends a call with a text worth reading, also the whole
+    /// text as Markdown.
+    pub(super) fn tell(
+        &mut self,
+        progress: &Progress,
+        signal: &Signal,
+        columns: usize,
+        quotes: bool,
+    ) -> (Vec<String>, Option<Arc<str>>) {
         let panel = progress.panel();
         let note = match signal {
             Signal::Recorded(recorded) => {
                 let event = &recorded.event;
                 self.count(event);
                 if let Some(call) = EndedCall::of(panel, event) {
-                    return call.lines(panel, columns, quotes);
+                    return (call.lines(panel, columns, quotes), call.text);
                 }
                 self.note_on(progress, event)
             }
             Signal::RoundEnded { round, points, .. } => {
                 let parts = self.rule(progress, *round, points.as_ref());
                 self.ended = Some(*round);
-                return vec![rule(&format!("Round {round}/{}", panel.rounds), parts, columns)];
+                return (vec![rule(&format!("Round {round}/{}", panel.rounds), parts, columns)], None);
             }
             Signal::StageEnded { stage, .. } => progress.polls_compared_in(*stage).map(|polls| swayed(&polls)),
             Signal::ServerBack => Some("the server is back: the debate continues".to_owned()),
-            _ => None,
+            Signal::StageStarted { .. }
+            | Signal::Words { .. }
+            | Signal::CallStarted { .. }
+            | Signal::CallRetrying { .. }
+            | Signal::CallEnded { .. }
+            | Signal::ServerGone { .. }
+            | Signal::Warning { .. }
+            | Signal::Gap(_) => None,
         };
-        note.map_or_else(Vec::new, |text| rows(&format!("{NOTE}◆{NOTE:#} "), &text, columns))
+        (note.map_or_else(Vec::new, |text| rows(&format!("{NOTE}◆{NOTE:#} "), &text, columns)), None)
     }
 
-    /// Notes what the rule after the round shows of a call's result.
+    /// Keeps what the rule after the round shows: the number of points raised, and the judge's score.
     fn count(&mut self, event: &Event) {
-        match (event, &mut self.raised) {
-            (Event::Contributed { contribution, .. }, Some(raised)) => {
+        match event {
+            Event::Contributed { contribution, .. } => {
                 let points = contribution.reading.as_ref().and_then(|reading| reading.points.as_ref());
-                *raised += points.map_or(0, Vec::len);
+                if let Some(raised) = &mut self.raised {
+                    *raised += points.map_or(0, Vec::len);
+                }
             }
-            (Event::Evaluated { evaluation, .. }, _) if event.settles().is_some() => {
-                self.evaluation = Some(evaluation.clone());
-            }
+            Event::Evaluated { evaluation, call: Some(_), .. } => self.evaluation = Some(evaluation.clone()),
             _ => {}
         }
     }
@@ -204,12 +211,6 @@ fn apart(points: &Tally, raised: usize) -> Vec<LinePart> {
 /// A text for use inside quotation marks, with its own quotation marks replaced.
 pub(super) fn inner_quotes(text: &str) -> String {
     text.replace('“', "‘").replace('”', "’")
-}
-
-/// The whole text of the call that `signal` ends, as Markdown, if it is worth reading.
-pub(super) fn whole_text(panel: &PanelInfo, signal: &Signal) -> Option<Arc<str>> {
-    let Signal::Recorded(recorded) = signal else { return None };
-    EndedCall::of(panel, &recorded.event)?.text
 }
 
 /// An optional part of a line.

@@ -23,7 +23,7 @@ use super::markdown::render_markdown;
 use super::notice::{ColorMode, Notices};
 use super::result::{GAP, plain_lines};
 use super::screen::{SharedWriter, WIDEST};
-use super::told::{Scrollback, whole_text};
+use super::told::Scrollback;
 
 /// How long lines are batched before a write. Not noticeable, but writing each line separately would dominate the run
 /// time.
@@ -225,7 +225,7 @@ enum ViewForm {
         block: LiveBlock,
         size: fn() -> TerminalSize,
     },
-    /// With the stages that have started calls.
+    /// With the stages that have started calls and not ended.
     Plain(Vec<(u32, StageId)>),
     Quiet,
 }
@@ -276,11 +276,9 @@ impl Reporter {
         if matches!(signal, Signal::Recorded(recorded) if recorded.event == Event::Resumed) {
             self.controls.is_held = false;
         }
-        let lines = self.teller.tell(progress, signal, columns, !self.in_full);
+        let (lines, whole) = self.teller.tell(progress, signal, columns, !self.in_full);
         let mut text: String = lines.into_iter().map(|line| painted(self.colors, line) + "\n").collect();
-        if self.in_full
-            && let Some(whole) = whole_text(progress.panel(), signal)
-        {
+        if let Some(whole) = whole.filter(|_| self.in_full) {
             let width = columns.saturating_sub(INDENT.len()).min(WIDEST);
             let rendered = render_markdown(&whole, width, self.colors);
             let indented = rendered.lines().map(|line| format!("{INDENT}{line}").trim_end().to_owned() + "\n");
