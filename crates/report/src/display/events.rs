@@ -92,7 +92,6 @@ pub enum EventSinkError {
     /// The reader has closed stdout, which is not an error.
     #[error("the reader closed the event stream")]
     ReaderGone,
-    /// Events that were missed could not be read from the journal.
     #[error("cannot read missed events from the journal")]
     Unread(#[source] io::Error),
     #[error("cannot write the event stream to {target}")]

@@ -307,6 +307,8 @@ fn cut(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use anstyle::AnsiColor;
+
     use super::*;
 
     fn plain(text: &str, width: usize) -> Vec<String> {
@@ -344,8 +346,6 @@ mod tests {
         fit(&mut widths, &[3, 5, 5], 2);
         assert_eq!(widths, [3, 5, 5]);
     }
-
-    use anstyle::AnsiColor;
 
     const PIPE: Layout = Layout { width: None, color: false };
 

@@ -231,7 +231,7 @@ fn strip(progress: &Progress, plan: &Plan, columns: usize) -> Option<String> {
     if items.is_empty() { None } else { Some(shown(&items, cut)) }
 }
 
-/// How far a stage of the round is.
+/// The progress of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stands {
     Done,
@@ -306,8 +306,8 @@ fn named(progress: &Progress, id: &AgentId, columns: usize) -> String {
     pad_str(&label(id), column, console::Alignment::Left, Some("…")).into_owned()
 }
 
-/// `⠋ System Architect (1) critiquing Simplicity Advocate · thinking · 0:12`, with a retry `… · 0:12 · retry 2 in 4 s: rate
-/// limited`, or with streamed words `… · 0:12 · 34 words · …a queue keeps its order`
+/// `⠋ System Architect (1) critiquing Simplicity Advocate · thinking · 0:12`, with a retry `… · 0:12 · retry 2 in 4 s:
+/// rate limited`, or with streamed words `… · 0:12 · 34 words · …a queue keeps its order`
 fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize) -> String {
     let frame = progress.elapsed(now).as_millis() / FRAME_INTERVAL.as_millis() % SPINNER.len() as u128;
     let spinner = SPINNER[usize::try_from(frame).unwrap_or(0)];

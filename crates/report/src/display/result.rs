@@ -122,8 +122,8 @@ fn whole(percent: f64) -> String {
 /// Printed instead of dropped lines.
 pub(super) const GAP: &str = "… some progress is missing here, because the reader was too slow …";
 
-/// The lines for `signal`, which `progress` has already seen. `begun` keeps the stages that have started calls. Warnings are
-/// printed separately, even without progress.
+/// The lines for `signal`, which `progress` has already seen. Updates `begun`, the stages that have started calls and
+/// not ended. Warnings are printed separately, even without progress.
 pub(super) fn plain_lines(begun: &mut Vec<(u32, StageId)>, progress: &Progress, signal: &Signal) -> Vec<String> {
     texts(begun, progress, signal).iter().map(|line| one_line(line)).collect()
 }

@@ -71,8 +71,9 @@ pub fn review_json(debate: &Debate) -> String {
     let findings: Vec<Value> = debate.findings().iter().map(|one| finding(debate, one, &voices)).collect();
     let readers = debate.agents().iter().map(|agent| {
         json!({
-            "id": agent.id, "name": agent.name, "role": agent.role, "model": agent.model, "voice": voices.name(&agent.id),
-            "hasFindings": debate.unread_parts(&agent.id).is_empty(), "opened": debate.opened_by(&agent.id),
+            "id": agent.id, "name": agent.name, "role": agent.role, "model": agent.model,
+            "voice": voices.name(&agent.id), "hasFindings": debate.unread_parts(&agent.id).is_empty(),
+            "opened": debate.opened_by(&agent.id),
         })
     });
     pretty(&json!({
@@ -102,8 +103,8 @@ fn finding(debate: &Debate, one: &ReviewedFinding, voices: &Voices<'_>) -> Value
     let report = |report: &Report| {
         let Report { number, finding, .. } = report;
         json!({
-            "number": number, "by": report.author(), "severity": finding.severity, "place": finding.place, "text": finding.text,
-            "evidence": finding.evidence,
+            "number": number, "by": report.author(), "severity": finding.severity, "place": finding.place,
+            "text": finding.text, "evidence": finding.evidence,
         })
     };
     let ruling = one.ruling.as_ref().map(|ruling| json!({ "decision": ruling.decision, "reason": ruling.reason }));
@@ -158,8 +159,8 @@ pub fn review_sarif(debate: &Debate) -> String {
         "version": "2.1.0",
         "runs": [{
             "tool": { "driver": {
-                "name": "dialectic", "version": env!("CARGO_PKG_VERSION"), "informationUri": env!("CARGO_PKG_REPOSITORY"),
-                "rules": rules.collect::<Vec<_>>(),
+                "name": "dialectic", "version": env!("CARGO_PKG_VERSION"),
+                "informationUri": env!("CARGO_PKG_REPOSITORY"), "rules": rules.collect::<Vec<_>>(),
             } },
             "columnKind": "unicodeCodePoints",
             "invocations": [{

@@ -35,7 +35,8 @@ fn block(block: &Block<'_>, participants: &Participants<'_>, top: u8) -> Markup 
         Block::Warning(inner) => html! { div.notice.warn { (within(inner)) } },
         Block::Aside(inner) => html! {
             @for one in inner {
-                @if let Block::Paragraph(said) = one { p.lead { (shown(said)) } } @else { (self::block(one, participants, top)) }
+                @if let Block::Paragraph(said) = one { p.lead { (shown(said)) } }
+                @else { (self::block(one, participants, top)) }
             }
         },
     }
@@ -44,7 +45,7 @@ fn block(block: &Block<'_>, participants: &Participants<'_>, top: u8) -> Markup 
 fn list(items: &[ListItem<'_>], participants: &Participants<'_>, top: u8) -> Markup {
     html! {
         @if !items.is_empty() {
-            ul { @for item in items { li { (line(&item.line, participants)) (blocks(&item.more, participants, top)) } } }
+            ul { @for one in items { li { (line(&one.line, participants)) (blocks(&one.more, participants, top)) } } }
         }
     }
 }

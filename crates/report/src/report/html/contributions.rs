@@ -47,7 +47,8 @@ fn cut(contribution: &Contribution) -> Markup {
 pub(super) fn summaries(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     html! {
         @for round in &view.debate.rounds {
-            @for one in ordered(round, participants) { (summary(one, &format!("Round {}", round.round_number), participants)) }
+            @let title = format!("Round {}", round.round_number);
+            @for one in ordered(round, participants) { (summary(one, &title, participants)) }
         }
         @if let Some(one) = &view.debate.judge_summary { (summary(one, "Before the synthesis", participants)) }
     }
@@ -109,7 +110,9 @@ fn text(view: &View<'_>, participants: &Participants<'_>, one: &Contribution) ->
             summary {
                 span {
                     (participants.chip(&one.agent_id)) " · " (noun(view.debate, one.stage))
-                    @if let Some(target) = &one.target_agent_id { " " (stages::preposition(view.debate, one.stage)) " " (participants.chip(target)) }
+                    @if let Some(target) = &one.target_agent_id {
+                        " " (stages::preposition(view.debate, one.stage)) " " (participants.chip(target))
+                    }
                 }
                 " " span.change { (counted(words(&one.content), "word")) } " " small { (figures(one)) }
                 " " small.beginning { bdi { (beginning(&one.content)) } }
@@ -168,6 +171,7 @@ fn ballots(debate: &Debate, stage: StageId, participants: &Participants<'_>) -> 
 
 fn ballot(ballot: &Contribution, participants: &Participants<'_>, is_offline: bool) -> Markup {
     let target = ballot.target_agent_id.as_ref();
+    let confidence = ballot.metadata.confidence.filter(|_| !is_offline);
     html! {
         div.card {
             p {
@@ -177,7 +181,7 @@ fn ballot(ballot: &Contribution, participants: &Participants<'_>, is_offline: bo
                     None => " for no candidate",
                 }
                 @if target == Some(&ballot.agent_id) { " (its own)" }
-                @if let Some(confidence) = ballot.metadata.confidence.filter(|_| !is_offline) { ", " (percent(confidence)) " sure" }
+                @if let Some(confidence) = confidence { ", " (percent(confidence)) " sure" }
             }
             (markdown(&ballot.content, 4))
         }

@@ -17,6 +17,11 @@ use super::title;
 
 /// How many reasons to show; further ones are collapsed.
 const REASONS: usize = 2;
+/// How many objections to show.
+const STRONGEST: usize = 3;
+/// The maximum characters of the answer and of a change.
+const ANSWER: usize = 360;
+const CHANGE: usize = 140;
 
 pub(super) fn header(view: &View<'_>, glance: &Markup) -> Markup {
     let debate = view.debate;
@@ -184,12 +189,6 @@ pub(super) fn clarifications(view: &View<'_>, participants: &Participants<'_>) -
         }
     }
 }
-
-/// How many objections to show.
-const STRONGEST: usize = 3;
-/// The maximum characters of the answer and of a change.
-const ANSWER: usize = 360;
-const CHANGE: usize = 140;
 
 /// The summary for a quick reader: what was decided, what does not hold, what was disputed.
 pub(super) fn glance(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {

@@ -36,7 +36,8 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
             (origin(view.debate, solution, participants))
             @if let Some(status) = subject::status(view.debate) {
                 " "
-                @if view.debate.checks.is_empty() { (capitalized(&status)) } @else { a href="#answer-check" { (capitalized(&status)) } }
+                @if view.debate.checks.is_empty() { (capitalized(&status)) }
+                @else { a href="#answer-check" { (capitalized(&status)) } }
                 "."
             }
         }

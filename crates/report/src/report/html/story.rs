@@ -86,8 +86,9 @@ fn proposed(view: &View<'_>, participants: &Participants<'_>) -> Markup {
         let author = participants.chip(&only.agent_id);
         return html! { p { (author) " wrote the " (noun(debate, stage)) ": " (quoted(&only.content)) (lost) } };
     }
+    let count = capitalized(&number(first.len()));
     html! {
-        p { (capitalized(&number(first.len()))) " agents wrote " (plain(&debate.words(stage).plural, SHORT)) "." (lost) }
+        p { (count) " agents wrote " (plain(&debate.words(stage).plural, SHORT)) "." (lost) }
         ul { @for one in first { li { (participants.chip(&one.agent_id)) ": " (quoted(&one.content)) } } }
     }
 }
@@ -494,8 +495,8 @@ mod tests {
         debate.verdict = Some(Verdict { winner: Some(architect), scores, stable: Some(false), ..Verdict::default() });
         let told = story_of(&debate);
         assert!(told.contains("System Architect went from undecided to against ."), "{told}");
-        let verdict = "Winner: System Architect , by 81 to 74 Stable: no, the winner changed when the texts came in the \
-                       opposite order";
+        let verdict = "Winner: System Architect , by 81 to 74 Stable: no, the winner changed when the texts came in \
+                       the opposite order";
         assert!(told.contains(verdict), "{told}");
     }
 }

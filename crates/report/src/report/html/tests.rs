@@ -90,7 +90,8 @@ fn the_stylesheet_loads_nothing_and_cannot_leave_its_element() {
 
 #[test]
 fn a_stylesheet_without_spaces_says_the_same() {
-    let written = "a, .b > c {\n  margin: 0 auto; content: \" x: y; \";\n}\n/* A remark. */\n@media print { d { top: calc(1px + 2px); } }\n";
+    let written = "a, .b > c {\n  margin: 0 auto; content: \" x: y; \";\n}\n/* A remark. */\n\
+                   @media print { d { top: calc(1px + 2px); } }\n";
     assert_eq!(compact(written), "a,.b > c{margin:0 auto;content:\" x: y; \"}@media print{d{top:calc(1px + 2px)}}");
     let compact = compact(STYLE);
     assert!(compact.len() + 2_000 < STYLE.len() && !compact.contains("/*") && !compact.contains('\n'));

@@ -19,8 +19,8 @@ const NONE: &str = "-";
 pub(crate) fn counts<'s>(debate: &'s Debate, ledger: &'s Ledger) -> Vec<Block<'s>> {
     let mut blocks = vec![Block::Paragraph(line![figure(Tally::of(&ledger.objections).sentences())])];
     if ledger.is_derived {
-        let note = "This debate's record has no points or answers. They were derived from its texts as far as possible, and \
-                    are not saved.";
+        let note = "This debate's record has no points or answers. They were derived from its texts as far as \
+                    possible, and are not saved.";
         blocks.push(Block::Paragraph(line![note]));
         return blocks;
     }
@@ -115,7 +115,7 @@ fn in_brief(one: &Point) -> Vec<Block<'_>> {
     [Block::Text(one.point.in_words())].into_iter().chain(asked).chain(why).collect()
 }
 
-/// The author of the reason why a point is open.
+/// Introduces the [`grounds`] of an open point: `What remains`, `The judge, not met` or `agent-kiss, rejected`.
 pub(crate) fn why_open(one: &Point) -> Phrase<'_> {
     match one.ruling().filter(|ruling| !ruling.missing) {
         Some(ruling) if !ruling.remains.trim().is_empty() => line!["What remains"],

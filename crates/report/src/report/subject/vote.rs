@@ -34,13 +34,9 @@ pub(crate) fn elected(voting: &Voting) -> Phrase<'_> {
 
 /// The rule of the count.
 fn count(count: &VoteCount) -> Block<'_> {
-    let rule = format!(
-        "; {} of {} voted, the quorum is {}; {}",
-        count.cast,
-        count.voters,
-        count.quorum,
-        counted(count.self_votes.into(), "self-vote")
-    );
+    let VoteCount { voters, cast, quorum, self_votes, .. } = *count;
+    let self_votes = counted(self_votes.into(), "self-vote");
+    let rule = format!("; {cast} of {voters} voted, the quorum is {quorum}; {self_votes}");
     let mut items = vec![ListItem::of(line!["Rule: ", count.rule.name(), figure(rule)])];
     let undecided = |why: &'static str| ListItem::of(line!["No winner: ", why, "; the judge decided"]);
     items.extend(count.undecided.map(|undecided_by| undecided(undecided_by.name())));
