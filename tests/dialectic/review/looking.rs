@@ -199,6 +199,27 @@ fn the_judges_answer_after_tools_that_cannot_be_read_is_asked_for_once_more() {
 }
 
 #[test]
+fn a_ruling_asked_for_once_more_after_a_pause_still_lists_what_the_judge_opened() {
+    let good = script(FINDING, "confirmed: line 2", "major");
+    let server = MockServer::with(move |request| match request.task() {
+        "rule on the findings" if request.tool_results().is_empty() => {
+            Reply::tool_calls([("file_read", json!({"path": "kept.py"}))])
+        }
+        "rule on the findings" if request.schema().is_none() => Reply::text("They are all fine."),
+        "rule on the findings" => Reply::error(503, "no upstream").header("retry-after", "0"),
+        _ => good(request),
+    });
+    let sandbox = repository(served(&server), &[("a.py", BEFORE), ("kept.py", "KEPT\n")]);
+    commit(&sandbox, &[("a.py", AFTER)]);
+    sandbox.run(["review", "-c", "own.json"]).expect_code(75);
+    server.forget();
+    server.set_script(script(FINDING, "confirmed: line 2", "major"));
+    let run = sandbox.run(["resume", "latest", "-c", "own.json"]).expect_code(0);
+    assert_eq!(server.requests().len(), 1, "only the second ruling");
+    assert!(run.stdout.contains("The judge also opened: kept.py"), "{}", run.stdout);
+}
+
+#[test]
 fn the_judge_keeps_the_call_for_its_ruling() {
     let good = script(FINDING, "confirmed: line 2", "major");
     let server = MockServer::with(move |request| {

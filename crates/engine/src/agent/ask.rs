@@ -295,10 +295,20 @@ impl Ask {
         self.request.turns.push(Turn::ToolResults(tool_results));
     }
 
-    /// The replies of an earlier run from the first unreadable one on.
-    fn unread(&mut self) -> Vec<PaidReply> {
+    /// The first text: the unreadable one of an earlier run, or a new one.
+    ///
+    /// # Errors
+    ///
+    /// A call fails permanently.
+    async fn first(&mut self) -> Result<Reply, FailedCall> {
         let unread = self.past.iter().position(|(reply, _)| reply.parse_error.is_some());
-        unread.map(|at| self.past.split_off(at)).unwrap_or_default()
+        let Some(at) = unread else { return self.text().await };
+        let unread = self.past.split_off(at);
+        self.go_on_with_past();
+        self.past = unread;
+        let first = self.next().await?;
+        self.metadata.add(&first.record);
+        Ok(first)
     }
 
     /// Asks for a text with points, and once more if none can be read. The first answer is kept even if the second call
@@ -308,16 +318,7 @@ impl Ask {
     ///
     /// The first call fails permanently.
     async fn points(mut self, reads: &AnswerFormat) -> Result<RequestResult, FailedCall> {
-        let unread = self.unread();
-        let first = if unread.is_empty() {
-            self.text().await?
-        } else {
-            self.go_on_with_past();
-            self.past = unread;
-            let first = self.next().await?;
-            self.metadata.add(&first.record);
-            first
-        };
+        let first = self.first().await?;
         let result = |text: String, reading: ParsedAnswer, call, metadata| {
             let reading = Some(reading).filter(ParsedAnswer::says_something).map(Box::new);
             RequestResult { text: text.into(), value: Value::Text, call, metadata, reading }
@@ -522,18 +523,10 @@ impl Ask {
     ///
     /// The first call fails permanently.
     async fn rulings(mut self, numbers: &[String]) -> Result<RequestResult, FailedCall> {
-        let unread = self.unread();
-        let first = if unread.is_empty() {
-            // Many servers refuse a schema together with tools; the prompt describes it.
-            let schema = if self.tools.is_some() { self.request.answer.take() } else { self.request.answer.clone() };
-            let first = self.text().await?;
-            (self.request.answer, self.request.tools) = (schema, Arc::new([]));
-            first
-        } else {
-            self.go_on_with_past();
-            (self.past, self.metadata) = (unread, Metadata::default());
-            self.next().await?
-        };
+        // Many servers refuse a schema together with tools; the prompt describes it.
+        let schema = if self.tools.is_some() { self.request.answer.take() } else { self.request.answer.clone() };
+        let first = self.first().await?;
+        (self.request.answer, self.request.tools) = (schema, Arc::new([]));
         let (ruled, record) = self.json_after(first, |text| RawRulings::read(text, numbers)).await?;
         let value = match ruled {
             Ok(ruled) => Value::Ruled(ruled, None),
