@@ -159,7 +159,7 @@ impl Worker {
             runner.take_over(saved, created)?
         };
         let writer = SegmentWriter::after(stored, &self.store, &debate.id, &self.name);
-        let run = prepared.copied_to(debate.id.clone(), Arc::new(writer.clone())).begin()?.kept().run();
+        let run = prepared.copied_to(Arc::new(writer.clone())).begin()?.kept().run();
         Ok(self.ended(run, &writer).await)
     }
 

@@ -199,6 +199,7 @@ impl PlannedDebate {
         settings.base_dir = Some(self.variant.prompts.directory(&machine.prompts));
         settings.elsewhere = elsewhere(&settings, &machine.environment);
         Created {
+            id: self.id.clone(),
             attachments: Arc::clone(&self.problem.attachments),
             seed: self.seed(),
             ..new_debate(Arc::clone(&self.problem.text), self.variant.protocol, settings)

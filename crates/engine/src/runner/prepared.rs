@@ -14,8 +14,8 @@ use crate::engine::{
 };
 use dialectic_base::money::Usd;
 use dialectic_record::debate::{
-    CallKey, Created, Debate, DebateId, Event, FORMAT_VERSION, Forecast, Gathered, PanelInfo, Recorded, Settings,
-    Signal, Span, Status, StopReason, Timestamp, fold,
+    CallKey, Created, Debate, Event, FORMAT_VERSION, Forecast, Gathered, PanelInfo, Recorded, Settings, Signal, Span,
+    Status, StopReason, Timestamp, fold,
 };
 use dialectic_record::protocol::Protocol;
 use dialectic_record::signals::Signals;
@@ -136,12 +136,8 @@ impl Prepared {
         }
     }
 
-    /// Copies the journal to `replica`, which must already have all events of a saved debate. A new debate is recorded
-    /// as `id`.
-    pub fn copied_to(mut self, id: DebateId, replica: Arc<dyn Replica>) -> Self {
-        if let Origin::New { created, .. } = &mut self.origin {
-            created.id = id;
-        }
+    /// Copies the journal to `replica`, which must already have all events of a saved debate.
+    pub fn copied_to(self, replica: Arc<dyn Replica>) -> Self {
         Self { copied: Some(replica), ..self }
     }
 
@@ -293,7 +289,7 @@ pub(super) fn to_come(
             context: debate.context.clone(),
             attachments: Arc::clone(&debate.attachments),
             change: debate.change.clone(),
-            settings: settings.clone(),
+            settings,
             stages: Arc::clone(&debate.stages),
             prompt_sources: None,
             seed: debate.seed.unwrap_or_default(),
@@ -301,7 +297,7 @@ pub(super) fn to_come(
         };
         let gathered = match &debate.gathered {
             Some(gathered) => Span { low: gathered.clone(), high: gathered.clone() },
-            None => collector.foreseen(protocol, &settings, &debate.problem),
+            None => collector.foreseen(protocol, &created.settings, &debate.problem),
         };
         let mut forecast = forecast(protocol, &created, &routed, &gathered)?;
         let may_still_be_made = |key: &CallKey| key.round > 0 || debate.current_round == 0;
@@ -316,7 +312,7 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// A prompt cannot be rendered, or a role cannot be used.
+    /// The protocol is unknown, a prompt cannot be rendered, or a role cannot be used.
     pub fn forecast(&self, created: &Created) -> Result<Forecast, RunnerError> {
         let protocol = self.protocol_of(created)?;
         let gathered = self.foreseen(protocol, created);
@@ -365,7 +361,7 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// The problem or a prompt cannot fit, or a prompt cannot be rendered.
+    /// The protocol is unknown, the problem or a prompt cannot fit, or a prompt cannot be rendered.
     pub fn check_prompts(&self, created: &Created) -> Result<Vec<String>, RunnerError> {
         let (protocol, settings) = (self.protocol_of(created)?, &created.settings);
         check_problem(&created.problem, settings)?;
