@@ -238,9 +238,10 @@ mod unix_tests {
     async fn what_takes_too_long_is_ended_with_all_that_it_started() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let command = format!("sleep 60 & echo $! > {}; sleep 60", file.path().display());
-        let error = run_it(&command, None, Duration::from_millis(300), 100).await.unwrap_err();
+        let error = run_it(&command, None, Duration::from_secs(1), 100).await.unwrap_err();
         assert!(matches!(error, ProcessError::TimedOut(_)), "{error}");
         let started = std::fs::read_to_string(file.path()).unwrap();
+        assert_ne!(started.trim(), "", "the shell did not start in time");
         let status = format!("/proc/{}/stat", started.trim());
         let begun = std::time::Instant::now();
         while std::fs::read_to_string(&status).is_ok_and(|status| !status.contains(") Z ")) {

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn questions_do_not_end_behind_their_stage() {
+    async fn questions_do_not_end_after_their_stage() {
         let (_keep, mut engine) = hosted(100);
         engine.append(Event::RoundBegun { round: 1, stage: engine.protocol.start() }).unwrap();
         engine.handle_command(RunCommand::EndQuestions(None)).unwrap();

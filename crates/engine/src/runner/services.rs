@@ -329,7 +329,7 @@ mod tests {
             settings.debate.budget.max_cost_usd = limit;
             let protocol = Protocol::named(&settings.debate.protocol).unwrap();
             let panel = Services::new(environment).panel(protocol, &settings).unwrap();
-            for wait in [0, 500, 2200] {
+            for wait in [0, 0, 2200] {
                 tokio::time::sleep(Duration::from_millis(wait)).await;
                 panel.judge.caller.chat.reach().await.unwrap();
             }

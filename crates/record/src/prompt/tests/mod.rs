@@ -361,10 +361,12 @@ fn what_is_paid_on_every_call_stays_short() {
     for prompt in prompts() {
         // The judge makes few calls, and the default protocol uses the prompts of its phases for most of its calls.
         let (file, of_judge) = (prompt.file, is_judges(prompt));
-        let (most, whose) = match file.starts_with("phases/") {
-            true => (2200, "an agent's in the default protocol"),
-            false if of_judge => (4500, "the judge's"),
-            false => (2500, "an agent's, as `is_judges` does not have it"),
+        let (most, whose) = if file.starts_with("phases/") {
+            (2200, "an agent's in the default protocol")
+        } else if of_judge {
+            (4500, "the judge's")
+        } else {
+            (2500, "an agent's (see `is_judges`)")
         };
         for role in roles().chain([Role::judge()]).filter(|role| (role.name == "judge") == of_judge) {
             for side in ["for", "neutral"] {
@@ -376,6 +378,10 @@ fn what_is_paid_on_every_call_stays_short() {
             }
         }
     }
+    let judge = Role::judge();
+    let assess = full(&judge, &judge, str::to_owned).into_iter().find(|sample| sample.file == ASSESS.file).unwrap();
+    let own = assess.text.find("# Your role").map(|start| assess.text[start..].chars().count()).unwrap();
+    assert!(own <= 4500, "{} has {own} characters", assess.file);
 }
 
 #[test]
