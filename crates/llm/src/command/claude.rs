@@ -7,8 +7,7 @@ use dialectic_base::money::Usd;
 
 use crate::{Listener, Request};
 
-use super::Workplace;
-use super::find::{Ask, Login, ProgramPreset};
+use super::preset::{Ask, Login, ProgramPreset, Workplace};
 use super::transcript::{Transcript, UNSAID, count, json_in, text_at};
 
 pub(super) const PROGRAM: ProgramPreset = ProgramPreset {

@@ -6,8 +6,7 @@ use dialectic_base::call::Tokens;
 
 use crate::{Listener, Request};
 
-use super::Workplace;
-use super::find::{Ask, Login, ProgramPreset};
+use super::preset::{Ask, Login, ProgramPreset, Workplace};
 use super::transcript::{Transcript, count, text_at};
 
 pub(super) const PROGRAM: ProgramPreset = ProgramPreset {

@@ -7,12 +7,11 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use secrecy::{ExposeSecret as _, SecretString};
-use serde_json::Value;
 
-use crate::{Listener, Request};
+use crate::Request;
 
-use super::transcript::Transcript;
-use super::{Workplace, claude, codex};
+use super::preset::{Login, ProgramPreset, Workplace};
+use super::{claude, codex};
 
 /// How long a program may take to report its version or login.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -219,60 +218,9 @@ fn output(program: &Program, arguments: &[&str], home: Option<&str>) -> String {
     ["out", "err"].map(|name| String::from_utf8_lossy(&said(name)).into_owned()).concat()
 }
 
-/// Queries a program with these arguments; the variable, if any, names an empty directory.
-pub(super) type Ask<'a> = &'a dyn Fn(&[&str], Option<&str>) -> String;
-
-/// A built-in program: how to call it and read its output, and what is known about it.
-#[derive(Debug)]
-pub struct ProgramPreset {
-    /// The name of the program, also in configurations.
-    pub name: &'static str,
-    /// The versions that passed `tests/vendors/run`; any other version causes a warning.
-    pub tested: &'static [&'static str],
-    /// Versions that must not be called, each with the reason.
-    pub unsafe_versions: &'static [(&'static str, &'static str)],
-    pub default_model: &'static str,
-    /// The provider whose model list applies.
-    pub vendor: &'static str,
-    /// The maximum number of billed requests per call, including the program's own retries.
-    pub requests: u32,
-    /// The maximum bytes that it adds to our prompt.
-    pub overhead: usize,
-    pub(super) arguments: fn(&Request, &Workplace) -> Vec<String>,
-    /// Reads one line of its output.
-    pub(super) read: fn(&Value, &mut Transcript, &dyn Listener),
-    /// Environment variables that switch features off.
-    pub(super) environment: &'static [(&'static str, &'static str)],
-    /// The environment variable for a request's output limit.
-    pub(super) output_limit: Option<&'static str>,
-    /// Whether it reads the answer's schema from a file.
-    pub(super) takes_schemas: bool,
-    /// Determines the login that it reports; the flag tells whether it has arguments before ours.
-    pub(super) login: fn(Ask<'_>, bool) -> Login,
-    /// The arguments that print its help.
-    pub(super) help: &'static [&'static str],
-    /// The arguments that keep tools, servers and the user's settings out of a call.
-    pub(super) fence: &'static [&'static str],
-    /// Returns the first switch against tools that has no effect.
-    pub(super) stuck: fn(Ask<'_>) -> Option<String>,
-}
-
-/// How a program is logged in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Login {
-    /// With a subscription, so calls are not billed.
-    Subscription,
-    /// With an account that pays for each call.
-    Account,
-    /// Not at all.
-    Nobody,
-    /// Unknown: it does not report its login, or the report does not apply to our calls.
-    Unsaid,
-}
-
 pub static PROGRAMS: [ProgramPreset; 2] = [claude::PROGRAM, codex::PROGRAM];
 
-/// The known program of that name.
+/// The built-in program of that name.
 pub fn program_preset(name: &str) -> Option<&'static ProgramPreset> {
     PROGRAMS.iter().find(|preset| preset.name == name)
 }

@@ -7,6 +7,7 @@
 mod claude;
 mod codex;
 mod find;
+mod preset;
 mod process;
 mod transcript;
 
@@ -15,8 +16,6 @@ mod transcript;
 mod tests;
 
 use std::fmt::Write as _;
-use std::io;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,16 +23,17 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::BoxFuture;
 use secrecy::ExposeSecret as _;
 use serde_json::Value;
-use tempfile::TempDir;
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
 use crate::{ChatModel, FailedAttempt, Live, ModelError, Reply, Request, Turn};
 
 use find::Stamp;
+use preset::Workplace;
 use transcript::Transcript;
 
-pub use find::{Login, PROGRAMS, Program, ProgramFault, ProgramPreset, find, program_preset, searched};
+pub use find::{PROGRAMS, Program, ProgramFault, find, program_preset, searched};
+pub use preset::{Login, ProgramPreset};
 pub use process::{ProcessGroup, end_all};
 
 /// The default number of concurrent processes of a program.
@@ -171,52 +171,6 @@ impl ChatModel for CommandModel {
             None => Ok(()),
         };
         Box::pin(async { outcome })
-    }
-}
-
-/// The workspace of a call: an empty directory, and the files that its arguments name. Removed after the call.
-#[derive(Debug)]
-struct Workplace {
-    all: TempDir,
-}
-
-impl Workplace {
-    /// Creates the workspace with the files that a built-in program reads; the user's own programs read none.
-    fn new(preset: Option<&ProgramPreset>, request: &Request) -> io::Result<Self> {
-        let all = tempfile::Builder::new().prefix("dialectic-").tempdir()?;
-        let place = Self { all };
-        std::fs::create_dir(place.work())?;
-        // Programs search parent directories for one, and the temporary directory is shared.
-        std::fs::write(place.path(".env"), "")?;
-        if preset.is_some() {
-            // With a blank file the program would use its own text.
-            let system =
-                if request.system.trim().is_empty() { "You answer what you are asked." } else { &request.system };
-            std::fs::write(place.system(), system)?;
-        }
-        if let Some(answer) = request.answer.as_ref().filter(|_| preset.is_some_and(|preset| preset.takes_schemas)) {
-            std::fs::write(place.schema(), answer.schema.to_string())?;
-        }
-        Ok(place)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.all.path().join(name)
-    }
-
-    /// The empty working directory.
-    fn work(&self) -> PathBuf {
-        self.path("work")
-    }
-
-    /// The file with the system text.
-    fn system(&self) -> PathBuf {
-        self.path("system.md")
-    }
-
-    /// The file with the schema of the answer.
-    fn schema(&self) -> PathBuf {
-        self.path("schema.json")
     }
 }
 

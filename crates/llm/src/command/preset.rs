@@ -1,0 +1,108 @@
+//! How to call a built-in program and read its output.
+
+use std::io;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{Listener, Request};
+
+use super::transcript::Transcript;
+
+/// Queries a program with these arguments; the variable, if any, names an empty directory.
+pub(super) type Ask<'a> = &'a dyn Fn(&[&str], Option<&str>) -> String;
+
+/// A built-in program: how to call it and read its output, and what is known about it.
+#[derive(Debug)]
+pub struct ProgramPreset {
+    /// The name of the program, also in configurations.
+    pub name: &'static str,
+    /// The versions that passed `tests/vendors/run`; any other version causes a warning.
+    pub tested: &'static [&'static str],
+    /// Versions that must not be called, each with the reason.
+    pub unsafe_versions: &'static [(&'static str, &'static str)],
+    pub default_model: &'static str,
+    /// The provider whose model list applies.
+    pub vendor: &'static str,
+    /// The maximum number of billed requests per call, including the program's own retries.
+    pub requests: u32,
+    /// The maximum bytes that it adds to our prompt.
+    pub overhead: usize,
+    pub(super) arguments: fn(&Request, &Workplace) -> Vec<String>,
+    /// Reads one line of its output.
+    pub(super) read: fn(&Value, &mut Transcript, &dyn Listener),
+    /// Environment variables that switch features off.
+    pub(super) environment: &'static [(&'static str, &'static str)],
+    /// The environment variable for a request's output limit.
+    pub(super) output_limit: Option<&'static str>,
+    /// Whether it reads the answer's schema from a file.
+    pub(super) takes_schemas: bool,
+    /// Determines the login that it reports; the flag tells whether it has arguments before ours.
+    pub(super) login: fn(Ask<'_>, bool) -> Login,
+    /// The arguments that print its help.
+    pub(super) help: &'static [&'static str],
+    /// The arguments that keep tools, servers and the user's settings out of a call.
+    pub(super) fence: &'static [&'static str],
+    /// Returns the first switch against tools that has no effect.
+    pub(super) stuck: fn(Ask<'_>) -> Option<String>,
+}
+
+/// How a program is logged in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Login {
+    /// With a subscription, so calls are not billed.
+    Subscription,
+    /// With an account that pays for each call.
+    Account,
+    /// Not at all.
+    Nobody,
+    /// Unknown: it does not report its login, or the report does not apply to our calls.
+    Unsaid,
+}
+
+/// The workspace of a call: an empty directory, and the files that its arguments name. Removed after the call.
+#[derive(Debug)]
+pub(super) struct Workplace {
+    all: TempDir,
+}
+
+impl Workplace {
+    /// Creates the workspace with the files that a built-in program reads; the user's own programs read none.
+    pub(super) fn new(preset: Option<&ProgramPreset>, request: &Request) -> io::Result<Self> {
+        let all = tempfile::Builder::new().prefix("dialectic-").tempdir()?;
+        let place = Self { all };
+        std::fs::create_dir(place.work())?;
+        // Programs search parent directories for one, and the temporary directory is shared.
+        std::fs::write(place.path(".env"), "")?;
+        if preset.is_some() {
+            // With a blank file the program would use its own text.
+            let system =
+                if request.system.trim().is_empty() { "You answer what you are asked." } else { &request.system };
+            std::fs::write(place.system(), system)?;
+        }
+        if let Some(answer) = request.answer.as_ref().filter(|_| preset.is_some_and(|preset| preset.takes_schemas)) {
+            std::fs::write(place.schema(), answer.schema.to_string())?;
+        }
+        Ok(place)
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.all.path().join(name)
+    }
+
+    /// The empty working directory.
+    pub(super) fn work(&self) -> PathBuf {
+        self.path("work")
+    }
+
+    /// The file with the system text.
+    pub(super) fn system(&self) -> PathBuf {
+        self.path("system.md")
+    }
+
+    /// The file with the schema of the answer.
+    pub(super) fn schema(&self) -> PathBuf {
+        self.path("schema.json")
+    }
+}
