@@ -151,10 +151,6 @@ pub struct Reply {
     pub tokens: Option<Tokens>,
     /// The stated cost, which takes precedence over the price table.
     pub stated_cost: Option<Usd>,
-    /// The text of a refusal that came apart from the text.
-    pub refusal: String,
-    /// Whether reasoning came apart from the text.
-    pub has_reasoned: bool,
     /// The record of the whole call, which the [`Caller`](super::Caller) adds.
     pub record: CallRecord,
 }

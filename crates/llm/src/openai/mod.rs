@@ -143,13 +143,13 @@ impl OpenAiClient {
             return Err(if A::is_foreign(&read) { RequestFailure::foreign(failed) } else { failed.into() });
         }
         let completion = ReportedUsage::of(&read).and_then(|usage| usage.completion());
-        let mut reply = A::into_reply(read);
+        let ReadAnswer { mut reply, refusal, has_reasoned } = A::into_reply(read);
         if reply.finish == FinishReason::Complete && is_limit(completion, request) && reply.tool_calls.is_empty() {
             reply.finish = FinishReason::Length;
         }
         let (length, is_blank) = (reply.text.len(), reply.text.trim().is_empty());
         let began_within = drop_reasoning(&mut reply.text);
-        let is_reasoning = reply.has_reasoned && is_blank || !is_blank && reply.text.trim().is_empty();
+        let is_reasoning = has_reasoned && is_blank || !is_blank && reply.text.trim().is_empty();
         let has_more = |message: &Value| reply.text.len() != length || A::has_more(message);
         reply.message = reply.message.take().filter(has_more);
         reply.text = marks::without(reply.text);
@@ -172,8 +172,8 @@ impl OpenAiClient {
         // Text and calls require output tokens; if there are none, half of the usage is missing.
         let is_said = !reply.text.is_empty() || !reply.tool_calls.is_empty();
         reply.tokens = usage.tokens.filter(|tokens| !is_said || tokens.output_tokens > 0);
-        if reply.finish == FinishReason::Filtered && reply.text.is_empty() && !reply.refusal.is_empty() {
-            let error = ModelError::Filtered { message: one_line(&reply.refusal, address) };
+        if reply.finish == FinishReason::Filtered && reply.text.is_empty() && !refusal.is_empty() {
+            let error = ModelError::Filtered { message: one_line(&refusal, address) };
             return Err(FailedAttempt::with_usage(error, usage).into());
         }
         Ok(Reply { stated_cost: usage.cost, ..reply })
@@ -271,8 +271,8 @@ fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     fields.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// An answer of an API, collected from the events of a stream or read as JSON. All fields are optional, and an unexpected
-/// type counts as absent.
+/// An answer of an API, collected from the events of a stream or read as JSON. All fields are optional, and an
+/// unexpected type counts as absent.
 trait ApiAnswer: Default {
     /// The path of the API.
     const PATH: &'static str;
@@ -296,7 +296,7 @@ trait ApiAnswer: Default {
         error_field(answer)
     }
 
-    fn into_reply(answer: Value) -> Reply;
+    fn into_reply(answer: Value) -> ReadAnswer;
 
     /// Whether a reply's message contains more than text and calls.
     fn has_more(message: &Value) -> bool;
@@ -315,6 +315,15 @@ trait ApiAnswer: Default {
 
     /// The collected answer, in the form that the API has without streaming.
     fn into_whole(self) -> Value;
+}
+
+/// A reply, and what came separately from its text.
+struct ReadAnswer {
+    reply: Reply,
+    /// The model's refusal.
+    refusal: String,
+    /// Whether there was reasoning.
+    has_reasoned: bool,
 }
 
 struct RequestFailure {

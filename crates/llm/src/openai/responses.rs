@@ -16,7 +16,7 @@ use super::lenient::{Borrowed, ReportedUsage, arguments, call_id, read_content, 
 use super::reasoning::TextSink;
 use super::sse::{DONE, ServerSentEvent};
 use super::streaming::{Completeness, Deltas};
-use super::{ApiAnswer, object, texts};
+use super::{ApiAnswer, ReadAnswer, object, texts};
 
 /// Shared parts come first, because providers discount identical prefixes.
 fn input(request: &Request, prompt: &str, replays: bool) -> Value {
@@ -109,7 +109,7 @@ impl ApiAnswer for Events {
         Some(format!("its status is `{status}`{reason}"))
     }
 
-    fn into_reply(mut answer: Value) -> Reply {
+    fn into_reply(mut answer: Value) -> ReadAnswer {
         let (mut text, mut refusal, mut tool_calls) = (String::new(), String::new(), Vec::new());
         let mut output = take(&mut answer, "output");
         let mut has_reasoned = false;
@@ -148,17 +148,8 @@ impl ApiAnswer for Events {
         }
         let served_model = take_text(&mut answer, "model");
         let message = Some(output).filter(Value::is_array);
-        Reply {
-            text,
-            tool_calls,
-            message,
-            finish,
-            finish_word,
-            served_model,
-            refusal,
-            has_reasoned,
-            ..Reply::default()
-        }
+        let reply = Reply { text, tool_calls, message, finish, finish_word, served_model, ..Reply::default() };
+        ReadAnswer { reply, refusal, has_reasoned }
     }
 
     fn has_more(output: &Value) -> bool {
