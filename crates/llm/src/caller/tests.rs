@@ -39,6 +39,7 @@ struct Scripted {
 
 impl ChatModel for Scripted {
     fn ask<'a>(&'a self, _: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        assert_eq!(live.timeouts.idle, Duration::from_secs(7));
         let mut acts = self.acts.lock().unwrap();
         let act = if acts.len() > 1 { acts.pop_front() } else { acts.front().cloned() }.unwrap();
         self.begun.lock().unwrap().push(Instant::now());

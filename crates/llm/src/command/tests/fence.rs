@@ -17,7 +17,8 @@ async fn any_use_of_a_tool_fails_the_call() {
         ("codex", command, "command_execution"),
     ] {
         let stage = Stage::new(&format!(
-            "case \"$1\" in auth|login) exit 0;; esac\ncat > /dev/null\necho $$ > \"$KEPT/pid\"\necho '{line}'\nsleep 60"
+            "case \"$1\" in auth|login) exit 0;; esac\ncat > /dev/null\n\
+             echo $$ > \"$KEPT/pid\"\necho '{line}'\nsleep 60"
         ));
         let failed = stage.ask(name).await.0.unwrap_err();
         assert_eq!(failed.error, ModelError::ToolUsed { tool: tool.to_owned() }, "{name}");
@@ -71,7 +72,7 @@ async fn a_model_cannot_be_an_option() {
         assert_eq!(failed.error.kind(), "unsendable", "{name}");
     }
     for name in ["sonnet", "claude-sonnet-4-6[1m]", "anthropic/claude-opus-5.5", "gpt-4:free"] {
-        assert_eq!(super::super::check_model(name), Ok(()), "{name}");
+        assert_eq!(check_model(name), Ok(()), "{name}");
     }
 }
 

@@ -1,8 +1,7 @@
-use std::sync::Mutex;
-
 use proptest::prelude::*;
 
 use super::*;
+use crate::fixture::Heard;
 
 /// What is passed on as `text` arrives in pieces of `size` characters.
 fn said(text: &str, size: usize, begins_within: bool) -> String {
@@ -13,22 +12,7 @@ fn said(text: &str, size: usize, begins_within: bool) -> String {
         sink.say(&piece.iter().collect::<String>());
     }
     sink.finish();
-    heard.text()
-}
-
-#[derive(Default)]
-struct Heard(Mutex<String>);
-
-impl Heard {
-    fn text(&self) -> String {
-        self.0.lock().unwrap().clone()
-    }
-}
-
-impl Listener for Heard {
-    fn on_token(&self, text: &str) {
-        self.0.lock().unwrap().push_str(text);
-    }
+    heard.texts().concat()
 }
 
 fn answer(text: &str) -> String {
@@ -159,7 +143,7 @@ fn a_model_that_begins_in_the_midst_of_reasoning_is_heard_where_it_does_not() {
     let mut sink = TextSink::new(&heard, true);
     sink.reason();
     sink.say("At once");
-    assert_eq!(heard.text(), "At once", "what a server tells apart itself is not held back");
+    assert_eq!(heard.texts().concat(), "At once", "what a server tells apart itself is not held back");
 }
 
 proptest! {
