@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chrono::NaiveDate;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use dialectic_base::figures::backquoted;
 use dialectic_base::key_path::KeyPath;
@@ -204,8 +204,8 @@ fn program(name: &str, entry: &Value, path: &KeyPath, findings: &mut Diagnostics
     if preset(name).is_some() {
         findings.problem(path.key("type"), format!("cannot be a program: `{name}` is a built-in server"));
     }
-    for (key, _) in entry.as_object().into_iter().flatten().filter(|(key, _)| !["type", "argv"].contains(&key.as_str()))
-    {
+    let keys = entry.as_object().into_iter().flat_map(Map::keys);
+    for key in keys.filter(|key| *key != "type" && *key != "argv") {
         findings.problem(path.key(key), "only applies to servers, but this is a program");
     }
     let argv = entry["argv"].as_array().into_iter().flatten().filter_map(Value::as_str);

@@ -126,8 +126,7 @@ pub async fn answer(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<Reques
             Some(reads) if reads.asks_for_points() => ask.points(reads).await,
             Some(_) | None => {
                 let Reply { text, record, .. } = ask.text().await?;
-                let is_read = matches!(call.step.answer, OutputSpec::Text | OutputSpec::Check(_));
-                let reading = if is_read { call.read(&text) } else { None };
+                let reading = call.read(&text);
                 let (text, metadata) = (text.into(), ask.metadata);
                 Ok(RequestResult { text, value: Value::Text, call: record, metadata, reading })
             }
