@@ -10,7 +10,7 @@
 //! | [`markdown`] | small operations on Markdown text |
 //! | [`money`] | amounts and prices |
 //! | [`named!`] | enums with a name for each variant |
-//! | [`problem`] | a problem's text and its requirements, by fixed rules |
+//! | [`problem`] | checks a problem's text and finds its requirements |
 //! | [`provider`] | provider names, built-in providers and kinds of API |
 //! | [`sanitize`] | cleans text for a terminal or a page |
 //! | [`secrets`] | files that models must not see |

@@ -145,7 +145,7 @@ impl ServedModel {
 pub(super) struct ModelPreference {
     pub(super) provider: Option<String>,
     pub(super) model: Option<String>,
-    /// The file that states it, if that is a file.
+    /// The file that states it; `None` for options and variables.
     pub(super) file: Option<PathBuf>,
 }
 

@@ -31,7 +31,7 @@ pub use in_flight::ConcurrencyLimit;
 /// How often a partial answer is passed on.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Is told about one call until its answer arrives.
+/// Observes one call until its answer arrives.
 pub trait CallObserver: Send + Sync {
     /// Attempt number `attempt` failed with `error`; the next one starts after `wait`.
     fn retrying(&self, attempt: u32, error: &ModelError, wait: Duration);

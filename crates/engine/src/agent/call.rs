@@ -61,8 +61,8 @@ pub struct Call {
 /// Builds a request from a solution.
 pub(super) type MakeAssessment = Arc<dyn Fn(&str) -> Result<Request, PromptError> + Send + Sync>;
 
-/// The beginnings of every prompt of a debate, one for each round; they differ only in the parts of a change. Identical
-/// bytes let providers cache them.
+/// The beginning of all prompts of a debate, or one for each part of a change, each of which has its own round.
+/// Providers cache identical beginnings.
 ///
 /// # Errors
 ///

@@ -34,7 +34,7 @@ pub struct Panel {
     /// The agents, in configuration order.
     pub agents: Vec<Agent>,
     pub judge: Agent,
-    /// The system text of all requests.
+    /// The system text that all requests share.
     pub(super) system: Arc<str>,
     pub sources: PromptSources,
     /// The absolute path of a file with keys that tools never show.

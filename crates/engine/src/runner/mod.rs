@@ -55,7 +55,7 @@ pub struct Runner {
     protocols: Vec<&'static Protocol>,
 }
 
-/// A new debate about `problem`. Its shuffles depend on the settings' seed, otherwise on a random one.
+/// A new debate about `problem`. Its seed comes from the settings, or is random.
 pub fn new_debate(problem: impl Into<Arc<str>>, protocol: &Protocol, mut settings: Settings) -> Created {
     protocol.name.clone_into(&mut settings.debate.protocol);
     Created {
@@ -191,11 +191,11 @@ impl Runner {
         self.prepare_from(protocol, created, Vec::new())
     }
 
-    /// Checks that the settings of a new debate fit its protocol, which it returns.
+    /// Checks the settings of a new debate against its protocol, and returns the protocol.
     ///
     /// # Errors
     ///
-    /// They do not, or the protocol is unknown.
+    /// The settings do not fit, or the protocol is unknown.
     pub fn check_protocol(&self, created: &Created) -> Result<&'static Protocol, Unfit> {
         let protocol = self.protocol_of(created)?;
         (protocol.check)(&created.settings).map(|()| protocol)
@@ -298,7 +298,7 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// It was started as another debate, or an agent or the judge cannot be called.
+    /// The record belongs to another debate, or an agent or the judge cannot be called.
     pub fn take_over(&self, saved: ResumableDebate, created: Created) -> Result<Prepared, RunnerError> {
         let ResumableDebate { mut record, contents, protocol, .. } = saved;
         let debate = record.debate();

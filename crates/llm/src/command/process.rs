@@ -98,8 +98,9 @@ pub fn end_all() {
     }
 }
 
-/// Runs a program until it ends, its answer is over or a tool is used. `read` adds each line to `heard`. After the first
-/// text the program may be idle for `idle`. The process group is killed when the program ends or the future is dropped.
+/// Runs a program until it ends, its answer is over, or a tool is used. `read` adds each line to `heard`. After its
+/// first text, the program may be idle for at most `idle`. The process group is killed when the program ends or the
+/// future is dropped.
 pub(super) async fn run(
     mut command: Command,
     input: &str,

@@ -35,7 +35,8 @@ pub struct OfflineProvider {
 
 impl OfflineProvider {
     /// `seed` breaks ties in votes and varies the latency. An answer takes `latency` on average: 0.5 to 1.5 times as
-    /// long, determined by the request. Every nth request fails like status 500 of a server, as `fail_every` says.
+    /// long, determined by the request. Every `fail_every`th request fails as if a server had returned status 500;
+    /// `None` for no failures.
     pub fn new(seed: u64, latency: Duration, fail_every: Option<NonZeroU32>) -> Self {
         Self { seed, latency, fail_every, requests: AtomicU64::new(0) }
     }

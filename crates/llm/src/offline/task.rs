@@ -173,8 +173,8 @@ impl<'a> PlayedAgent<'a> {
         format!("{text}\n\n```json\n{}\n```", self.assessment(&text))
     }
 
-    /// A critique: verdicts on the earlier points; without any, one question that the text lacks and one that it does not
-    /// need.
+    /// A critique: verdicts on the earlier points. Without any, asks for one question that the text lacks, and disputes
+    /// one that it does not need.
     fn criticism(&self, text: &str, earlier: &[ListedPoint]) -> String {
         if earlier.is_empty() {
             let own = self.own();

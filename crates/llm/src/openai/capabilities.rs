@@ -102,7 +102,7 @@ pub(super) struct KnownCapabilities {
     findings: Mutex<Findings>,
 }
 
-/// What was learned about models and their server, which may fail when streams are requested.
+/// What was learned about models and their server. Some servers fail when streams are requested.
 struct Findings {
     models: HashMap<Arc<str>, Capabilities>,
     schemas: SchemaRoute,

@@ -218,8 +218,8 @@ impl ServerRefusal {
             (None, 402) if retry_after.is_none() => ModelError::NoCredit { status, message },
             (Some(TooFast), _) | (None, 402 | 429) => ModelError::RateLimited { status, retry_after, message },
             (None, 502..=504 | 529) if is_http_status => ModelError::Unavailable { status, retry_after, message },
-            // A success status with an unspecified error means that the server is faulty. Bedrock reports its own failures
-            // as 424, and Google as 499.
+            // A success status with an unspecified error means that the server is faulty. Bedrock reports its own
+            // failures as 424, and Google as 499.
             (Some(ModelFailed), _) | (None, 200..=299 | 408 | 409 | 424 | 425 | 499 | 500..) => server_failed(message),
             (None, _) => ModelError::Refused { status, message },
         }

@@ -36,9 +36,9 @@ pub(super) enum StreamOutcome<P> {
     Whole(HttpAnswer),
 }
 
-/// Reads an answer to its end; events may have another content type. `begins_within` tells whether the model starts inside
-/// reasoning. The caller limits the time until the first token.
+/// Reads an answer to its end; events may have another content type. The caller limits the time until the first token.
 /// After that any data is a sign of life, even comments, since some servers send nothing else while a model thinks.
+/// `begins_within` tells whether the model starts inside reasoning.
 pub(super) async fn follow<P: ApiAnswer>(
     streamed: &mut Streamed,
     live: Live<'_>,

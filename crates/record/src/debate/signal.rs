@@ -112,7 +112,8 @@ pub enum Signal {
 pub struct Gap {
     /// The number of dropped signals that were not recorded.
     pub missed: u64,
-    /// The last hundred dropped warnings.
+    /// The last hundred dropped warnings. A follower also delivers them as signals, so print them only from a
+    /// subscription.
     #[serde(skip)]
     pub warnings: VecDeque<Arc<Signal>>,
     /// The progress after the gap.

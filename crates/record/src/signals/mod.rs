@@ -275,8 +275,8 @@ impl Follower {
         Self { subscription, log, last: told, behind: recorded, warnings: VecDeque::new() }
     }
 
-    /// The next signal; `None` once the run has ended and everything was delivered. Events are complete and in order,
-    /// and warnings follow their gap, which only omits other signals. May read a file.
+    /// The next signal; `None` once the run has ended and everything was delivered. Events are complete and in order. A
+    /// gap omits only other signals; its warnings follow it. May read a file.
     ///
     /// # Errors
     ///
