@@ -20,7 +20,7 @@ use dialectic_record::debate::{Attachment, Settings};
 use super::output::typed;
 use super::terminal::Terminal;
 
-/// A mebibyte: the maximum size of answers and replies.
+/// A mebibyte: the maximum size of a question, answer or reply.
 pub(super) const MIB: u64 = 1024 * 1024;
 /// How long a pipe may be silent before a notice.
 const SILENT: Duration = Duration::from_secs(1);
@@ -54,17 +54,15 @@ pub(super) fn has_text() -> bool {
 
 /// Reads a file, or standard input for `-`, of at most `most` bytes. `what` names the content in messages.
 pub(super) fn read_file(what: &str, path: &Path, most: u64, terminal: &mut Terminal) -> Result<Vec<u8>, UserError> {
-    let (is_stdin, limit) = (is_dash(path), most.saturating_add(1));
-    let read = if is_stdin {
+    let limit = most.saturating_add(1);
+    let read = if is_dash(path) {
         read_stdin(what, limit, terminal)
     } else {
         let mut bytes = Vec::new();
         File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes)).map(|_| bytes)
     };
-    let bytes = read.map_err(|source| {
-        let from = if is_stdin { STANDARD_INPUT.into() } else { path.to_string_lossy() };
-        UserError::input(format!("cannot read {what} from {from}")).with_source(source)
-    })?;
+    let bytes = read
+        .map_err(|source| UserError::input(format!("cannot read {what} from {}", name_of(path))).with_source(source))?;
     if bytes.len() as u64 > most {
         return Err(UserError::input(format!("{what} is larger than {} MiB", most / MIB)));
     }
@@ -132,7 +130,7 @@ pub(super) fn read_problem(
             if path.is_dir() {
                 return Err(UserError::input(format!("the problem file {} is a directory", path.display())));
             }
-            (path.display().to_string(), read(path)?)
+            (name_of(path), read(path)?)
         }
     };
     text_of(&format!("the problem from {from}"), &bytes)
@@ -144,6 +142,10 @@ fn unreadable_attachment(name: &str, source: io::Error) -> UserError {
 
 fn is_dash(path: &Path) -> bool {
     path == Path::new("-")
+}
+
+fn name_of(path: &Path) -> String {
+    if is_dash(path) { STANDARD_INPUT.to_owned() } else { path.display().to_string() }
 }
 
 /// Reads the files at `paths`. Fails if any of them cannot be used.
@@ -160,7 +162,7 @@ pub(super) fn read_attachments(
     }
     let mut attachments = Attachments::new(settings, environment);
     for path in paths {
-        let name = if is_dash(path) { STANDARD_INPUT.to_owned() } else { path.display().to_string() };
+        let name = name_of(path);
         let most = attachments.most_bytes();
         let bytes = if is_dash(path) {
             let read = read_stdin("the attachment", most, terminal);
