@@ -328,7 +328,7 @@ fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, ProblemDetails
         (has_nothing && !has_ended).then(Event::stopped_without_proposal)
     })?;
     if has_nothing && has_ended {
-        return Err(ProblemDetails::conflict("the debate has already ended, and it has no proposal to close it with"));
+        return Err(ProblemDetails::conflict("the debate has already ended, and it has no text to close it with"));
     }
     Ok(has_nothing)
 }
@@ -393,8 +393,10 @@ pub(super) async fn acknowledge(
                         && debate.cost_warning.is_some_and(|warning| !warning.acknowledged);
                     is_open.then_some(Event::CostAcknowledged)
                 })?;
-                let none = || ProblemDetails::conflict("the debate has no cost warning to acknowledge");
-                is_open.then_some(()).ok_or_else(none)
+                if !is_open {
+                    return Err(ProblemDetails::conflict("the debate has no cost warning to acknowledge"));
+                }
+                Ok(())
             }
         }
     };

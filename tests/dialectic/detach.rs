@@ -300,7 +300,7 @@ fn a_stop_reaches_a_run_wherever_it_runs_and_is_removed_when_it_is_obeyed() {
         let id = serde_json::from_str::<Value>(&id.stdout).unwrap()["id"].as_str().unwrap().to_owned();
         // There is nothing yet to close it with: it counts all the same.
         let stopped = sandbox.run(["stop", &id]).expect_code(0);
-        assert!(stopped.stderr.contains("closes as soon as it has a proposal"), "{stopped}");
+        assert!(stopped.stderr.contains("closes as soon as it has a text"), "{stopped}");
         let log = || sandbox.read(format!("debates/{id}.log"));
         wait_until("it is told to stop", || running.as_ref().map_or_else(log, Running::stderr).contains(HEARD));
         gate.open();

@@ -99,7 +99,7 @@ pub(super) fn go_on(order: ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(
     let given = answers.map(|answers| (answers, saved.debate().clone()));
     if finish && saved.debate().final_round().is_none() {
         let id = &saved.debate().id;
-        return Err(UserError::input(format!("the debate {id} cannot be closed yet: it has no proposal"))
+        return Err(UserError::input(format!("the debate {id} cannot be closed yet: it has no text"))
             .with_hint(format!("continue it: dialectic resume {id}"))
             .into());
     }

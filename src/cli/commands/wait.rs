@@ -123,7 +123,7 @@ pub(in crate::cli) fn stop(args: &DebateArg, terminal: &mut Terminal) -> Result<
         entry.forget_stop();
         terminal.notice(&format!("The debate {} is already {}.", entry.id(), now.name()));
     } else if now == Standing::Running {
-        terminal.notice(&format!("The debate {} closes as soon as it has a proposal.", entry.id()));
+        terminal.notice(&format!("The debate {} closes as soon as it has a text.", entry.id()));
     } else {
         let id = entry.id();
         terminal
