@@ -14,7 +14,9 @@ use dialectic_report::display::ColorMode;
 use super::commands::Command;
 use super::commands::show::DebatePart;
 use super::examples::examples;
-use super::session::LATEST;
+
+/// The name of the newest debate.
+pub(super) const LATEST: &str = "latest";
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
 #[derive(Debug, Parser)]
@@ -184,8 +186,8 @@ pub(super) struct ConfigFileArgs {
     pub(super) env_file: Option<PathBuf>,
 }
 
-/// Drops options whose path is empty, which scripts produce from unset variables: `--output "$OUT"`. An empty limit or list of roles is kept and causes an error, since it was meant
-/// to set something.
+/// Drops options whose path is empty, which scripts produce from unset variables: `--output "$OUT"`. An empty limit or
+/// list of roles is kept and causes an error, since it was meant to set something.
 pub(super) fn without_empty(command: &ClapCommand, arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut command = command;
     let mut arguments = arguments.into_iter();
@@ -242,8 +244,8 @@ pub(super) fn with_latest(arguments: Vec<OsString>) -> Vec<OsString> {
             Some(option) if option.starts_with('-') => {}
             Some("show") if !is_show => is_show = true,
             Some(part) if is_show && DebatePart::from_str(part, false).is_ok() => {
-                let (before, behind) = arguments.split_at(place);
-                return [before, &[LATEST.into()], behind].concat();
+                let (before, after) = arguments.split_at(place);
+                return [before, &[LATEST.into()], after].concat();
             }
             Some(_) | None => break,
         }

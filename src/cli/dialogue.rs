@@ -292,16 +292,16 @@ impl EditedLine {
     }
 
     fn drawn(&self, prompt: &str, cursor_row: usize, columns: usize) -> (String, usize) {
-        let (before, behind) = self.text.split_at(self.cursor);
-        let [before, behind] = [before, behind].map(|part| part.iter().collect::<String>());
+        let (before, after) = self.text.split_at(self.cursor);
+        let [before, after] = [before, after].map(|part| part.iter().collect::<String>());
         let (row, column) = place(&format!("{prompt}{before}"), columns);
-        let (last_row, last_column) = place(&format!("{prompt}{before}{behind}"), columns);
+        let (last_row, last_column) = place(&format!("{prompt}{before}{after}"), columns);
         let back = up(cursor_row);
         // After a full row, the cursor stays on it until another character is written.
         let wrap = if last_column == 0 && last_row > 0 { " \r\x1b[K" } else { "" };
         let (to_cursor, right) =
             (up(last_row - row), if column > 0 { format!("\x1b[{column}C") } else { String::new() });
-        (format!("{back}\r\x1b[J{prompt}{before}{behind}{wrap}{to_cursor}\r{right}"), row)
+        (format!("{back}\r\x1b[J{prompt}{before}{after}{wrap}{to_cursor}\r{right}"), row)
     }
 }
 

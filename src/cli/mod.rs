@@ -89,7 +89,7 @@ fn report_defect(defect: &PanicHookInfo<'_>) {
     keys::restore();
     let (said, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
-        // A closed standard error is no reason to fail twice.
+        // A closed standard error is not a reason to fail twice.
         drop(writeln!(io::stderr(), "error: the program failed{place}; please report this bug"));
         let _ = said.send(());
     });

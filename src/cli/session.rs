@@ -24,7 +24,7 @@ use dialectic_record::signals::{Follower, Words};
 use dialectic_record::store::{Directory, Entry, JournalReader, read_state};
 use dialectic_report::display::{DisplayOptions, EventSink, KeysMeaning, Messages, ProgressMode, participants};
 
-use super::args::{RunArgs, VouchArgs};
+use super::args::{LATEST, RunArgs, VouchArgs};
 use super::commands::serve::Served;
 use super::conclusion::{ReviewEnd, conclude, texts_are_saved};
 use super::detach::leave;
@@ -51,8 +51,6 @@ pub(super) fn is_first_debate() -> bool {
     debates().and_then(|directory| Ok(directory.entries()?)).is_ok_and(|entries| entries.is_empty())
 }
 
-pub(super) const LATEST: &str = "latest";
-
 /// The debate with that name, by default the newest.
 pub(super) fn or_latest(name: Option<&str>) -> Result<Entry, Error> {
     Ok(debates()?.find(name.unwrap_or(LATEST))?)
@@ -65,8 +63,8 @@ pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &
         return or_latest(name);
     }
     if Dialogue::open().is_none() {
-        let message = format!("no debate is named to {what}, and there is no terminal to confirm the newest one");
-        let hint = format!("name it; the newest is: dialectic {what} {LATEST} ...");
+        let message = format!("without a terminal, `dialectic {what}` needs a debate");
+        let hint = format!("the newest one is: dialectic {what} {LATEST} ...");
         return Err(UserError::input(message).with_hint(hint).into());
     }
     let directory = debates()?;
@@ -95,7 +93,7 @@ pub(super) fn is_debate(word: &str, directory: &Directory) -> Result<bool, Error
     Ok(ids.iter().any(|id| id == word) || ids.iter().filter(|id| id.ends_with(word)).count() == 1)
 }
 
-/// The additional outputs of a run.
+/// A run of a debate: its outputs, and how it deals with the user.
 pub(super) struct Session<'a> {
     pub(super) args: &'a RunArgs,
     /// The path of the report, if wanted.

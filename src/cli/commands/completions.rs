@@ -10,7 +10,7 @@ use clap_complete::engine::ValueCompleter;
 use clap_complete::env::{CompleteEnv, Shells};
 use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter};
 
-use crate::cli::args::Cli;
+use crate::cli::args::{Cli, LATEST};
 use crate::cli::command;
 use crate::cli::session::debates as directory;
 use crate::cli::terminal::Terminal;
@@ -107,8 +107,7 @@ fn debates(current: &OsStr) -> Vec<CompletionCandidate> {
     }
     let entries = directory().and_then(|directory| Ok(directory.entries()?)).unwrap_or_default();
     let names = ShortNames::of(&entries);
-    let newest =
-        (!entries.is_empty()).then(|| CompletionCandidate::new("latest").help(Some("the newest debate".into())));
+    let newest = (!entries.is_empty()).then(|| CompletionCandidate::new(LATEST).help(Some("the newest debate".into())));
     let known = entries.iter().enumerate().filter_map(|(index, entry)| {
         let id = DebateId::new(entry.id());
         let short = names.name(&id);

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 
 use crate::change::{Change, Found, Repository, Wanted, paths_of, piped, unreadable, unseen};
-use crate::cli::args::{CallsArgs, ModelArgs, RunArgs, choice, dollars};
+use crate::cli::args::{CallsArgs, LATEST, ModelArgs, RunArgs, choice, dollars};
 use crate::cli::conclusion::ReviewEnd;
-use crate::cli::session::{LATEST, Session, debates, runner};
+use crate::cli::session::{Session, debates, runner};
 use crate::cli::terminal::Terminal;
 use crate::cli::{dialogue, input};
 use crate::error::{Error, UserError};

@@ -186,7 +186,7 @@ impl Served {
             Interrupts::listen()
         });
         terminal.notice("The page stays open until you press Ctrl-C.");
-        let Self { runs: _, stop, hurry, ended } = self;
+        let Self { stop, hurry, ended, .. } = self;
         runtime.block_on(async {
             interrupts.next().await;
             // The server may have ended already.
