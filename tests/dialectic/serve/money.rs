@@ -158,6 +158,14 @@ fn a_paused_debate_goes_on_within_what_is_left_of_its_limit() {
     serving.order(&id, "resume");
     serving.wait_for(&id, "completed");
     assert!(before < spent(&sandbox, &id) && spent(&sandbox, &id) <= 1.0);
+
+    // Closing one is subject to the same limit.
+    let (_server, sandbox, serving, id) = paused(&["--max-cost", "1", "--max-cost-per-day", "1"]);
+    let before = spent(&sandbox, &id);
+    serving.order(&id, "stop");
+    serving.wait_for(&id, "completed");
+    assert!(before < spent(&sandbox, &id) && spent(&sandbox, &id) <= 1.0);
+    assert_eq!(sandbox.state(&id)["stopReason"], "user");
 }
 
 /// Its own limit holds where the server and the day allow more, and what it had cost before is a part of it.
