@@ -34,49 +34,49 @@ pub(super) struct SpendingPermit {
 impl Limits {
     fn left_today(&self, directory: &Directory) -> Result<Option<Usd>, UserError> {
         let Some(day) = self.day else { return Ok(None) };
-        let left = day.saturating_sub(spent_today(directory).map_err(unknown)?);
+        let left = day.saturating_sub(spent_today(directory).map_err(unknown_spending)?);
         if left == Usd::ZERO {
             return Err(UserError::input(format!("today's cost limit of {day} is used up")));
         }
         Ok(Some(left))
     }
 
-    /// Permission to spend on a new debate. May block while another process holds the spending
-    /// lock.
-    pub(super) fn leave(&self, directory: &Directory, asked: Option<f64>) -> Result<SpendingPermit, UserError> {
+    /// Permission to spend on a new debate. May block while another process holds the spending lock.
+    pub(super) fn permit(&self, directory: &Directory, asked: Option<f64>) -> Result<SpendingPermit, UserError> {
         let asked = asked.map(amount).transpose()?;
         if let Some((_, most)) = asked.zip(self.debate).filter(|(asked, most)| asked > most) {
             return Err(UserError::input(format!("a debate may cost at most {most} here")));
         }
-        let lock = SpendingLock::take(directory).map_err(unknown)?;
+        let lock = SpendingLock::take(directory).map_err(unknown_spending)?;
         let most = self.left_today(directory)?.into_iter().chain(asked.or(self.debate)).min();
         Ok(SpendingPermit { most, lock })
     }
 
     /// Permission to ask about a debate. Records the answer's maximum cost on top of the debate's, so that other
     /// processes count it towards the daily limit.
-    pub(super) fn leave_to_ask(
+    pub(super) fn permit_question(
         &self,
         directory: &Directory,
         entry: &Entry,
         asked: Option<f64>,
     ) -> Result<SpendingPermit, UserError> {
-        let leave = self.leave(directory, asked)?;
-        if let Some(most) = leave.most {
-            leave.lock.note_limit(&DebateId::new(entry.id()), Some(spent_by(entry) + most)).map_err(unknown)?;
+        let permit = self.permit(directory, asked)?;
+        if let Some(most) = permit.most {
+            let total = spent_by(entry) + most;
+            permit.lock.note_limit(&DebateId::new(entry.id()), Some(total)).map_err(unknown_spending)?;
         }
-        Ok(leave)
+        Ok(permit)
     }
 
     /// Permission to continue a debate up to a total limit, which is recorded for other processes under the daily
     /// limit.
-    pub(super) fn leave_to_go_on(
+    pub(super) fn permit_continuation(
         &self,
         directory: &Directory,
         entry: &Entry,
         debate: &Debate,
     ) -> Result<SpendingPermit, UserError> {
-        let lock = SpendingLock::take(directory).map_err(unknown)?;
+        let lock = SpendingLock::take(directory).map_err(unknown_spending)?;
         let own = debate.settings.as_ref().and_then(Settings::max_cost);
         if entry.is_held() {
             // The running process already has permission.
@@ -91,7 +91,7 @@ impl Limits {
         let today = self.left_today(directory)?.map(|left| spent + left);
         let most = [self.debate, today, own].into_iter().flatten().min();
         if most.is_some() {
-            lock.note_limit(&debate.id, most).map_err(unknown)?;
+            lock.note_limit(&debate.id, most).map_err(unknown_spending)?;
         }
         Ok(SpendingPermit { most, lock })
     }
@@ -122,11 +122,13 @@ impl SpendingPermit {
 }
 
 fn amount(dollars: f64) -> Result<Usd, UserError> {
-    let amount = Some(dollars).filter(|dollars| dollars.is_finite() && *dollars > 0.0).map(Usd::from_dollars);
-    amount.ok_or_else(|| UserError::input("`maxCost` must be an amount of dollars above 0"))
+    if !dollars.is_finite() || dollars <= 0.0 {
+        return Err(UserError::input("`maxCost` must be an amount of dollars above 0"));
+    }
+    Ok(Usd::from_dollars(dollars))
 }
 
-fn unknown(source: SpendingError) -> UserError {
+fn unknown_spending(source: SpendingError) -> UserError {
     UserError::of(ErrorCategory::General, "today's spending is unknown").with_source(source)
 }
 
@@ -158,7 +160,7 @@ mod tests {
         let temporary = tempfile::tempdir().unwrap();
         let directory = Directory::at(temporary.path());
         let limits = Limits { debate: Some(usd(1.0)), day: Some(usd(0.5)) };
-        let given = |limits: Limits, asked| limits.leave(&directory, asked).map(|permit| permit.most);
+        let given = |limits: Limits, asked| limits.permit(&directory, asked).map(|permit| permit.most);
         assert_eq!(given(limits, None).unwrap(), Some(usd(0.5)));
         assert_eq!(given(Limits { day: None, ..limits }, None).unwrap(), Some(usd(1.0)));
         assert_eq!(given(limits, Some(0.25)).unwrap(), Some(usd(0.25)));
@@ -184,14 +186,15 @@ mod tests {
         let entry = Entry::of_state(&directory.state_path(&id));
         let debate = Debate { id: id.clone(), ..Debate::default() };
         let limits = |debate, day| Limits { debate: Some(usd(debate)), day: Some(usd(day)) };
-        let goes_on = |limits: Limits| limits.leave_to_go_on(&directory, &entry, &debate).map(|permit| permit.most);
+        let goes_on =
+            |limits: Limits| limits.permit_continuation(&directory, &entry, &debate).map(|permit| permit.most);
         let refused = goes_on(limits(0.4, 9.0)).unwrap_err().to_string();
         assert_eq!(refused, "a debate may cost at most $0.4000 here, and this one has cost $0.4000");
         let noted = || std::fs::read_to_string(directory.path().join("spending.ledger")).unwrap_or_default();
         assert!(noted().is_empty());
         assert_eq!(goes_on(limits(9.0, 1.0)).unwrap(), Some(usd(1.0)), "0.6 on top of 0.4");
         assert!(noted().contains("\"deb-20260101-000000-aaaa\": 1.0"), "{}", noted());
-        assert_eq!(limits(9.0, 1.0).leave_to_ask(&directory, &entry, Some(0.2)).unwrap().most, Some(usd(0.2)));
+        assert_eq!(limits(9.0, 1.0).permit_question(&directory, &entry, Some(0.2)).unwrap().most, Some(usd(0.2)));
         assert!(noted().contains("\"deb-20260101-000000-aaaa\": 0.6"), "{}", noted());
     }
 

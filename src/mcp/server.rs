@@ -130,7 +130,7 @@ impl Server {
     }
 
     /// A permission to spend, requested on a blocking thread. Debates that call no model need none.
-    async fn leave(
+    async fn permit(
         &self,
         calls_models: bool,
         take: impl FnOnce(&Limits, &Directory) -> Result<SpendingPermit, UserError> + Send + 'static,
@@ -159,14 +159,14 @@ impl Server {
         let (of, debate) = spawn_blocking(move || load(&of).map(|debate| (of, debate))).await??;
         let settings = debate.settings.clone();
         let calls_models = settings.as_ref().is_none_or(Settings::calls_models);
-        let leave = self.leave(calls_models, move |limits, directory| take(limits, directory, &of, &debate)).await?;
+        let permit = self.permit(calls_models, move |limits, directory| take(limits, directory, &of, &debate)).await?;
         command.extend(self.configured());
-        command.extend(leave.iter().flat_map(SpendingPermit::options));
+        command.extend(permit.iter().flat_map(SpendingPermit::options));
         command.extend(self.calls(settings.as_ref()));
         command.extend(tail);
         let done = run(&self.program, command, input);
-        Ok(match leave {
-            Some(leave) => leave.until_taken_up(entry, done).await?,
+        Ok(match permit {
+            Some(permit) => permit.until_taken_up(entry, done).await?,
             None => done.await?,
         })
     }
@@ -183,15 +183,15 @@ impl Server {
     async fn debate(&self, wanted: NewDebate) -> Outcome {
         let mut command = self.debate_command(&wanted).await?;
         let (asked, calls_models) = (wanted.max_cost, !wanted.offline && wanted.model.is_none());
-        let leave = self.leave(calls_models, move |limits, directory| limits.leave(directory, asked)).await?;
-        match &leave {
-            Some(leave) => command.extend(leave.options()),
+        let permit = self.permit(calls_models, move |limits, directory| limits.permit(directory, asked)).await?;
+        match &permit {
+            Some(permit) => command.extend(permit.options()),
             None => command.extend(self.at_most(asked)),
         }
         command.extend(self.calls(None));
         command.push("--detach".into());
         let done = run(&self.program, command, &wanted.problem).await;
-        drop(leave);
+        drop(permit);
         let done = succeeded(done?)?;
         let entry = self.entry(done.stdout.trim()).await?;
         let status = self.status(&entry).await?;
@@ -244,7 +244,7 @@ impl Server {
         let command = words(&["requests", &entry.id(), "--json", "--wait", "2"]);
         // After a separator, so that a request beginning with a dash is not read as an option.
         let request = wanted.request.into_iter().flat_map(|request| ["--".into(), request.into()]).collect();
-        let done = self.continued(&entry, command, request, "", Limits::leave_to_go_on).await?;
+        let done = self.continued(&entry, command, request, "", Limits::permit_continuation).await?;
         let status = self.status(&entry).await?;
         if status.requests.is_empty() {
             self.told(&status).await
@@ -258,7 +258,7 @@ impl Server {
         let mut command = words(&["reply", &entry.id()]);
         command.extend(wanted.by.map(|by| OsString::from(format!("--by={by}"))));
         let request = vec!["--".into(), wanted.request.into(), "-".into()];
-        let done = self.continued(&entry, command, request, &wanted.text, Limits::leave_to_go_on).await?;
+        let done = self.continued(&entry, command, request, &wanted.text, Limits::permit_continuation).await?;
         let done = succeeded(done)?;
         Ok(said(format!("{}\nCall `requests` again.", done.stderr.trim())))
     }
@@ -309,7 +309,7 @@ impl Server {
         let command = words(&["answer", &entry.id(), "--file", "-", "--detach", "--by", "agent"]);
         let skip = wanted.skip_rest.then(|| "--skip-rest".into()).into_iter().collect();
         let answers = serde_json::to_string(&wanted.answers)?;
-        succeeded(self.continued(&entry, command, skip, &answers, Limits::leave_to_go_on).await?)?;
+        succeeded(self.continued(&entry, command, skip, &answers, Limits::permit_continuation).await?)?;
         let status = self.status(&entry).await?;
         Ok(with_facts(said(format!("{} continues. Call `wait` again.", wanted.id)), &status))
     }
@@ -318,7 +318,7 @@ impl Server {
         let entry = self.entry(&wanted.id).await?;
         let (command, asked) = (words(&["ask", &entry.id(), "-", "--quiet"]), wanted.max_cost);
         let take = move |limits: &Limits, directory: &Directory, of: &Entry, _: &Debate| {
-            limits.leave_to_ask(directory, of, asked)
+            limits.permit_question(directory, of, asked)
         };
         let done = succeeded(self.continued(&entry, command, Vec::new(), &wanted.question, take).await?)?;
         Ok(said(of_models(&done.stdout)))
