@@ -28,7 +28,7 @@ const MOST_WAITING: usize = 20;
 const MOST_LOST: usize = 50;
 /// The time limit for saving debates when the server ends.
 const TO_SAVE: Duration = Duration::from_secs(10);
-/// The time limit for the commands after debates to end once they are aborted.
+/// The time limit for aborted hooks and indexing to end.
 const TO_GO: Duration = Duration::from_secs(1);
 
 pub struct RunRegistry {
@@ -39,7 +39,7 @@ pub struct RunRegistry {
     /// The runtime of the debates.
     engine: Handle,
     notices: mpsc::UnboundedSender<String>,
-    /// Aborts the steps after debates.
+    /// Aborts the indexing and hooks of ended debates.
     given_up: CancellationToken,
 }
 
@@ -49,8 +49,8 @@ struct RegistryState {
     waiting: VecDeque<Admission>,
     /// Debates that failed before they were recorded, and why.
     lost: VecDeque<(DebateId, ProblemDetails)>,
-    /// The number of ended debates with unfinished steps.
-    behind: usize,
+    /// The number of ended debates that are still indexed or run hooks.
+    finishing: usize,
     is_closed: bool,
 }
 
@@ -150,14 +150,14 @@ impl RunRegistry {
         });
     }
 
-    /// Handles the end of a run, and starts the next debate. Returns whether the debate is over, so that its final
-    /// steps run.
+    /// Handles the end of a run, and starts the next debate. Returns whether the debate is over, so that it is indexed
+    /// and its hooks run.
     fn ended(self: &Arc<Self>, id: &DebateId, ended: Result<Finished, Failed>) -> bool {
         let is_over =
             matches!(&ended, Ok(Finished { ending: RunEnding::Completed | RunEnding::Failed, is_kept: true, .. }));
         let mut state = self.state();
         state.running.remove(id);
-        state.behind += usize::from(is_over);
+        state.finishing += usize::from(is_over);
         match ended {
             Ok(Finished { debate, is_kept: false, .. }) => {
                 let problem = ProblemDetails::of_debate(&debate);
@@ -180,7 +180,7 @@ impl RunRegistry {
         is_over
     }
 
-    /// Runs the steps after a debate. Only the server's shutdown waits for them.
+    /// Indexes a debate and runs its hooks. Only the server's shutdown waits for this.
     async fn run_after_hooks(&self, after: After, saved_to: PathBuf) {
         let warnings = tokio::select! {
             warnings = after.run(&saved_to) => warnings,
@@ -191,7 +191,7 @@ impl RunRegistry {
         for warning in warnings {
             drop(self.notices.send(warning));
         }
-        self.state().behind -= 1;
+        self.state().finishing -= 1;
         self.changed();
     }
 
@@ -266,8 +266,8 @@ impl RunRegistry {
         self.changes.subscribe()
     }
 
-    /// Pauses running debates and accepts no more. Returns their ids once they are saved and their last steps are done,
-    /// at the latest when the time limits have passed or `hurry` resolves.
+    /// Pauses running debates and accepts no more. Returns their ids once they are saved and their hooks have ended,
+    /// when the time is up, or when `hurry` resolves.
     pub(super) async fn close(&self, hurry: impl Future<Output = ()>) -> Vec<DebateId> {
         let ids = {
             let mut state = self.state();
@@ -280,14 +280,14 @@ impl RunRegistry {
         };
         let in_time = async {
             self.comes_to(TO_SAVE, |state| state.running.is_empty()).await;
-            self.comes_to(HOOK_LIMIT, |state| state.behind == 0).await;
+            self.comes_to(HOOK_LIMIT, |state| state.finishing == 0).await;
         };
         tokio::select! {
             () = in_time => {}
             () = hurry => {}
         }
         self.given_up.cancel();
-        self.comes_to(TO_GO, |state| state.behind == 0).await;
+        self.comes_to(TO_GO, |state| state.finishing == 0).await;
         ids
     }
 

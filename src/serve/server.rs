@@ -83,8 +83,8 @@ fn not_started(source: std::io::Error) -> UserError {
 }
 
 impl Server {
-    /// Binds the address and prepares the server, which runs at most `max_running` debates at once. The port 0 stands
-    /// for a free one. `notices` receives messages for the user.
+    /// Binds the address and prepares the server, which runs at most `max_running` debates at once. Port 0 picks a
+    /// free port. `notices` receives messages for the user.
     ///
     /// # Errors
     /// The address cannot be used, or others could spend without limits.
@@ -160,7 +160,7 @@ impl Server {
         Arc::clone(&self.app.runs)
     }
 
-    /// Serves requests until `until` resolves, then pauses and saves running debates, and finishes their last steps;
+    /// Serves requests until `until` resolves, then pauses and saves running debates, and waits for their hooks;
     /// aborted when `hurry` resolves. Returns the debates that were running.
     ///
     /// # Errors

@@ -40,7 +40,7 @@ pub struct DebateInputs {
 /// A debate that is ready to run.
 pub(super) struct Admission {
     pub(super) ready: Ready,
-    /// The steps after the debate.
+    /// Indexing and hooks.
     pub(super) after: After,
     pub(super) warnings: Vec<String>,
 }
@@ -352,10 +352,11 @@ impl DebateInputs {
     ) -> Result<ForecastBody, ProblemDetails> {
         let (created, mut warnings, _) = self.created(request, left_today)?;
         let settings = &created.settings;
-        self.runner().check_protocol(&created).map_err(RunnerError::from)?;
+        let runner = self.runner();
+        runner.check_protocol(&created).map_err(RunnerError::from)?;
         check_problem(&created.problem, settings).map_err(RunnerError::from)?;
         check_prices(settings).map_err(|error| RunnerError::Services(ServicesError::Budget(error)))?;
-        let forecast = self.runner().forecast(&created)?;
+        let forecast = runner.forecast(&created)?;
         warnings.extend(check_windows(&forecast.calls, settings).map_err(RunnerError::from)?);
         if let Some(purchase) = &forecast.purchase {
             check_purchase(purchase).map_err(|error| RunnerError::Services(ServicesError::Budget(error)))?;
@@ -389,7 +390,7 @@ impl DebateInputs {
         let runner = self.runner();
         let prepared = runner.prepare(created.clone())?;
         warnings.extend(prepared.panel().warnings.clone());
-        warnings.extend(self.runner().check_prompts(&created)?);
+        warnings.extend(runner.check_prompts(&created)?);
         prepared.check_limit()?;
         let after = runner.after(&created.settings, loaded.hooks);
         Ok(Admission { ready: prepared.begin()?, after, warnings })
