@@ -1,4 +1,4 @@
-//! Past debates as material for new ones: their decisions are remembered, and searched by subject.
+//! Remembers the decisions of past debates, and finds those on a new debate's subject.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;

@@ -143,7 +143,7 @@ pub fn is_csv_header(file: &[u8]) -> bool {
 }
 
 /// A row for each counted run: the debate's name and the run's averages with two decimals, empty without a score.
-/// `header` adds the header. Lines end with `\n`, or with [`CRLF`] if `line_end` is that.
+/// `header` adds the header. `line_end` is `\n` or [`CRLF`].
 ///
 /// # Errors
 /// Never in practice: it writes to memory.

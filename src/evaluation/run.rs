@@ -22,7 +22,7 @@ pub(super) const IN_FLIGHT: usize = 16;
 
 pub struct Evaluated<'a> {
     pub subject: &'a Subject,
-    /// All repetitions in order: one attempt by every evaluator, in the order of the configuration.
+    /// The repetitions in order. Each has one attempt per evaluator, in the order of the configuration.
     pub runs: Vec<Vec<Attempt<'a>>>,
 }
 

@@ -252,7 +252,7 @@ pub(super) fn all() -> Vec<Tool> {
         ),
         tool(
             "reply",
-            "Answer a request. A reply that cannot be used is refused with the reason, and the request still waits.",
+            "Answer a request. An unusable reply is rejected with the reason; the request stays open.",
             schema(
                 json!({
                     "id": id(),

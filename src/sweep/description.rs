@@ -269,7 +269,7 @@ fn twice(id: &str) -> UserError {
 }
 
 impl Problem {
-    /// The problem with its text checked, and completed by how to give an answer that a program can check.
+    /// Checks the text, and appends how to state the answer if a program checks it.
     fn checked(self) -> Result<Self, ProblemFault> {
         check_problem_text(&self.text)?;
         let text = self.text.trim();

@@ -87,7 +87,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Runs debates, `jobs` at a time, and failed ones only if `retry_failed`. They end in any order.
+    /// Runs debates, `jobs` at a time; resumes failed ones only if `retry_failed`. Results arrive in any order.
     pub fn run(
         &self,
         debates: Vec<PlannedDebate>,

@@ -44,7 +44,7 @@ pub(super) enum CallEnd<'a> {
         reply: &'a StoredReply,
         call: &'a CallRecord,
     },
-    /// The call failed permanently, as recorded. `call` is what an unreadable answer used.
+    /// The call failed permanently, as recorded. `call` is the usage of an unreadable answer.
     Failed {
         failure: &'a Failure,
         call: Option<&'a CallRecord>,

@@ -43,7 +43,7 @@ pub struct SavedPlan {
     pub sha256: String,
 }
 
-/// A way to debate.
+/// A variant with its settings resolved.
 #[derive(Debug, Clone)]
 pub struct Variant {
     /// The name in results.
@@ -192,7 +192,7 @@ impl PlannedDebate {
         u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]])
     }
 
-    /// The debate as the runner of a machine begins it.
+    /// The debate to begin on this machine, with its providers and prompts.
     pub fn created(&self, machine: &Machine) -> Created {
         let mut settings = self.variant.settings.clone();
         settings.providers.clone_from(&machine.providers);
