@@ -46,7 +46,7 @@ fn a_debate_closes_before_it_costs_more_than_its_limit() {
     assert!(asked.contains(&Some(1024)), "{asked:?}");
     assert_eq!(state["outputLimit"], 1024);
     assert!(finished.stderr.contains("limiting answers to 1024 tokens, so that the debate fits"), "{finished}");
-    assert!(!state["outcome"]["reasons"].to_string().contains("answers were held"), "none was cut: {state}");
+    assert!(!state["outcome"]["reasons"].to_string().contains("cut off at the output limit"), "none was cut: {state}");
     sandbox.assert_state_is_the_fold(&sandbox.only_debate());
     server.assert_clean();
 }
@@ -295,8 +295,8 @@ fn a_dry_run_says_what_it_cannot_know() {
     assert!(sandbox.files().iter().all(|(path, _)| !path.starts_with("debates")), "something was written");
 }
 
-/// What is said in a debate: texts, votes, and what the judge makes of it. Where `at_length`, all answers are as long as they
-/// may be.
+/// What is said in a debate: texts, votes, and what the judge makes of it. Where `at_length`, all answers are as long as
+/// they may be.
 pub(crate) fn said(request: &Incoming, at_length: bool) -> Reply {
     let most = request.max_tokens().unwrap_or(4096);
     let written = if at_length { most } else { most.min(500) };
@@ -332,18 +332,20 @@ struct Bought {
     extras: &'static str,
     /// Where a state has the last of what may be left out.
     last: &'static str,
+    /// How it ends if nothing is left out: full, or degraded because answers are cut off.
+    ends: &'static str,
 }
 
 impl Bought {
     fn new(debate: Value, problem: &'static str, script: fn(&Incoming) -> Reply) -> Self {
-        Self { roles: &["architect", "kiss"], debate, problem, script, extras: "", last: "" }
+        Self { roles: &["architect", "kiss"], debate, problem, script, extras: "", last: "", ends: "full" }
     }
 
     fn or_without(self, extras: &'static str, last: &'static str) -> Self {
         Self { extras, last, ..self }
     }
 
-    /// Holds a debate within the least limit that covers all of it, and within one that is a hair below that.
+    /// Holds a debate within limits: what one round needs, a hair less than all of it, all of it, and more.
     fn check(&self) {
         let Self { debate, extras, problem, .. } = self;
         let server = MockServer::with(self.script);
@@ -352,9 +354,11 @@ impl Bought {
         let refused = sandbox().run(["debate", "--max-cost", "0.0001", problem]).expect_code(2).stderr;
         let with = if extras.is_empty() { String::new() } else { format!(" with {extras}") };
         assert!(refused.contains(&format!("all {rounds} rounds{with}: likely $")), "{refused}");
-        let all: f64 = refused.split('$').next_back().unwrap()[..6].parse().unwrap();
-        for (limit, is_bought) in [(all - 0.0001, false), (all, true)].into_iter().skip(usize::from(extras.is_empty()))
-        {
+        let amounts: Vec<f64> = refused.split('$').skip(1).map(|text| text[..6].parse().unwrap()).collect();
+        let [_, _, one, _, all] = amounts[..] else { panic!("{refused}") };
+        assert!(one < all || extras.is_empty(), "{refused}");
+        let limits = [(one, false), (all - 0.0001, false), (all, true), (1.1 * all, true)];
+        for (limit, is_bought) in limits.into_iter().skip(if extras.is_empty() { 2 } else { 0 }) {
             let (sandbox, limit) = (sandbox(), format!("{limit:.4}"));
             let dry = sandbox.run(["debate", "--dry-run", "--max-cost", &limit, problem]).expect_code(0).stderr;
             let said = if is_bought {
@@ -363,6 +367,7 @@ impl Bought {
                 format!("without {extras}; the whole debate needs up to ${all:.4}")
             };
             assert!(dry.contains(&said), "{limit}: {dry}");
+            assert_eq!(dry.contains("without"), !is_bought, "{limit}: {dry}");
             let (finished, state) = sandbox.debated(["debate", "--max-cost", &limit, problem]);
             let told = &finished.stderr;
             assert!(cost(&state) <= limit.parse().unwrap(), "{}", cost(&state));
@@ -373,7 +378,7 @@ impl Bought {
                 continue;
             }
             assert!(!told.contains("no room") && !told.contains("failed in"), "{limit}: {finished}");
-            assert_ne!(state["outcome"]["kind"], "stopped", "{limit}: {finished}");
+            assert_eq!(state["outcome"]["kind"], self.ends, "{limit}: {finished}");
             assert!(!state["outcome"]["reasons"].to_string().contains("no room"), "{limit}: {finished}");
             assert_eq!(json!(state["rounds"].as_array().unwrap().len()), *rounds, "{limit}: {finished}");
             assert!(state.pointer(self.last).is_some(), "{limit}: {finished}");
@@ -384,10 +389,10 @@ impl Bought {
 #[test]
 fn what_a_limit_is_said_to_buy_of_a_motion_is_what_it_buys_votes_included() {
     let scripts: [fn(&Incoming) -> Reply; 2] = [|request| said(request, false), |request| said(request, true)];
-    for script in scripts {
+    for (script, ends) in scripts.into_iter().zip(["full", "degraded"]) {
         let oxford = Bought::new(json!({"protocol": "oxford", "rounds": 3}), MOTION, script);
         let oxford = oxford.or_without("votes before the debate and votes after the debate", "/polls/1");
-        Bought { roles: &["architect", "kiss", "testing"], ..oxford }.check();
+        Bought { roles: &["architect", "kiss", "testing"], ends, ..oxford }.check();
     }
 }
 
@@ -399,7 +404,7 @@ fn a_limit_that_is_said_to_buy_all_rounds_buys_them_however_long_the_answers() {
         (json!({"protocol": "roundtable", "rounds": 3}), ""),
         (json!({"rounds": 3, "terminationCondition": quality}), ""),
     ] {
-        Bought { last, ..Bought::new(debate, MOTION, |request| said(request, true)) }.check();
+        Bought { last, ends: "degraded", ..Bought::new(debate, MOTION, |request| said(request, true)) }.check();
     }
 }
 
