@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::support::{MockServer, Sandbox, two_agents};
+use dialectic_cli::archive::Archive;
+use dialectic_record::store::Directory;
 
 const SESSIONS: &str = "Where do we keep the sessions of our users?";
 
@@ -34,6 +36,21 @@ fn a_file_that_is_no_archive_is_named_and_holds_up_no_debate() {
     let searched = sandbox.run(["list", "--text", "sessions of"]).expect_code(0);
     assert!(searched.stdout.contains(SESSIONS) && searched.stderr.contains("archive.sqlite"), "{searched}");
     assert_eq!(sandbox.read("debates/archive.sqlite"), "not a database");
+}
+
+#[test]
+fn no_query_is_taken_for_an_expression() {
+    let mut state: Value = serde_json::from_str(include_str!("../fixtures/shown/argued.json")).unwrap();
+    state["problem"] = json!("Is NEAR(a b) a \"phrase\"?");
+    let sandbox = Sandbox::new().file("debates/deb-1.json", state.to_string());
+    let mut archive = Archive::open(&Directory::at(sandbox.directory().join("debates"))).unwrap();
+    archive.update().unwrap();
+    for query in ["", "\"", "a OR", "NEAR(", "problem: x", "*", "-1", "'; DROP TABLE files; --", "\u{0}", "é ß 漢字"]
+    {
+        archive.search(query, true, 5).unwrap();
+        archive.files_with(query).unwrap();
+    }
+    assert_eq!(archive.files_with("PHRASE NEAR").unwrap().len(), 1);
 }
 
 /// A finished debate of the arena with these scores.

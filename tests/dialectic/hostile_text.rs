@@ -52,7 +52,7 @@ fn nothing_that_others_wrote_steers_a_terminal_or_a_page() {
     sandbox.write("debates/deb-\u{1b}[2J\u{202e}\nx.json", "{");
     sandbox.write("debates/other.json", state.to_string());
     let missing = format!("--{ATTACK}");
-    let commands: [&[&str]; 13] = [
+    let commands: [&[&str]; 14] = [
         &["list"],
         &["list", "--json"],
         &["config", "show"],
@@ -66,6 +66,7 @@ fn nothing_that_others_wrote_steers_a_terminal_or_a_page() {
         &["report", ATTACK],
         &["report", &missing],
         &["eval", &id, "--offline", "-v"],
+        &["list", "--text", ATTACK],
     ];
     runs.extend(commands.iter().map(|command| sandbox.run(*command)));
     for run in &runs {
@@ -84,8 +85,10 @@ fn nothing_that_others_wrote_steers_a_terminal_or_a_page() {
     assert!(page.contains("[2J]0;owned"));
 
     // On a terminal colours are all that is left.
-    for arguments in [&["report", &id, "-v"][..], &["show", &id], &["config", "show"], &["list"]] {
-        let (_, output, _) = Terminal::start(&sandbox, arguments).finish();
+    for arguments in [&["report", &id, "-v"][..], &["show", &id], &["config", "show"], &["list"], &["debate", &problem]]
+    {
+        let (code, output, _) = Terminal::start(&sandbox, arguments).finish();
+        assert!(code == 0 && output.contains("[2J"), "{arguments:?}: {output:?}");
         for attack in ["\u{1b}[2J", "\u{1b}]0;", "\u{7}", "\u{9b}", "\u{202e}", "\u{2066}"] {
             assert!(!output.contains(attack), "{arguments:?}: {output:?}");
         }
