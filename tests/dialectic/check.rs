@@ -220,6 +220,27 @@ fn a_quick_council_has_two_agents_and_one_checker() {
 }
 
 #[test]
+fn a_fork_of_a_council_takes_its_proposals_into_a_dialectic() {
+    let server = MockServer::with(script);
+    let (sandbox, council) = run(&server, &json!({"protocol": "council", "check": 0}));
+    let before = server.requests().len();
+    let id = sandbox.only_debate();
+    sandbox
+        .run(["fork", &id, "--protocol", "dialectic", "--set", "debate.seed=4", "--set", "debate.rounds=2", "--quiet"])
+        .expect_code(0);
+    let tasks: Vec<String> = server.requests()[before..].iter().map(|request| request.task().to_owned()).collect();
+    assert!(!tasks.contains(&"propose".to_owned()), "{tasks:?}");
+    assert_eq!(tasks.iter().filter(|task| *task == "critique").count(), 12, "{tasks:?}");
+    let forked = sandbox.debates().into_iter().find(|other| *other != id).unwrap();
+    let state = sandbox.state(&forked);
+    let proposals = |state: &Value| {
+        let all = state["rounds"][0]["contributions"].as_array().unwrap().clone();
+        all.into_iter().filter(|one| one["type"] == "proposal").map(|one| one["content"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(proposals(&state), proposals(&council));
+}
+
+#[test]
 fn what_the_judge_meets_in_part_or_leaves_unanswered_stays_open() {
     let server = MockServer::with(|request| match (request.task(), lens(request)) {
         (_, Some("facts")) => Reply::text("1. [major] Storage: a table is slow.\n2. [minor] Names: `lease` is a verb."),
