@@ -4,10 +4,11 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::{Sandbox, TEST_KEY, Terminal, config, sample, with_each};
+use crate::support::{Sandbox, TEST_KEY, Terminal, config, sample, wait_until, with_each};
 
 /// What every program of ours does beside answering: it says which version it is and which switches it has, as the
 /// vendors' programs do.
@@ -186,6 +187,26 @@ fn a_reached_limit_pauses_the_debate_and_says_when_it_may_go_on() {
         programs.write("codex", "0.169.0", &replaying("codex-0.169.0-ok.jsonl"));
         sandbox.run(["resume", "latest"]).expect_code(0);
         sandbox.assert_state_is_the_fold(&sandbox.only_debate());
+    }
+}
+
+/// Interrupted, the debate is paused; told to quit, the program drops nothing.
+#[test]
+fn an_interrupt_and_a_quit_end_the_programs_with_all_that_they_started() {
+    let script = "cat > /dev/null\nsleep 600 & echo $! >> \"$KEPT/started\"\nsleep 600";
+    for (signal, ends_with) in [(Signal::SIGINT, 130), (Signal::SIGQUIT, 131)] {
+        let programs = Programs::with("claude", "2.1.197", script);
+        let sandbox = programs.debating("claude", "sonnet");
+        let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"]);
+        terminal.wait_for("? for keys");
+        wait_until("a call is made", || programs.kept("started").ends_with('\n'));
+        terminal.signal(signal);
+        let (code, output, _) = terminal.finish();
+        assert_eq!(code, ends_with, "{output}");
+        for child in programs.kept("started").lines() {
+            let stat = || std::fs::read_to_string(format!("/proc/{child}/stat"));
+            wait_until("what it started ends", || stat().map_or(true, |stat| stat.contains(") Z ")));
+        }
     }
 }
 
