@@ -72,6 +72,16 @@ fn refused(finished: Finished, says: &[&str]) {
     }
 }
 
+/// Writes a configuration with a program in place of `EVIL` that leaves the file `ran`. Returns the text.
+fn with_evil(sandbox: &Sandbox, settings: &Value) -> String {
+    sandbox.write("evil", "#!/bin/sh\ntouch \"$(dirname \"$0\")/ran\"\necho 2.1.197\n");
+    let script = sandbox.directory().join("evil");
+    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+    let text = settings.to_string().replace("EVIL", &script.display().to_string());
+    sandbox.write(CONFIG, &text);
+    text
+}
+
 /// What happens once the user trusts the file.
 enum Trusted {
     /// The stranger's server receives requests with these bytes in a header.
@@ -119,12 +129,9 @@ fn a_found_configuration_defines_nothing() {
             Sends(TEST_KEY),
         ),
     ] {
-        let sandbox = servers.sandbox().file("evil", "#!/bin/sh\ntouch \"$(dirname \"$0\")/ran\"\necho 2.1.197\n");
-        let script = sandbox.directory().join("evil");
-        std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+        let sandbox = servers.sandbox();
         let ran = || sandbox.directory().join("ran").exists();
-        let text = agents_of(provider, &more).to_string().replace("EVIL", &script.display().to_string());
-        sandbox.write(CONFIG, &text);
+        let text = with_evil(&sandbox, &agents_of(provider, &more));
         let said = format!("`./debate-config.json` is not trusted, so it may not set {key}\n");
         refused(sandbox.run(DEBATE), &[&said, "`dialectic config trust ./debate-config.json` once", "--config"]);
         assert!(!ran() && servers.strangers.requests().is_empty() && servers.users.requests().is_empty(), "{text}");
@@ -147,8 +154,10 @@ fn a_found_configuration_defines_nothing() {
 #[test]
 fn every_command_refuses_what_was_found_until_it_is_trusted_as_it_is() {
     let servers = Servers::new();
-    let text = agents_of("openai", &json!({"prices": prices(PRICE)})).to_string();
-    let sandbox = servers.sandbox().file(CONFIG, &text);
+    let sandbox = servers.sandbox();
+    let ran = || sandbox.directory().join("ran").exists();
+    let evil = json!({"providers": {"claude": {"argv": ["EVIL"]}}, "prices": prices(PRICE)});
+    let text = with_evil(&sandbox, &agents_of("claude", &evil));
     let commands: [&[&str]; 5] = [
         &["debate", "x", "--dry-run"],
         &["debate", "x", "--max-cost", "0.05"],
@@ -157,10 +166,13 @@ fn every_command_refuses_what_was_found_until_it_is_trusted_as_it_is() {
         &["config", "show"],
     ];
     for command in commands {
-        refused(sandbox.run(command), &["is not trusted, so it may not set prices\n"]);
+        refused(sandbox.run(command), &["is not trusted, so it may not set providers, prices\n"]);
     }
+    assert!(!ran(), "nobody asks an untrusted program for its version");
     sandbox.run(["config", "trust"]).expect_code(0);
     sandbox.run(["config", "show"]).expect_code(0);
+    sandbox.run(["config", "check"]);
+    assert!(ran());
     // A changed file has to be trusted again, and naming it is enough for once.
     sandbox.write(CONFIG, format!("{text}\n"));
     refused(sandbox.run(DEBATE), &["is not trusted"]);
@@ -238,9 +250,12 @@ fn prompts_of_a_found_configuration_stay_in_its_directory() {
 /// and what applies.
 #[test]
 fn a_limit_that_was_found_only_lowers_the_users() {
-    for (found, own, option, expected) in
-        [(500.0, 0.6, None, 0.6), (0.58, 0.6, None, 0.58), (0.58, 0.6, Some("0.62"), 0.62)]
-    {
+    for (found, own, option, expected) in [
+        (500.0, 0.6, None, 0.6),
+        (0.58, 0.6, None, 0.58),
+        (0.58, 0.6, Some("0.62"), 0.62),
+        (500.0, 0.6, Some("0.62"), 0.62),
+    ] {
         let servers = Servers::new();
         let budget = |limit: f64| json!({"maxCostUsd": limit});
         let settings = config(&["architect", "kiss"], &json!({"rounds": 9, "budget": budget(found)}));
@@ -253,9 +268,6 @@ fn a_limit_that_was_found_only_lowers_the_users() {
         let id = sandbox.only_debate();
         assert_eq!(sandbox.state(&id)["settings"]["debate"]["budget"]["maxCostUsd"], expected);
         assert!(servers.billed() <= expected, "${}", servers.billed());
-        if option.is_none() && found < own {
-            continue;
-        }
         // A record with the found limit goes on within the same.
         let id = recorded(&sandbox, |settings| settings["debate"]["budget"] = budget(found));
         servers.users.forget();
