@@ -477,7 +477,7 @@ fn a_debate_is_started_and_read_with_the_keyboard_alone() {
     if !is_installed() {
         return;
     }
-    let server = MockServer::with(short_reply);
+    let (server, gate) = MockServer::held(short_reply, |request| request.purpose == Purpose::Critique);
     let sandbox = sandbox(&server, &json!({}));
     let serving = Serving::start(&sandbox, &[]);
     let mut profile = Profile::new();
@@ -506,8 +506,12 @@ fn a_debate_is_started_and_read_with_the_keyboard_alone() {
     tab.until("!document.querySelector('form.new button.primary').disabled");
     stop_at(&mut tab, "Start the debate");
     tab.key("Enter");
-    is(&mut tab, "completed");
+    is(&mut tab, "running");
     assert_eq!(tab.run("document.activeElement.id"), json!("main"), "the focus is at the beginning of the debate");
+    stop_at(&mut tab, "Pause");
+    stop_at(&mut tab, "Stop and close");
+    gate.open();
+    is(&mut tab, "completed");
     stop_at(&mut tab, "Copy the solution");
     stop_at(&mut tab, "Result");
     tab.assert_quiet();

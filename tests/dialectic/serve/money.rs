@@ -189,16 +189,19 @@ fn a_paused_debate_costs_in_all_no_more_than_its_own_limit() {
 
 #[test]
 fn a_debate_that_goes_on_spends_no_more_than_is_left_of_the_day() {
-    let (_server, sandbox, serving, id) = paused(&["--max-cost", "1", "--max-cost-per-day", "1"]);
-    let before = spent(&sandbox, &id);
-    drop(serving);
-    // Enough for a call or two.
-    let day = format!("{:.3}", before + 0.05);
-    let serving = Serving::start(&sandbox, &["--max-cost", "1", "--max-cost-per-day", &day]);
-    serving.order(&id, "resume");
-    wait_until("it goes on", || serving.get(&format!("/debates/{id}"))["summary"]["here"] == false);
-    let after = spent(&sandbox, &id);
-    assert!(after <= before + 0.051, "{after} after {before}, of {day}");
+    for action in ["resume", "stop"] {
+        let (_server, sandbox, serving, id) = paused(&["--max-cost", "1", "--max-cost-per-day", "1"]);
+        let before = spent(&sandbox, &id);
+        drop(serving);
+        // Enough for a call or two.
+        let day = format!("{:.3}", before + 0.05);
+        let serving = Serving::start(&sandbox, &["--max-cost", "1", "--max-cost-per-day", &day]);
+        serving.order(&id, action);
+        wait_until("it goes on", || serving.get(&format!("/debates/{id}"))["summary"]["here"] == false);
+        let after = spent(&sandbox, &id);
+        assert!(after <= before + 0.051, "{after} after {before}, of {day}");
+        assert!(action == "resume" || after > before, "it is closed within that");
+    }
 }
 
 /// What a server noted for a run of its own says nothing of a run that the user begins after it.
@@ -223,6 +226,11 @@ fn a_run_of_the_command_line_counts_with_its_own_limit() {
         assert!((left - (2.0 - limit)).abs() < 1e-6, "{left} with a limit of {limit}");
         running.kill();
     }
+    // Of one that has ended counts what it cost.
+    server.set_script(short_reply);
+    sandbox.run(["resume", &id, "--quiet"]).expect_code(0);
+    let left = left_today(&Serving::start(&sandbox, &["--max-cost-per-day", "2"]));
+    assert!(left > 1.3, "{left}");
 }
 
 /// A question's limit includes what the debate has already cost.
@@ -307,9 +315,9 @@ fn two_servers_of_a_directory_spend_one_day_together() {
     let options = ["--max-cost", "1", "--max-cost-per-day", "1.5"];
     let servers = [0, 1].map(|_| Serving::start(&sandbox, &options));
     let body = json!({"problem": "Design a queue", "maxCost": 0.4});
-    // Whoever decides waits for whoever is deciding.
     servers[0].post("/debates", &body).expect(201);
     wait_until("the first debate is saved", || sandbox.debates().len() == 1);
+    // A server needs this lock to accept or refuse a debate.
     let lock = std::fs::File::open(sandbox.directory().join("debates/spending.lock")).unwrap();
     lock.lock().unwrap();
     let statuses: Vec<u16> = std::thread::scope(|scope| {
@@ -321,7 +329,7 @@ fn two_servers_of_a_directory_spend_one_day_together() {
             })
             .collect();
         std::thread::sleep(std::time::Duration::from_millis(200));
-        assert_eq!(sandbox.debates().len(), 1, "nobody decides while somebody else does");
+        assert_eq!(sandbox.debates().len(), 1, "no debate is accepted while the lock is held");
         lock.unlock().unwrap();
         posts.into_iter().map(|post| post.join().unwrap()).collect()
     });
