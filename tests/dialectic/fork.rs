@@ -236,7 +236,7 @@ fn a_stage_outside_of_the_rounds_is_named_as_it_is_to_be_written() {
 fn a_stage_is_named_as_the_page_prints_it_and_a_dry_run_calls_nothing() {
     let server = MockServer::start();
     let (sandbox, id) = parent(&server);
-    for (given, at) in sample([("1.Critiques", "1.critique"), ("refinements", "2.refinement"), ("Start", "start")], 1) {
+    for (given, at) in [("1.Critiques", "1.critique"), ("refinements", "2.refinement"), ("Start", "start")] {
         let new = forked(&sandbox, &[&id, "--at", given, "--offline"]);
         assert_eq!(sandbox.state(&new)["forkedFrom"]["at"], at);
     }

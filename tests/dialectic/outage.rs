@@ -147,7 +147,7 @@ fn a_debate_whose_server_was_gone_is_resumed_and_ends_full() {
         for (number, case) in cases.iter().enumerate() {
             let points = spread(case.points.len(), 1, number).enumerate();
             scope
-                .spawn(move || points.for_each(|(at, place)| outage(case, case.points[place], (number + at) % 2 == 1)));
+                .spawn(move || points.for_each(|(at, place)| outage(case, case.points[place], (number + at) % 2 == 0)));
         }
     });
 }

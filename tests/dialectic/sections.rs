@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::arena;
-use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, answer, config, sample};
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, answer, config};
 use dialectic_record::debate::ANSWERS_HEADING;
 
 /// Headings of designs that sound like answers to critics.
@@ -179,7 +179,7 @@ fn in_an_arena() {
 
 #[test]
 fn in_a_debate_on_a_motion() {
-    for protocol in sample(["lincoln-douglas", "oxford", "roundtable"], 1) {
+    for protocol in ["lincoln-douglas", "oxford", "roundtable"] {
         let server = MockServer::with(|request| match request.task() {
             "open" | "rebut" | "question" | "answer" | "close" => {
                 Reply::text(unasked(&format!("{} to {}", request.model(), request.task())))

@@ -6,7 +6,7 @@ use std::path::Path;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
-use crate::support::{Sandbox, sample};
+use crate::support::Sandbox;
 
 /// The commands that read a saved debate.
 const READERS: [&[&str]; 5] = [
@@ -42,7 +42,7 @@ fn device(path: &Path) {
 
 #[test]
 fn a_record_that_is_no_file_is_refused_and_nobody_waits_for_it() {
-    for place in sample([pipe, socket, device], 1) {
+    for place in [pipe, socket, device] {
         let sandbox = finished_debate();
         let debates = sandbox.directory().join("debates");
         std::fs::remove_file(debates.join("d.json")).unwrap();
@@ -58,7 +58,7 @@ fn a_record_that_is_no_file_is_refused_and_nobody_waits_for_it() {
 
 #[test]
 fn a_journal_that_is_no_file_is_refused_and_nobody_waits_for_it() {
-    for place in sample([pipe, socket, device], 1) {
+    for place in [pipe, socket, device] {
         let sandbox = finished_debate();
         let debates = sandbox.directory().join("debates");
         std::fs::remove_file(debates.join("d.events.jsonl")).unwrap();
