@@ -74,6 +74,7 @@ fn problems() {
 fn options() {
     for case in [
         case(&["debate", "x", "--rounds", "0"], 2, &["--rounds"]),
+        case(&["debate", "x", "--rounds", "101"], 2, &["expected a whole number from 1 to 100"]),
         case(&["debate", "x", "--context", "nowhere"], 2, &["context directory `nowhere`"]),
         case(&["debate", "x", "--protocol", "dialectics"], 2, &["unknown protocol `dialectics`", "`dialectic`"]),
         case(&["debate", "x", "--agents", ""], 2, &["--agents names no role"]),

@@ -82,6 +82,7 @@ fn long_histories_are_condensed_and_the_judge_has_the_final_round_in_full() {
     assert!(CUT.contains(&summary.chars().count()));
     let synthesis = server.asked(Purpose::Synthesize)[0].text();
     assert!(synthesis.contains(summary));
+    assert!(!synthesis.contains("agent-"), "the judge is not to know who wrote what");
     for contribution in of_kind(&state["rounds"][1], "refinement") {
         assert!(synthesis.contains(contribution["content"].as_str().unwrap()));
     }

@@ -223,7 +223,9 @@ fn default_models() -> String {
     for preset in PRESETS {
         let Some(model) = preset.model else { continue };
         let key = preset.api_key_env.unwrap();
-        let price = facts(preset.name, model).unwrap().price().unwrap();
+        let facts = facts(preset.name, model).unwrap();
+        assert!(!facts.is_retired(chrono::Utc::now().date_naive()), "{model} is to be replaced");
+        let price = facts.price().unwrap();
         let (input, output) = (price.input_per_m_tok, price.output_per_m_tok);
         writeln!(defaults, "| `{key}` | `{model}` | ${input} | ${output} |").unwrap();
     }

@@ -300,18 +300,22 @@ fn an_interrupt_ends_a_pause() {
 #[test]
 fn a_long_solution_is_paged_where_somebody_can_turn_the_page() {
     let server = MockServer::with(slowly);
-    let paged = |before: &[&str]| {
+    let paged = |before: &[&str], ci: &str| {
         let sandbox = before.iter().fold(sandbox(&server), |sandbox, path| sandbox.file(path, "{}"));
-        let sandbox = sandbox.env("CI", "").env("PAGER", "sed s/^/paged:/");
+        let sandbox = sandbox.env("CI", ci).env("PAGER", "sed s/^/paged:/");
         let mut terminal = Terminal::start_in(80, 12, &sandbox, ["debate", "Design a queue"]);
-        terminal.wait_for("Begin? [y/N]");
-        terminal.type_line("y");
+        if ci.is_empty() {
+            terminal.wait_for("Begin? [y/N]");
+            terminal.type_line("y");
+        }
         let (code, output, screen) = terminal.finish();
         assert_eq!(code, 0, "{output}");
         screen.text().contains("paged:Queue")
     };
-    assert!(paged(&["debates/deb-20250101-000000-aaaa.json"]));
-    assert!(!paged(&[]), "the first result is on the screen itself");
+    let before = ["debates/deb-20250101-000000-aaaa.json"];
+    assert!(paged(&before, ""));
+    assert!(!paged(&[], ""), "the first result is on the screen itself");
+    assert!(!paged(&before, "true"), "nobody is there to turn the page");
 }
 
 #[test]

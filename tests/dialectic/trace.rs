@@ -55,7 +55,7 @@ impl Collector {
             let _ = sender.send(Delivered { path: uri.path().to_owned(), headers, spans });
             std::future::ready(status)
         };
-        Self { address: serve(Router::new().fallback(answer)), delivered }
+        Self { address: serve(Router::new().fallback(axum::routing::post(answer))), delivered }
     }
 
     fn url(&self) -> String {

@@ -273,11 +273,14 @@ fn a_worker_told_to_stop_waits_for_answers_under_way_and_another_goes_on_at_once
         let ended = block_on(async {
             let stop = Stop::default();
             let stopping = async {
-                while server.requests().len() < number {
-                    tokio::time::sleep(Duration::from_millis(5)).await;
-                }
+                let asked = async {
+                    while server.requests().len() < number {
+                        tokio::time::sleep(Duration::from_millis(5)).await;
+                    }
+                };
+                tokio::time::timeout(Duration::from_mins(1), asked).await.expect("the requests come");
                 stop.begun.cancel();
-                // Whoever waits for that hears it before the answer comes.
+                // Let the worker notice the stop before the answer arrives.
                 tokio::task::yield_now().await;
                 gate.open();
             };
@@ -287,6 +290,8 @@ fn a_worker_told_to_stop_waits_for_answers_under_way_and_another_goes_on_at_once
         assert!(server.requests().len() < requests, "{}", server.requests().len());
         worker(&plan, &server, &path, None);
         assert_eq!(server.requests().len(), requests, "no answer was lost");
+        let events = block_on(async { events(&opened(&path).await, &plan.plan.debates[0]).await });
+        assert_eq!(check_calls(&events).1, 0, "no call counts as lost");
         assert_eq!(collected(&sandbox, "plan.store"), expected);
     }
 }
