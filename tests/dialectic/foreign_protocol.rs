@@ -21,7 +21,7 @@ fn reply(request: &Incoming) -> Reply {
         "confidence": 70,
     });
     let script = by_task([
-        ("pitch", Reply::text(format!("A pitch of {}.", request.model()))),
+        ("pitch", Reply::json(json!({"idea": format!("A pitch of {}.", request.model()), "days": 3}))),
         ("vote", Reply::json(json!({"choice": "1", "confidence": 60, "reason": "It is sound."}))),
         ("report", Reply::text(answer("Use what was chosen.", &assessment))),
     ]);
@@ -258,6 +258,25 @@ async fn next(follower: &mut Follower) -> Option<Value> {
         if let dialectic_record::debate::Signal::Recorded(recorded) = &*follower.next().await.unwrap()? {
             return Some(json!(**recorded));
         }
+    }
+}
+
+/// The reason of the kind's own check reaches the model, and the answer is recorded as its values.
+#[test]
+fn an_answer_that_its_own_kind_refuses_is_requested_once_more() {
+    let server = MockServer::with(|request: &Incoming| {
+        let is_second = request.text().contains("`days` must be above 0");
+        if request.task() == "pitch" && request.model() == "model-kiss" && !is_second {
+            return Reply::json(json!({"idea": "A pitch for nothing.", "days": 0}));
+        }
+        reply(request)
+    });
+    let sandbox = Sandbox::new();
+    let debate = run(runner(&server, &sandbox).prepare(created(settings())).unwrap()).debate;
+    assert_eq!((server.requests().len(), &debate.failures[..]), (13 + 2, &[][..]));
+    for (_, one) in debate.contributions().filter(|(_, one)| one.stage.as_str() == "pitch") {
+        assert!(one.content.ends_with("\n\nDays to build: 3"), "{}", one.content);
+        assert_eq!(one.reading.as_ref().unwrap().json.as_ref().unwrap()["days"], 3);
     }
 }
 

@@ -1,10 +1,17 @@
-//! A protocol that the program does not know: everybody pitches in turn, all vote, and the judge writes.
+//! A protocol that the program does not know: everybody pitches in turn, in a form of its own, all vote, and the judge
+//! writes.
 
-use dialectic_record::debate::{AgentId, Debate, ResultKind, StageId, StageInfo};
+use std::cmp::Reverse;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use dialectic_record::debate::{AgentId, CallKey, Debate, ResultKind, StageId, StageInfo};
 use dialectic_record::prompt::{Focus, Prompt};
 use dialectic_record::protocol::{
-    Authorship, BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, all_clear,
-    answers, clarification, complete_or_fallback, initialization, is_last_round, key, keys, nothing,
+    Authorship, BudgetClass, CLARIFY, JsonAnswer, JsonAnswerKind, Next, OutputSpec, PromptContext, Protocol, Row,
+    Stage, Step, Trigger, all_clear, answers, clarification, complete_or_fallback, initialization, is_last_round, key,
+    keys, nothing,
 };
 
 const PITCH: StageId = StageId::new("pitch");
@@ -14,6 +21,33 @@ static SYSTEM: Prompt = Prompt { file: "pitch/system.md", text: include_str!("pi
 static SPEAK: Prompt = Prompt { file: "pitch/pitch.md", text: include_str!("pitch/pitch.md"), focus: Focus::Propose };
 static CHOOSE: Prompt = Prompt { file: "pitch/vote.md", text: include_str!("pitch/vote.md"), focus: Focus::None };
 static WRITE: Prompt = Prompt { file: "pitch/report.md", text: include_str!("pitch/report.md"), focus: Focus::None };
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Pitch {
+    #[schemars(length(max = 2000))]
+    idea: String,
+    /// How long it takes to build.
+    #[schemars(range(min = 1))]
+    days: u32,
+}
+
+static PITCHED: JsonAnswerKind = JsonAnswerKind::of::<Pitch>();
+
+impl JsonAnswer for Pitch {
+    const NAME: &'static str = "pitch";
+
+    fn sample() -> Self {
+        Self { idea: "An idea.".to_owned(), days: 10 }
+    }
+
+    fn text(&self) -> String {
+        format!("{}\n\nDays to build: {}", self.idea, self.days)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.days > 0 { Ok(()) } else { Err("`days` must be above 0".to_owned()) }
+    }
+}
 
 pub(crate) static PITCHING: Protocol = Protocol {
     name: "pitching",
@@ -38,7 +72,9 @@ pub(crate) static PITCHING: Protocol = Protocol {
             facts: nothing,
             steps: |debate| {
                 let all = keys(debate, debate.current_round, PITCH);
-                let step = |at: usize| Step::new(all[at].clone(), &SPEAK, OutputSpec::Text).after(all[..at].to_vec());
+                let step = |at: usize| {
+                    Step::new(all[at].clone(), &SPEAK, OutputSpec::Json(&PITCHED)).after(all[..at].to_vec())
+                };
                 (0..all.len()).map(|at| step(at).showing(PromptContext::Transcript)).collect()
             },
             outcome: |debate| match debate.final_round().filter(|last| last.round_number == debate.current_round) {
@@ -78,12 +114,13 @@ const fn info(id: StageId, yields: ResultKind, words: [&'static str; 6]) -> Stag
     StageInfo::new(id, words).yielding(yields).essential()
 }
 
-/// The judge reads the pitches of the last round, those with the most votes last.
+/// The judge reads the pitches of the last round, those with the most votes last, and of these the quickest.
 fn report(debate: &Debate) -> Option<Step> {
     let (settings, last) = (debate.settings.as_ref()?, debate.final_round()?);
     let votes = |id: &AgentId| last.contributions.iter().filter(|one| one.target_agent_id.as_ref() == Some(id)).count();
     let mut pitches = keys(debate, last.round_number, PITCH);
-    pitches.sort_by_key(|pitch| votes(&pitch.agent_id));
+    let days = |pitch: &CallKey| debate.contribution(pitch).and_then(|one| Pitch::of(one)).map(|pitch| pitch.days);
+    pitches.sort_by_key(|pitch| (votes(&pitch.agent_id), Reverse(days(pitch))));
     let solution = Step::new(key(debate, REPORT, &settings.judge), &WRITE, OutputSpec::Solution(Authorship::Judge));
     Some(solution.after(pitches).paid(BudgetClass::Closing))
 }

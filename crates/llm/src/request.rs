@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
-use schemars::{JsonSchema, Schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use FinishReason::{Complete, Filtered, Interrupted, Length};
@@ -196,12 +196,17 @@ impl AnswerSchema {
     ///
     /// Recursive types are not supported.
     pub fn of<T: JsonSchema>(name: &'static str) -> Self {
+        Self::with_root(name, SchemaGenerator::into_root_schema_for::<T>)
+    }
+
+    /// [`of`](Self::of) the type whose schema `root` generates.
+    pub fn with_root(name: &'static str, root: fn(SchemaGenerator) -> Schema) -> Self {
         let settings = SchemaSettings::draft2020_12().with(|settings| {
             settings.inline_subschemas = true;
             settings.meta_schema = None;
         });
         let generator = settings.with_transform(RecursiveTransform(make_strict)).into_generator();
-        Self { name, schema: generator.into_root_schema_for::<T>().to_value() }
+        Self { name, schema: root(generator).to_value() }
     }
 }
 

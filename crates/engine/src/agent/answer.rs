@@ -59,19 +59,23 @@ pub(super) fn unfit(message: impl Into<String>) -> AnswerError {
 /// # Errors
 /// No object matches; the message describes the longest one, for a second request.
 pub fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, AnswerError> {
+    read_object(text, |object| {
+        let mut deserializer = serde_json::Deserializer::from_str(object);
+        serde_path_to_error::deserialize(&mut deserializer).map_err(|error| match error.path().to_string() {
+            path if path == "." => error.inner().to_string(),
+            path => format!("`{path}`: {}", error.inner()),
+        })
+    })
+}
+
+/// [`read_json`] with `read`, which returns why it cannot use an object.
+pub(super) fn read_object<T>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<T, AnswerError> {
     let mut closest: Option<(usize, AnswerError)> = None;
     for candidate in objects(text) {
-        let mut deserializer = serde_json::Deserializer::from_str(candidate);
-        match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
+        match read(candidate) {
             Ok(value) => return Ok(value),
-            Err(_) if let Some(value) = whole(candidate).and_then(|mended| serde_json::from_str(&mended).ok()) => {
-                return Ok(value);
-            }
-            Err(error) if closest.as_ref().is_none_or(|(length, _)| candidate.len() > *length) => {
-                let message = match error.path().to_string() {
-                    path if path == "." => error.inner().to_string(),
-                    path => format!("`{path}`: {}", error.inner()),
-                };
+            Err(_) if let Some(value) = whole(candidate).and_then(|mended| read(&mended).ok()) => return Ok(value),
+            Err(message) if closest.as_ref().is_none_or(|(length, _)| candidate.len() > *length) => {
                 closest = Some((candidate.len(), unfit(message)));
             }
             Err(_) => {}

@@ -17,6 +17,7 @@ use dialectic_record::prompt::{
 };
 use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, PromptContext};
 
+use super::answer::read_object;
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
 use super::labels::{author, word_for};
 use super::reply::{Ballot, Cast, Questions, RawJudgement, RoundScore};
@@ -146,6 +147,17 @@ pub async fn answer(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<Reques
         OutputSpec::Kinds => ask.value(|text| RawKinds::read(text, numbered), Value::Kinds).await,
         OutputSpec::Scores(_) => {
             ask.value(|text| RawScores::read(text, labels, criteria, pass), Value::Judgement).await
+        }
+        OutputSpec::Json(kind) => {
+            let (read, call) = ask.json(|text| read_object(text, kind.read)).await?;
+            Ok(match read {
+                Ok((json, text)) => {
+                    let reading = ParsedAnswer { json: Some(json), ..ParsedAnswer::default() };
+                    let result = RequestResult::of(Value::Text, call);
+                    RequestResult { text: text.into(), reading: Some(Box::new(reading)), ..result }
+                }
+                Err(error) => RequestResult::of(Value::Unreadable(error), call),
+            })
         }
         OutputSpec::FindingRulings => ask.rulings(findings).await,
         OutputSpec::Solution(authorship) => {

@@ -352,6 +352,7 @@ fn schema(step: &Step, listing: &Listing) -> Option<AnswerSchema> {
         OutputSpec::FindingRulings => RawRulings::schema(),
         OutputSpec::Judgement => RawJudgement::schema(labels, criteria),
         OutputSpec::Scores(_) => RawScores::schema(labels, criteria),
+        OutputSpec::Json(kind) => AnswerSchema::with_root(kind.name, kind.schema),
     })
 }
 

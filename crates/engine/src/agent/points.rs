@@ -62,7 +62,8 @@ pub(super) fn listed(debate: &Debate, step: &Step) -> PointList {
             | OutputSpec::Relations
             | OutputSpec::Kinds
             | OutputSpec::FindingRulings
-            | OutputSpec::Scores(_),
+            | OutputSpec::Scores(_)
+            | OutputSpec::Json(_),
             ..,
         ) => return PointList::default(),
     };

@@ -235,7 +235,10 @@ impl<'a> Rehearsal<'a> {
         let offers_tools = !call.request.tools.is_empty();
         self.foresee(step, stage, request_bytes(&call.request) + room, false, offers_tools);
         if matches!(step.cost, BudgetClass::Closing | BudgetClass::Check)
-            && matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Judgement | OutputSpec::Scores(_))
+            && matches!(
+                step.answer,
+                OutputSpec::Solution(_) | OutputSpec::Judgement | OutputSpec::Scores(_) | OutputSpec::Json(_)
+            )
         {
             // Repeats the request for a missing answer, which is longer than one for a missing assessment.
             let text = "x".repeat((self.answers.bytes)(&agent.settings));
@@ -254,13 +257,17 @@ impl<'a> Rehearsal<'a> {
         let text = self.filler((self.answers.bytes)(settings));
         let yields = self.debate.stage(step.key.stage).and_then(|stage| stage.yields);
         let demanding = self.answers.demanding;
-        let reading = yields.map(|yields| self.reading(yields, step, text.len(), listed));
+        let reading = if let OutputSpec::Json(kind) = step.answer {
+            Some(ParsedAnswer { json: (kind.sample)(), ..ParsedAnswer::default() })
+        } else {
+            yields.map(|yields| self.reading(yields, step, text.len(), listed))
+        };
         let reading = reading.filter(ParsedAnswer::says_something).map(Box::new);
         let contribution = |content, target, metadata| {
             contribution(settings, step.key.stage, content, target, metadata, reading.clone())
         };
         Some(match &step.answer {
-            OutputSpec::Text | OutputSpec::Check(_) | OutputSpec::Amendment => {
+            OutputSpec::Text | OutputSpec::Check(_) | OutputSpec::Amendment | OutputSpec::Json(_) => {
                 let lens = if let OutputSpec::Check(lens) = &step.answer { Some(*lens) } else { None };
                 let metadata = Metadata { lens, rethought: self.is_rethought(step), ..Metadata::default() };
                 let contribution = contribution(text, key.target_agent_id.clone(), metadata);

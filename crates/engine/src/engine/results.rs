@@ -167,6 +167,7 @@ impl Engine {
                     | OutputSpec::Relations
                     | OutputSpec::Challenge
                     | OutputSpec::Kinds
+                    | OutputSpec::Json(_)
                     | OutputSpec::FollowUp
                     | OutputSpec::Check(_)
                     | OutputSpec::Amendment

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use dialectic_base::call::is_default;
 
@@ -58,6 +59,9 @@ pub struct ParsedAnswer {
     /// The listed decisions of a proposal.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
+    /// A [`JsonAnswer`](crate::protocol::JsonAnswer).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub json: Option<Value>,
 }
 
 impl ParsedAnswer {

@@ -7,6 +7,7 @@
 // New variants must be handled explicitly.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
+mod answer;
 mod arena;
 mod arms;
 mod check;
@@ -32,6 +33,7 @@ use crate::debate::{
 };
 use crate::prompt::Prompt;
 
+pub use answer::{JsonAnswer, JsonAnswerKind};
 pub use arena::ARENA;
 pub use arms::{BEST_OF_N, SELF_REFINE, SINGLE};
 pub use check::{CHECK, FINAL};

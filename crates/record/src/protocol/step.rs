@@ -3,6 +3,8 @@
 use crate::debate::{CallKey, Lens, TerminationKind};
 use crate::prompt::Prompt;
 
+use super::JsonAnswerKind;
+
 /// A call: the agent, its inputs, its prompt, and the use of its answer.
 #[derive(Debug, Clone)]
 pub struct Step {
@@ -156,6 +158,8 @@ pub enum OutputSpec {
     Amendment,
     /// Rulings on findings. Findings and rulings together are the debate's answer.
     FindingRulings,
+    /// JSON of the protocol's own.
+    Json(&'static JsonAnswerKind),
     /// The answer of the debate.
     Solution(Authorship),
     /// The answer to a follow-up question.

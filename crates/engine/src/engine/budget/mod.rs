@@ -90,7 +90,8 @@ impl AttemptRequest {
                 | OutputSpec::Challenge
                 | OutputSpec::Kinds
                 | OutputSpec::Judgement
-                | OutputSpec::Scores(_),
+                | OutputSpec::Scores(_)
+                | OutputSpec::Json(_),
                 last,
             ) => last.is_some(),
         };

@@ -465,6 +465,7 @@ pub(super) fn good(step: &Step) -> ScriptedReply {
         OutputSpec::Kinds => ScriptedReply::Observed,
         OutputSpec::Check(_) => ScriptedReply::Checked(Vec::new()),
         OutputSpec::Scores(_) => ScriptedReply::Scored(vec![80.0, 70.0, 60.0, 50.0, 40.0, 30.0, 20.0], Vec::new()),
+        OutputSpec::Json(kind) => unreachable!("no built-in protocol asks for `{}`", kind.name),
     }
 }
 

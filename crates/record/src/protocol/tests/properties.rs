@@ -68,6 +68,7 @@ impl Case {
             ),
             OutputSpec::Challenge => ScriptedReply::Challenged(place(8, 2)),
             OutputSpec::Kinds => ScriptedReply::Observed,
+            OutputSpec::Json(kind) => unreachable!("no built-in protocol asks for `{}`", kind.name),
             OutputSpec::Scores(_) => {
                 let agents = self.settings.agents.len();
                 let missing = (0..agents).filter(|agent| place(30 + *agent as u64, 3) == 0);
