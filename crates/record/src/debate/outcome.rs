@@ -354,7 +354,7 @@ impl Debate {
     }
 
     /// Whether a point is about the answer rather than about a text that lost a vote.
-    fn is_about_answer(&self, point: &Point) -> bool {
+    pub fn is_about_answer(&self, point: &Point) -> bool {
         let base = self.final_solution.as_ref().and_then(|solution| solution.base.as_ref());
         point.draft.is_some() || point.ruling().is_some() || base.is_none_or(|base| *base == point.target_id)
     }

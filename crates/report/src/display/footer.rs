@@ -138,7 +138,7 @@ fn objection(debate: &Debate) -> String {
     let ledger = Ledger::shown(debate);
     let first = |groups: Vec<Vec<&Point>>| groups.first().and_then(|group| group.first().copied()).cloned();
     let open = first(subject::strongest_open(debate, &ledger));
-    let followed = || first(subject::strongest_followed(&ledger));
+    let followed = || first(subject::strongest_followed(debate, &ledger));
     if let Some(one) = open {
         return format!("Strongest open objection {}", quoted(debate, &one));
     }
@@ -238,15 +238,15 @@ mod tests {
     }
 
     #[test]
-    fn an_open_objection_to_a_text_that_lost_the_vote_is_not_rejected() {
+    fn only_objections_to_the_winning_text_are_called_open_or_followed() {
         let mut voted = argued();
         voted.rounds.truncate(1);
         let loser = Some(AgentId::new("agent-architect"));
-        voted.rounds[0].contributions.retain(|one| one.target_agent_id == loser);
+        voted.rounds[0].contributions.retain(|one| one.target_agent_id.is_none() || one.target_agent_id == loser);
         let solution = voted.final_solution.as_mut().unwrap();
         (solution.rulings, solution.base) = (Vec::new(), Some(AgentId::new("agent-kiss")));
         let said = essence(&voted, None);
-        assert!(said.ends_with("\nNo objection to the answer is open, and none changed it. Rejected: 0."), "{said}");
+        assert!(said.ends_with("\nNo objection to the answer is open, and none changed it. Rejected: 1."), "{said}");
     }
 
     #[test]

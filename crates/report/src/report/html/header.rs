@@ -193,7 +193,7 @@ pub(super) fn clarifications(view: &View<'_>, participants: &Participants<'_>) -
 /// The summary for a quick reader: what was decided, what does not hold, what was disputed.
 pub(super) fn glance(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
     let open = subject::strongest_open(view.debate, ledger);
-    let followed = if open.is_empty() { subject::strongest_followed(ledger) } else { Vec::new() };
+    let followed = if open.is_empty() { subject::strongest_followed(view.debate, ledger) } else { Vec::new() };
     let parts = [
         ("Decision", answer(view, participants)),
         ("Not met", faults(view)),
@@ -330,7 +330,7 @@ mod tests {
         }
         let ledger = Ledger::shown(&debate);
         assert_eq!(subject::strongest_open(&debate, &ledger).len(), 2, "minor ones have no ruling");
-        let followed = subject::strongest_followed(&ledger);
+        let followed = subject::strongest_followed(&debate, &ledger);
         assert_eq!(followed.first().and_then(|group| group.first()).map(|one| one.number()).as_deref(), Some("1.1"));
     }
 

@@ -205,8 +205,9 @@ pub(crate) fn strongest_open<'l>(debate: &Debate, ledger: &'l Ledger) -> Vec<Vec
 }
 
 /// The points that changed the answer, merged, most severe and most disputed first.
-pub(crate) fn strongest_followed(ledger: &Ledger) -> Vec<Vec<&Point>> {
-    let followed = |one: &&Point| matches!(one.status(), PointStatus::Fixed | PointStatus::Claimed);
+pub(crate) fn strongest_followed<'l>(debate: &Debate, ledger: &'l Ledger) -> Vec<Vec<&'l Point>> {
+    let followed =
+        |one: &&Point| matches!(one.status(), PointStatus::Fixed | PointStatus::Claimed) && debate.is_about_answer(one);
     strongest(ledger.objections.iter().filter(followed).collect())
 }
 
