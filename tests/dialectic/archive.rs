@@ -45,7 +45,7 @@ fn no_query_is_taken_for_an_expression() {
     let sandbox = Sandbox::new().file("debates/deb-1.json", state.to_string());
     let mut archive = Archive::open(&Directory::at(sandbox.directory().join("debates"))).unwrap();
     archive.update().unwrap();
-    for query in ["", "\"", "a OR", "NEAR(", "problem: x", "*", "-1", "'; DROP TABLE files; --", "\u{0}", "é ß 漢字"]
+    for query in ["", "\"", "a\"b OR", "NEAR(", "problem: x", "*", "-1", "'; DROP TABLE files; --", "\u{0}", "é ß 漢字"]
     {
         archive.search(query, true, 5).unwrap();
         archive.files_with(query).unwrap();

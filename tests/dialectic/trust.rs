@@ -268,10 +268,12 @@ fn a_limit_that_was_found_only_lowers_the_users() {
         let id = sandbox.only_debate();
         assert_eq!(sandbox.state(&id)["settings"]["debate"]["budget"]["maxCostUsd"], expected);
         assert!(servers.billed() <= expected, "${}", servers.billed());
-        // A record with the found limit goes on within the same.
+        // A record with that limit goes on within the same.
+        std::fs::remove_file(sandbox.directory().join(CONFIG)).unwrap();
         let id = recorded(&sandbox, |settings| settings["debate"]["budget"] = budget(found));
         servers.users.forget();
-        sandbox.run([&["resume", &*id][..], &options].concat()).expect_code(0);
+        let resumed = sandbox.run([&["resume", &*id][..], &options].concat()).expect_code(0);
+        assert!(resumed.stderr.contains(&format!("cost limit of ${expected:.4}")), "{resumed}");
         assert!(servers.billed() <= expected && servers.billed() > expected / 2.0, "${}", servers.billed());
         assert_eq!(sandbox.state(&id)["outcome"]["kind"], "stopped");
         assert_eq!(sandbox.state(&id)["settings"]["debate"]["budget"]["maxCostUsd"], found, "as recorded");
