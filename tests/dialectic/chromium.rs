@@ -1,6 +1,6 @@
 //! A headless Chromium, driven by its own protocol.
 
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{ChildStdin, Command, Stdio};
@@ -119,7 +119,11 @@ impl Connection {
 
     fn read(&mut self) -> Value {
         loop {
-            let message = self.socket.read().unwrap();
+            let message = match self.socket.read() {
+                // A signal that another test sends to itself.
+                Err(tungstenite::Error::Io(error)) if error.kind() == ErrorKind::Interrupted => continue,
+                message => message.unwrap(),
+            };
             if let Some(message) = message.to_text().ok().and_then(|text| serde_json::from_str(text).ok()) {
                 return message;
             }
