@@ -350,52 +350,15 @@ impl Debate {
 
     /// The answer in `event` that was cut off, if any. Contributions and solutions record this themselves.
     pub fn cut_in(&self, event: &Event) -> Option<CutAnswer> {
+        use Event::{CallFailed, Contributed, Drafted, FollowUpAnswered, Summarized, Synthesized};
         let (key, _) = event.settles()?;
-        let summary_cut = match event {
-            // Only the first five settle a call, and their cuts are not listed here.
-            Event::Contributed { .. }
-            | Event::Drafted { .. }
-            | Event::Synthesized { .. }
-            | Event::FollowUpAnswered { .. }
-            | Event::CallFailed { .. }
-            | Event::Replied { .. }
-            | Event::AttemptFailed { .. }
-            | Event::Created(_)
-            | Event::Imported { .. }
-            | Event::StageEntered { .. }
-            | Event::RoundBegun { .. }
-            | Event::Gathered { .. }
-            | Event::TeamSelected { .. }
-            | Event::Measured { .. }
-            | Event::Extended { .. }
-            | Event::QuestionAnswered { .. }
-            | Event::QuestionsEnded { .. }
-            | Event::Reopened { .. }
-            | Event::RoundTimedOut { .. }
-            | Event::Voted { .. }
-            | Event::Decided { .. }
-            | Event::CostReserved { .. }
-            | Event::OutputLimited { .. }
-            | Event::CostWarned { .. }
-            | Event::CostAcknowledged
-            | Event::Stopping { .. }
-            | Event::CheckForgone
-            | Event::Suspended { .. }
-            | Event::Paused
-            | Event::Resumed
-            | Event::Failed { .. }
-            | Event::Completed { .. }
-            | Event::FollowUpAsked { .. }
-            | Event::Rated { .. } => return None,
-            Event::Summarized { summary, .. } => summary.metadata.cut,
-            Event::QuestionsAsked { .. }
-            | Event::Evaluated { .. }
-            | Event::Polled { .. }
-            | Event::Related { .. }
-            | Event::Challenged { .. }
-            | Event::Observed { .. }
-            | Event::Judged { .. } => None,
-        };
+        if matches!(
+            event,
+            Contributed { .. } | Drafted { .. } | Synthesized { .. } | FollowUpAnswered { .. } | CallFailed { .. }
+        ) {
+            return None;
+        }
+        let summary_cut = if let Summarized { summary, .. } = event { summary.metadata.cut } else { None };
         let cut = event.call().and_then(CallRecord::cut).or(summary_cut)?;
         Some(CutAnswer { key: key.clone(), cut })
     }
