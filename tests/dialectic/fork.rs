@@ -5,26 +5,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{
-    Incoming, LogNormal, MockServer, Purpose, Reply, Sandbox, config, default_reply, sample, short_reply,
-};
+use crate::resume::reply;
+use crate::support::{Incoming, LogNormal, MockServer, Purpose, Reply, Sandbox, config, sample, short_reply};
 use crate::timing::without_times;
 
 const ROLES: [&str; 3] = ["architect", "kiss", "testing"];
-
-/// The judge's replies depend on nothing: its prompts are shuffled.
-fn reply(request: &Incoming) -> Reply {
-    match (request.purpose, request.model()) {
-        (Purpose::Confidence, _) => Reply::json(json!({"confidence": 50})),
-        (Purpose::Synthesize, _) => Reply::json(json!({
-            "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
-            "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
-        })),
-        (_, "model-judge") => Reply::text("All is well."),
-        _ => default_reply(request),
-    }
-    .usage(100, 0, 10)
-}
 
 /// Two rounds with summaries and scores, answered in any order, and the id of that debate.
 fn parent(server: &MockServer) -> (Sandbox, String) {

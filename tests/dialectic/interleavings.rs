@@ -12,14 +12,12 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
-use dialectic_engine::agent::{Panel, timeouts_of};
 use dialectic_engine::engine::{Engine, RunCommand, RunEnding, UserReply};
 use dialectic_llm::offline::OfflineProvider;
-use dialectic_llm::{
-    Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, ModelError, Reply, Request,
-};
+use dialectic_llm::{CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, ModelError, Reply, Request};
 use dialectic_record::debate::{
-    CallKey, CallStatus, Debate, DebateId, Event, PanelInfo, Recorded, Settings, StopReason, default_settings,
+    AgentSettings, CallKey, CallStatus, Debate, DebateId, Event, PanelInfo, Recorded, Settings, StopReason,
+    default_settings,
 };
 use dialectic_record::protocol::PROTOCOLS;
 use dialectic_record::signals::Signals;
@@ -462,17 +460,8 @@ fn wait_for(
     }
     let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::at_most(6)), max_retries: 0 };
     let protocol = in_process::protocol(&settings);
-    let panel = Panel::build(protocol, &settings, |agent| Caller {
-        chat: if agent.provider == "far" { far.clone() } else { near.clone() },
-        provider: agent.provider.as_str().into(),
-        price: None,
-        timeouts: timeouts_of(&settings.debate),
-        silence: None,
-        limits: limits.clone(),
-        account: None,
-        observer: None,
-    });
-    let panel = panel.unwrap();
+    let chat = |agent: &AgentSettings| if agent.provider == "far" { far } else { near };
+    let panel = in_process::panel_by(&settings, chat, None, &limits);
     let ended = in_a_new_directory(
         Act::Outage,
         async move |directory| {

@@ -16,9 +16,8 @@ use crate::support::{
     spread,
 };
 use crate::{arena, budget};
-use dialectic_engine::agent::{Panel, timeouts_of};
 use dialectic_engine::engine::RunEnding;
-use dialectic_llm::{Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, ModelError, Request};
+use dialectic_llm::{CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, ModelError, Request};
 use dialectic_record::debate::{AgentSettings, Debate, OutcomeKind, Settings, Status, default_settings};
 
 /// A debate: its agents, its settings, its problem, what its server says.
@@ -292,19 +291,9 @@ fn in_memory(of_other: &[&str], [one, other]: [&Arc<Away>; 2], waits: bool) -> (
     }
     settings.debate.rounds = 1;
     let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::at_most(1)), max_retries: 0 };
-    in_process::block_on(async {
-        let panel = Panel::build(in_process::protocol(&settings), &settings, |agent| Caller {
-            chat: if agent.provider == "far" { other.clone() } else { one.clone() },
-            provider: agent.provider.as_str().into(),
-            price: None,
-            timeouts: timeouts_of(&settings.debate),
-            silence: None,
-            limits: limits.clone(),
-            account: None,
-            observer: None,
-        });
-        in_process::run_through(&settings, panel.unwrap(), waits).await
-    })
+    let chat = |agent: &AgentSettings| if agent.provider == "far" { other } else { one };
+    let panel = in_process::panel_by(&settings, chat, None, &limits);
+    in_process::block_on(in_process::run_through(&settings, panel, waits))
 }
 
 const NEVER: usize = usize::MAX;

@@ -13,7 +13,9 @@ use dialectic_base::money::Price;
 use dialectic_engine::agent::{Panel, timeouts_of};
 use dialectic_engine::engine::{Engine, RunCommand, RunEnding};
 use dialectic_llm::{Caller, CallerLimits, ChatModel, Reply, Request};
-use dialectic_record::debate::{Created, Debate, DebateId, Event, FORMAT_VERSION, PanelInfo, Recorded, Settings};
+use dialectic_record::debate::{
+    AgentSettings, Created, Debate, DebateId, Event, FORMAT_VERSION, PanelInfo, Recorded, Settings,
+};
 use dialectic_record::protocol::Protocol;
 use dialectic_record::signals::Signals;
 use dialectic_record::store::{Directory, Entry, JournalError, Record, StoreError};
@@ -35,8 +37,18 @@ pub(crate) fn panel(
     price: Option<Price>,
     limits: &CallerLimits,
 ) -> Panel {
+    panel_by(settings, |_| chat, price, limits)
+}
+
+/// [`panel`] with a model for each agent.
+pub(crate) fn panel_by<'a, M: ChatModel + 'static>(
+    settings: &Settings,
+    chat: impl Fn(&AgentSettings) -> &'a Arc<M>,
+    price: Option<Price>,
+    limits: &CallerLimits,
+) -> Panel {
     let panel = Panel::build(protocol(settings), settings, |agent| Caller {
-        chat: chat.clone(),
+        chat: chat(agent).clone(),
         provider: agent.provider.as_str().into(),
         price,
         timeouts: timeouts_of(&settings.debate),

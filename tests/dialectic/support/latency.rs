@@ -39,22 +39,3 @@ impl LogNormal {
         self.draw(request.digest)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn latencies_have_the_mean_that_was_asked_for() {
-        let mean = Duration::from_millis(200);
-        let latency = LogNormal::with_mean(mean, 0.5, 1);
-        let drawn: Vec<Duration> = (0..4000).map(|key| latency.draw(key)).collect();
-        let average = drawn.iter().sum::<Duration>() / 4000;
-        assert!(average.abs_diff(mean) < Duration::from_millis(8), "{average:?}");
-        // Log-normal: the median is below the mean, by exp(-sigma² / 2).
-        let below = drawn.iter().filter(|drawn| **drawn < mean.mul_f64((-0.125_f64).exp())).count();
-        assert!((1880..2120).contains(&below), "{below} of 4000 are below the median");
-        assert_eq!(latency.draw(3), drawn[3]);
-        assert_ne!(LogNormal::with_mean(mean, 0.5, 2).draw(3), drawn[3]);
-    }
-}

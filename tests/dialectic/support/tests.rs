@@ -23,39 +23,10 @@ fn question(api: Api, system: &str, prompt: &str) -> Value {
     }
 }
 
-fn with_schema(api: Api, schema: &Value) -> Value {
-    let mut body = question(api, "s", "p");
-    match api {
-        Api::Responses => {
-            body["text"] = json!({"format": {"type": "json_schema", "name": "n", "strict": true, "schema": schema}});
-        }
-        Api::Chat => {
-            let spec = json!({"name": "n", "strict": true, "schema": schema});
-            body["response_format"] = json!({"type": "json_schema", "json_schema": spec});
-        }
-    }
-    body
-}
-
-fn schema(keys: &[&str]) -> Value {
-    let properties: serde_json::Map<String, Value> =
-        keys.iter().map(|key| ((*key).to_owned(), json!({"type": "string"}))).collect();
-    json!({"type": "object", "properties": properties, "required": keys, "additionalProperties": false})
-}
-
 fn incoming(api: Api, body: &Value) -> Incoming {
     let headers = [("content-type", "application/json"), ("authorization", "Bearer k")];
     let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     Incoming::read("POST", path(api), headers, body.to_string().as_bytes())
-}
-
-#[test]
-fn a_request_as_documented_has_no_violation() {
-    for api in APIS {
-        assert_eq!(violations(&incoming(api, &question(api, "s", "p"))), Vec::<String>::new());
-        let body = with_schema(api, &schema(&["confidence"]));
-        assert_eq!(violations(&incoming(api, &body)), Vec::<String>::new());
-    }
 }
 
 /// The one violation of a request that is right but for a change.
@@ -103,14 +74,18 @@ fn every_kind_of_violation_is_found() {
 
 #[test]
 fn strict_schemas_are_held_to_their_rules() {
-    let check = |schema: Value| violations(&incoming(Api::Responses, &with_schema(Api::Responses, &schema)));
-    let mut open = schema(&["a"]);
-    open["additionalProperties"] = json!(true);
-    assert_eq!(check(open), ["the answer's format: strict, but `additionalProperties` is not false"]);
-    let mut optional = schema(&["a", "b"]);
-    optional["required"] = json!(["a"]);
-    let nested = json!({"type": "array", "items": optional});
-    assert_eq!(check(nested), ["the answer's format: strict, but `b` is not required"]);
+    let check = |required: Value, is_open: bool, of: fn(Value) -> Value| {
+        let properties = json!({"a": {"type": "string"}, "b": {"type": "string"}});
+        let schema = json!({
+            "type": "object", "properties": properties, "required": required, "additionalProperties": is_open,
+        });
+        let format = json!({"type": "json_schema", "name": "n", "strict": true, "schema": of(schema)});
+        violation(Api::Responses, |body| body["text"] = json!({"format": format}))
+    };
+    let open = check(json!(["a", "b"]), true, |schema| schema);
+    assert_eq!(open, "the answer's format: strict, but `additionalProperties` is not false");
+    let optional = check(json!(["a"]), false, |schema| json!({"type": "array", "items": schema}));
+    assert_eq!(optional, "the answer's format: strict, but `b` is not required");
 }
 
 #[test]
