@@ -342,7 +342,7 @@ fn schema(step: &Step, listing: &Listing) -> Option<AnswerSchema> {
         | OutputSpec::Check(_)
         | OutputSpec::Amendment
         | OutputSpec::Solution(_) => return None,
-        OutputSpec::Questions { .. } => AnswerSchema::of::<Questions>("questions"),
+        OutputSpec::Questions { .. } => Questions::schema(),
         OutputSpec::Score(_) => AnswerSchema::of::<RoundScore>("evaluation"),
         OutputSpec::Choice => AnswerSchema::of::<Ballot>("ballot"),
         OutputSpec::Word(words) => Ballot::schema_of(words),

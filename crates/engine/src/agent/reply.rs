@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use dialectic_llm::AnswerSchema;
+use dialectic_llm::{AnswerSchema, strict_object};
 use dialectic_record::debate::{Advice, AgentId, Decision, Judgement};
 use dialectic_record::prompt::Label;
 
@@ -16,9 +16,8 @@ use super::written::{percentage, percentage_if_any};
 use super::{AnswerError, read_json};
 
 /// An agent's questions. Their ids are ignored, since they are unique only within one answer.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Questions {
-    #[schemars(length(max = 20), with = "Vec<QuestionSchema>")]
     questions: Vec<RawQuestion>,
 }
 
@@ -32,17 +31,13 @@ enum RawQuestion {
     Bare(String),
 }
 
-/// A question as requested; reading is more lenient.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "only the schema matters")]
-struct QuestionSchema {
-    #[schemars(length(max = 20))]
-    id: String,
-    #[schemars(length(max = 600))]
-    text: String,
-}
-
 impl Questions {
+    /// Questions as requested; reading is more lenient.
+    pub(super) fn schema() -> AnswerSchema {
+        let question = strict_object([("id", text_of_at_most(20)), ("text", text_of_at_most(600))]);
+        AnswerSchema { name: "questions", schema: strict_object([("questions", list_of_at_most(20, &question))]) }
+    }
+
     /// The texts of the questions, without blank ones.
     pub(super) fn read(text: &str) -> Result<Vec<String>, AnswerError> {
         let questions: Self = read_json(text)?;
@@ -210,73 +205,46 @@ impl RawJudgement {
     }
 }
 
-/// The judge's assessment of a solution as requested: the confidence comes last, after everything it rests on. It is
-/// parsed as an [`Assessment`](super::Assessment).
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[expect(dead_code, reason = "only the schema matters")]
-struct AssessmentSchema {
-    /// The amended candidate, named before it is assessed; only for a text that amends one.
-    #[schemars(length(max = 20))]
-    base: String,
-    // Without bounds, small models fill a list up to their output limit.
-    #[schemars(length(max = 12), inner(length(max = 600)))]
-    tradeoffs: Vec<String>,
-    #[schemars(length(max = 12), inner(length(max = 600)))]
-    recommendations: Vec<String>,
-    #[schemars(length(max = 12), inner(length(max = 600)))]
-    unfulfilled_major_requirements: Vec<String>,
-    #[schemars(length(max = 12))]
-    partly_fulfilled: Vec<PartlySchema>,
-    #[schemars(length(max = 12), inner(length(max = 600)))]
-    open_questions: Vec<String>,
-    #[schemars(length(max = 60))]
-    rulings: Vec<RulingSchema>,
-    #[schemars(length(max = 100))]
-    title: String,
-    #[schemars(range(min = 0, max = 100))]
-    confidence: f64,
+fn text_of_at_most(length: usize) -> Value {
+    json!({ "type": "string", "maxLength": length })
 }
 
-/// A requirement that is fulfilled except in one case.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "only the schema matters")]
-struct PartlySchema {
-    #[schemars(length(max = 600))]
-    requirement: String,
-    #[schemars(length(max = 600))]
-    holds: String,
-    #[schemars(length(max = 600))]
-    fails: String,
+fn list_of_at_most(length: usize, items: &Value) -> Value {
+    json!({ "type": "array", "items": items, "maxItems": length })
 }
 
-/// A ruling on an open point.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[expect(dead_code, reason = "only the schema matters")]
-struct RulingSchema {
-    #[schemars(length(max = 20))]
-    point: String,
-    #[schemars(length(max = 200))]
-    r#where: String,
-    #[schemars(length(max = 600))]
-    remains: String,
-    #[schemars(length(max = 600))]
-    reason: String,
-    decision: Decision,
-}
-
-/// The schema of a separate assessment, with the base of an amended text, and rulings if there are open points.
+/// The schema of a separate assessment, with the base of an amended text, and rulings if there are open points. The
+/// base is named before it is assessed; the confidence comes last, after everything it rests on. The answer is parsed
+/// as an [`Assessment`](super::Assessment).
 pub(super) fn assessment(is_amended: bool, has_points: bool) -> AnswerSchema {
-    let mut answer = AnswerSchema::of::<AssessmentSchema>(if is_amended { "merge_assessment" } else { "assessment" });
-    if let Some(properties) = answer.schema["properties"].as_object_mut() {
-        for (key, _) in [("base", is_amended), ("rulings", has_points)].into_iter().filter(|(_, is_asked)| !is_asked) {
-            properties.shift_remove(key);
-        }
-        let names: Vec<String> = properties.keys().cloned().collect();
-        answer.schema["required"] = json!(names);
-    }
-    answer
+    // Without bounds, small models fill a list up to their output limit.
+    let texts = || list_of_at_most(12, &text_of_at_most(600));
+    let partly = strict_object(["requirement", "holds", "fails"].map(|key| (key, text_of_at_most(600))));
+    let ruling = strict_object([
+        ("point", text_of_at_most(20)),
+        ("where", text_of_at_most(200)),
+        ("remains", text_of_at_most(600)),
+        ("reason", text_of_at_most(600)),
+        ("decision", json!({ "type": "string", "enum": Decision::ALL })),
+    ]);
+    let properties = [
+        ("base", text_of_at_most(20)),
+        ("tradeoffs", texts()),
+        ("recommendations", texts()),
+        ("unfulfilledMajorRequirements", texts()),
+        ("partlyFulfilled", list_of_at_most(12, &partly)),
+        ("openQuestions", texts()),
+        ("rulings", list_of_at_most(60, &ruling)),
+        ("title", text_of_at_most(100)),
+        ("confidence", json!({ "type": "number", "minimum": 0, "maximum": 100 })),
+    ];
+    let is_asked = |(key, _): &(&str, Value)| match *key {
+        "base" => is_amended,
+        "rulings" => has_points,
+        _ => true,
+    };
+    let name = if is_amended { "merge_assessment" } else { "assessment" };
+    AnswerSchema { name, schema: strict_object(properties.into_iter().filter(is_asked)) }
 }
 
 #[cfg(test)]
