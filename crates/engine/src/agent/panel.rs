@@ -87,41 +87,44 @@ impl Agent {
     }
 }
 
-/// Reads the user's prompt files; unusable ones become warnings.
-struct PromptFiles<'a> {
-    base: &'a Path,
-    warnings: Vec<String>,
+/// The text and path of a configured prompt file; `None` if it is missing or unusable, which becomes a warning.
+fn prompt_of(
+    configured: Option<&PathBuf>,
+    owner: &AgentSettings,
+    base: &Path,
+    warnings: &mut Vec<String>,
+) -> Option<(Arc<str>, PathBuf)> {
+    let path = base.join(configured?);
+    match read_prompt(&path) {
+        Ok(text) => Some((text.into(), path)),
+        Err(error) => {
+            warnings.push(format!("{}: {error}; using the built-in prompt", owner.id));
+            None
+        }
+    }
 }
 
-impl PromptFiles<'_> {
-    /// The text and path of a configured prompt file; `None` if it is missing or unusable.
-    fn read(&mut self, configured: Option<&PathBuf>, owner: &AgentSettings) -> Option<(Arc<str>, PathBuf)> {
-        let path = self.base.join(configured?);
-        match read_prompt(&path) {
-            Ok(text) => Some((text.into(), path)),
-            Err(error) => {
-                self.warnings.push(format!("{}: {error}; using the built-in prompt", owner.id));
-                None
-            }
-        }
+/// Replaces a role's prompts with the user's files. Returns the files of the system and the summary prompt.
+fn replace_prompts(
+    role: &mut Role,
+    owner: &AgentSettings,
+    base: &Path,
+    warnings: &mut Vec<String>,
+) -> (Option<PathBuf>, Option<PathBuf>) {
+    let mut read = |configured| prompt_of(configured, owner, base, warnings);
+    let system = read(owner.system_prompt_path.as_ref()).map(|(text, path)| {
+        role.own_system = Some(text);
+        path
+    });
+    let summary = read(owner.summary_prompt_path.as_ref().or(owner.summarization.prompt_path.as_ref()));
+    let summary = summary.map(|(text, path)| {
+        role.summarize = text;
+        path
+    });
+    if let Some((text, _)) = read(owner.clarification_prompt_path.as_ref()) {
+        role.clarify = text;
     }
-
-    /// Replaces a role's prompts with the user's files. Returns the files of the system and the summary prompt.
-    fn apply(&mut self, role: &mut Role, owner: &AgentSettings) -> (Option<PathBuf>, Option<PathBuf>) {
-        let system = self.read(owner.system_prompt_path.as_ref(), owner).map(|(text, path)| {
-            role.own_system = Some(text);
-            path
-        });
-        let summary = owner.summary_prompt_path.as_ref().or(owner.summarization.prompt_path.as_ref());
-        let summary = self.read(summary, owner).map(|(text, path)| {
-            role.summarize = text;
-            path
-        });
-        if let Some((text, _)) = self.read(owner.clarification_prompt_path.as_ref(), owner) {
-            role.clarify = text;
-        }
-        (system, summary)
-    }
+    (system, summary)
 }
 
 impl Panel {
@@ -137,12 +140,12 @@ impl Panel {
     ) -> Result<Self, PanelError> {
         let system: Arc<str> = protocol.system.render(&())?.into();
         let base = settings.base_dir.clone().unwrap_or_default();
-        let mut files = PromptFiles { base: &base, warnings: Vec::new() };
+        let mut warnings = Vec::new();
         let mut agents = Vec::new();
         let mut sources = Vec::new();
         for agent in &settings.agents {
             let mut role = role_named(&agent.role, &base)?;
-            let (path, _) = files.apply(&mut role, agent);
+            let (path, _) = replace_prompts(&mut role, agent, &base, &mut warnings);
             sources.push(AgentPromptSource {
                 agent_id: agent.id.clone(),
                 role: agent.role.clone(),
@@ -153,7 +156,7 @@ impl Panel {
             agents.push(Agent::new(agent, role, caller(agent), &system));
         }
         let mut role = Role::judge().as_ref().clone();
-        let (path, summary_path) = files.apply(&mut role, &settings.judge);
+        let (path, summary_path) = replace_prompts(&mut role, &settings.judge, &base, &mut warnings);
         let judge_source = JudgePromptSource {
             id: settings.judge.id.clone(),
             source: origin(path.as_ref()),
@@ -178,7 +181,7 @@ impl Panel {
             environment: Environment::default(),
             keys: KnownKeys::default(),
             routed,
-            warnings: files.warnings,
+            warnings,
         })
     }
 
