@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::engine::Books;
 use dialectic_base::money::Usd;
@@ -89,12 +90,6 @@ struct Removed {
     usd: Usd,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct LedgerFormat {
-    format_version: u32,
-}
-
 impl SpendingFile {
     /// Reads a directory's ledger. A damaged ledger is an error, since the spending is then unknown.
     fn read(directory: &Directory) -> Result<Self, SpendingError> {
@@ -107,8 +102,9 @@ impl SpendingFile {
             Ok(bytes) => bytes,
         };
         let damaged = |source| SpendingError::Damaged { path: path.clone(), source };
-        let LedgerFormat { format_version: found } = serde_json::from_slice(&bytes).map_err(damaged)?;
-        if found > LEDGER_FORMAT {
+        let ledger: Value = serde_json::from_slice(&bytes).map_err(damaged)?;
+        let found = ledger["formatVersion"].as_u64().and_then(|found| u32::try_from(found).ok());
+        if let Some(found) = found.filter(|found| *found > LEDGER_FORMAT) {
             return Err(SpendingError::Newer { path, found });
         }
         serde_json::from_slice(&bytes).map_err(damaged)
