@@ -108,8 +108,10 @@ async fn finish(child: &mut Child, limited: &Limited<'_>) -> Result<Excerpt, Pro
         }
         std::future::pending::<Infallible>().await
     };
-    let (mut output, mut said) = (Kept::of(limited.keep), Kept::of(COMPLAINT));
-    let read = async { tokio::try_join!(output.fill(stdout), said.fill(stderr)).map(drop) };
+    let (mut output, mut said) = (Vec::new(), Vec::new());
+    let read = async {
+        tokio::try_join!(drain(stdout, limited.keep, &mut output), drain(stderr, COMPLAINT, &mut said)).map(drop)
+    };
     let status = async {
         tokio::pin!(read);
         let status = tokio::select! {
@@ -132,54 +134,41 @@ async fn finish(child: &mut Child, limited: &Limited<'_>) -> Result<Excerpt, Pro
         never = write => match never {},
     };
     if !status.success() {
-        return Err(ProcessError::Failed { status, complaint: said.into_text().0 });
+        return Err(ProcessError::Failed { status, complaint: excerpt(said, COMPLAINT).text });
     }
-    let (text, cut) = output.into_text();
-    Ok(Excerpt { text, cut })
+    Ok(excerpt(output, limited.keep))
 }
 
-/// The beginning of a stream, as far as it is kept.
-struct Kept {
-    bytes: Vec<u8>,
-    most: usize,
-    cut: bool,
+/// Drains a stream, so that the writer never blocks. Keeps one byte more than `most`, which shows that there was more.
+async fn drain(stream: Option<impl AsyncRead + Unpin>, most: usize, kept: &mut Vec<u8>) -> io::Result<()> {
+    let Some(mut stream) = stream else { return Ok(()) };
+    let mut buffer = vec![0; 8192];
+    loop {
+        let read = stream.read(&mut buffer).await?;
+        if read == 0 {
+            return Ok(());
+        }
+        let room = most.saturating_add(1) - kept.len();
+        kept.extend_from_slice(&buffer[..read.min(room)]);
+    }
 }
 
-impl Kept {
-    fn of(most: usize) -> Self {
-        Self { bytes: Vec::new(), most, cut: false }
+/// The text of a stream of which [`drain`] kept this.
+fn excerpt(mut kept: Vec<u8>, most: usize) -> Excerpt {
+    let is_longer = kept.len() > most;
+    if is_longer {
+        kept.truncate(most);
+        // Drops an incomplete character.
+        let whole = match std::str::from_utf8(&kept) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            Ok(_) | Err(_) => kept.len(),
+        };
+        kept.truncate(whole);
     }
-
-    /// Drains a stream, so that the writer never blocks.
-    async fn fill(&mut self, stream: Option<impl AsyncRead + Unpin>) -> io::Result<()> {
-        let Some(mut stream) = stream else { return Ok(()) };
-        let mut buffer = vec![0; 8192];
-        loop {
-            let read = stream.read(&mut buffer).await?;
-            if read == 0 {
-                return Ok(());
-            }
-            let room = self.most - self.bytes.len();
-            self.cut |= read > room;
-            self.bytes.extend_from_slice(&buffer[..read.min(room)]);
-        }
-    }
-
-    fn into_text(self) -> (String, bool) {
-        let mut bytes = self.bytes;
-        if self.cut {
-            // Drops an incomplete character.
-            let whole = match std::str::from_utf8(&bytes) {
-                Err(error) if error.error_len().is_none() => error.valid_up_to(),
-                Ok(_) | Err(_) => bytes.len(),
-            };
-            bytes.truncate(whole);
-        }
-        let text = String::from_utf8_lossy(&bytes);
-        // Replacement characters can be longer than the bytes that they replace.
-        let end = text.floor_char_boundary(self.most);
-        (text[..end].to_owned(), self.cut || end < text.len())
-    }
+    let text = String::from_utf8_lossy(&kept);
+    // Replacement characters can be longer than the bytes that they replace.
+    let end = text.floor_char_boundary(most);
+    Excerpt { text: text[..end].to_owned(), cut: is_longer || end < text.len() }
 }
 
 #[cfg(test)]
