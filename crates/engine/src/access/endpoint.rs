@@ -205,13 +205,6 @@ pub fn is_on_this_machine(url: &str) -> bool {
     })
 }
 
-/// A part of a header value. A file refers to credentials as `${NAME}`, and the environment holds them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum HeaderPart<'a> {
-    Text(&'a str),
-    Variable(&'a str),
-}
-
 /// What is wrong with a configured header, without its value.
 pub fn header_fault(name: &str, value: &str) -> Option<String> {
     if HeaderName::from_bytes(name.as_bytes()).is_err() {
@@ -220,7 +213,7 @@ pub fn header_fault(name: &str, value: &str) -> Option<String> {
     let Some(pieces) = pieces(value) else {
         return Some("has a `${` without the name of an environment variable and `}`".to_owned());
     };
-    let has_variable = pieces.iter().any(|piece| matches!(piece, HeaderPart::Variable(_)));
+    let has_variable = pieces.iter().any(|(_, variable)| variable.is_some());
     if !has_variable && (names_a_secret(name) || looks_like_a_secret(value)) {
         return Some("contains a secret: put it into the environment and write `${NAME}` here".to_owned());
     }
@@ -229,21 +222,17 @@ pub fn header_fault(name: &str, value: &str) -> Option<String> {
 
 /// The environment variables that a value refers to.
 fn variables(value: &str) -> Vec<&str> {
-    let named = pieces(value).into_iter().flatten().filter_map(|piece| match piece {
-        HeaderPart::Variable(name) => Some(name),
-        HeaderPart::Text(_) => None,
-    });
-    named.collect()
+    pieces(value).into_iter().flatten().filter_map(|(_, variable)| variable).collect()
 }
 
 /// The value with its variables expanded, or the first variable that is not set.
 fn expand(value: &str, environment: &Environment) -> Result<SecretString, String> {
     let Some(pieces) = pieces(value) else { return Ok(SecretString::from(value)) };
     let mut expanded = String::new();
-    for piece in pieces {
-        match piece {
-            HeaderPart::Text(text) => expanded.push_str(text),
-            HeaderPart::Variable(name) => expanded.push_str(environment.get(name).ok_or_else(|| name.to_owned())?),
+    for (text, variable) in pieces {
+        expanded.push_str(text);
+        if let Some(name) = variable {
+            expanded.push_str(environment.get(name).ok_or_else(|| name.to_owned())?);
         }
     }
     Ok(SecretString::from(expanded))
@@ -256,8 +245,9 @@ pub fn is_variable_name(name: &str) -> bool {
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Splits a value; `None` if a `${` is not followed by a name and `}`.
-fn pieces(value: &str) -> Option<Vec<HeaderPart<'_>>> {
+/// The texts of a value, each with the variable that follows it: a file refers to credentials as `${NAME}`, and the
+/// environment holds them. `None` if a `${` is not followed by a name and `}`.
+fn pieces(value: &str) -> Option<Vec<(&str, Option<&str>)>> {
     let mut pieces = Vec::new();
     let mut rest = value;
     while let Some((before, after)) = rest.split_once("${") {
@@ -265,10 +255,10 @@ fn pieces(value: &str) -> Option<Vec<HeaderPart<'_>>> {
         if !is_variable_name(name) {
             return None;
         }
-        pieces.extend([HeaderPart::Text(before), HeaderPart::Variable(name)]);
+        pieces.push((before, Some(name)));
         rest = following;
     }
-    pieces.push(HeaderPart::Text(rest));
+    pieces.push((rest, None));
     Some(pieces)
 }
 
