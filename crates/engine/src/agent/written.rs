@@ -1,6 +1,7 @@
 //! The judge's answer: the Markdown solution, the assessment in its final JSON block, and the solution for the user.
 
 use std::fmt::Write;
+use std::ops::Range;
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -112,15 +113,15 @@ impl Written {
         if let Some(all) = all_in_json(text) {
             return all;
         }
-        let Some(block) = fenced_block(text).or_else(|| bare_object(text)) else {
+        let Some((block, content)) = fenced_block(text).or_else(|| bare_object(text)) else {
             let missing = Some(AnswerError::NoAssessment);
             let (solution, _) = unwrapped(text.trim());
             return Self { solution: solution.to_owned(), assessment: Assessment::default(), missing };
         };
         let solution = tidy(&text[..block.start], &text[block.end..]);
-        match &block.content {
+        match content {
             AssessmentContent::Assessment(object) => {
-                let (assessment, missing) = Assessment::of(object);
+                let (assessment, missing) = Assessment::of(&object);
                 Self { solution, assessment, missing }
             }
             AssessmentContent::Damaged => {
@@ -154,13 +155,7 @@ pub(super) fn without_approach(text: &str) -> (&str, bool) {
     (before.trim_end().trim_end_matches('`').trim_end(), is_changed(&object))
 }
 
-/// The position and content of an assessment in an answer.
-struct AssessmentBlock {
-    start: usize,
-    end: usize,
-    content: AssessmentContent,
-}
-
+/// The content of an assessment in an answer.
 enum AssessmentContent {
     /// The readable part of an assessment.
     Assessment(Map<String, Value>),
@@ -184,7 +179,7 @@ fn all_in_json(text: &str) -> Option<Written> {
 
 /// The last fenced block with an assessment. Fences are not matched in pairs: models wrap the whole answer in another
 /// one, and are cut inside blocks.
-fn fenced_block(text: &str) -> Option<AssessmentBlock> {
+fn fenced_block(text: &str) -> Option<(Range<usize>, AssessmentContent)> {
     let mut lines = Vec::new();
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -209,7 +204,7 @@ fn fenced_block(text: &str) -> Option<AssessmentBlock> {
             continue;
         }
         if let Some(content) = assessed(content, is_last) {
-            return Some(AssessmentBlock { start, end, content });
+            return Some((start..end, content));
         }
         is_last = false;
     }
@@ -245,12 +240,12 @@ fn assessed(content: &str, is_last: bool) -> Option<AssessmentContent> {
 }
 
 /// The last assessment without a fence.
-fn bare_object(text: &str) -> Option<AssessmentBlock> {
+fn bare_object(text: &str) -> Option<(Range<usize>, AssessmentContent)> {
     let braces = text.rmatch_indices('{').take(MOST_CANDIDATES);
     braces.map(|(start, _)| start).find_map(|start| {
         let end = start + object_length(&text[start..]);
         let content = assessed(&text[start..end], text[end..].trim().is_empty())?;
-        Some(AssessmentBlock { start, end, content })
+        Some((start..end, content))
     })
 }
 
