@@ -27,7 +27,7 @@ pub(super) struct Calls {
     /// A map, because each finished call looks up every wanted one.
     in_flight: HashMap<CallKey, RunningCall>,
     /// Attempts that wait for room under the limit, oldest first.
-    waiting: Vec<Pending>,
+    waiting: Vec<(AttemptRequest, oneshot::Sender<Reserved>)>,
     sender: UnboundedSender<Message>,
     receiver: UnboundedReceiver<Message>,
 }
@@ -46,8 +46,8 @@ struct RunningCall {
 
 /// A message from a call before its result.
 enum Message {
-    /// An attempt asks for permission.
-    Reserve(Pending),
+    /// An attempt asks for permission, which the channel returns.
+    Reserve(AttemptRequest, oneshot::Sender<Reserved>),
     /// An attempt failed; its cost must be recorded before the next attempt.
     AttemptFailed(CallKey, String, CallRecord),
     /// An attempt failed, and another will follow after a delay.
@@ -55,12 +55,6 @@ enum Message {
     Replied(CallKey, StoredReply, CallRecord),
     /// The copy of the journal no longer accepts events, so no request may be sent.
     NotCopied(StoreError),
-}
-
-/// An attempt that waits for permission, and the channel for the answer.
-struct Pending {
-    wanted: AttemptRequest,
-    answer: oneshot::Sender<Reserved>,
 }
 
 /// Accounts for one call's attempts and displays them.
@@ -93,7 +87,7 @@ impl Account for Connection {
             }
             let (answer, granted) = oneshot::channel();
             let wanted = AttemptRequest::of(&self.step, request);
-            drop(self.sender.send(Message::Reserve(Pending { wanted, answer })));
+            drop(self.sender.send(Message::Reserve(wanted, answer)));
             // No answer means that there is no room, or that the call was abandoned.
             let limit = self.limit.unwrap_or_default();
             let reserved = granted.await.map_err(|_| ModelError::OverBudget { limit })?;
@@ -254,9 +248,9 @@ impl Engine {
 
     fn handle_message(&mut self, message: Message) -> Result<(), EngineError> {
         match message {
-            Message::Reserve(pending) => {
-                self.calls.note_sending(pending.wanted.key(), false);
-                self.calls.waiting.push(pending);
+            Message::Reserve(wanted, answer) => {
+                self.calls.note_sending(wanted.key(), false);
+                self.calls.waiting.push((wanted, answer));
             }
             Message::Retries(key) => self.calls.note_sending(&key, false),
             Message::AttemptFailed(key, error, call) => self.append(Event::AttemptFailed { key, error, call })?,
@@ -281,21 +275,21 @@ impl Engine {
     /// Permits attempts that fit under the limit, and refuses those that never will.
     fn admit(&mut self) -> Result<(), EngineError> {
         if self.sends_no_more() {
-            self.calls.waiting.retain(|pending| !pending.answer.is_closed());
+            self.calls.waiting.retain(|(_, answer)| !answer.is_closed());
             return Ok(());
         }
-        for pending in std::mem::take(&mut self.calls.waiting) {
+        for (wanted, answer) in std::mem::take(&mut self.calls.waiting) {
             // The call was abandoned.
-            if pending.answer.is_closed() {
+            if answer.is_closed() {
                 continue;
             }
-            match self.reserve(&pending.wanted)? {
+            match self.reserve(&wanted)? {
                 Permission::Granted(reserved) => {
-                    self.calls.note_sending(pending.wanted.key(), true);
+                    self.calls.note_sending(wanted.key(), true);
                     // An abandoned call needs no answer.
-                    let _ = pending.answer.send(reserved);
+                    let _ = answer.send(reserved);
                 }
-                Permission::Later => self.calls.waiting.push(pending),
+                Permission::Later => self.calls.waiting.push((wanted, answer)),
                 Permission::Refused => {}
             }
         }

@@ -190,9 +190,9 @@ impl Engine {
         self.beginnings = None;
         self.append(Event::QuestionsEnded { by })?;
         let calls = &self.calls;
-        self.open.retain(|open| {
-            let asks_user = matches!(open.step.answer, OutputSpec::Questions { .. });
-            !asks_user || calls.is_in_flight(&open.step.key)
+        self.open.retain(|(_, step)| {
+            let asks_user = matches!(step.answer, OutputSpec::Questions { .. });
+            !asks_user || calls.is_in_flight(&step.key)
         });
         Ok(())
     }

@@ -112,7 +112,7 @@ impl Engine {
         let (open, budget, before) = (&self.open, &mut self.budget, self.host.waiting.len());
         self.host.waiting.retain(|call| {
             let key = &call.step.key;
-            let is_wanted = open.iter().any(|open| open.step.key == *key);
+            let is_wanted = open.iter().any(|(_, step)| step.key == *key);
             if let Some(budget) = budget.as_mut().filter(|_| !is_wanted) {
                 budget.shown.remove(key);
             }

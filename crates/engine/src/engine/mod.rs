@@ -114,8 +114,9 @@ pub struct Engine {
     outage: Outage,
     /// The calls that the host answers.
     host: Host,
-    /// Unfinished calls of the current stages, in the order in which they are wanted.
-    open: Vec<Open>,
+    /// Unfinished calls of the current stages, in the order in which they are wanted, each with the stage that requests
+    /// it, which may differ from its own.
+    open: Vec<(StageId, Step)>,
     /// The started stages, by round and rank.
     announced: BTreeMap<(u32, usize), Announced>,
     /// Calls that are left out because the cost limit has no room for them.
@@ -141,13 +142,6 @@ pub struct Engine {
     round: RoundInProgress,
     /// The name under which each configured model answered before, until it was compared.
     served: HashMap<(String, String), String>,
-}
-
-/// A wanted call.
-struct Open {
-    step: Step,
-    /// The stage that requests the call, which may differ from the call's own stage.
-    stage: StageId,
 }
 
 /// A started stage.
@@ -289,7 +283,7 @@ impl Engine {
         }
         let recorded = self.record.append(event)?;
         if let Some((key, settled)) = recorded.event.settles() {
-            self.open.retain(|open| open.step.key != *key);
+            self.open.retain(|(_, step)| step.key != *key);
             if settled != CallStatus::Failed {
                 self.past.remove(key);
             }

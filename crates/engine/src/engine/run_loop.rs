@@ -7,7 +7,7 @@ use dialectic_record::protocol::{BudgetClass, Next, NoTransition, Protocol, Stag
 
 use super::calls::Calls;
 use super::host::Host;
-use super::{Announced, Engine, EngineError, Open, RunEnding};
+use super::{Announced, Engine, EngineError, RunEnding};
 
 impl Engine {
     /// Runs the debate until it ends or must wait.
@@ -170,12 +170,12 @@ impl Engine {
                 }
             }
             self.start_ready()?;
-            if !self.open.iter().any(|open| open.stage == id) {
+            if !self.open.iter().any(|(stage, _)| *stage == id) {
                 break;
             }
             match self.record_next().await? {
                 // The last result may lead to another call of this stage.
-                Some(leads_on) => is_stale = leads_on || !self.open.iter().any(|open| open.stage == id),
+                Some(leads_on) => is_stale = leads_on || !self.open.iter().any(|(stage, _)| *stage == id),
                 // A pause was requested meanwhile, so waiting calls get no permission, and the stage has not ended.
                 None if self.is_pausing => {}
                 None if self.host.is_asked() => {
@@ -183,7 +183,7 @@ impl Engine {
                     return Ok(Trigger::PAUSE);
                 }
                 None if self.is_round_over_time()
-                    && self.open.iter().any(|open| open.step.cost == BudgetClass::Round) =>
+                    && self.open.iter().any(|(_, step)| step.cost == BudgetClass::Round) =>
                 {
                     self.append(Event::RoundTimedOut { round: self.debate().current_round })?;
                     is_stale = true;
@@ -260,7 +260,7 @@ impl Engine {
                     && !self.refused.contains(&step.key)
                     && !(timed_out && step.cost == BudgetClass::Round)
             });
-            open.extend(wanted.map(|step| Open { step, stage: stage.info.id }));
+            open.extend(wanted.map(|step| (stage.info.id, step)));
         }
         self.open = open;
         self.drop_unwanted_host_requests();
@@ -276,14 +276,14 @@ impl Engine {
             let agent = self.panel.agent(&key.agent_id).filter(|_| !held.is_empty());
             self.outage.waits(key) || agent.is_some_and(|agent| held.contains(&agent.caller.provider))
         };
-        let ready = self.open.iter().filter(|open| {
+        let ready = self.open.iter().filter(|(_, step)| {
             // A round past its time limit starts no calls; those in flight run to completion.
-            let is_due = !over_time || open.step.cost != BudgetClass::Round;
+            let is_due = !over_time || step.cost != BudgetClass::Round;
             is_due
-                && !is_held(&open.step.key)
-                && !self.calls.is_in_flight(&open.step.key)
-                && !self.host.waits(&open.step.key)
-                && self.protocol.can_start(&open.step, debate, |input| {
+                && !is_held(&step.key)
+                && !self.calls.is_in_flight(&step.key)
+                && !self.host.waits(&step.key)
+                && self.protocol.can_start(step, debate, |input| {
                     if self.calls.is_in_flight(input) {
                         Some(false)
                     } else {
@@ -291,7 +291,7 @@ impl Engine {
                     }
                 })
         });
-        let ready: Vec<(StageId, Step)> = ready.map(|open| (open.stage, open.step.clone())).collect();
+        let ready: Vec<(StageId, Step)> = ready.cloned().collect();
         for (wanted_by, step) in ready {
             let (round, stage) = (step.key.round, step.key.stage);
             let steps = self.declared(wanted_by)?.steps;
@@ -320,7 +320,7 @@ impl Engine {
     fn end_announced(&mut self, id: StageId) {
         let is_over = |stage: StageId| {
             let is_kind = self.debate().stage(stage).is_some_and(|info| !info.is_transition_target);
-            stage == id || (is_kind && !self.open.iter().any(|open| open.step.key.stage == stage))
+            stage == id || (is_kind && !self.open.iter().any(|(_, step)| step.key.stage == stage))
         };
         let over: Vec<_> = self.announced.iter().filter(|(_, one)| is_over(one.stage)).map(|(at, _)| *at).collect();
         for place in over {
