@@ -227,8 +227,8 @@ impl DebateInputs {
         choices.check()?;
         let overrides = Overrides { offline: choices.offline, ..Overrides::default() };
         Self::check_members(known, choices)?;
-        let changed = change_settings(settings, &choices.changes(settings)?, &overrides, &self.environment)?;
-        let mut settings = changed.settings;
+        let (mut settings, warnings) =
+            change_settings(settings, &choices.changes(settings)?, &overrides, &self.environment)?;
         let asked = choices.limit()?.map(Usd::from_dollars);
         let usual = settings.debate.budget.max_cost_usd;
         settings.debate.budget.max_cost_usd = if is_offline(&settings) {
@@ -240,7 +240,7 @@ impl DebateInputs {
         };
         let budget = &mut settings.debate.budget;
         budget.max_calls = budget.max_calls.into_iter().chain(self.max_calls).min();
-        Ok((settings, changed.warnings))
+        Ok((settings, warnings))
     }
 
     /// The user's own settings for debates, from their files and the server's command line.

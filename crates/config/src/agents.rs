@@ -271,14 +271,8 @@ pub(super) fn check_ids(
     }
 }
 
-/// The agents and the judge of a debate.
-pub(super) struct Roster {
-    pub(super) agents: Vec<ResolvedAgent>,
-    pub(super) judge: ResolvedAgent,
-    pub(super) choice: Option<ModelChoice>,
-}
-
-/// Determines the agents and judge for `protocol`. `is_expected` tells whether a file should name them.
+/// Determines the agents and judge for `protocol`, and the models chosen for those that name none. `is_expected` tells
+/// whether a file should name them.
 pub(super) fn roster(
     layers: &mut Layers,
     is_expected: bool,
@@ -287,7 +281,7 @@ pub(super) fn roster(
     configured: &BTreeMap<String, ProviderSettings>,
     context: &ResolveContext,
     findings: &mut Diagnostics,
-) -> Roster {
+) -> (Vec<ResolvedAgent>, ResolvedAgent, Option<ModelChoice>) {
     let names = provider_names(configured);
     let scope = AgentScope {
         own_roles: context.own_roles,
@@ -376,7 +370,7 @@ pub(super) fn roster(
         let is_chosen = choice.is_some() && !judge_is_configured;
         resolver.replace_models(&mut agents, &mut judge, is_chosen, findings);
     }
-    Roster { agents, judge, choice }
+    (agents, judge, choice)
 }
 
 impl ModelResolver<'_> {

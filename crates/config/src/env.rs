@@ -118,7 +118,8 @@ fn read(path: &Path) -> Result<String, EnvError> {
 
 /// The pairs in an environment file, and warnings. Malformed lines are not errors, since other tools may use the file.
 fn read_text(text: &str, path: &Path) -> (Vec<(String, String)>, Vec<String>) {
-    let Parsed { pairs, faults } = parse(text);
+    let mut faults = Vec::new();
+    let pairs = parse(text, &mut faults);
     // Never quotes the line, because it may contain a key.
     let warning = |(line, fault)| format!("line {line} of the environment file `{}` {fault}", path.display());
     (pairs, faults.into_iter().map(warning).collect())
@@ -145,22 +146,15 @@ fn process_variables() -> impl Iterator<Item = (String, String)> {
 /// The quotes that may surround a value.
 const QUOTES: [char; 3] = ['"', '\'', '`'];
 
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Parsed {
-    /// Names and values in file order.
-    pairs: Vec<(String, String)>,
-    /// Faulty lines, by number from 1.
-    faults: Vec<(usize, &'static str)>,
-}
-
 /// Faults, phrased to follow the line number.
 const NO_PAIR: &str = "is ignored: it is not `NAME=value`";
 const OPEN_QUOTE: &str = "has an unclosed quote; using the value as written";
 
-fn parse(text: &str) -> Parsed {
+/// The names and values of a text in order. Adds its faulty lines, by number from 1.
+fn parse(text: &str, faults: &mut Vec<(usize, &'static str)>) -> Vec<(String, String)> {
     // Like on old systems, a carriage return alone ends a line too.
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n");
-    let mut parsed = Parsed::default();
+    let mut pairs = Vec::new();
     let mut rest = text.as_str();
     let mut line = 1;
     while !rest.is_empty() {
@@ -170,16 +164,16 @@ fn parse(text: &str) -> Parsed {
             Some((name, value_at)) => {
                 let (value, used, fault) = value(&rest[value_at..]);
                 taken = value_at + used;
-                parsed.pairs.push((name.to_owned(), value));
-                parsed.faults.extend(fault.map(|fault| (line, fault)));
+                pairs.push((name.to_owned(), value));
+                faults.extend(fault.map(|fault| (line, fault)));
             }
             None if is_blank_or_comment(current) => {}
-            None => parsed.faults.push((line, NO_PAIR)),
+            None => faults.push((line, NO_PAIR)),
         }
         line += rest[..taken].matches('\n').count() + 1;
         rest = rest.get(taken + 1..).unwrap_or_default();
     }
-    parsed
+    pairs
 }
 
 fn first_line(text: &str) -> &str {
@@ -317,9 +311,10 @@ mod tests {
     }
 
     fn one(line: &str) -> Vec<(String, String)> {
-        let parsed = parse(line);
-        assert_eq!(parsed.faults, [], "{line}");
-        parsed.pairs
+        let mut faults = Vec::new();
+        let pairs = parse(line, &mut faults);
+        assert_eq!(faults, [], "{line}");
+        pairs
     }
 
     /// Follows the majority where readers in other languages differ.
@@ -403,11 +398,13 @@ mod tests {
 
     #[test]
     fn what_sets_nothing_is_told_by_line_and_what_follows_is_read() {
-        let parsed = parse("A=1\n\nnonsense\nB=\"x\ny\"\nexport C\nhttp://x\n=5\nD='open\nE:tight\nF=6");
-        let names: Vec<&str> = parsed.pairs.iter().map(|(name, _)| name.as_str()).collect();
+        let text = "A=1\n\nnonsense\nB=\"x\ny\"\nexport C\nhttp://x\n=5\nD='open\nE:tight\nF=6";
+        let mut faults = Vec::new();
+        let pairs = parse(text, &mut faults);
+        let names: Vec<&str> = pairs.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["A", "B", "D", "F"]);
-        assert_eq!(parsed.pairs[2].1, "'open");
+        assert_eq!(pairs[2].1, "'open");
         let none = |line| (line, NO_PAIR);
-        assert_eq!(parsed.faults, [none(3), none(6), none(7), none(8), (9, OPEN_QUOTE), none(10)]);
+        assert_eq!(faults, [none(3), none(6), none(7), none(8), (9, OPEN_QUOTE), none(10)]);
     }
 }

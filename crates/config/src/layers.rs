@@ -50,20 +50,13 @@ impl fmt::Display for ValueSource {
     }
 }
 
-/// The values of one source.
-#[derive(Debug, Clone)]
-struct Layer {
-    source: ValueSource,
-    tree: Value,
-}
-
-/// Layers above the built-in defaults, lowest first.
+/// The values of each source above the built-in defaults, lowest first.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Layers(Vec<Layer>);
+pub(super) struct Layers(Vec<(ValueSource, Value)>);
 
 impl Layers {
     pub(super) fn push(&mut self, source: ValueSource, tree: Value) {
-        self.0.push(Layer { source, tree });
+        self.0.push((source, tree));
     }
 
     pub(super) fn set(&mut self, source: ValueSource, path: &KeyPath, value: Value) {
@@ -107,25 +100,24 @@ impl Layers {
     pub(super) fn section(&self, key: &str) -> Value {
         let levels = if key == "debate" { usize::MAX } else { usize::from(is_by_entry(key)) };
         let mut all = Value::Null;
-        for layer in &self.0 {
-            lay_over(&mut all, layer.tree.get(key).unwrap_or(&Value::Null), levels);
+        for (_, tree) in &self.0 {
+            lay_over(&mut all, tree.get(key).unwrap_or(&Value::Null), levels);
         }
         all
     }
 
     /// Removes a section from all layers.
     pub(super) fn take_section(&mut self, key: &str) {
-        for layer in &mut self.0 {
-            layer.tree.as_object_mut().map(|sections| sections.remove(key));
+        for (_, tree) in &mut self.0 {
+            tree.as_object_mut().map(|sections| sections.remove(key));
         }
     }
 
     /// Removes the topmost value at `path`, because it was replaced.
     pub(super) fn forget(&mut self, path: &KeyPath) {
         let Some((parent, key)) = path.split_key() else { return };
-        let with = |layer: &&mut Layer| at(&layer.tree, path).is_some();
-        let Some(layer) = self.0.iter_mut().rev().find(with) else { return };
-        if let Some(Value::Object(entries)) = at_mut(&mut layer.tree, &parent) {
+        let Some((_, tree)) = self.0.iter_mut().rev().find(|(_, tree)| at(tree, path).is_some()) else { return };
+        if let Some(Value::Object(entries)) = at_mut(tree, &parent) {
             entries.remove(key);
         }
     }
@@ -133,8 +125,8 @@ impl Layers {
     /// Moves the agents' entries in all layers to their indices in the settings. `places` holds each agent's index in
     /// the file, `None` for a built-in agent.
     pub(super) fn align_agents(&mut self, places: &[Option<usize>]) {
-        for layer in &mut self.0 {
-            if let Some(agents) = layer.tree.get_mut("agents") {
+        for (_, tree) in &mut self.0 {
+            if let Some(agents) = tree.get_mut("agents") {
                 *agents = places.iter().map(|place| agents.get((*place)?).cloned()).collect();
             }
         }
@@ -143,12 +135,12 @@ impl Layers {
     /// The layer that determined the value at `path`, a path in the effective settings.
     pub(super) fn source(&self, path: &KeyPath) -> ValueSource {
         let entry = path.0.get(..2).filter(|entry| matches!(&entry[0], Segment::Key(key) if is_by_entry(key)));
-        for layer in self.0.iter().rev() {
-            if at(&layer.tree, path).is_some() {
-                return layer.source.clone();
+        for (source, tree) in self.0.iter().rev() {
+            if at(tree, path).is_some() {
+                return source.clone();
             }
             // The layers below this entry are ignored.
-            if entry.is_some_and(|entry| at(&layer.tree, &KeyPath(entry.to_vec())).is_some()) {
+            if entry.is_some_and(|entry| at(tree, &KeyPath(entry.to_vec())).is_some()) {
                 return ValueSource::BuiltIn;
             }
         }

@@ -32,11 +32,11 @@ pub use evaluators::{
 };
 pub use layers::{SettingRow, ValueSource, show};
 pub use load::{ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, role_names};
-pub use overrides::{Changed, Overrides, SettingChange, change_settings, check_changes};
+pub use overrides::{Overrides, SettingChange, change_settings, check_changes};
 pub use read::{CheckedTree, Mismatch, check};
 pub use rules::{model_warnings, one_family};
 pub use schema::{part_of, schema};
-pub use user::{UserPrograms, confirm_above, debates_directory, user_path, user_programs, usual_color, usual_model};
+pub use user::{confirm_above, debates_directory, user_path, user_programs, usual_color, usual_model};
 
 /// The configuration template that `config init` writes.
 pub const STARTER: &str = include_str!("starter.json");

@@ -18,7 +18,7 @@ use dialectic_record::debate::{AgentSettings, ProviderSettings, Settings, defaul
 use dialectic_record::prompt::Role;
 use dialectic_record::protocol::{COUNCIL, Protocol};
 
-use super::agents::{Roster, roster};
+use super::agents::roster;
 use super::choice::{ModelChoice, ModelPreference, OwnProviders};
 use super::env::cache_directory;
 use super::error::{ConfigError, Diagnostics, unknown};
@@ -437,7 +437,7 @@ pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings
     if let Some(protocol) = protocol.filter(|_| section["check"].is_null()) {
         debate.check = protocol.default_check;
     }
-    let Roster { agents, judge, choice } =
+    let (agents, judge, choice) =
         roster(&mut layers, is_expected, &debate, protocol, &providers, context, &mut findings);
     if overrides.quick && debate.protocol != COUNCIL.name {
         findings

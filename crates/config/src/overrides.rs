@@ -53,13 +53,6 @@ impl SettingChange {
     }
 }
 
-/// Settings after changes.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Changed {
-    pub settings: Settings,
-    pub warnings: Vec<String>,
-}
-
 /// Parses `agents[1].model=…` or `agents.<id>.model=…`. A value that is not JSON is plain text.
 impl FromStr for SettingChange {
     type Err = String;
@@ -74,7 +67,7 @@ impl FromStr for SettingChange {
 }
 
 /// Changes settings under the rules of a configuration file. Values that inherit, such as an agent's summarization,
-/// follow changes to the debate's.
+/// follow changes to the debate's. Returns the settings after the changes, and warnings.
 ///
 /// # Errors
 ///
@@ -84,7 +77,7 @@ pub fn change_settings(
     changes: &[SettingChange],
     overrides: &Overrides,
     environment: &Environment,
-) -> Result<Changed, ConfigError> {
+) -> Result<(Settings, Vec<String>), ConfigError> {
     let mut own_roles = settings.base_dir.as_deref().map(role_files).unwrap_or_default();
     for agent in settings.everybody() {
         // A missing role file is reported when the panel is built; until then the role must not change.
@@ -125,7 +118,7 @@ pub fn change_settings(
         }
     }
     let settings = Settings { base_dir: settings.base_dir.clone(), context_dir: settings.context_dir.clone(), ..new };
-    Ok(Changed { settings, warnings })
+    Ok((settings, warnings))
 }
 
 /// Checks that each change sets a different value.
@@ -274,7 +267,7 @@ mod tests {
 
     use super::*;
 
-    fn changed(changes: &[&str]) -> Result<Changed, String> {
+    fn changed(changes: &[&str]) -> Result<(Settings, Vec<String>), String> {
         let changes: Result<Vec<SettingChange>, String> = changes.iter().map(|text| text.parse()).collect();
         let (overrides, environment) = (Overrides::default(), Environment::default());
         change_settings(&default_settings(), &changes?, &overrides, &environment).map_err(|error| error.to_string())
@@ -282,8 +275,7 @@ mod tests {
 
     #[test]
     fn without_changes_nothing_changes() {
-        let same = changed(&[]).unwrap();
-        assert_eq!((same.settings, same.warnings), (default_settings(), Vec::new()));
+        assert_eq!(changed(&[]).unwrap(), (default_settings(), Vec::new()));
     }
 
     #[test]
@@ -304,11 +296,11 @@ mod tests {
             "agents.agent-kiss.model=\"4\"",
             "judge.model=gpt-4o",
         ];
-        assert_eq!(changed(&changes).unwrap().settings, expected);
-        let priced = changed(&["prices[\"m.1\"]={\"inputPerMTok\": 1, \"outputPerMTok\": 2}"]).unwrap().settings;
+        assert_eq!(changed(&changes).unwrap().0, expected);
+        let priced = changed(&["prices[\"m.1\"]={\"inputPerMTok\": 1, \"outputPerMTok\": 2}"]).unwrap().0;
         assert_eq!(priced.prices.len(), 1);
-        assert_eq!(changed(&["agents.agent-kiss.enabled=false"]).unwrap().settings.agents.len(), 2);
-        assert_eq!(changed(&["agents.agent-kiss.temperature=1.5"]).unwrap().warnings.len(), 1);
+        assert_eq!(changed(&["agents.agent-kiss.enabled=false"]).unwrap().0.agents.len(), 2);
+        assert_eq!(changed(&["agents.agent-kiss.temperature=1.5"]).unwrap().1.len(), 1);
     }
 
     #[test]

@@ -78,22 +78,15 @@ pub fn usual_model(environment: &Environment) -> Option<(String, String)> {
     Some((provider, model))
 }
 
-/// The programs defined in the user's own configuration.
-#[derive(Debug, Default)]
-pub struct UserPrograms {
-    pub providers: BTreeMap<String, ProviderSettings>,
-    /// The entries that are programs, as written.
-    pub entries: Map<String, Value>,
-}
-
-/// The programs defined in the user's own configuration; none if it cannot be used.
-pub fn user_programs(environment: &Environment) -> UserPrograms {
-    let Ok(Some(user)) = read_user(environment) else { return UserPrograms::default() };
+/// The providers of the user's own configuration, and the entries of those that are programs, as written; none if it
+/// cannot be used.
+pub fn user_programs(environment: &Environment) -> (BTreeMap<String, ProviderSettings>, Map<String, Value>) {
+    let Ok(Some(user)) = read_user(environment) else { return Default::default() };
     let providers = user.settings.providers;
     let is_program = |name: &String| providers.get(name).is_some_and(|entry| entry.program.is_some());
     let entries = user.document.tree["providers"].as_object().cloned().unwrap_or_default();
     let entries = entries.into_iter().filter(|(name, _)| is_program(name)).collect();
-    UserPrograms { providers, entries }
+    (providers, entries)
 }
 
 /// The cost above which a debate without a limit needs confirmation on a terminal: $1, unless the user's own

@@ -78,10 +78,9 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
         Overrides { model, judge_model, offline: args.offline, max_cost, max_calls, ..Overrides::default() };
     let wanted = changes(args, &parent.settings);
     check_changes(&parent.settings, &wanted)?;
-    let changed = change_settings(&parent.settings, &wanted, &overrides, &environment)?;
-    let settings = changed.settings;
+    let (settings, of_changes) = change_settings(&parent.settings, &wanted, &overrides, &environment)?;
     if args.dry_run {
-        terminal.warnings(environment.warnings().iter().chain(&changed.warnings));
+        terminal.warnings(environment.warnings().iter().chain(&of_changes));
         if let Some(forecast) = runner.forecast_fork(branch, settings.clone())? {
             show_forecast(&forecast, &settings, terminal)?;
         }
@@ -90,7 +89,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let session = Session::open(&args.run, &settings, files.hooks()?, &environment, terminal)?;
     let prepared = runner.fork(branch, settings.clone())?;
     let of_models = model_warnings(&settings, today());
-    let warnings = environment.warnings().iter().chain(&changed.warnings).chain(&of_models);
+    let warnings = environment.warnings().iter().chain(&of_changes).chain(&of_models);
     terminal.warnings(warnings.chain(&prepared.panel().warnings));
     // Another protocol has different prompts.
     if settings.debate.protocol == parent.settings.debate.protocol {

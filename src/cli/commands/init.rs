@@ -16,7 +16,7 @@ use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::provider::{OFFLINE, PRESETS, preset};
 use dialectic_config::{
-    ConfigError, Overrides, ServedModel, UserPrograms, user_path, user_programs, users_environment, with_provider,
+    ConfigError, Overrides, ServedModel, user_path, user_programs, users_environment, with_provider,
 };
 use dialectic_engine::access::{Environment, ProgramThere, endpoint, key_variable, programs_there, url_fault};
 use dialectic_engine::runner::new_debate;
@@ -91,7 +91,7 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
         }
     }
     // Read before the file is replaced, so that only models that can still be called afterwards are offered.
-    let UserPrograms { providers, entries } = user_programs(&environment);
+    let (providers, entries) = user_programs(&environment);
     let mut wanted = whom(args, &environment, &providers, dialogue.as_mut(), terminal)?;
     wanted.programs = entries;
     let mut environment = environment;
