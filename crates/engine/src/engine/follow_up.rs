@@ -8,7 +8,7 @@ use dialectic_llm::request_bytes;
 use dialectic_record::debate::{Debate, Event, FollowUp, Forecast, Recorded, Settings};
 use dialectic_record::protocol::{Step, follow_up};
 
-use super::budget::{AttemptRequest, Budget, Shortfall};
+use super::budget::{AttemptRequest, Budget};
 use super::forecast::planned_call;
 use super::{Engine, EngineError};
 
@@ -39,15 +39,6 @@ pub enum FollowUpError {
     /// The record cannot be written, or there is a bug.
     #[error(transparent)]
     Engine(#[from] EngineError),
-}
-
-impl From<Shortfall> for FollowUpError {
-    fn from(lacking: Shortfall) -> Self {
-        match lacking {
-            Shortfall::NoCallLeft => Self::NoCallLeft,
-            Shortfall::TooDear { room, needed } => Self::TooDear { room, needed },
-        }
-    }
 }
 
 impl Engine {
@@ -126,7 +117,7 @@ impl Engine {
         let call =
             prepare(&self.panel, &self.panel.judge, &beginnings, asked, step, usize::MAX).map_err(EngineError::from)?;
         let Some(budget) = &self.budget else { return Ok(()) };
-        budget.shortfall(&AttemptRequest::of(step, &call.request)).map_or(Ok(()), |lacking| Err(lacking.into()))
+        budget.check_room(&AttemptRequest::of(step, &call.request))
     }
 }
 

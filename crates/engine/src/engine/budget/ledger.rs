@@ -31,12 +31,12 @@ pub struct CostLedger {
 
 /// What is reserved for an attempt.
 #[derive(Debug, Clone)]
-struct Reservation {
-    key: CallKey,
-    usd: Usd,
-    factor: f64,
-    bytes: u64,
-    max_tokens: Option<u32>,
+pub(super) struct Reservation {
+    pub(super) key: CallKey,
+    pub(super) usd: Usd,
+    pub(super) factor: f64,
+    pub(super) bytes: u64,
+    pub(super) max_tokens: Option<u32>,
 }
 
 /// What a model's answers so far tell about the cost of the next one.

@@ -12,7 +12,7 @@ mod limits;
 
 use std::collections::BTreeSet;
 
-use ledger::{CostLedger, Measures};
+use ledger::{CostLedger, Measures, Reservation};
 use limits::{AnswerLength, CostPlan, CostRange, Payees, Planned, PricedAgent};
 
 use crate::agent::price_of;
@@ -26,7 +26,7 @@ use dialectic_record::debate::{
 use dialectic_record::protocol::{BudgetClass, OutputSpec, Step};
 use dialectic_record::store::StoreError;
 
-use super::{Engine, EngineError};
+use super::{Engine, EngineError, FollowUpError};
 
 pub use ledger::CostLedger as Books;
 
@@ -114,27 +114,6 @@ pub(super) enum Permission<T> {
     Refused,
 }
 
-/// Why a limit does not allow an attempt even with the shortest answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shortfall {
-    NoCallLeft,
-    TooDear {
-        /// The remaining amount.
-        room: Usd,
-        /// The cost of the shortest answer.
-        needed: Usd,
-    },
-}
-
-/// What is reserved for an attempt.
-struct Grant {
-    usd: Usd,
-    factor: f64,
-    bytes: usize,
-    max_tokens: Option<u32>,
-    level: AnswerLength,
-}
-
 impl Budget {
     /// The budget under the limits in the settings, if any, after the `past` events. `routed` are the providers whose
     /// prices may differ from the list.
@@ -182,18 +161,19 @@ impl Budget {
         self
     }
 
-    /// Why the limit does not allow an attempt even with the shortest answer.
-    pub(super) fn shortfall(&self, wanted: &AttemptRequest) -> Option<Shortfall> {
-        let payee = self.payees.get(&wanted.key.agent_id)?;
+    /// Checks that the limit allows the call of a follow-up question with the shortest answer.
+    pub(super) fn check_room(&self, wanted: &AttemptRequest) -> Result<(), FollowUpError> {
+        let Some(payee) = self.payees.get(&wanted.key.agent_id) else { return Ok(()) };
         let measures = self.ledger.measures(&payee.model);
         let needed = measures
             .bound(payee.read(wanted.bytes), payee.answer(AnswerLength::LEAST), payee.price)
             .times(measures.factor());
         let room = self.room();
         if room.requests == 0 {
-            return Some(Shortfall::NoCallLeft);
+            return Err(FollowUpError::NoCallLeft);
         }
-        (needed > room.usd).then(|| Shortfall::TooDear { room: room.usd, needed: needed.rounded_up() })
+        let (room, is_too_dear) = (room.usd, needed > room.usd);
+        if is_too_dear { Err(FollowUpError::TooDear { room, needed: needed.rounded_up() }) } else { Ok(()) }
     }
 
     /// The lowest of the output limits that this level reduces. A call limit alone reduces none.
@@ -270,7 +250,13 @@ impl Budget {
         }
     }
 
-    fn grant(&self, payee: &PricedAgent, wanted: &AttemptRequest, level: AnswerLength, kept: Amount) -> Option<Grant> {
+    fn grant(
+        &self,
+        payee: &PricedAgent,
+        wanted: &AttemptRequest,
+        level: AnswerLength,
+        kept: Amount,
+    ) -> Option<(Reservation, AnswerLength)> {
         let max_tokens = payee.answer(level);
         let measures = self.ledger.measures(&payee.model);
         let factor = measures.factor();
@@ -278,11 +264,14 @@ impl Budget {
         let usd = measures.bound(bytes, max_tokens, payee.price).times(factor);
         let max_tokens = self.limit.usd.map(|_| max_tokens);
         let needed = Amount::request(usd) + kept;
-        needed.fits(self.room()).then_some(Grant { usd, factor, bytes, max_tokens, level })
+        needed.fits(self.room()).then(|| {
+            let (key, bytes) = (wanted.key.clone(), bytes as u64);
+            (Reservation { key, usd, factor, bytes, max_tokens }, level)
+        })
     }
 
     /// Decides whether an attempt may be sent, and what to reserve for it.
-    fn decide(&self, wanted: &AttemptRequest) -> Permission<Grant> {
+    fn decide(&self, wanted: &AttemptRequest) -> Permission<(Reservation, AnswerLength)> {
         let Some(payee) = self.payees.get(&wanted.key.agent_id) else { return Permission::Refused };
         let is_known = self.ledger.measures(&payee.model).answered || payee.is_free();
         let is_same = |key: &CallKey| self.payees.get(&key.agent_id).is_some_and(|other| other.model == payee.model);
@@ -309,8 +298,8 @@ impl Budget {
     /// Decides whether a request may be shown to the host. If so, it counts as a call.
     pub(super) fn show(&mut self, wanted: &AttemptRequest) -> Permission<()> {
         match self.decide(wanted) {
-            Permission::Granted(grant) => {
-                self.note_granted(wanted, grant.level);
+            Permission::Granted((_, level)) => {
+                self.note_granted(wanted, level);
                 self.shown.insert(wanted.key.clone());
                 Permission::Granted(())
             }
@@ -320,7 +309,7 @@ impl Budget {
     }
 
     /// The reservation for a request to the host that was shown and answered.
-    fn accept(&self, wanted: &AttemptRequest) -> Permission<Grant> {
+    fn accept(&self, wanted: &AttemptRequest) -> Permission<(Reservation, AnswerLength)> {
         let payee = self.payees.get(&wanted.key.agent_id);
         let grant = payee.and_then(|payee| self.grant(payee, wanted, self.level, Amount::ZERO));
         grant.map_or(Permission::Refused, Permission::Granted)
@@ -409,18 +398,17 @@ impl Engine {
     pub(super) fn reserve(&mut self, wanted: &AttemptRequest) -> Result<Permission<Reserved>, StoreError> {
         let was_shown = self.budget.as_mut().is_some_and(|budget| budget.shown.remove(&wanted.key));
         let Some(budget) = &self.budget else { return self.note_unlimited(wanted) };
-        let grant = match if was_shown { budget.accept(wanted) } else { budget.decide(wanted) } {
+        let (reservation, level) = match if was_shown { budget.accept(wanted) } else { budget.decide(wanted) } {
             Permission::Granted(grant) => grant,
             Permission::Later => return Ok(Permission::Later),
             Permission::Refused => return Ok(Permission::Refused),
         };
-        let Grant { usd, factor, bytes, max_tokens, level } = grant;
         // The state records the limits of the debate's answers, not those of follow-up questions.
         if self.debate().status != Status::Completed {
             let lowered = budget.lowered(std::iter::once(&wanted.key.agent_id), level);
             self.say_lowered(lowered)?;
         }
-        let (key, bytes) = (wanted.key.clone(), bytes as u64);
+        let Reservation { key, usd, factor, bytes, max_tokens } = reservation;
         let recorded = self.record_event(Event::CostReserved { key, usd, factor, bytes, max_tokens })?;
         if let Some(budget) = &mut self.budget {
             budget.note_granted(wanted, level);
@@ -583,10 +571,10 @@ mod tests {
         let wanted = AttemptRequest { key, cost, bytes: 1, is_second_chance: false, offers_tools: false };
         let spent = budget(BudgetLimit::default());
         assert!(!spent.ledger.is_waiting());
-        assert_eq!(spent.shortfall(&wanted), Some(Shortfall::NoCallLeft));
+        assert!(matches!(spent.check_room(&wanted), Err(FollowUpError::NoCallLeft)));
         let more = budget(BudgetLimit { usd: Some(usd), calls: Some(1) });
         assert_eq!((more.limit.usd, more.limit.calls), (Some(usd + usd), Some(2)));
-        assert!(more.shortfall(&wanted).is_none());
+        assert!(more.check_room(&wanted).is_ok());
     }
 
     #[tokio::test]
@@ -647,10 +635,10 @@ mod tests {
     #[test]
     fn a_model_that_has_not_answered_is_asked_alone_and_at_four_times_its_price() {
         let (mut budget, [one, other]) = of_two_agents(BudgetLimit { usd: Some(Usd::from_dollars(1.0)), calls: None });
-        let Permission::Granted(grant) = budget.decide(&one) else { panic!("it fits") };
+        let Permission::Granted((reserved, _)) = budget.decide(&one) else { panic!("it fits") };
         let payee = budget.payees.get(&one.key.agent_id).unwrap();
         let list = budget.ledger.measures(&payee.model).bound(1, payee.answer(budget.level), payee.price);
-        assert_eq!(grant.usd, list.times(4.0));
+        assert_eq!(reserved.usd, list.times(4.0));
         let mut reserve = |usd| {
             let event = Event::CostReserved { key: one.key.clone(), usd, factor: 4.0, bytes: 1, max_tokens: None };
             budget.apply(&Recorded { seq: 1, at: Timestamp::now(), event });
@@ -660,7 +648,7 @@ mod tests {
                 Permission::Refused => "refused",
             })
         };
-        assert_eq!(reserve(grant.usd), ["later", "granted"]);
+        assert_eq!(reserve(reserved.usd), ["later", "granted"]);
         // What is in flight may cost less than was set aside.
         assert_eq!(reserve(Usd::from_dollars(1.0)), ["later", "later"]);
     }
