@@ -433,14 +433,7 @@ pub(super) fn tolerable(json: &str) -> Option<String> {
 
 /// `json` without escapes of lone surrogates.
 fn well_formed(json: &str) -> Cow<'_, str> {
-    Mender::default().mend(json)
-}
-
-/// Repairs the pieces of one text, since a server may split it between the halves of a surrogate pair.
-#[derive(Default)]
-pub(super) struct Mender {
-    /// The escaped first half at the end of the previous piece.
-    first_half: Option<String>,
+    well_formed_piece(json, &mut None)
 }
 
 /// The kind of a surrogate.
@@ -450,44 +443,43 @@ enum Half {
     Second,
 }
 
-impl Mender {
-    /// `json` without escapes of lone surrogates, taking the end of the previous piece into account.
-    pub(super) fn mend<'a>(&mut self, json: &'a str) -> Cow<'a, str> {
-        let has = |escape: &[u8]| memmem::find(json.as_bytes(), escape).is_some();
-        if !has(b"\\ud") && !has(b"\\uD") {
-            return Cow::Borrowed(json);
-        }
-        let mut mended = String::new();
-        // Everything before `taken` was copied.
-        let (mut taken, mut at) = (0, 0);
-        while let Some(backslash) = json[at..].find('\\').map(|found| at + found) {
-            let Some(half) = surrogate_at(json, backslash) else {
-                // An escaped backslash does not start another escape.
-                at = json.ceil_char_boundary((backslash + 2).min(json.len()));
-                continue;
-            };
-            let end = backslash + REPLACEMENT.len();
-            if half == Half::First && surrogate_at(json, end) == Some(Half::Second) {
-                at = end + REPLACEMENT.len();
-                continue;
-            }
-            mended.push_str(&json[taken..backslash]);
-            match half {
-                Half::First if json[end..].starts_with('"') => self.first_half = Some(json[backslash..end].to_owned()),
-                Half::Second if json[..backslash].ends_with('"') && self.first_half.is_some() => {
-                    mended.extend(self.first_half.take());
-                    mended.push_str(&json[backslash..end]);
-                }
-                Half::First | Half::Second => mended.push_str(REPLACEMENT),
-            }
-            (taken, at) = (end, end);
-        }
-        if taken == 0 {
-            return Cow::Borrowed(json);
-        }
-        mended.push_str(&json[taken..]);
-        Cow::Owned(mended)
+/// A piece of a text without escapes of lone surrogates. A server may split a pair: `cut_off` is the escaped first half
+/// at the end of the previous piece.
+pub(super) fn well_formed_piece<'a>(json: &'a str, cut_off: &mut Option<String>) -> Cow<'a, str> {
+    let has = |escape: &[u8]| memmem::find(json.as_bytes(), escape).is_some();
+    if !has(b"\\ud") && !has(b"\\uD") {
+        return Cow::Borrowed(json);
     }
+    let mut mended = String::new();
+    // Everything before `taken` was copied.
+    let (mut taken, mut at) = (0, 0);
+    while let Some(backslash) = json[at..].find('\\').map(|found| at + found) {
+        let Some(half) = surrogate_at(json, backslash) else {
+            // An escaped backslash does not start another escape.
+            at = json.ceil_char_boundary((backslash + 2).min(json.len()));
+            continue;
+        };
+        let end = backslash + REPLACEMENT.len();
+        if half == Half::First && surrogate_at(json, end) == Some(Half::Second) {
+            at = end + REPLACEMENT.len();
+            continue;
+        }
+        mended.push_str(&json[taken..backslash]);
+        match half {
+            Half::First if json[end..].starts_with('"') => *cut_off = Some(json[backslash..end].to_owned()),
+            Half::Second if json[..backslash].ends_with('"') && cut_off.is_some() => {
+                mended.extend(cut_off.take());
+                mended.push_str(&json[backslash..end]);
+            }
+            Half::First | Half::Second => mended.push_str(REPLACEMENT),
+        }
+        (taken, at) = (end, end);
+    }
+    if taken == 0 {
+        return Cow::Borrowed(json);
+    }
+    mended.push_str(&json[taken..]);
+    Cow::Owned(mended)
 }
 
 /// The escaped surrogate at `at`, if any.

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use crate::{Live, ModelError};
 
 use super::ApiAnswer;
-use super::lenient::{Mender, readable, tolerable};
+use super::lenient::{readable, tolerable, well_formed_piece};
 use super::reasoning::TextSink;
 use super::sse::{DONE, EventParser, ServerSentEvent, looks_like_events};
 use super::transport::{HttpAnswer, Streamed, broken, is_event_stream};
@@ -45,7 +45,7 @@ pub(super) async fn follow<P: ApiAnswer>(
     begins_within: bool,
 ) -> StreamOutcome<P> {
     let (mut parser, mut pieces) = (EventParser::default(), P::default());
-    let (mut sink, mut mender) = (TextSink::new(live.listener, begins_within), Mender::default());
+    let (mut sink, mut cut_off) = (TextSink::new(live.listener, begins_within), None);
     let start = streamed.head();
     let is_stream = start.status.is_success() && is_event_stream(&start);
     let (mut is_first, mut idle, mut heard) = (true, None, Instant::now());
@@ -83,7 +83,7 @@ pub(super) async fn follow<P: ApiAnswer>(
         parser.push(&chunk);
         while let Some(event) = parser.next() {
             heard = Instant::now();
-            if let Err(error) = take(&mut pieces, event, &mut sink, &mut mender) {
+            if let Err(error) = take(&mut pieces, event, &mut sink, &mut cut_off) {
                 break 'stream Err(error);
             }
             if pieces.completeness() == Completeness::Closed {
@@ -105,7 +105,7 @@ pub(super) async fn follow<P: ApiAnswer>(
     };
     while let Some(event) = parser.finish().filter(|_| ended.is_ok() && pieces.completeness() != Completeness::Closed) {
         // A partial event adds nothing; missing parts are detected below.
-        let _ = take(&mut pieces, event, &mut sink, &mut mender);
+        let _ = take(&mut pieces, event, &mut sink, &mut cut_off);
     }
     pieces.settle(&mut sink);
     sink.finish();
@@ -122,12 +122,12 @@ fn take(
     pieces: &mut impl ApiAnswer,
     event: ServerSentEvent<'_>,
     sink: &mut TextSink<'_>,
-    mender: &mut Mender,
+    cut_off: &mut Option<String>,
 ) -> Result<(), ModelError> {
     if pieces.take_words(&event, sink) {
         return Ok(());
     }
-    let mut data = mender.mend(event.data);
+    let mut data = well_formed_piece(event.data, cut_off);
     if (data.starts_with('{') || data.starts_with("data:")) && serde_json::from_str::<IgnoredAny>(&data).is_err() {
         if let Some(tolerable) = tolerable(&data) {
             data = tolerable.into();
