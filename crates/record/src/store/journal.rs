@@ -99,14 +99,13 @@ impl JournalError {
 
 /// Why a journal cannot be read, judging by the format in its first line.
 fn foreign_format(line: &[u8], path: &Path) -> Option<JournalError> {
-    /// Only this field, because a newer version may have changed the types of others.
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Format {
-        format_version: u32,
-    }
-    let Format { format_version: found } = serde_json::from_slice(line).ok()?;
+    let found = u32::try_from(number(line, "formatVersion")?).ok()?;
     (found > FORMAT_VERSION).then(|| JournalError::Newer { path: path.to_owned(), found })
+}
+
+/// A number in a line. Reads no other field, because a newer version may have changed their types.
+fn number(line: &[u8], field: &str) -> Option<u64> {
+    serde_json::from_slice::<serde_json::Value>(line).ok()?.get(field)?.as_u64()
 }
 
 /// An open journal. Dropping it releases the lock.
@@ -193,18 +192,18 @@ impl Journal {
     /// The line cannot be written, or another program wrote to the file. An incomplete line is removed if possible.
     pub fn append(&mut self, recorded: &Recorded) -> Result<Vec<u8>, JournalError> {
         let failed = |source| JournalError::Append { path: self.path.clone(), source };
-        let line = seal(recorded, &self.mark.sha256).map_err(|error| failed(error.into()))?;
+        let (line, sha256) = seal(recorded, &self.mark.sha256).map_err(|error| failed(error.into()))?;
         if self.file.metadata().map_err(failed)?.len() != self.length {
             return Err(JournalError::Changed { path: self.path.clone() });
         }
-        if let Err(source) = self.file.write_all(&line.bytes) {
+        if let Err(source) = self.file.write_all(&line) {
             // Loading ignores an incomplete line; removing it keeps the file readable for other programs.
             drop(self.file.set_len(self.length));
             return Err(failed(source));
         }
-        self.length += line.bytes.len() as u64;
-        self.mark = JournalMark { events: self.mark.events + 1, sha256: line.hash };
-        Ok(line.bytes)
+        self.length += line.len() as u64;
+        self.mark = JournalMark { events: self.mark.events + 1, sha256 };
+        Ok(line)
     }
 
     /// How far the journal extends.
@@ -292,10 +291,6 @@ const MOST_LAST_BYTES: u64 = 2 * MOST_ZEROS as u64;
 ///
 /// The file cannot be read.
 pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
-    #[derive(Deserialize)]
-    struct LineFields {
-        seq: u64,
-    }
     let mut file = open_regular(path)?;
     let length = file.metadata()?.len();
     let mut looked = LAST_BYTES;
@@ -305,9 +300,9 @@ pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
         file.read_to_end(&mut end)?;
         let mut lines = end.split(|byte| *byte == b'\n').rev();
         // The text after the last line break is incomplete, and the first line may be cut off at its start.
-        let number = lines.nth(1).and_then(|line| Some(serde_json::from_slice::<LineFields>(line).ok()?.seq));
-        if number.is_some() || looked >= length.min(MOST_LAST_BYTES) {
-            return Ok(number);
+        let last = lines.nth(1).and_then(|line| number(line, "seq"));
+        if last.is_some() || looked >= length.min(MOST_LAST_BYTES) {
+            return Ok(last);
         }
         looked = looked.saturating_mul(8).min(MOST_LAST_BYTES);
     }
@@ -388,14 +383,6 @@ pub(super) fn scan(file: &File, path: &Path) -> Result<(JournalContents, Option<
     Ok((contents, None))
 }
 
-/// A line to write.
-pub(super) struct Sealed {
-    /// The line, including its line break.
-    pub(super) bytes: Vec<u8>,
-    /// The hash, which the next line repeats.
-    pub(super) hash: String,
-}
-
 #[derive(Debug)]
 pub enum LineFault {
     /// Its own hash does not match.
@@ -420,27 +407,23 @@ impl LineFault {
     }
 }
 
-#[derive(Serialize)]
-struct JournalLine<'a> {
-    #[serde(flatten)]
-    recorded: &'a Recorded,
-    prev: &'a str,
-}
-
 #[derive(Deserialize)]
 struct Link {
     prev: String,
 }
 
 const HEX_LENGTH: usize = 64;
+const PREVIOUS_HASH: &[u8] = b",\"prev\":\"";
 const OWN_HASH: &[u8] = b",\"hash\":\"";
 const END: &[u8] = b"\"}";
 
-/// Builds the line of an event. `previous` is the hash of the line before, empty for the first line.
-pub(super) fn seal(recorded: &Recorded, previous: &str) -> serde_json::Result<Sealed> {
-    let mut bytes = serde_json::to_vec(&JournalLine { recorded, prev: previous })?;
-    // The line's own hash goes before the closing brace.
+/// Builds the line of an event, including its line break, and its hash, which the next line repeats. `previous` is the
+/// hash of the line before, empty for the first line.
+pub(super) fn seal(recorded: &Recorded, previous: &str) -> serde_json::Result<(Vec<u8>, String)> {
+    let mut bytes = serde_json::to_vec(recorded)?;
+    // The hashes go before the closing brace.
     bytes.pop();
+    bytes.extend([PREVIOUS_HASH, previous.as_bytes(), b"\""].concat());
     // Computes both hashes in one pass over the event.
     let mut hasher = Sha256::new_with_prefix(&bytes);
     let own = hex(hasher.clone());
@@ -448,7 +431,7 @@ pub(super) fn seal(recorded: &Recorded, previous: &str) -> serde_json::Result<Se
     hasher.update(&rest);
     bytes.extend(rest);
     bytes.push(b'\n');
-    Ok(Sealed { bytes, hash: hex(hasher) })
+    Ok((bytes, hex(hasher)))
 }
 
 /// Verifies a line, given without its line break. `previous` is the hash of the line before.

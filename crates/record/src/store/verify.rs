@@ -164,17 +164,11 @@ fn read_saved(path: &Path) -> Result<ReadState, StateFileError> {
     Ok(ReadState { debate, value, mark })
 }
 
-/// The fold of the events before a save, and their number.
-struct FoldedEvents {
-    debate: Debate,
-    events: usize,
-}
-
-/// Folds the events that the state covers: up to its mark, or without a mark up to the event at which the fold equals
-/// the state, or else all.
-fn folds(events: &[Recorded], saved: Option<&ReadState>) -> Result<FoldedEvents, FoldError> {
+/// Folds the events that the state covers, and counts them: up to its mark, or without a mark up to the event at which
+/// the fold equals the state, or else all.
+fn folds(events: &[Recorded], saved: Option<&ReadState>) -> Result<(Debate, usize), FoldError> {
     let marked = saved.and_then(|saved| saved.mark.as_ref()).map(|mark| mark.events);
-    let mut known: Option<FoldedEvents> = None;
+    let mut known: Option<(Debate, usize)> = None;
     let mut debate: Option<Debate> = None;
     for (recorded, number) in events.iter().zip(1_usize..) {
         if recorded.seq != number as u64 {
@@ -192,32 +186,32 @@ fn folds(events: &[Recorded], saved: Option<&ReadState>) -> Result<FoldedEvents,
             _ => false,
         };
         if is_known {
-            known = debate.clone().map(|debate| FoldedEvents { debate, events: number });
+            known = debate.clone().map(|debate| (debate, number));
         }
     }
-    let all = |debate| FoldedEvents { debate, events: events.len() };
-    known.or_else(|| debate.map(all)).ok_or(FoldError::Empty)
+    known.or_else(|| debate.map(|debate| (debate, events.len()))).ok_or(FoldError::Empty)
 }
 
-fn compare(saved: &ReadState, folded: &FoldedEvents, hashes: &[String], flaws: &mut Vec<Flaw>) -> StateFileStatus {
+fn compare(saved: &ReadState, folded: &(Debate, usize), hashes: &[String], flaws: &mut Vec<Flaw>) -> StateFileStatus {
+    let &(ref folded, events) = folded;
     if let Some(mark) = &saved.mark {
         if mark.events > hashes.len() as u64 {
             flaws.push(Flaw::EndMissing { saved: mark.events, last: hashes.len() });
             return StateFileStatus::Differs;
         }
-        let line = folded.events.checked_sub(1).and_then(|index| hashes.get(index));
-        if mark.events != folded.events as u64 || line != Some(&mark.sha256) {
+        let line = events.checked_sub(1).and_then(|index| hashes.get(index));
+        if mark.events != events as u64 || line != Some(&mark.sha256) {
             flaws.push(Flaw::OtherJournal(mark.events));
         }
     }
-    let fold = serde_json::to_value(DebateFile::of(&folded.debate)).unwrap_or_default();
+    let fold = serde_json::to_value(DebateFile::of(folded)).unwrap_or_default();
     match first_difference(&saved.value, &fold, &KeyPath::root()) {
         Some(key) => {
             flaws.push(Flaw::StateDiffers(key));
             StateFileStatus::Differs
         }
-        None if folded.events == hashes.len() => StateFileStatus::Current,
-        None => StateFileStatus::Behind { events: folded.events },
+        None if events == hashes.len() => StateFileStatus::Current,
+        None => StateFileStatus::Behind { events },
     }
 }
 
