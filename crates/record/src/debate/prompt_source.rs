@@ -51,15 +51,6 @@ pub struct JudgePromptSource {
     pub sha256: Option<String>,
 }
 
-/// What is compared of an agent's or the judge's prompts.
-#[derive(Clone, Copy)]
-struct KnownPrompt<'a> {
-    id: &'a AgentId,
-    path: Option<&'a PathBuf>,
-    summary_path: Option<&'a PathBuf>,
-    sha256: Option<&'a String>,
-}
-
 impl PromptSources {
     /// One sentence for each agent or judge whose prompts changed since `self` was saved.
     pub fn changes(&self, now: &Self) -> Vec<String> {
@@ -69,37 +60,25 @@ impl PromptSources {
         {
             changes.push(format!("the built-in prompts have changed since this debate began ({before}, now {now})"));
         }
-        for now in now.everybody() {
-            let Some(before) = self.everybody().find(|before| before.id == now.id) else { continue };
-            let is_new = before.sha256.zip(now.sha256).is_some_and(|(before, now)| before != now);
-            if (before.path, before.summary_path) != (now.path, now.summary_path) {
-                let is_summary = before.path == now.path;
-                let [from, to] = [before, now]
-                    .map(|known: KnownPrompt<'_>| place(if is_summary { known.summary_path } else { known.path }));
-                changes.push(format!("{} now uses {to}; this debate began with {from}", now.id));
-            } else if is_new {
-                let file = now.path.or(now.summary_path);
+        for (id, files, hash) in now.everybody() {
+            let Some((_, old_files, old_hash)) = self.everybody().find(|(known, ..)| *known == id) else { continue };
+            if let Some((from, to)) = old_files.into_iter().zip(files).find(|(from, to)| from != to) {
+                changes.push(format!("{id} now uses {}; this debate began with {}", place(to), place(from)));
+            } else if old_hash.zip(hash).is_some_and(|(before, now)| before != now) {
+                let file = files.into_iter().flatten().next();
                 let file = file.map(|path| format!(" ({})", path.display())).unwrap_or_default();
-                changes.push(format!("the prompts of {} have changed since this debate began{file}", now.id));
+                changes.push(format!("the prompts of {id} have changed since this debate began{file}"));
             }
         }
         changes
     }
 
-    /// The sources of all agents and the judge.
-    fn everybody(&self) -> impl Iterator<Item = KnownPrompt<'_>> {
-        let agents = self.agents.iter().map(|agent| KnownPrompt {
-            id: &agent.agent_id,
-            path: agent.path.as_ref(),
-            summary_path: None,
-            sha256: agent.sha256.as_ref(),
-        });
-        agents.chain([KnownPrompt {
-            id: &self.judge.id,
-            path: self.judge.path.as_ref(),
-            summary_path: self.judge.summary_path.as_ref(),
-            sha256: self.judge.sha256.as_ref(),
-        }])
+    /// Each agent and the judge, with the files of its system prompt and its summary prompt, and the hash of its role.
+    fn everybody(&self) -> impl Iterator<Item = (&AgentId, [Option<&PathBuf>; 2], Option<&String>)> {
+        let agents = self.agents.iter();
+        let agents = agents.map(|agent| (&agent.agent_id, [agent.path.as_ref(), None], agent.sha256.as_ref()));
+        let JudgePromptSource { id, path, summary_path, sha256, .. } = &self.judge;
+        agents.chain([(id, [path.as_ref(), summary_path.as_ref()], sha256.as_ref())])
     }
 }
 
