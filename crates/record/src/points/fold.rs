@@ -313,24 +313,21 @@ fn targets(reading: &ParsedAnswer) -> Vec<&AgentId> {
 }
 
 /// Caches the ledger of finished rounds, so that prompts need not fold the whole debate. Comparisons of debates ignore
-/// it, because it is derived.
+/// it, because it is derived. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub struct Past(Option<Arc<FoldedLedger>>);
-
-impl PartialEq for Past {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-#[derive(Debug, Clone)]
-struct FoldedLedger {
+pub struct Past {
     folded: Folded,
     /// The contributions already folded. They are kept alive so that comparing pointers detects replacements.
     of: Arc<[(u32, Arc<Contribution>)]>,
     /// The authors in the order in which their texts are numbered; this also affects the result.
     numbers: Arc<[AgentId]>,
     stages: Arc<[StageInfo]>,
+}
+
+impl PartialEq for Past {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl Past {
@@ -341,10 +338,9 @@ impl Past {
         round: u32,
     ) -> (Fold<'_>, impl Iterator<Item = (u32, &Arc<Contribution>)>) {
         let mut fold = Fold::of(debate);
-        let known = self.0.filter(|known| known.holds(debate, &fold.numbers, round)).map(Arc::unwrap_or_clone);
-        let taken = known.as_ref().map_or(0, |known| known.of.len());
-        if let Some(known) = known {
-            fold.folded = known.folded;
+        let mut taken = 0;
+        if self.holds(debate, &fold.numbers, round) {
+            (fold.folded, taken) = (self.folded, self.of.len());
         }
         (fold, debate.contributions().skip(taken))
     }
@@ -358,11 +354,9 @@ impl Past {
         let of = debate.contributions().take_while(|(number, _)| *number < round);
         let of = of.map(|(number, one)| (number, Arc::clone(one))).collect();
         let (numbers, stages) = (fold.numbers.into_iter().cloned().collect(), Arc::clone(&debate.stages));
-        Self(Some(Arc::new(FoldedLedger { folded: fold.folded, of, numbers, stages })))
+        Self { folded: fold.folded, of, numbers, stages }
     }
-}
 
-impl FoldedLedger {
     /// Whether the cached fold is still valid for the rounds before `round`.
     fn holds(&self, debate: &Debate, numbers: &[&AgentId], round: u32) -> bool {
         let is_same = |(number, one): &(u32, Arc<Contribution>), other: Option<(u32, &Arc<Contribution>)>| {
