@@ -203,7 +203,8 @@ impl DerefMut for Point {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct PointHistory {
     pub id: PointId,
     /// The permanent number for debaters and readers: `2.7` is the seventh point against text 2, `D3` the third of the
@@ -215,19 +216,27 @@ pub struct PointHistory {
     /// The author of the criticised text.
     pub target_id: AgentId,
     /// The criticised draft, from 1, if the check raised it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub draft: Option<u32>,
     /// The lens of the check.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub lens: Option<String>,
+    #[serde(flatten)]
     pub point: RaisedPoint,
     /// Everything said about it, in order, starting with the critic who raised it. Determines its state.
+    #[serde(skip)]
     pub remarks: Vec<Remark>,
     /// Whether its critic criticised the text again without mentioning this point.
+    #[serde(skip)]
     pub(super) was_not_reraised: bool,
     /// The identity (see `fold`) of the text that its critic saw last.
+    #[serde(skip)]
     pub(super) text: Option<u64>,
     /// Whether the author has changed the text since its critic last saw it.
+    #[serde(skip)]
     pub is_of_earlier_text: bool,
     /// Whether the protocol allows no answers or rechecks, as for a council's reviews.
+    #[serde(skip)]
     pub is_unanswerable: bool,
 }
 
@@ -491,17 +500,8 @@ impl Serialize for Point {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
         struct InFile<'a> {
-            id: &'a PointId,
-            number: &'a str,
-            round: u32,
-            critic_id: &'a AgentId,
-            target_id: &'a AgentId,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            draft: Option<u32>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            lens: Option<&'a str>,
             #[serde(flatten)]
-            point: &'a RaisedPoint,
+            history: &'a PointHistory,
             answer: &'static str,
             #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
             section: Option<&'a str>,
@@ -523,14 +523,7 @@ impl Serialize for Point {
         let PointState { answer, recheck, check, ruling, open, .. } = self.state();
         let (said, again) = (answer.map(|(_, said)| said), recheck.map(|(_, said)| said));
         let in_file = InFile {
-            id: &self.id,
-            number: &self.number,
-            round: self.round,
-            critic_id: &self.critic_id,
-            target_id: &self.target_id,
-            draft: self.draft,
-            lens: self.lens.as_deref(),
-            point: &self.point,
+            history: self,
             answer: answer.map_or("unanswered", |(response, _)| response.name()),
             section: said.and_then(|said| said.section.as_deref()),
             reason: said.and_then(|said| said.reason.as_deref()),
