@@ -7,6 +7,7 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use indicatif::TermLike;
@@ -18,15 +19,10 @@ pub(super) struct SharedWriter(Arc<Mutex<Box<dyn Write + Send>>>);
 /// Collects the lines of one frame and writes them together.
 pub(super) struct Screen {
     out: SharedWriter,
-    frames: Mutex<Frames>,
-}
-
-#[derive(Default)]
-struct Frames {
     /// The lines of the next frame.
-    next: Vec<String>,
+    next: Mutex<Vec<String>>,
     /// Whether a frame is on the terminal.
-    is_shown: bool,
+    is_shown: AtomicBool,
 }
 
 /// Wider than any line. Lines are cut beforehand, so the terminal's width is not needed.
@@ -67,7 +63,7 @@ impl Write for SharedWriter {
 
 impl Screen {
     pub(super) fn new(out: SharedWriter) -> Self {
-        Self { out, frames: Mutex::default() }
+        Self { out, next: Mutex::default(), is_shown: AtomicBool::new(false) }
     }
 }
 
@@ -122,7 +118,7 @@ impl TermLike for Screen {
     fn write_str(&self, text: &str) -> io::Result<()> {
         let line = text.trim_end();
         if !line.is_empty() {
-            self.frames.lock().unwrap_or_else(PoisonError::into_inner).next.push(line.to_owned());
+            self.next.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_owned());
         }
         Ok(())
     }
@@ -133,13 +129,13 @@ impl TermLike for Screen {
 
     fn flush(&self) -> io::Result<()> {
         // Stays locked during the write, so that frames are written in order.
-        let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        let lines = std::mem::take(&mut frames.next);
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = std::mem::take(&mut *next);
+        let was_shown = self.is_shown.swap(!lines.is_empty(), Ordering::Relaxed);
         // Without a block, there may be other text on the screen, such as a question.
-        if lines.is_empty() && !frames.is_shown {
+        if lines.is_empty() && !was_shown {
             return Ok(());
         }
-        frames.is_shown = !lines.is_empty();
         let mut out = self.out.clone();
         out.write_all(frame(&lines).as_bytes())?;
         out.flush()
