@@ -26,11 +26,6 @@ enum LineKind {
     Code,
 }
 
-struct ProseLine {
-    kind: LineKind,
-    text: String,
-}
-
 /// The Markdown extensions of all reports.
 pub(super) fn options() -> Options<'static> {
     let mut options = Options::default();
@@ -41,7 +36,7 @@ pub(super) fn options() -> Options<'static> {
 }
 
 /// The lines of a text of at most [`RENDERED_BYTES`].
-fn lines(text: &str) -> Vec<ProseLine> {
+fn lines(text: &str) -> Vec<(LineKind, String)> {
     let arena = Arena::new();
     let mut reader = ProseReader::default();
     for edge in parse_document(&arena, text, &options()).traverse() {
@@ -56,7 +51,7 @@ fn lines(text: &str) -> Vec<ProseLine> {
 
 #[derive(Default)]
 struct ProseReader {
-    lines: Vec<ProseLine>,
+    lines: Vec<(LineKind, String)>,
     line: String,
     /// The marker of the item that starts on the next line.
     mark: Option<String>,
@@ -112,7 +107,7 @@ impl ProseReader {
     fn block(&mut self, literal: &str) {
         self.end_line(LineKind::Prose);
         let code = literal.lines().filter(|line| !line.trim().is_empty());
-        self.lines.extend(code.map(|line| ProseLine { kind: LineKind::Code, text: line.trim_end().to_owned() }));
+        self.lines.extend(code.map(|line| (LineKind::Code, line.trim_end().to_owned())));
     }
 
     fn end_line(&mut self, kind: LineKind) {
@@ -124,7 +119,7 @@ impl ProseReader {
             let mut text = "  ".repeat(depth);
             text.push_str(mark.as_deref().unwrap_or_default());
             text.push_str(said);
-            self.lines.push(ProseLine { kind, text });
+            self.lines.push((kind, text));
         }
         self.line.clear();
     }
@@ -133,7 +128,7 @@ impl ProseReader {
 /// A model's short text on one line without Markdown.
 pub(super) fn plain(text: &str) -> String {
     let lines = lines(truncate(text, RENDERED_BYTES / 4));
-    let texts: Vec<&str> = lines.iter().map(|line| line.text.trim_start().trim_start_matches("• ")).collect();
+    let texts: Vec<&str> = lines.iter().map(|(_, text)| text.trim_start().trim_start_matches("• ")).collect();
     // A truncated text may contain only one of a pair of marks.
     texts.join(" ").replace("**", "").replace('`', "").trim().to_owned()
 }
@@ -167,15 +162,15 @@ pub(super) fn brief(text: &str, chars: usize) -> String {
 /// its first item or heading.
 pub(super) fn gist(text: &str, chars: usize) -> String {
     let lines = lines(truncate(text, RENDERED_BYTES / 4));
-    let of = |kind: LineKind| lines.iter().position(|line| line.kind == kind);
+    let of = |kind: LineKind| lines.iter().position(|(of, _)| *of == kind);
     let place = of(LineKind::Prose).or_else(|| of(LineKind::Item)).or_else(|| of(LineKind::Heading));
     let (first, after) = place.and_then(|place| lines[place..].split_first()).unzip();
-    let mut said = first.map_or("", |line| line.text.trim()).trim_start_matches("• ").to_owned();
+    let mut said = first.map_or("", |(_, text)| text.trim()).trim_start_matches("• ").to_owned();
     // The point of such a sentence comes after the colon.
     if said.ends_with(':') {
-        for item in after.unwrap_or_default().iter().take_while(|line| line.kind == LineKind::Item) {
+        for (_, item) in after.unwrap_or_default().iter().take_while(|(kind, _)| *kind == LineKind::Item) {
             said.push(' ');
-            let numbered = item.text.trim().trim_start_matches("• ");
+            let numbered = item.trim().trim_start_matches("• ");
             let item = numbered.trim_start_matches(|c: char| c.is_ascii_digit());
             // The dot of the number would end a sentence.
             said.push_str(item.strip_prefix(". ").unwrap_or(numbered));
@@ -190,11 +185,11 @@ pub(super) fn gist(text: &str, chars: usize) -> String {
 pub(super) fn opening(text: &str, chars: usize) -> String {
     let first = gist(text, chars);
     let lines = lines(truncate(text, RENDERED_BYTES / 4));
-    let place = lines.iter().position(|line| line.kind == LineKind::Prose).map_or(lines.len(), |place| place + 1);
-    let section = lines[place..].iter().take_while(|line| line.kind != LineKind::Heading);
-    let next = section.into_iter().find(|line| line.kind == LineKind::Prose);
+    let place = lines.iter().position(|(kind, _)| *kind == LineKind::Prose).map_or(lines.len(), |place| place + 1);
+    let section = lines[place..].iter().take_while(|(kind, _)| *kind != LineKind::Heading);
+    let next = section.into_iter().find(|(kind, _)| *kind == LineKind::Prose);
     match next.filter(|_| first.chars().count() < chars / 2) {
-        Some(next) => sentences(&format!("{first} {}", next.text.trim().replace("**", "")), chars),
+        Some((_, next)) => sentences(&format!("{first} {}", next.trim().replace("**", "")), chars),
         None => first,
     }
 }
@@ -241,18 +236,17 @@ pub(super) fn titled(text: &str) -> (Option<String>, &str) {
 /// list that contains such a line or is introduced by one.
 pub(super) fn requirements(problem: &str) -> Vec<String> {
     let lines = lines(truncate(problem, RENDERED_BYTES / 4));
-    let is_item = |line: &ProseLine| line.kind == LineKind::Item;
-    let mut before: Option<&ProseLine> = None;
+    let is_item = |(kind, _): &(LineKind, String)| *kind == LineKind::Item;
+    let mut before: Option<&(LineKind, String)> = None;
     let mut found = Vec::new();
     for list in lines.chunk_by(|one, next| is_item(one) && is_item(next)) {
-        let is_meant = |line: &ProseLine| states_requirement(&line.text);
         let is_introduced =
-            before.is_some_and(|line| line.text.to_lowercase().contains("requirement") || is_meant(line));
+            before.is_some_and(|(_, text)| text.to_lowercase().contains("requirement") || states_requirement(text));
         before = list.last();
-        if list.iter().any(|line| is_meant(line) || is_introduced && is_item(line)) {
-            let stated = list.iter().filter(|line| matches!(line.kind, LineKind::Item | LineKind::Prose));
-            found
-                .extend(stated.map(|line| without_bullet(line.text.trim())).filter(|text| !text.ends_with([':', '?'])));
+        if list.iter().any(|line| states_requirement(&line.1) || is_introduced && is_item(line)) {
+            let stated = list.iter().filter(|(kind, _)| matches!(kind, LineKind::Item | LineKind::Prose));
+            let stated = stated.map(|(_, text)| without_bullet(text.trim()));
+            found.extend(stated.filter(|text| !text.ends_with([':', '?'])));
         }
     }
     found.into_iter().map(str::to_owned).collect()
@@ -282,7 +276,7 @@ mod tests {
         let text = "# A *plan*\n\nUse **one** `queue`\nand <b>no</b> lock.\n\n- first\n- second\n  1. inner\n  2. other\n\n\
                     | a | b |\n| - | - |\n| 1 | **2** |\n\n```rust\nlet a = 1;\n```\n\n- [x] done\n";
         let lines = lines(text);
-        let shown: Vec<String> = lines.iter().map(|line| format!("{:?} {}", line.kind, line.text)).collect();
+        let shown: Vec<String> = lines.iter().map(|(kind, text)| format!("{kind:?} {text}")).collect();
         assert_eq!(
             shown,
             [
@@ -349,7 +343,7 @@ mod tests {
     fn texts_that_nest_deep_stay_small() {
         for text in ["- ".repeat(30_000), ">".repeat(100_000), "x".repeat(200_000)] {
             let lines = lines(&text);
-            assert!(lines.iter().map(|line| line.text.len()).sum::<usize>() <= text.len() + 64);
+            assert!(lines.iter().map(|(_, text)| text.len()).sum::<usize>() <= text.len() + 64);
         }
     }
 }

@@ -6,16 +6,9 @@ use std::sync::Arc;
 use dialectic_base::markdown::inline;
 use dialectic_record::debate::{Contribution, Debate, ResultKind, Round, StageId, StageInfo};
 
-/// The contributions of one stage in a round.
-pub(super) struct StageSection<'v> {
-    /// The stage's noun: singular for a single speech, otherwise plural.
-    pub(super) name: String,
-    pub(super) contributions: Vec<&'v Contribution>,
-}
-
 /// The contributions of a round by stage in order, unknown stages last. Speeches keep their order, since they answer
-/// each other.
-pub(super) fn sections<'v>(debate: &'v Debate, round: &'v Round) -> Vec<StageSection<'v>> {
+/// each other. Each stage comes with its noun: singular for a single speech, otherwise plural.
+pub(super) fn sections<'v>(debate: &'v Debate, round: &'v Round) -> Vec<(String, Vec<&'v Contribution>)> {
     let all = || round.contributions.iter().map(Arc::as_ref);
     let mut sections = Vec::new();
     let mut done = Vec::new();
@@ -34,21 +27,20 @@ pub(super) fn sections<'v>(debate: &'v Debate, round: &'v Round) -> Vec<StageSec
         done.push(stage.id);
         let contributions: Vec<&Contribution> = all().filter(|one| one.stage == stage.id).collect();
         if !contributions.is_empty() || is_missed(debate, round, stage) {
-            sections.push(StageSection { name: stage.words.plural.to_string(), contributions });
+            sections.push((stage.words.plural.to_string(), contributions));
         }
     }
     while let Some(unknown) = all().find(|one| !done.contains(&one.stage)) {
         done.push(unknown.stage);
-        let contributions = all().filter(|one| one.stage == unknown.stage).collect();
-        sections.push(StageSection { name: unknown.stage.to_string(), contributions });
+        sections.push((unknown.stage.to_string(), all().filter(|one| one.stage == unknown.stage).collect()));
     }
     sections
 }
 
-fn held<'v>(debate: &Debate, turn: &[&'v Contribution]) -> StageSection<'v> {
+fn held<'v>(debate: &Debate, turn: &[&'v Contribution]) -> (String, Vec<&'v Contribution>) {
     let words = turn.first().map(|one| debate.words(one.stage));
     let name = words.map(|words| if turn.len() == 1 { words.noun } else { words.plural }).unwrap_or_default();
-    StageSection { name: name.into_owned(), contributions: turn.to_vec() }
+    (name.into_owned(), turn.to_vec())
 }
 
 /// Whether a round should mention that a stage is empty, because the debate requires it. Of adjacent stages with the
@@ -133,10 +125,7 @@ mod tests {
             .map(|(stage, agent)| Arc::new(fixture::text(StageId::from((*stage).to_owned()), agent, "text")));
         let round = Round { contributions: said.collect(), ..Round::begun(1) };
         let sections = sections(&debate, &round);
-        sections
-            .iter()
-            .map(|section| format!("{} {}", capitalized(&section.name), section.contributions.len()))
-            .collect()
+        sections.iter().map(|(name, contributions)| format!("{} {}", capitalized(name), contributions.len())).collect()
     }
 
     #[test]

@@ -16,7 +16,7 @@ use dialectic_record::debate::{Answerer, CallKey, Contribution, Debate, Failure,
 use super::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock, TableHead, figure, foreign, line};
 use super::decision::below;
 use super::prose::gist;
-use super::stages::{self, StageSection, capitalized, sections};
+use super::stages::{self, capitalized, sections};
 use super::{View, subject};
 
 /// Writes the report of a debate as Markdown to `out`, in many pieces because texts may be large. Times are local.
@@ -239,18 +239,18 @@ fn write_rounds(out: &mut Document<'_>, view: &View<'_>) {
     }
     for round in &view.debate.rounds {
         out.line(format_args!("### Round {}\n", round.round_number));
-        for section in sections(view.debate, round) {
-            write_section(out, view, &section);
+        for (name, contributions) in sections(view.debate, round) {
+            write_section(out, view, &name, &contributions);
         }
     }
 }
 
-fn write_section(out: &mut Document<'_>, view: &View<'_>, section: &StageSection<'_>) {
-    out.line(format_args!("#### {}", heading(&capitalized(&section.name))));
-    if section.contributions.is_empty() {
-        out.line(format_args!("No {} in this round.\n", inline(&section.name)));
+fn write_section(out: &mut Document<'_>, view: &View<'_>, name: &str, contributions: &[&Contribution]) {
+    out.line(format_args!("#### {}", heading(&capitalized(name))));
+    if contributions.is_empty() {
+        out.line(format_args!("No {} in this round.\n", inline(name)));
     }
-    for contribution in &section.contributions {
+    for contribution in contributions {
         out.line(format_args!("{}{}:", who(view.debate, contribution), took(view, contribution)));
         out.fenced(&contribution.content);
         out.line("");
