@@ -8,12 +8,13 @@ use dialectic_base::provider::OFFLINE;
 use dialectic_config::{EVALUATOR_TEMPERATURE, EvaluatorSettings};
 use dialectic_engine::engine::planned_json_calls;
 use dialectic_llm::{Caller, Request, request_bytes};
-use dialectic_record::debate::{AgentClarifications, AgentId, CallKey, Clarification, Debate, PlannedCall};
+use dialectic_record::debate::{AgentClarifications, AgentId, CallKey, Clarification, Debate, PlannedCall, Question};
 use dialectic_record::prompt::{
-    self, Asker, EVALUATOR_CLARIFICATIONS, EvaluatorValues, PLAIN_CLARIFICATIONS, PromptError, SOLUTION_PLACEHOLDER,
+    EVALUATOR_CLARIFICATIONS, EvaluatorValues, PLAIN_CLARIFICATIONS, PromptError, SOLUTION_PLACEHOLDER,
     evaluator_system, evaluator_user, read_whole_prompt,
 };
 use dialectic_record::protocol::follow_up_info;
+use serde_json::json;
 
 use super::Requirements;
 use super::answer::EVALUATION;
@@ -168,19 +169,15 @@ impl Subject {
         let requirements = Requirements::of(debate);
         // Serializing these structs cannot fail.
         let as_json = serde_json::to_string_pretty(&requirements).unwrap_or_default();
-        let questions = debate.questions();
+        let questions = debate.questions().into_iter();
         let clarifications: Vec<_> = questions
-            .iter()
-            .map(|one| prompt::AnsweredQuestion {
-                question: one.text,
-                answer: one.items.first().map_or(NO_ANSWER, |(_, item)| answer(item)),
-            })
+            .map(|one| Question { answer: one.items.first().map_or(NO_ANSWER, |(_, item)| answer(item)), ..one })
             .collect();
         let groups: Vec<_> = askers(debate)
             .map(|group| {
                 let asked = |item: &Clarification| Clarification { answer: answer(item).to_owned(), ..item.clone() };
-                let items = group.items.iter().map(asked).collect();
-                Asker { agent: &group.agent_name, role: &group.role, items }
+                let items: Vec<_> = group.items.iter().map(asked).collect();
+                json!({"agent": group.agent_name, "role": group.role, "items": items})
             })
             .collect();
         let plain = EvaluatorValues {

@@ -10,8 +10,8 @@ use dialectic_record::debate::{
     RejectedApproach, Ruling, shuffled,
 };
 use dialectic_record::prompt::{
-    self, ASSESS, AnsweredQuestion, Assess, Authored, BEGINNING, Beginning, Focus, FocusedRole, HISTORY, Label,
-    Listing, MaterialPart, OWN_HISTORY, PromptError, Titled, Values,
+    self, ASSESS, Assess, Authored, BEGINNING, Beginning, Focus, FocusedRole, HISTORY, Label, Listing, MaterialPart,
+    OWN_HISTORY, PromptError, Titled, Values,
 };
 use dialectic_record::protocol::motion::{DEFAULT_CRITERIA, debaters};
 use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step, criteria_or, side};
@@ -75,11 +75,7 @@ pub fn beginnings(debate: &Debate) -> Result<Arc<[Arc<str>]>, PromptError> {
 /// The beginning of prompts. Includes every ordinary attachment, and those parts of a change that `is_shown` accepts.
 fn beginning(debate: &Debate, is_shown: impl Fn(usize, &Attachment) -> bool) -> Result<Arc<str>, PromptError> {
     let questions = debate.questions();
-    let clarifications: Vec<_> = questions
-        .iter()
-        .filter(|one| !one.answer.is_empty())
-        .map(|one| AnsweredQuestion { question: one.text, answer: one.answer })
-        .collect();
+    let clarifications: Vec<_> = questions.iter().filter(|one| !one.answer.is_empty()).collect();
     // Tools show the repository of a change by the paths of its diff.
     let has_paths = debate.change.as_ref().is_some_and(|change| change.base.is_some());
     let settings = debate.settings.as_ref().filter(|_| !has_paths);

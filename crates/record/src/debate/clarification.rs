@@ -47,18 +47,22 @@ pub enum Answerer {
     Agent,
 }
 
-/// A question as the user sees it: asked once, even if several agents ask it.
-#[derive(Debug, Clone)]
+/// A question as the user sees it: asked once, even if several agents ask it. Serialized for prompts.
+#[derive(Debug, Clone, Serialize)]
 pub struct Question<'a> {
     /// The number within the debate, from 1. It is stable once all agents of a pass have been asked.
+    #[serde(skip)]
     pub number: usize,
     /// The most detailed wording.
+    #[serde(rename = "question")]
     pub text: &'a str,
     /// The answer; empty while unanswered.
     pub answer: &'a str,
     /// The pass in which it was asked, from 1; unknown in older records.
+    #[serde(skip)]
     pub pass: Option<u8>,
     /// The agents that ask it, each with its own entry for the answer.
+    #[serde(skip)]
     pub items: Vec<(&'a AgentClarifications, &'a Clarification)>,
 }
 

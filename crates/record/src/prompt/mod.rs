@@ -40,11 +40,10 @@ use step::{SYSTEM, TEMPLATES, USER};
 
 pub use role::{Role, RoleError};
 pub use step::{
-    ASSESS, AnsweredQuestion, Asker, Assess, Authored, BEGINNING, Beginning, CheckedDraft, EVALUATOR_CLARIFICATIONS,
-    EvaluatorValues, FINDINGS_AGAIN, Focus, FocusedRole, HISTORY, Label, Listing, MaterialPart, OPINIONS_AGAIN,
-    OWN_HISTORY, OwnRound, PLAIN_CLARIFICATIONS, POINTS_AGAIN, PointList, Prompt, SECOND_CHANCE, SOLUTION_AGAIN,
-    SOLUTION_PLACEHOLDER, Titled, Values, evaluator_system, evaluator_user, pairwise_checklist, pairwise_ruling,
-    pairwise_system,
+    ASSESS, Assess, Authored, BEGINNING, Beginning, CheckedDraft, EVALUATOR_CLARIFICATIONS, EvaluatorValues,
+    FINDINGS_AGAIN, Focus, FocusedRole, HISTORY, Label, Listing, MaterialPart, OPINIONS_AGAIN, OWN_HISTORY, OwnRound,
+    PLAIN_CLARIFICATIONS, POINTS_AGAIN, PointList, Prompt, SECOND_CHANCE, SOLUTION_AGAIN, SOLUTION_PLACEHOLDER, Titled,
+    Values, evaluator_system, evaluator_user, pairwise_checklist, pairwise_ruling, pairwise_system,
 };
 
 /// A request's prompt: the shared beginning, the history if any, and the body, separated by blank lines.

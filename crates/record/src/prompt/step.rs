@@ -8,7 +8,7 @@ use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::{Serialize, Serializer};
 
-use crate::debate::{AgentId, Attachment, CallKey, Clarification, Point};
+use crate::debate::{AgentId, Attachment, CallKey, Point, Question};
 use dialectic_base::markdown::fenced;
 
 use super::{PromptError, environment};
@@ -218,7 +218,7 @@ pub struct Beginning<'a> {
     /// The collected material.
     pub gathered: &'a [Titled<'a>],
     /// The user's answered questions.
-    pub clarifications: &'a [AnsweredQuestion<'a>],
+    pub clarifications: &'a [&'a Question<'a>],
 }
 
 /// Body: assess a solution without an assessment. Answers are JSON with the keys of an assessment.
@@ -265,21 +265,6 @@ impl<'a> Titled<'a> {
     pub fn new(title: impl Into<String>, text: impl Into<Cow<'a, str>>) -> Self {
         Self { title: title.into(), text: text.into() }
     }
-}
-
-/// An agent and its questions to the user.
-#[derive(Debug, Clone, Serialize)]
-pub struct Asker<'a> {
-    pub agent: &'a str,
-    pub role: &'a str,
-    pub items: Vec<Clarification>,
-}
-
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct AnsweredQuestion<'a> {
-    pub question: &'a str,
-    /// The user's answer, or `NA`.
-    pub answer: &'a str,
 }
 
 /// An agent's own part of a finished round.

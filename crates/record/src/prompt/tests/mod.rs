@@ -7,9 +7,9 @@ mod protocols;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::debate::{Attachment, Clarification};
+use crate::debate::{Attachment, Clarification, Question};
 use crate::protocol::{ANSWER, PROTOCOLS};
 use dialectic_base::markdown::fenced;
 
@@ -129,9 +129,9 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<PromptS
         "points",
     ]
     .map(&text);
-    let clarifications = [AnsweredQuestion { question: &question, answer: &answer }];
+    let clarifications = [&Question { number: 1, text: &question, answer: &answer, pass: None, items: Vec::new() }];
     let items = vec![asked("q1", &question, &answer)];
-    let groups = [Asker { agent: "asker", role: "role", items }];
+    let groups = [json!({"agent": "asker", "role": "role", "items": items})];
     let attachments =
         [&Attachment { name: "notes.md".to_owned(), sha256: "abcd".to_owned(), text: (*attached).into(), part: None }];
     let entries = vec![Titled::new("title-1", &*first), Titled::new("title-2", &*second)];
