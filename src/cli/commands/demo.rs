@@ -21,7 +21,7 @@ use crate::cli::watchers::Watchers;
 use crate::error::{Error, ErrorCategory, INTERRUPTED, UserError};
 use dialectic_base::figures::{clock, counted};
 use dialectic_config::cache_directory;
-use dialectic_record::debate::{Debate, Forecast, Moment, PanelInfo, PlannedCall, Signal, Span, fold, timeline};
+use dialectic_record::debate::{Debate, Forecast, PanelInfo, PlannedCall, Signal, Span, fold, timeline};
 use dialectic_record::signals::Signals;
 use dialectic_record::store::{Entry, Readers, Record, StoreError, read_journal, verify, write_atomically};
 use dialectic_report::display::{DisplayOptions, KeysMeaning, Messages, essence, play};
@@ -56,7 +56,7 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     let events = read_journal(journal).map_err(StoreError::from)?.events;
     let debate = fold(&events).map_err(|source| StoreError::Fold { path: journal.to_owned(), source })?;
     let moments = timeline(&events);
-    let took = moments.last().map(|moment| moment.at).unwrap_or_default();
+    let took = moments.last().map(|(at, _)| *at).unwrap_or_default();
     let is_watched = terminal.shows(args.quiet);
     let calls = counted(debate.total_usage().requests, "call");
     let shown_in = if is_watched { format!("; shown here in {}", clock(LENGTH.min(took))) } else { String::new() };
@@ -135,7 +135,12 @@ fn keep(directory: &Path) -> Result<Entry, Box<dyn StdError + Send + Sync>> {
 
 /// Plays a debate at `times` its original speed (infinite: without waiting), until it ends or the user leaves. Returns
 /// false if it was interrupted.
-fn play_back(debate: &Debate, moments: Vec<Moment>, times: f64, options: DisplayOptions) -> Result<bool, Error> {
+fn play_back(
+    debate: &Debate,
+    moments: Vec<(Duration, Signal)>,
+    times: f64,
+    options: DisplayOptions,
+) -> Result<bool, Error> {
     let Some(settings) = &debate.settings else { return Err(StoreError::NoJournal { id: debate.id.clone() }.into()) };
     let signals = Signals::new(PanelInfo::new(settings, Arc::clone(&debate.stages)).in_order_of_numbers(debate));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
@@ -145,7 +150,12 @@ fn play_back(debate: &Debate, moments: Vec<Moment>, times: f64, options: Display
     Ok(played)
 }
 
-async fn show(moments: Vec<Moment>, times: f64, signals: Signals, options: DisplayOptions) -> Result<bool, Error> {
+async fn show(
+    moments: Vec<(Duration, Signal)>,
+    times: f64,
+    signals: Signals,
+    options: DisplayOptions,
+) -> Result<bool, Error> {
     let cancel = CancellationToken::new();
     let mut watchers = Watchers::start(&signals, options, &cancel)?;
     let messages = watchers.messages();
@@ -188,8 +198,8 @@ async fn left(mut keys: UnboundedReceiver<Key>, pause: &watch::Sender<bool>, mes
 }
 
 /// The calls of a past debate as a forecast. Their total cost is known, so nothing is estimated.
-fn as_it_went(moments: &[Moment]) -> Forecast {
-    let settled = moments.iter().filter_map(|moment| match &moment.signal {
+fn as_it_went(moments: &[(Duration, Signal)]) -> Forecast {
+    let settled = moments.iter().filter_map(|(_, signal)| match signal {
         Signal::Recorded(recorded) => Some(recorded.event.settles()?.0.clone()),
         _ => None,
     });
@@ -213,7 +223,7 @@ mod tests {
     use flate2::Compression;
     use flate2::write::GzEncoder;
 
-    use dialectic_record::debate::{Event, Moment, Recorded};
+    use dialectic_record::debate::{Event, Recorded};
     use dialectic_record::store::Journal;
 
     use super::*;
@@ -261,7 +271,7 @@ mod tests {
         assert_eq!(text.matches("\"baseUrl\":").count(), text.matches(NEUTRAL).count());
     }
 
-    fn moments() -> Vec<Moment> {
+    fn moments() -> Vec<(Duration, Signal)> {
         let text = String::from_utf8(journal().unwrap()).unwrap();
         let events: Vec<Recorded> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         timeline(&events)
@@ -269,7 +279,7 @@ mod tests {
 
     #[test]
     fn it_is_seen_in_thirty_seconds_at_most() {
-        let took = moments().last().unwrap().at;
+        let took = moments().last().unwrap().0;
         let watched = took.as_secs_f64() / times(took);
         assert!((10.0..=30.0).contains(&watched), "{took:?} take {watched} s");
         assert!((times(Duration::from_secs(5)) - 1.0).abs() < f64::EPSILON, "nothing is slower than it was");

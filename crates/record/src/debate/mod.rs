@@ -70,7 +70,7 @@ pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, FollowUp, ModelUsage, Round, Status, StopReason,
     Summary, SummaryMetadata, UnknownEnd,
 };
-pub use timeline::{Moment, timeline};
+pub use timeline::timeline;
 pub use verdict::{Advice, Dissent, Judgement, Poll, PollChoice, Polls, Undecided, Verdict, VoteCount, Voting, Winner};
 pub use wire::{AgentId, CallKey, CallStatus, DebateId, Timestamp};
 

@@ -13,23 +13,15 @@ use super::stage::place_of;
 use super::{CallKey, CallStatus, Debate, Event, Recorded, RoundInProgress, Signal, StageId, StageInfo};
 use crate::points::Fold;
 
-/// A signal and its time.
-#[derive(Debug, Clone)]
-pub struct Moment {
-    /// The time since the beginning.
-    pub at: Duration,
-    pub signal: Signal,
-}
-
 /// The maximum pause between two runs or while waiting for the user, in milliseconds.
 const LONGEST_REST: u64 = 1_000;
 
-/// All signals of a debate in order, with their times. Idle periods are shortened to a second, and events after the end
-/// are omitted.
-pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
+/// All signals of a debate in order, each with its time since the beginning. Idle periods are shortened to a second, and
+/// events after the end are omitted.
+pub fn timeline(events: &[Recorded]) -> Vec<(Duration, Signal)> {
     let ended = events.iter().position(|recorded| matches!(recorded.event, Event::Completed { .. }));
     let events = ended.and_then(|index| events.get(..=index)).unwrap_or(events);
-    let clock = Clock::of(events);
+    let ticks = ticks(events);
     let stages: &[StageInfo] = match events.first().map(|recorded| &recorded.event) {
         Some(Event::Created(created)) => &created.stages,
         _ => &[],
@@ -42,7 +34,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
     let mut ledger = begun.as_ref().map_or_else(Fold::without_numbers, Fold::of);
     let mut in_progress = RoundInProgress::default();
     for (index, recorded) in events.iter().enumerate() {
-        let at = clock.at(index).time;
+        let at = ticks[index].time;
         if let Some(round) = in_progress.ended_by(&recorded.event, stages) {
             placed.push(((at, index, Rank::RoundEnded), Signal::round_ended(round, &ledger.ledger())));
         }
@@ -51,7 +43,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         }
         placed.push(((at, index, Rank::Event), Signal::Recorded(Arc::new(recorded.clone()))));
     }
-    let works = works(events, &clock);
+    let works = works(events, &ticks);
     // Keyed by run, round, rank, id and visit, because unknown stages share a rank.
     let mut by_stage: BTreeMap<(usize, u32, usize, StageId, usize), Vec<&Work>> = BTreeMap::new();
     let mut wanted: BTreeMap<(u32, StageId, usize), BTreeSet<&CallKey>> = BTreeMap::new();
@@ -67,7 +59,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         }
         let start = (work.begun, work.index, Rank::CallStarted);
         placed.push((start, Signal::CallStarted { key: work.key.clone(), model: work.model.clone(), asked: None }));
-        placed.push(((clock.at(work.index).time, work.index, Rank::CallEnded), work.ended()));
+        placed.push(((ticks[work.index].time, work.index, Rank::CallEnded), work.ended()));
     }
     let mut there: BTreeMap<(u32, StageId, usize), usize> = BTreeMap::new();
     for ((run, round, rank, stage, visit), works) in by_stage {
@@ -78,22 +70,22 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         let (Some(first), Some(last)) = (works.iter().min_by_key(|work| work.begun), works.last()) else { continue };
         // A kind of call starts with its first call, within its stage.
         let is_transition_target = stages.get(rank).is_some_and(|stage| stage.is_transition_target);
-        let entry = if is_transition_target { entered(events, &clock, run, first, stage) } else { None };
+        let entry = if is_transition_target { entered(events, &ticks, run, first, stage) } else { None };
         let start = match entry {
-            Some(index) if clock.at(index).time <= first.begun => (clock.at(index).time, index, Rank::StageAfterEntry),
+            Some(index) if ticks[index].time <= first.begun => (ticks[index].time, index, Rank::StageAfterEntry),
             _ => (first.begun, first.index, Rank::StageStarted),
         };
         let total = expected.saturating_sub(before);
         placed.push((start, Signal::StageStarted { stage, round, total }));
         // A stage that was interrupted has no end.
-        if clock.goes_on(events, last.index) {
+        if goes_on(events, &ticks, last.index) {
             let (done, failed) = (before + done, expected.saturating_sub(before + done));
-            let end = (clock.at(last.index).time, last.index, Rank::StageEnded);
+            let end = (ticks[last.index].time, last.index, Rank::StageEnded);
             placed.push((end, Signal::StageEnded { stage, round, done, failed }));
         }
     }
     placed.sort_by_key(|(place, _)| *place);
-    placed.into_iter().map(|((at, ..), signal)| Moment { at: Duration::from_millis(at), signal }).collect()
+    placed.into_iter().map(|((at, ..), signal)| (Duration::from_millis(at), signal)).collect()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,7 +100,6 @@ enum Rank {
 }
 
 /// When an event is displayed.
-#[derive(Debug, Clone, Copy, Default)]
 struct Tick {
     /// The display time, in milliseconds.
     time: u64,
@@ -117,63 +108,52 @@ struct Tick {
     run: usize,
 }
 
-struct Clock(Vec<Tick>);
+impl Tick {
+    /// The start of an activity that ended now and took this long.
+    fn before(&self, took: u64) -> u64 {
+        self.time.saturating_sub(took).max(self.since)
+    }
+}
 
-impl Clock {
-    fn of(events: &[Recorded]) -> Self {
-        let mut ticks = Vec::new();
-        let (mut now, mut since, mut run, mut resting) = (0, 0, 0, false);
-        let mut previous: Option<&Recorded> = None;
-        for recorded in events {
-            let passed = previous.map_or(0, |previous| recorded.at.millis_since(previous.at));
-            let resumed = recorded.event == Event::Resumed;
-            run += usize::from(resumed);
-            if resumed || resting || recorded.event.is_about_the_record() {
-                now += passed.min(LONGEST_REST);
-                since = now;
-            } else {
-                now += passed;
-            }
-            resting = match &recorded.event {
-                Event::Suspended { .. } | Event::Paused | Event::Failed { .. } => true,
-                Event::QuestionAnswered { .. }
-                | Event::QuestionsEnded { .. }
-                | Event::CostAcknowledged
-                | Event::FollowUpAsked { .. }
-                | Event::FollowUpAnswered { .. }
-                | Event::Rated { .. } => resting,
-                _ => false,
-            };
-            ticks.push(Tick { time: now, since, run });
-            previous = Some(recorded);
+fn ticks(events: &[Recorded]) -> Vec<Tick> {
+    let mut ticks = Vec::new();
+    let (mut now, mut since, mut run, mut resting) = (0, 0, 0, false);
+    let mut previous: Option<&Recorded> = None;
+    for recorded in events {
+        let passed = previous.map_or(0, |previous| recorded.at.millis_since(previous.at));
+        let resumed = recorded.event == Event::Resumed;
+        run += usize::from(resumed);
+        if resumed || resting || recorded.event.is_about_the_record() {
+            now += passed.min(LONGEST_REST);
+            since = now;
+        } else {
+            now += passed;
         }
-        Self(ticks)
+        resting = match &recorded.event {
+            Event::Suspended { .. } | Event::Paused | Event::Failed { .. } => true,
+            Event::QuestionAnswered { .. }
+            | Event::QuestionsEnded { .. }
+            | Event::CostAcknowledged
+            | Event::FollowUpAsked { .. }
+            | Event::FollowUpAnswered { .. }
+            | Event::Rated { .. } => resting,
+            _ => false,
+        };
+        ticks.push(Tick { time: now, since, run });
+        previous = Some(recorded);
     }
+    ticks
+}
 
-    fn at(&self, index: usize) -> Tick {
-        self.0.get(index).copied().unwrap_or_default()
-    }
-
-    /// The start of an activity that ended at this event and took this long.
-    fn before(&self, index: usize, took: u64) -> u64 {
-        let Tick { time, since, .. } = self.at(index);
-        time.saturating_sub(took).max(since)
-    }
-
-    /// Whether the run reached another stage, or its end, after that event.
-    fn goes_on(&self, events: &[Recorded], index: usize) -> bool {
-        let behind = events
-            .iter()
-            .enumerate()
-            .skip(index + 1)
-            .take_while(|(other, _)| self.at(*other).run == self.at(index).run);
-        behind.into_iter().any(|(_, recorded)| {
-            matches!(
-                recorded.event,
-                Event::StageEntered { .. } | Event::Synthesized { .. } | Event::Failed { .. } | Event::Completed { .. }
-            )
-        })
-    }
+/// Whether the run reached another stage, or its end, after that event.
+fn goes_on(events: &[Recorded], ticks: &[Tick], index: usize) -> bool {
+    let mut of_run = events.iter().zip(ticks).skip(index + 1).take_while(|(_, tick)| tick.run == ticks[index].run);
+    of_run.any(|(recorded, _)| {
+        matches!(
+            recorded.event,
+            Event::StageEntered { .. } | Event::Synthesized { .. } | Event::Failed { .. } | Event::Completed { .. }
+        )
+    })
 }
 
 /// A result and its calls.
@@ -205,14 +185,14 @@ impl Work {
 }
 
 /// All finished calls in order.
-fn works(events: &[Recorded], clock: &Clock) -> Vec<Work> {
+fn works(events: &[Recorded], ticks: &[Tick]) -> Vec<Work> {
     let mut works = Vec::new();
     // Start times of calls whose first reply was not yet a result.
     let mut begun: BTreeMap<(usize, CallKey), u64> = BTreeMap::new();
     for (index, recorded) in events.iter().enumerate() {
-        let run = clock.at(index).run;
+        let run = ticks[index].run;
         if let Event::Replied { key, call, .. } = &recorded.event {
-            let start = clock.before(index, call.latency_ms);
+            let start = ticks[index].before(call.latency_ms);
             begun.entry((run, key.clone())).or_insert(start);
         }
         let Some((key, settled)) = recorded.event.settles() else { continue };
@@ -222,7 +202,7 @@ fn works(events: &[Recorded], clock: &Clock) -> Vec<Work> {
         // The other debate made this result, so it took no time here.
         let copied = call.is_some_and(|call| call.copied);
         let took = call.filter(|call| !call.copied).map_or(0, |call| call.latency_ms);
-        let start = first.unwrap_or_else(|| clock.before(index, took));
+        let start = first.unwrap_or_else(|| ticks[index].before(took));
         works.push(Work {
             key: key.clone(),
             run,
@@ -263,11 +243,11 @@ impl Visit {
 }
 
 /// When the same run entered this stage.
-fn entered(events: &[Recorded], clock: &Clock, run: usize, first: &Work, place: StageId) -> Option<usize> {
+fn entered(events: &[Recorded], ticks: &[Tick], run: usize, first: &Work, place: StageId) -> Option<usize> {
     let before = events.iter().enumerate().take(first.index).rev();
     // A stage has the same rank in all rounds.
     let is_in_reach = |(index, recorded): &(usize, &Recorded)| {
-        clock.at(*index).run == run && !matches!(recorded.event, Event::RoundBegun { .. })
+        ticks[*index].run == run && !matches!(recorded.event, Event::RoundBegun { .. })
     };
     let mut before = before.take_while(is_in_reach);
     let is_entry = |event: &Event| matches!(event, Event::StageEntered { stage } if *stage == place);

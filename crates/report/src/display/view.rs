@@ -13,7 +13,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use dialectic_base::sanitize::sanitize;
-use dialectic_record::debate::{Event, Forecast, Gap, Moment, Progress, Signal, StageId};
+use dialectic_record::debate::{Event, Forecast, Gap, Progress, Signal, StageId};
 use dialectic_record::signals::{Signals, Subscription, now};
 
 use super::events::EventSinkError;
@@ -394,9 +394,9 @@ const FOREVER: Duration = Duration::from_hours(24 * 365);
 
 /// Publishes the signals at `times` their original speed (infinite: without waiting). Pauses while `held`, which delays
 /// later signals. Waits for watchers.
-pub async fn play(moments: Vec<Moment>, times: f64, signals: &Signals, mut held: watch::Receiver<bool>) {
+pub async fn play(timeline: Vec<(Duration, Signal)>, times: f64, signals: &Signals, mut held: watch::Receiver<bool>) {
     let mut begun = Instant::now();
-    for Moment { at, signal } in moments {
+    for (at, signal) in timeline {
         loop {
             if *held.borrow_and_update() {
                 let since = Instant::now();
@@ -434,7 +434,7 @@ mod tests {
 
     /// When two signals arrive, the second of which was sent after 10 seconds.
     async fn arrivals(times: f64) -> [Duration; 2] {
-        let moment = |seconds| Moment { at: Duration::from_secs(seconds), signal: warning("x") };
+        let moment = |seconds| (Duration::from_secs(seconds), warning("x"));
         let signals = Signals::new(panel());
         let (_, mut subscription) = signals.subscribe(Words::Wanted);
         let begun = Instant::now();
@@ -461,7 +461,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_is_held_goes_on_where_it_was() {
-        let moment = |seconds| Moment { at: Duration::from_secs(seconds), signal: warning("x") };
+        let moment = |seconds| (Duration::from_secs(seconds), warning("x"));
         let signals = Signals::new(panel());
         let (_, mut subscription) = signals.subscribe(Words::Wanted);
         let (pause, is_paused) = watch::channel(false);
@@ -481,7 +481,7 @@ mod tests {
     async fn the_player_waits_for_whoever_is_slow() {
         let signals = Signals::new(panel());
         let (_, mut subscription) = signals.subscribe(Words::Wanted);
-        let moments = (0..10_000).map(|_| Moment { at: Duration::ZERO, signal: warning("x") }).collect();
+        let moments = (0..10_000).map(|_| (Duration::ZERO, warning("x"))).collect();
         let player = tokio::spawn(async move { play(moments, f64::INFINITY, &signals, watch::channel(false).1).await });
         let mut taken = 0;
         while let Some(news) = subscription.next().await {

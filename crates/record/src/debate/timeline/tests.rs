@@ -55,7 +55,7 @@ fn shown_with(stages: Arc<[StageInfo]>, list: &[(i64, Value)]) -> String {
         };
     let lines = timeline(&events(stages, list))
         .into_iter()
-        .map(|one| format!("{:>5} {}", one.at.as_millis(), name(&one.signal)));
+        .map(|(at, signal)| format!("{:>5} {}", at.as_millis(), name(&signal)));
     lines.collect::<Vec<_>>().join("\n")
 }
 
