@@ -192,7 +192,7 @@ fn in_flight(progress: &Progress) -> Vec<Signal> {
         let started = Signal::CallStarted { key: key.clone(), model: model(&key.agent_id).to_owned(), asked: None };
         [started, Signal::Words { key, text }]
     };
-    progress.busy().iter().flat_map(|busy| busy.calls.iter().flat_map(of)).collect()
+    progress.busy().iter().flat_map(|(_, calls)| calls.iter().flat_map(of)).collect()
 }
 
 /// Sends the journal's events after number `told`. Returns the last number sent.

@@ -56,7 +56,7 @@ pub use gathered::{
 };
 pub use named_texts::shuffled;
 pub use outcome::{AnswerState, Outcome, OutcomeKind};
-pub use progress::{Busy, CallInFlight, PanelInfo, Progress, Retry, StageProgress, WordsSoFar};
+pub use progress::{CallInFlight, PanelInfo, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use settings::{
     AgentFailurePolicy, AgentSettings, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings,

@@ -100,14 +100,6 @@ pub struct Retry {
     pub error: String,
 }
 
-/// An agent (or the judge) with calls in flight.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Busy<'a> {
-    pub agent_id: &'a AgentId,
-    /// Its calls by round, stage and target; never empty.
-    pub calls: Vec<(&'a CallKey, &'a CallInFlight)>,
-}
-
 impl Progress {
     /// The progress of a debate that starts or resumes at `now`.
     pub fn new(panel: PanelInfo, now: Instant) -> Self {
@@ -265,8 +257,9 @@ impl Progress {
         self.stage
     }
 
-    /// The agents with calls in flight in the panel's order, then the judge.
-    pub fn busy(&self) -> Vec<Busy<'_>> {
+    /// The agents with calls in flight in the panel's order, then the judge, each with its calls by round, stage and
+    /// target.
+    pub fn busy(&self) -> Vec<(&AgentId, Vec<(&CallKey, &CallInFlight)>)> {
         let of = |id: &AgentId| {
             let mut calls: Vec<_> = self.calls.iter().filter(|(key, _)| key.agent_id == *id).collect();
             calls.sort_by_key(|(key, _)| (key.round, self.panel.place_rank(key.stage)));
@@ -274,8 +267,8 @@ impl Progress {
         };
         self.panel
             .participants()
-            .map(|participant| Busy { agent_id: &participant.id, calls: of(&participant.id) })
-            .filter(|busy| !busy.calls.is_empty())
+            .map(|participant| (&participant.id, of(&participant.id)))
+            .filter(|(_, calls)| !calls.is_empty())
             .collect()
     }
 
@@ -491,11 +484,11 @@ mod tests {
             retrying(CRITIQUE, "agent-kiss", Some("agent-architect"), "rate limited"),
         ]);
         let busy = progress.busy();
-        let seen: Vec<_> = busy.iter().map(|busy| (busy.agent_id.as_str(), busy.calls.len())).collect();
+        let seen: Vec<_> = busy.iter().map(|(id, calls)| (id.as_str(), calls.len())).collect();
         assert_eq!(seen, [("agent-kiss", 2), ("judge", 1)]);
         let retry = Retry { number: 2, due: now + Duration::from_secs(4), error: "rate limited".to_owned() };
-        assert_eq!(busy[0].calls[0].1.retry, Some(retry));
-        assert_eq!(busy[0].calls[1].1.retry, None);
+        assert_eq!(busy[0].1[0].1.retry, Some(retry));
+        assert_eq!(busy[0].1[1].1.retry, None);
     }
 
     #[test]
@@ -509,12 +502,12 @@ mod tests {
         ];
         let (progress, _) = progress_after(&signals);
         let busy = progress.busy();
-        assert_eq!((busy.len(), busy[0].calls[0].1.words.count()), (1, 4));
+        assert_eq!((busy.len(), busy[0].1[0].1.words.count()), (1, 4));
         signals.push(retrying(PROPOSAL, architect, None, "the stream was silent"));
-        assert_eq!(progress_after(&signals).0.busy()[0].calls[0].1.words.count(), 0);
+        assert_eq!(progress_after(&signals).0.busy()[0].1[0].1.words.count(), 0);
         signals.push(words(PROPOSAL, architect, None, "once more"));
         let (progress, now) = progress_after(&signals);
-        let call = progress.busy()[0].calls[0].1.clone();
+        let call = progress.busy()[0].1[0].1.clone();
         assert_eq!((call.words.count(), call.retry.map(|retry| retry.number), call.since), (2, Some(2), now));
     }
 

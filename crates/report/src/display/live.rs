@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use dialectic_base::figures::{clock, counted, short_cost, sum_of_tokens};
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{
-    AgentId, Busy, CallInFlight, CallKey, Progress, ResultKind, StageId, StageInfo, StageProgress, WordsSoFar,
+    AgentId, CallInFlight, CallKey, Progress, ResultKind, StageId, StageInfo, StageProgress, WordsSoFar,
 };
 
 use super::forecast::Plan;
@@ -245,7 +245,7 @@ fn status(progress: &Progress, plan: &Plan, controls: PendingControls, now: Inst
     let spent = progress.spent();
     let mut parts = Vec::new();
     if controls.is_held {
-        let flying: usize = progress.busy().iter().map(|busy| busy.calls.len()).sum();
+        let flying: usize = progress.busy().iter().map(|(_, calls)| calls.len()).sum();
         let calls = counted(flying as u64, "call");
         parts.push(part(format!("{HELD}Pausing{HELD:#}"), 1));
         parts.push(part(format!("waiting for {calls}"), 3));
@@ -279,16 +279,16 @@ fn status(progress: &Progress, plan: &Plan, controls: PendingControls, now: Inst
 fn people(progress: &Progress, now: Instant, columns: usize, room: usize) -> Vec<String> {
     let busy = progress.busy();
     let everybody: Vec<_> = progress.panel().participants().collect();
-    let of = |id: &AgentId| busy.iter().find(|busy| busy.agent_id == id);
     if everybody.len() <= room {
-        let line = |id: &AgentId| match of(id) {
-            Some(busy) => agent_line(progress, busy, now, columns),
+        let line = |id: &AgentId| match busy.iter().find(|(known, _)| *known == id) {
+            Some((id, calls)) => agent_line(progress, id, calls, now, columns),
             None => format!("{QUIET}· {}{QUIET:#}", named(progress, id, columns).trim_end()),
         };
         return everybody.iter().map(|participant| line(&participant.id)).collect();
     }
     let shown = if busy.len() <= room { busy.len() } else { room.saturating_sub(1) };
-    let mut lines: Vec<String> = busy[..shown].iter().map(|busy| agent_line(progress, busy, now, columns)).collect();
+    let line = |(id, calls): &(&AgentId, Vec<_>)| agent_line(progress, id, calls, now, columns);
+    let mut lines: Vec<String> = busy[..shown].iter().map(line).collect();
     if shown < busy.len() && room > 0 {
         lines.push(format!("{QUIET}… and {} more{QUIET:#}", busy.len() - shown));
     }
@@ -308,31 +308,36 @@ fn named(progress: &Progress, id: &AgentId, columns: usize) -> String {
 
 /// `⠋ System Architect (1) critiquing Simplicity Advocate · thinking · 0:12`, with a retry `… · 0:12 · retry 2 in 4 s:
 /// rate limited`, or with streamed words `… · 0:12 · 34 words · …a queue keeps its order`
-fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize) -> String {
+fn agent_line(
+    progress: &Progress,
+    id: &AgentId,
+    calls: &[(&CallKey, &CallInFlight)],
+    now: Instant,
+    columns: usize,
+) -> String {
     let frame = progress.elapsed(now).as_millis() / FRAME_INTERVAL.as_millis() % SPINNER.len() as u128;
     let spinner = SPINNER[usize::try_from(frame).unwrap_or(0)];
-    let since = busy.calls.iter().map(|(_, call)| call.since).min().unwrap_or(now);
+    let since = calls.iter().map(|(_, call)| call.since).min().unwrap_or(now);
     let elapsed = clock(now.saturating_duration_since(since));
-    let name = named(progress, busy.agent_id, columns);
-    let own = style_of(progress.panel(), busy.agent_id);
+    let name = named(progress, id, columns);
+    let own = style_of(progress.panel(), id);
     let mut line = format!("{SPIN}{spinner}{SPIN:#} {own}{name}{own:#} ");
     let room = |line: &str| columns.saturating_sub(measure_text_width(line) + measure_text_width(SEPARATOR));
     // The time shows that something is happening, so the activity is cut rather than the time.
     let for_doing = room(&line).saturating_sub(elapsed.len());
     // Words show that a retry has succeeded.
-    let is_waiting = |call: &&CallInFlight| call.words.count() == 0;
-    let mut calls = busy.calls.iter().map(|(_, call)| *call);
-    let is_silent = calls.clone().all(|call| is_waiting(&call) && call.retry.is_none());
+    let is_waiting = |(_, call): &&(&CallKey, &CallInFlight)| call.words.count() == 0;
+    let is_silent = calls.iter().all(|call| is_waiting(&call) && call.1.retry.is_none());
     let silent = if is_silent { format!("{SEPARATOR}{SILENT}") } else { String::new() };
-    let activities = [true, false].map(|with_targets| doing(progress, busy, with_targets) + &silent);
+    let activities = [true, false].map(|with_targets| doing(progress, calls, with_targets) + &silent);
     let fits = |text: &String| measure_text_width(text) <= for_doing;
     let doing = match activities.into_iter().find(fits) {
         Some(fitting) => fitting,
         // The stages are already named above.
         None if is_silent => SILENT.to_owned(),
-        None => doing(progress, busy, false),
+        None => doing(progress, calls, false),
     };
-    let retry = calls.clone().filter(is_waiting).find_map(|call| call.retry.as_ref()).map(|retry| {
+    let retry = calls.iter().filter(is_waiting).find_map(|(_, call)| call.retry.as_ref()).map(|retry| {
         let wait = retry.due.saturating_duration_since(now).as_millis().div_ceil(1000);
         let when = if wait == 0 { String::new() } else { format!(" in {wait} s") };
         format!("retry {}{when}: {}", retry.number, one_line(&retry.error))
@@ -348,8 +353,8 @@ fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize
     if let Some(retry) = retry.filter(|_| has_room_for_both) {
         let _ = write!(line, "{SEPARATOR}{RETRY}{}{RETRY:#}", cut_words(&retry, room(&line)));
     }
-    let count: u64 = calls.clone().map(|call| call.words.count()).sum();
-    if let Some(first) = calls.find(|call| !is_waiting(call)) {
+    let count: u64 = calls.iter().map(|(_, call)| call.words.count()).sum();
+    if let Some((_, first)) = calls.iter().find(|call| !is_waiting(call)) {
         let number = counted(count, "word");
         // If there is only room for one of them, the words are more useful than their count.
         let behind = room(&line).saturating_sub(number.len());
@@ -366,9 +371,9 @@ fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize
 
 /// `critiquing Simplicity Advocate`, `critiquing 2 proposals`, `critiquing 2 proposals, refining`; without targets
 /// `critiquing, refining`.
-fn doing(progress: &Progress, busy: &Busy<'_>, with_targets: bool) -> String {
+fn doing(progress: &Progress, calls: &[(&CallKey, &CallInFlight)], with_targets: bool) -> String {
     let panel = progress.panel();
-    let parts = busy.calls.chunk_by(|(one, _), (next, _)| one.stage == next.stage).map(|calls| {
+    let parts = calls.chunk_by(|(one, _), (next, _)| one.stage == next.stage).map(|calls| {
         let key: &CallKey = calls[0].0;
         let verb = one_line(&panel.words(key.stage).progressive);
         match (calls.len(), key.target_agent_id.as_ref().filter(|_| with_targets)) {
