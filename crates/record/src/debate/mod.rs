@@ -34,11 +34,11 @@ mod wire;
 #[allow(clippy::unwrap_used, clippy::missing_panics_doc, clippy::wildcard_imports, reason = "for tests only")]
 pub mod fixture;
 
-pub(crate) use agreement::mean;
 pub use agreement::{
-    Argument, Challenge, Convergence, Decisions, Extension, Lexicon, Matter, NeglectedPoint, Observation, RelatedPair,
-    Relation, Relations, Wording,
+    Argument, Challenge, Convergence, Decisions, Extension, Matter, NeglectedPoint, Observation, RelatedPair, Relation,
+    Relations, Wording,
 };
+pub(crate) use agreement::{mean, similarity, weights};
 pub use change_set::{
     ChangeSet, ChangedFile, DIFF_ENDING, EarlierFinding, EarlierReview, LeftOut, Lines, Placed, code_at, fingerprint,
     lines_of_code,

@@ -1,6 +1,8 @@
 //! Decides whether the texts of a round have converged: compares their decisions and challenges agreements.
 
-use crate::debate::{AgentSettings, CallKey, CallStatus, Convergence, Debate, Event, Lexicon, StageId, mean};
+use crate::debate::{
+    AgentSettings, CallKey, CallStatus, Convergence, Debate, Event, StageId, mean, similarity, weights,
+};
 
 use super::{
     BudgetClass, CHALLENGE, CONTINUE, CONVERGED, CONVERGENCE, FINAL_REFINEMENT, OBSERVATION, OBSERVE, OutputSpec,
@@ -90,10 +92,10 @@ pub(super) fn measured(debate: &Debate) -> Vec<Event> {
 fn by_words(debate: &Debate, texts: Vec<CallKey>) -> impl Fn(&CallKey, &CallKey) -> Option<f64> + use<> {
     let content = |key: &CallKey| debate.contribution(key).map(|text| text.without_answers().into_owned());
     let contents: Vec<String> = texts.iter().map(|key| content(key).unwrap_or_default()).collect();
-    let lexicon = Lexicon::of(contents.iter().map(String::as_str));
+    let weights = weights(contents.iter().map(String::as_str));
     move |one, other| {
-        let place = |key: &CallKey| texts.iter().position(|text| text == key);
-        lexicon.similarity(place(one)?, place(other)?)
+        let of = |key: &CallKey| weights.get(texts.iter().position(|text| text == key)?);
+        similarity(of(one)?, of(other)?)
     }
 }
 
