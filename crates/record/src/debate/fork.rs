@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use dialectic_base::figures::counted;
 
 use super::{
-    AgentId, CallKey, CallStatus, DebateId, Event, FoldError, Lens, Recorded, ResultKind, Settings, StageId, StageInfo,
-    fold, stage,
+    AgentId, CallKey, CallStatus, Debate, DebateId, Event, FoldError, Lens, Recorded, ResultKind, Settings, StageId,
+    StageInfo, fold, stage,
 };
 
 /// Where to fork: before the calls of a stage. Written `2.critique`, or `start` for the very beginning.
@@ -119,8 +119,7 @@ impl ForkPoint {
         let stage = stages.clone().find(|stage| stage.is_transition_target).or_else(|| stages.next());
         let stage = stage.map_or_else(|| StageId::from(name.to_owned()), |stage| stage.id);
         let last = || {
-            let ranks = Ranks(&debate.stages);
-            let reached = reached(events, &ranks).into_iter().rfind(|(_, rank)| *rank == ranks.of(stage));
+            let reached = reached(events, &debate).into_iter().rfind(|(_, rank)| *rank == debate.stage_rank(stage));
             reached.map_or(debate.current_round, |(round, _)| round)
         };
         Ok(Self::before(round.map_or_else(last, |(round, _)| round), stage))
@@ -180,62 +179,50 @@ impl From<ForkPoint> for String {
 /// A position in a debate: the round and the rank of the stage.
 type RecordPosition = (u32, usize);
 
-/// The stages of a record by rank.
-struct Ranks<'a>(&'a [StageInfo]);
-
-impl Ranks<'_> {
-    fn of(&self, id: StageId) -> usize {
-        self.0.iter().position(|stage| stage.id == id).unwrap_or(self.0.len())
-    }
-
+impl Debate {
     /// The first rank that a fork before `stage` repeats: its own, or that of the kinds of call that directly precede
     /// it.
-    fn begin(&self, stage: usize) -> usize {
-        let ahead = self.0.iter().take(stage).rev().take_while(|kind| !kind.is_transition_target).count();
+    fn first_repeated(&self, stage: usize) -> usize {
+        let ahead = self.stages.iter().take(stage).rev().take_while(|kind| !kind.is_transition_target).count();
         stage - ahead
     }
 
-    /// The first stage with this kind of result.
-    fn yielding(&self, yields: ResultKind) -> Option<usize> {
-        self.0.iter().position(|stage| stage.yields == Some(yields))
+    /// The rank of the first stage with this kind of result.
+    fn rank_yielding(&self, yields: ResultKind) -> Option<usize> {
+        self.stages.iter().position(|stage| stage.yields == Some(yields))
     }
 
-    /// The stage that asks the user.
-    fn asking(&self) -> usize {
-        self.yielding(ResultKind::Questions).unwrap_or(0)
-    }
-
-    /// The last stage of a round.
+    /// The rank of the last stage of a round.
     fn last_in_round(&self) -> usize {
-        self.0.iter().rposition(|stage| stage.in_round).unwrap_or(0)
+        self.stages.iter().rposition(|stage| stage.in_round).unwrap_or(0)
     }
 
-    /// The last essential stage of a round.
+    /// The rank of the last essential stage of a round.
     fn last_essential(&self) -> usize {
-        self.0.iter().rposition(|stage| stage.in_round && stage.is_essential).unwrap_or(0)
+        self.stages.iter().rposition(|stage| stage.in_round && stage.is_essential).unwrap_or(0)
     }
 
-    /// The essential stage that closes the debate.
-    fn closing(&self) -> usize {
+    /// The rank of the essential stage that closes the debate.
+    fn closing_rank(&self) -> usize {
         let is_answer = |stage: &StageInfo| stage.yields == Some(ResultKind::Solution) && stage.is_essential;
-        let last = self.0.len().saturating_sub(1);
-        self.0.iter().position(|stage| stage.is_transition_target && is_answer(stage)).unwrap_or(last)
+        let last = self.stages.len().saturating_sub(1);
+        self.stages.iter().position(|stage| stage.is_transition_target && is_answer(stage)).unwrap_or(last)
     }
 
     /// The position at which a stage was entered in `round`. Stages outside the rounds that recur between rounds come
     /// after the whole round.
     fn entered(&self, round: u32, stage: StageId) -> RecordPosition {
-        let rank = self.of(stage);
-        let in_round = self.0.get(rank).is_some_and(|stage| stage.in_round);
+        let rank = self.stage_rank(stage);
+        let in_round = self.stages.get(rank).is_some_and(|stage| stage.in_round);
         let is_between = round > 0 && !in_round && rank < self.last_in_round();
         (round, if is_between { usize::MAX } else { rank })
     }
 
     /// The position of a point in the protocol.
-    fn place(&self, point: &ForkPoint) -> Result<RecordPosition, ForkError> {
+    fn fork_position(&self, point: &ForkPoint) -> Result<RecordPosition, ForkError> {
         let Some(id) = point.stage else { return Ok((0, 0)) };
-        let stage = self.of(id);
-        let known = self.0.get(stage);
+        let stage = self.stage_rank(id);
+        let known = self.stages.get(stage);
         match known {
             Some(known) if known.is_transition_target && known.in_round && point.round == 0 => {
                 Err(ForkError::RoundZero(id))
@@ -243,12 +230,12 @@ impl Ranks<'_> {
             Some(known) if known.is_transition_target && known.yields.is_some() => Ok((point.round, stage)),
             _ => {
                 if known.is_some_and(|known| !known.is_transition_target)
-                    && let Some(place) = stage::place_of(self.0, id)
+                    && let Some(place) = stage::place_of(&self.stages, id)
                 {
                     let at = ForkPoint::before(point.round, place.id);
                     return Err(ForkError::KindOfCall { stage: id, at });
                 }
-                let at = self.0.iter().filter(|stage| stage.is_transition_target && stage.makes_calls());
+                let at = self.stages.iter().filter(|stage| stage.is_transition_target && stage.makes_calls());
                 Err(ForkError::UnknownStage { stage: id, known: at.map(|stage| stage.id.to_string()).collect() })
             }
         }
@@ -263,43 +250,44 @@ impl Ranks<'_> {
 /// The debate never reached that point.
 pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkError> {
     let debate = fold(parent)?;
-    let ranks = Ranks(&debate.stages);
-    let (round, stage) = ranks.place(point)?;
+    let (round, stage) = debate.fork_position(point)?;
     let Some(id) = point.stage else { return Ok(Vec::new()) };
-    let reached = reached(parent, &ranks);
+    let reached = reached(parent, &debate);
     if !reached.contains(&(round, stage)) {
-        let is_in_round = ranks.0.get(stage).is_none_or(|stage| stage.in_round);
+        let is_in_round = debate.stages.get(stage).is_none_or(|stage| stage.in_round);
         if let Some((round, _)) = reached.iter().rfind(|(_, reached)| *reached == stage && !is_in_round) {
             return Err(ForkError::OtherRound { point: point.clone(), at: ForkPoint::before(*round, id) });
         }
-        let last = reached.into_iter().max().and_then(|(round, rank)| Some((round, ranks.0.get(rank)?.id)));
+        let last = reached.into_iter().max().and_then(|(round, rank)| Some((round, debate.stages.get(rank)?.id)));
         let last = last.map_or(ForkPoint::START, |(round, stage)| ForkPoint { round, stage: Some(stage) });
         return Err(ForkError::NotReached { point: point.clone(), last });
     }
-    let begin = (round, ranks.begin(stage));
+    let begin = (round, debate.first_repeated(stage));
     let is_before = |place: RecordPosition| place < begin;
+    let is_before_stage = |round, yields| debate.rank_yielding(yields).is_some_and(|rank| is_before((round, rank)));
+    let is_call_before = |key: &CallKey| is_before((key.round, debate.stage_rank(key.stage)));
     let (mut current, mut entered) = (0, 0);
     let is_check = |key: &CallKey| debate.stage(key.stage).is_some_and(|of| of.yields == Some(ResultKind::Check));
     let mut kept = Vec::new();
     for recorded in parent {
         let keep = match &recorded.event {
             Event::StageEntered { stage } => {
-                entered = ranks.of(*stage);
-                is_before(ranks.entered(current, *stage))
+                entered = debate.stage_rank(*stage);
+                is_before(debate.entered(current, *stage))
             }
             Event::RoundBegun { round, .. } => {
                 current = *round;
                 is_before((*round, 0))
             }
-            Event::Gathered { .. } => ranks.yielding(ResultKind::Material).is_some_and(|rank| is_before((0, rank))),
-            Event::QuestionAnswered { .. } | Event::QuestionsEnded { .. } => is_before((0, ranks.asking())),
+            Event::Gathered { .. } => is_before_stage(0, ResultKind::Material),
+            Event::QuestionAnswered { .. } | Event::QuestionsEnded { .. } => {
+                is_before((0, debate.rank_yielding(ResultKind::Questions).unwrap_or(0)))
+            }
             Event::RoundTimedOut { round } => {
-                is_before((*round, ranks.last_essential())) && debate.round(*round).is_some_and(|round| round.timed_out)
+                is_before((*round, debate.last_essential())) && debate.round(*round).is_some_and(|round| round.timed_out)
             }
-            Event::Stopping { .. } => is_before((current, ranks.last_in_round())),
-            Event::CallFailed { failure, .. } => {
-                is_before((failure.key.round, ranks.of(failure.key.stage))) && debate.failures.contains(failure)
-            }
+            Event::Stopping { .. } => is_before((current, debate.last_in_round())),
+            Event::CallFailed { failure, .. } => is_call_before(&failure.key) && debate.failures.contains(failure),
             // It belongs to a later draft, which will be written again.
             Event::Contributed { key, .. } if is_check(key) && usize::from(key.pass) > Lens::ALL.len() => false,
             Event::QuestionsAsked { key, .. }
@@ -310,16 +298,16 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::Related { key, .. }
             | Event::Challenged { key, .. }
             | Event::Observed { key, .. }
-            | Event::Judged { key, .. } => is_before((key.round, ranks.of(key.stage))),
-            Event::TeamSelected { .. } => ranks.yielding(ResultKind::Team).is_some_and(|rank| is_before((0, rank))),
-            Event::Measured { round, .. } => {
-                ranks.yielding(ResultKind::Agreement).is_some_and(|rank| is_before((*round, rank)))
-            }
-            Event::Drafted { key, .. } => is_before(key.as_ref().map_or((current, entered), |key| (key.round, ranks.of(key.stage)))),
+            | Event::Judged { key, .. }
+            | Event::Drafted { key: Some(key), .. } => is_call_before(key),
+            Event::TeamSelected { .. } => is_before_stage(0, ResultKind::Team),
+            Event::Measured { round, .. } => is_before_stage(*round, ResultKind::Agreement),
             // Derived facts belong to the stage that is repeated.
-            Event::Voted { .. } | Event::Decided { .. } | Event::Extended { .. } | Event::CheckForgone => {
-                is_before((current, entered))
-            }
+            Event::Drafted { key: None, .. }
+            | Event::Voted { .. }
+            | Event::Decided { .. }
+            | Event::Extended { .. }
+            | Event::CheckForgone => is_before((current, entered)),
             // The answer will be written again; the others concern only the parent's costs.
             Event::Synthesized { .. }
             | Event::CostReserved { .. }
@@ -418,10 +406,10 @@ fn check_authors(events: &[Event], settings: &Settings) -> Result<(), ForkError>
 }
 
 /// The positions at which the debate can be forked, in the order in which it reached them.
-fn reached(events: &[Recorded], ranks: &Ranks<'_>) -> Vec<RecordPosition> {
+fn reached(events: &[Recorded], debate: &Debate) -> Vec<RecordPosition> {
     let mut round = 0;
     let mut places = Vec::new();
-    let closing = ranks.closing();
+    let closing = debate.closing_rank();
     for recorded in events {
         match &recorded.event {
             Event::RoundBegun { round: begun, .. } => {
@@ -432,10 +420,10 @@ fn reached(events: &[Recorded], ranks: &Ranks<'_>) -> Vec<RecordPosition> {
                 round = *begun;
             }
             Event::StageEntered { stage } => {
-                let stage = ranks.of(*stage);
-                if ranks.0.get(stage).is_some_and(|stage| stage.yields.is_some()) {
+                let stage = debate.stage_rank(*stage);
+                if debate.stages.get(stage).is_some_and(|stage| stage.yields.is_some()) {
                     places.push((round, stage));
-                } else if round > 0 && stage < ranks.last_in_round() {
+                } else if round > 0 && stage < debate.last_in_round() {
                     places.push((round, closing));
                 }
             }
@@ -452,7 +440,7 @@ fn listed(ids: &[AgentId]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::debate::fixture::{created, pitching};
+    use crate::debate::fixture::{self, created, pitching};
     use crate::debate::{Signal, StopReason, Timestamp};
 
     /// A debate under a test protocol.
@@ -510,7 +498,8 @@ mod tests {
             stage("murmur", Some(ResultKind::Speech)).kind_of_call(),
             stage("speech", Some(ResultKind::Speech)),
         ];
-        let refused = |point: &str| Ranks(&stages).place(&point.parse().unwrap()).unwrap_err().to_string();
+        let debate = Debate { stages: stages.into(), ..fixture::debate() };
+        let refused = |point: &str| debate.fork_position(&point.parse().unwrap()).unwrap_err().to_string();
         assert_eq!(
             refused("1.murmur"),
             "murmur is a kind of call within the stage speech; a debate can only be forked before a whole stage: `1.speech`"
