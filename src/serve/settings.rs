@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::archive::PastDebates;
 use dialectic_base::money::{BudgetLimit, Usd};
 use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
-use dialectic_config::{ConfigFiles, ConfigPath, Loaded, Overrides, change_settings, model_warnings};
+use dialectic_config::{ConfigFiles, ConfigPath, Loaded, Overrides, ServedModel, change_settings, model_warnings};
 use dialectic_engine::access::{Environment, UserSettings, is_program};
 use dialectic_engine::engine::{check_prices, check_problem, check_purchase, check_windows};
 use dialectic_engine::runner::{
@@ -87,7 +87,7 @@ pub(super) struct Setup {
     /// The roles of agents.
     roles: Vec<String>,
     /// The models, each with its provider.
-    models: Vec<ModelInfo>,
+    models: Vec<ServedModel>,
     /// The default agents.
     agents: Vec<MemberInfo>,
     /// The default judge.
@@ -119,12 +119,6 @@ struct ProtocolInfo {
     rounds: u32,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-struct ModelInfo {
-    provider: String,
-    model: String,
-}
-
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 struct MemberInfo {
     id: String,
@@ -147,7 +141,7 @@ fn member(agent: &dialectic_record::debate::AgentSettings) -> MemberInfo {
 }
 
 /// The models that requests may name: the configured ones, and the offline provider's.
-fn models(settings: &Settings) -> Vec<ModelInfo> {
+fn models(settings: &Settings) -> Vec<ServedModel> {
     let everybody = || settings.everybody();
     let named = everybody().map(|agent| (agent.provider.clone(), agent.model.clone()));
     let listed = settings.prices.keys().chain(settings.models.keys());
@@ -156,7 +150,7 @@ fn models(settings: &Settings) -> Vec<ModelInfo> {
         providers.map(move |provider| (provider.clone(), model.clone()))
     });
     let rehearsal = (OFFLINE.to_owned(), OFFLINE_MODEL.to_owned());
-    let all = named.chain(listed).chain([rehearsal]).map(|(provider, model)| ModelInfo { provider, model });
+    let all = named.chain(listed).chain([rehearsal]).map(|(provider, model)| ServedModel { provider, model });
     all.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
@@ -301,7 +295,7 @@ impl DebateInputs {
 
     fn check_members(known: &[&Settings], choices: &Choices) -> Result<(), ProblemDetails> {
         let roles: BTreeSet<String> = known.iter().flat_map(|settings| roles(settings)).collect();
-        let models: BTreeSet<ModelInfo> = known.iter().flat_map(|settings| models(settings)).collect();
+        let models: BTreeSet<ServedModel> = known.iter().flat_map(|settings| models(settings)).collect();
         let agents = choices.agents.iter().flatten().enumerate();
         let agents = agents.map(|(place, agent)| (format!("agents[{place}]"), agent));
         for (place, member) in agents.chain(choices.judge.iter().map(|judge| ("judge".to_owned(), judge))) {
@@ -310,7 +304,7 @@ impl DebateInputs {
                 let detail = format!("unknown role `{role}`; available: {}", roles.join(", "));
                 return Err(ProblemDetails::key(format!("{place}.role"), detail));
             }
-            let named = |of: &ModelInfo| {
+            let named = |of: &ServedModel| {
                 member.text("provider").is_none_or(|provider| of.provider == provider)
                     && member.text("model").is_none_or(|model| of.model == model)
             };

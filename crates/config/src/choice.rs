@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use dialectic_base::provider::{HOST, OPENROUTER, ROUTED_MODELS, default_models, preset};
 use dialectic_engine::access::{Outline, provider_names};
 use dialectic_llm::command::{PROGRAMS, ProgramPreset, program_preset};
@@ -118,7 +121,8 @@ pub fn key_variables() -> Vec<&'static str> {
 }
 
 /// A provider and model that can be assigned to agents.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[schemars(rename = "ModelInfo")]
 pub struct ServedModel {
     pub provider: String,
     pub model: String,
