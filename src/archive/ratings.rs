@@ -1,6 +1,6 @@
 //! Elo ratings of models by role, from debates with a judge's scores.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Transaction, params};
 
@@ -78,21 +78,6 @@ pub(super) fn ballots(debate: &Debate) -> impl Iterator<Item = &Contribution> {
     said.filter(|one| debate.yield_of(one) == Some(ResultKind::Ballot))
 }
 
-struct AgentScore {
-    player: Player,
-    points: f64,
-    ballots: u32,
-    calibration: f64,
-}
-
-#[derive(Default)]
-struct Sum {
-    change: f64,
-    ballots: u32,
-    calibration: f64,
-    debates: u32,
-}
-
 impl Archive {
     /// Whether a protocol's debates are rated, which requires scores of the debaters' own solutions, not of assigned
     /// sides.
@@ -106,32 +91,30 @@ impl Archive {
     /// The file cannot be read.
     pub fn ratings(&self) -> Result<Vec<Rating>, ArchiveError> {
         let mut select = self.connection.prepare(
-            "SELECT debate, model, role, score, ballots, calibration FROM scores ORDER BY finished_at, debate, agent",
+            "SELECT model, role, sum(calibration) / nullif(sum(ballots), 0), count(DISTINCT debate)
+             FROM scores GROUP BY model, role",
         )?;
-        let mut sums: BTreeMap<Player, Sum> = BTreeMap::new();
-        let mut debate: Option<(String, Vec<AgentScore>)> = None;
-        let mut rows = select.query([])?;
-        while let Some(row) = rows.next()? {
-            let id: String = row.get(0)?;
-            let score = AgentScore {
-                player: Player { model: row.get(1)?, role: row.get(2)? },
-                points: row.get(3)?,
-                ballots: row.get(4)?,
-                calibration: row.get(5)?,
-            };
-            match &mut debate {
-                Some((same, scores)) if *same == id => scores.push(score),
-                _ => {
-                    if let Some((_, scores)) = debate.replace((id, vec![score])) {
-                        add(&mut sums, &scores);
-                    }
+        let players = select.query_map([], |row| {
+            let player = Player { model: row.get(0)?, role: row.get(1)? };
+            Ok((player.clone(), Rating { player, rating: START, calibration: row.get(2)?, debates: row.get(3)? }))
+        })?;
+        let mut ratings: BTreeMap<Player, Rating> = players.collect::<Result<_, _>>()?;
+        let mut select = self
+            .connection
+            .prepare("SELECT debate, model, role, score FROM scores ORDER BY finished_at, debate, agent")?;
+        let scores = select
+            .query_map([], |row| Ok((row.get(0)?, Player { model: row.get(1)?, role: row.get(2)? }, row.get(3)?)))?;
+        let scores: Vec<(String, Player, f64)> = scores.collect::<Result<_, _>>()?;
+        for debate in scores.chunk_by(|(one, ..), (other, ..)| one == other) {
+            let before = |player| ratings.get(player).map_or(START, |one| one.rating);
+            let players: Vec<(f64, f64)> = debate.iter().map(|(_, player, score)| (before(player), *score)).collect();
+            for ((_, player, _), change) in debate.iter().zip(changes(&players)) {
+                if let Some(one) = ratings.get_mut(player) {
+                    one.rating += change;
                 }
             }
         }
-        if let Some((_, scores)) = debate {
-            add(&mut sums, &scores);
-        }
-        let mut ratings: Vec<Rating> = sums.into_iter().map(|(player, sum)| rating(player, &sum)).collect();
+        let mut ratings: Vec<Rating> = ratings.into_values().collect();
         ratings.sort_by(|one, other| other.rating.total_cmp(&one.rating));
         Ok(ratings)
     }
@@ -143,29 +126,6 @@ impl Archive {
     pub fn debates_counted(&self) -> Result<u32, ArchiveError> {
         let count = "SELECT count(DISTINCT debate) FROM scores";
         Ok(self.connection.query_row(count, [], |row| row.get(0))?)
-    }
-}
-
-fn add(sums: &mut BTreeMap<Player, Sum>, scores: &[AgentScore]) {
-    let before = |player: &Player| START + sums.get(player).map_or(0.0, |sum| sum.change);
-    let players: Vec<(f64, f64)> = scores.iter().map(|one| (before(&one.player), one.points)).collect();
-    for (one, change) in scores.iter().zip(changes(&players)) {
-        let sum = sums.entry(one.player.clone()).or_default();
-        sum.change += change;
-        sum.ballots += one.ballots;
-        sum.calibration += one.calibration;
-    }
-    for player in scores.iter().map(|one| &one.player).collect::<BTreeSet<_>>() {
-        sums.entry(player.clone()).or_default().debates += 1;
-    }
-}
-
-fn rating(player: Player, sum: &Sum) -> Rating {
-    Rating {
-        player,
-        rating: START + sum.change,
-        calibration: (sum.ballots > 0).then(|| sum.calibration / f64::from(sum.ballots)),
-        debates: sum.debates,
     }
 }
 
