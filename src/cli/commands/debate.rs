@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chrono::{NaiveDate, Utc};
 use clap::Args;
-use serde::Serialize;
+use serde_json::json;
 
 use crate::cli::args::{CallsArgs, ModelArgs, RunArgs, choice, dollars};
 use crate::cli::session::{Session, config_files, is_first_debate, runner};
@@ -20,7 +20,7 @@ use dialectic_config::{Loaded, ModelChoice, Overrides, capture_environment, mode
 use dialectic_engine::agent::price_of;
 use dialectic_engine::engine::{check_prices, check_problem, check_purchase, check_windows};
 use dialectic_engine::runner::{Runner, new_debate};
-use dialectic_record::debate::{Attachment, Created, DebateSettings, Forecast, PlannedCall, Settings, TerminationKind};
+use dialectic_record::debate::{Attachment, Created, DebateSettings, Forecast, Settings, TerminationKind};
 use dialectic_report::display;
 
 use super::{protocols, serve};
@@ -231,15 +231,6 @@ fn warn_of_unknown_costs(settings: &Settings, terminal: &mut Terminal) {
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ForecastJson<'f> {
-    calls: &'f [PlannedCall],
-    /// `None` if a price is unknown.
-    likely_usd: Option<Usd>,
-    most_usd: Option<Usd>,
-}
-
 /// Forecasts a debate without calls or keys.
 pub(super) fn dry_run(created: &Created, runner: &Runner, json: bool, terminal: &mut Terminal) -> Result<(), Error> {
     let settings = &created.settings;
@@ -247,8 +238,9 @@ pub(super) fn dry_run(created: &Created, runner: &Runner, json: bool, terminal: 
     check_problem(&created.problem, settings)?;
     let forecast = runner.forecast(created)?;
     if json {
-        let (likely_usd, most_usd) = (forecast.likely(), forecast.most());
-        terminal.json(&ForecastJson { calls: &forecast.calls, likely_usd, most_usd })?;
+        // Null if a price is unknown.
+        let (likely, most) = (forecast.likely(), forecast.most());
+        terminal.json(&json!({ "calls": forecast.calls, "likelyUsd": likely, "mostUsd": most }))?;
         terminal.warnings(check_windows(&forecast.calls, settings)?);
     } else {
         show_forecast(&forecast, settings, terminal)?;

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 
 use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, Args, Command, ValueEnum};
-use serde::Serialize;
+use serde_json::json;
 
 use crate::cli::args::NewestArg;
 use crate::cli::output::typed;
@@ -14,8 +14,7 @@ use crate::error::{Error, UserError};
 use crate::status::Standing;
 use dialectic_base::markdown::inline;
 use dialectic_record::debate::{
-    AgentId, Debate, DebateFile, FollowUp, Ledger, Move, Point, PointStatus, ResultKind, ReviewText, ReviewedFinding,
-    StageId,
+    AgentId, Debate, DebateFile, FollowUp, Ledger, Point, PointStatus, ResultKind, ReviewText, ReviewedFinding, StageId,
 };
 use dialectic_record::store::AccessMode;
 use dialectic_report::display::{objections, story};
@@ -202,8 +201,9 @@ fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(
     let ledger = Ledger::shown(view.debate);
     let is_shown = |one: &Point| !args.open || one.status() == PointStatus::Open;
     if args.json {
-        let objections = ledger.objections.into_iter().filter(is_shown).collect();
-        return terminal.json(&PointsJson::of(&Ledger { objections, ..ledger }));
+        // The keys of the state file; `derived` tells that the record has no points, and the texts gave them.
+        let objections: Vec<Point> = ledger.objections.into_iter().filter(is_shown).collect();
+        return terminal.json(&json!({ "ledger": objections, "moves": ledger.moves, "derived": ledger.is_derived }));
     }
     if view.debate.change.is_some() {
         let review = ReviewText::of(view.debate, view.debate.findings());
@@ -244,21 +244,6 @@ fn point(view: &View<'_>, number: &str, args: &ShowArgs, terminal: &mut Terminal
         return terminal.json(found);
     }
     terminal.clean_pages(&story(found, view, terminal.layout()))
-}
-
-/// The JSON output, with the keys of the state file.
-#[derive(Serialize)]
-struct PointsJson<'a> {
-    ledger: &'a [Point],
-    moves: &'a [Move],
-    /// Whether the points were derived from the texts because the record has none.
-    derived: bool,
-}
-
-impl<'a> PointsJson<'a> {
-    fn of(Ledger { objections, moves, is_derived }: &'a Ledger) -> Self {
-        Self { ledger: objections, moves, derived: *is_derived }
-    }
 }
 
 /// The error for a missing or unknown name, which lists the known ones.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::cli::args::NewestArg;
 use crate::cli::session::or_latest;
@@ -39,58 +39,42 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
         return terminal.text(head);
     }
     if args.json {
-        terminal.json(&VerifyReport::of(&entry, &found))?;
+        terminal.json(&report(&entry, &found))?;
     } else {
         terminal.text(&text(&entry, journal, &found))?;
     }
     if found.is_whole() { Ok(()) } else { Err(damaged().into()) }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a key of the output")]
-struct VerifyReport {
-    id: String,
-    whole: bool,
-    events: usize,
-    running: bool,
-    cut_short: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    imported: bool,
-    state: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    state_events: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bad_line: Option<usize>,
-    flaws: Vec<String>,
-}
-
-impl VerifyReport {
-    fn of(entry: &Entry, found: &VerifiedRecord) -> Self {
-        let (state, state_events) = match found.state {
-            StateFileStatus::Current => ("current", Some(found.events)),
-            StateFileStatus::Behind { events } => ("behind", Some(events)),
-            StateFileStatus::Missing => ("missing", None),
-            StateFileStatus::Differs => ("differs", None),
-            StateFileStatus::Unknown => ("unknown", None),
-        };
-        let bad_line = found.flaws.iter().find_map(|flaw| match flaw {
-            Flaw::Journal(error) => error.bad_line(),
-            _ => None,
-        });
-        Self {
-            id: entry.id(),
-            whole: found.is_whole(),
-            events: found.events,
-            running: found.running,
-            cut_short: found.cut_short,
-            imported: found.imported,
-            state,
-            state_events,
-            bad_line,
-            flaws: found.flaws.iter().map(ToString::to_string).collect(),
-        }
+/// The report as JSON, without the keys that do not apply.
+fn report(entry: &Entry, found: &VerifiedRecord) -> Value {
+    let (state, state_events) = match found.state {
+        StateFileStatus::Current => ("current", Some(found.events)),
+        StateFileStatus::Behind { events } => ("behind", Some(events)),
+        StateFileStatus::Missing => ("missing", None),
+        StateFileStatus::Differs => ("differs", None),
+        StateFileStatus::Unknown => ("unknown", None),
+    };
+    let bad_line = found.flaws.iter().find_map(|flaw| match flaw {
+        Flaw::Journal(error) => error.bad_line(),
+        _ => None,
+    });
+    let mut report = json!({
+        "id": entry.id(),
+        "whole": found.is_whole(),
+        "events": found.events,
+        "running": found.running,
+        "cutShort": found.cut_short,
+        "imported": found.imported.then_some(true),
+        "state": state,
+        "stateEvents": state_events,
+        "badLine": bad_line,
+        "flaws": found.flaws.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    });
+    if let Value::Object(keys) = &mut report {
+        keys.retain(|_, value| !value.is_null());
     }
+    report
 }
 
 fn text(entry: &Entry, journal: &Path, found: &VerifiedRecord) -> String {
