@@ -15,6 +15,8 @@ use dialectic_record::debate::{AgentId, Contribution, Debate, ResultKind};
 
 const LOWEST: f64 = 1.0;
 const HIGHEST: f64 = 10.0;
+/// The key of the scores by criterion in an evaluator's answer and in the output.
+pub(super) const SCORES_KEY: &str = "evaluation";
 
 /// Scores by criterion; missing ones are absent.
 pub type Scores = BTreeMap<Criterion, f64>;
@@ -96,8 +98,7 @@ pub(super) static EVALUATION: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
     let non_functional = strict_object(Criterion::NON_FUNCTIONAL.map(|one| (one.key(), criterion.clone())));
     let evaluation = [(Criterion::FunctionalCompleteness.key(), criterion), ("non_functional", non_functional)];
     let summary = [("strengths", texts.clone()), ("weaknesses", texts), (Criterion::Overall.key(), score)];
-    let schema =
-        strict_object([("evaluation", strict_object(evaluation)), ("overall_summary", strict_object(summary))]);
+    let schema = strict_object([(SCORES_KEY, strict_object(evaluation)), ("overall_summary", strict_object(summary))]);
     Arc::new(AnswerSchema { name: "solution_evaluation", schema })
 });
 
@@ -148,7 +149,7 @@ impl<'de> Deserialize<'de> for EvaluationObject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let object = Map::deserialize(deserializer)?;
         let is_evaluation =
-            ["evaluation", "overall_summary"].iter().any(|key| object.get(*key).is_some_and(Value::is_object));
+            [SCORES_KEY, "overall_summary"].iter().any(|key| object.get(*key).is_some_and(Value::is_object));
         if is_evaluation {
             Ok(Self(object))
         } else {
@@ -188,7 +189,7 @@ impl EvaluatorAnswer {
 
 /// The value given as a criterion's score.
 fn given(returned: &Value, criterion: Criterion) -> Option<&Value> {
-    let evaluation = returned.get("evaluation");
+    let evaluation = returned.get(SCORES_KEY);
     let entry = match criterion {
         Criterion::Overall => return returned.get("overall_summary")?.get(criterion.key()),
         Criterion::FunctionalCompleteness => evaluation?.get(criterion.key())?,

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use csv::{IntoInnerError, ReaderBuilder, Terminator, Writer, WriterBuilder};
-use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
+use crate::evaluation::answer::SCORES_KEY;
 use crate::evaluation::pairwise::{mean, rounded, two_decimals};
 use crate::evaluation::{Attempt, Criterion, Evaluated, Figure, answers, averages};
 use dialectic_base::markdown::cell;
@@ -15,105 +15,58 @@ use dialectic_record::debate::AgentId;
 const NOT_SCORED: &str = "N/A";
 
 /// The averages and each evaluator's answer; null without a score. One debate is an object, several are a list of
-/// objects with the name of their `debate`. With repetitions each score has its standard deviation, and `runs` has an
-/// object for each counted repetition.
-///
-/// # Errors
-/// Never in practice: all values came from JSON or are finite numbers.
-pub fn json(evaluated: &[Evaluated], repeat: NonZeroU32) -> serde_json::Result<String> {
+/// objects with the name of their `debate`. With repetitions each score has its standard deviation, which is null for a
+/// single value, and `runs` has an object for each counted repetition.
+pub fn json(evaluated: &[Evaluated], repeat: NonZeroU32) -> String {
     let repeated = repeat.get() > 1;
-    let text = match evaluated {
-        [one] => serde_json::to_string_pretty(&ScoresReport::of(one, None, repeated)),
+    let report = match evaluated {
+        [one] => Value::Object(report(one, repeated)),
         several => {
-            let reports: Vec<ScoresReport> =
-                several.iter().map(|one| ScoresReport::of(one, Some(&one.subject.name), repeated)).collect();
-            serde_json::to_string_pretty(&reports)
+            let reports = several.iter().map(|one| {
+                let name = ("debate".to_owned(), one.subject.name.as_str().into());
+                Value::Object([name].into_iter().chain(report(one, repeated)).collect())
+            });
+            reports.collect()
         }
     };
-    Ok(text? + "\n")
+    format!("{report:#}\n")
 }
 
-#[derive(Serialize)]
-struct ScoresReport<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    debate: Option<&'a str>,
-    evaluation: Groups,
-    overall_score: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    overall_standard_deviation: Option<Deviation>,
-    #[serde(serialize_with = "in_order")]
-    agents: Vec<(&'a AgentId, &'a Value)>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    runs: Option<Vec<ScoresReport<'a>>>,
-}
-
-#[derive(Serialize)]
-struct Groups {
-    functional_completeness: ScoreEntry,
-    #[serde(serialize_with = "in_order")]
-    non_functional: [(&'static str, ScoreEntry); Criterion::NON_FUNCTIONAL.len()],
-}
-
-#[derive(Clone, Copy, Serialize)]
-struct ScoreEntry {
-    average_score: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    standard_deviation: Option<Deviation>,
-}
-
-/// A standard deviation; null for a single value. The key is absent without repetitions.
-#[derive(Clone, Copy, Serialize)]
-struct Deviation(Option<f64>);
-
-/// Writes a JSON object with its keys in this order.
-fn in_order<K: Serialize, V: Serialize, S: Serializer>(entries: &[(K, V)], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(entries.iter().map(|(key, value)| (key, value)))
-}
-
-impl<'a> ScoresReport<'a> {
-    fn of(evaluated: &'a Evaluated, debate: Option<&'a str>, repeated: bool) -> Self {
-        let figures = evaluated.figures();
-        let score = |criterion| {
-            let figure: Option<&Figure> = figures.get(&criterion);
-            ScoreEntry {
-                average_score: figure.map(|figure| rounded(figure.mean)),
-                standard_deviation: repeated
-                    .then(|| Deviation(figure.and_then(|figure| figure.deviation).map(rounded))),
-            }
-        };
-        let overall = score(Criterion::Overall);
-        Self {
-            debate,
-            evaluation: groups(score),
-            overall_score: overall.average_score,
-            overall_standard_deviation: overall.standard_deviation,
-            agents: first_answers(evaluated),
-            runs: repeated.then(|| evaluated.counted().map(Self::of_run).collect()),
-        }
+fn report(evaluated: &Evaluated, repeated: bool) -> Map<String, Value> {
+    let mut report = scores(&evaluated.figures(), repeated, first_answers(evaluated));
+    if repeated {
+        let runs = evaluated.counted().map(|run| {
+            let averages = averages(run).into_iter();
+            let figures = averages.map(|(criterion, mean)| (criterion, Figure { mean, deviation: None }));
+            let answers = answers(run).map(|(evaluator, answer)| (&evaluator.settings.id, &answer.returned));
+            Value::Object(scores(&figures.collect(), false, answers.collect()))
+        });
+        report.insert("runs".to_owned(), runs.collect());
     }
-
-    fn of_run(run: &'a [Attempt]) -> Self {
-        let averages = averages(run);
-        let score = |criterion| ScoreEntry {
-            average_score: averages.get(&criterion).copied().map(rounded),
-            standard_deviation: None,
-        };
-        Self {
-            debate: None,
-            evaluation: groups(score),
-            overall_score: score(Criterion::Overall).average_score,
-            overall_standard_deviation: None,
-            agents: answers(run).map(|(evaluator, answer)| (&evaluator.settings.id, &answer.returned)).collect(),
-            runs: None,
-        }
-    }
+    report
 }
 
-fn groups(score: impl Fn(Criterion) -> ScoreEntry) -> Groups {
-    Groups {
-        functional_completeness: score(Criterion::FunctionalCompleteness),
-        non_functional: Criterion::NON_FUNCTIONAL.map(|one| (one.key(), score(one))),
-    }
+/// The scores by criterion, and the evaluators' answers. Standard deviations are left out unless `repeated`.
+fn scores(
+    figures: &BTreeMap<Criterion, Figure>,
+    repeated: bool,
+    answers: Vec<(&AgentId, &Value)>,
+) -> Map<String, Value> {
+    let entry = |criterion, [mean, deviation]: [&str; 2]| {
+        let figure: Option<&Figure> = figures.get(&criterion);
+        let average = (mean.to_owned(), json!(figure.map(|figure| rounded(figure.mean))));
+        let spread = || (deviation.to_owned(), json!(figure.and_then(|figure| figure.deviation).map(rounded)));
+        [Some(average), repeated.then(spread)].into_iter().flatten()
+    };
+    let score = |criterion| entry(criterion, ["average_score", "standard_deviation"]).collect::<Value>();
+    let evaluation = json!({
+        (Criterion::FunctionalCompleteness.key()): score(Criterion::FunctionalCompleteness),
+        "non_functional": Value::from_iter(Criterion::NON_FUNCTIONAL.map(|one| (one.key(), score(one)))),
+    });
+    let overall = entry(Criterion::Overall, [Criterion::Overall.key(), "overall_standard_deviation"]);
+    let agents = answers.into_iter().map(|(id, answer)| (id.to_string(), answer.clone())).collect();
+    let parts = [(SCORES_KEY.to_owned(), evaluation)].into_iter().chain(overall);
+    parts.chain([("agents".to_owned(), agents)]).collect()
 }
 
 fn first_answers<'a>(evaluated: &'a Evaluated) -> Vec<(&'a AgentId, &'a Value)> {

@@ -67,7 +67,7 @@ impl<'a> ScoresDestination<'a> {
                 path
             }
             Self::Json(path) => {
-                let text = json(evaluated, repeat).map_err(|error| unwritable(path, error.into()))?;
+                let text = json(evaluated, repeat);
                 OutputTarget::find(path)?.write(|out| out.write_all(text.as_bytes()))?;
                 path
             }
