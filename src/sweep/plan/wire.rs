@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::error::UserError;
@@ -168,12 +169,6 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Plan, PlanError> {
     Ok(Plan { problems: all_problems, variants: all_variants, debates })
 }
 
-/// The part of the first line that every version has.
-#[derive(Deserialize)]
-struct Format {
-    sweep: u32,
-}
-
 /// The shared parts of a plan's debates.
 type Shared = (Vec<Arc<Problem>>, Vec<Arc<Variant>>);
 
@@ -185,9 +180,10 @@ fn header(path: &Path, text: &str) -> Result<Shared, PlanError> {
     let header = match read {
         Ok(header) if header.sweep == VERSION => header,
         read => {
-            let Format { sweep } =
-                read_line(text).map_err(|_| wrong("it is not the first line of a plan".to_owned()))?;
-            if sweep != VERSION {
+            // Every version has this key.
+            let sweep = read_line::<Value>(text).ok().and_then(|line| line["sweep"].as_u64());
+            let sweep = sweep.ok_or_else(|| wrong("it is not the first line of a plan".to_owned()))?;
+            if sweep != u64::from(VERSION) {
                 return Err(wrong(format!("the plan has version {sweep}, but this program reads version {VERSION}")));
             }
             read.map_err(wrong)?
