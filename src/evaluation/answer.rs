@@ -228,20 +228,10 @@ pub struct Requirements {
     pub judge_unfulfilled_requirements: Vec<String>,
     /// The coverage stated by each agent's latest solution, in the order in which agents first stated it. Agents
     /// without the section are absent.
-    pub agent_requirements_coverage: Vec<Coverage>,
+    pub agent_requirements_coverage: Vec<Value>,
     /// Agents whose latest text lacks the section, with the round of that text.
     #[serde(skip)]
     pub uncovered: Vec<(AgentId, u32)>,
-}
-
-/// An agent's statement of coverage.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Coverage {
-    pub agent_id: AgentId,
-    pub agent_role: Arc<str>,
-    /// The section of its text.
-    pub requirements_coverage: String,
 }
 
 impl Requirements {
@@ -257,8 +247,8 @@ impl Requirements {
         }
         let covered = agents.into_iter().filter_map(|agent| {
             let (_, text) = latest.get(agent)?;
-            let requirements_coverage = section(&text.content)?;
-            Some(Coverage { agent_id: agent.clone(), agent_role: text.agent_role.clone(), requirements_coverage })
+            let covered = section(&text.content)?;
+            Some(json!({ "agentId": agent, "agentRole": text.agent_role, "requirementsCoverage": covered }))
         });
         let uncovered = latest.iter().filter(|(_, (_, text))| section(&text.content).is_none());
         let unfulfilled = debate.final_solution.iter().flat_map(|solution| &solution.unfulfilled_major_requirements);

@@ -10,7 +10,7 @@ pub mod output;
 pub mod pairwise;
 mod run;
 
-pub use answer::{Coverage, Criterion, EvaluatorAnswer, Ignored, Requirements, Scores};
+pub use answer::{Criterion, EvaluatorAnswer, Ignored, Requirements, Scores};
 pub use evaluator::{Evaluator, PromptText, Subject, SubjectError, evaluators};
 pub use pairwise::{Figure, indistinct};
 pub use run::{Attempt, Evaluated, Skipped, Usage, answers, averages, evaluate};
