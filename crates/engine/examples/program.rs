@@ -12,14 +12,8 @@ use std::time::Duration;
 
 use dialectic_engine::access::{Environment, located};
 use dialectic_llm::command::CommandModel;
-use dialectic_llm::{ChatModel, Listener, Live, Request, Timeouts};
+use dialectic_llm::{ChatModel, Live, Request, Timeouts};
 use dialectic_record::debate::ProviderSettings;
-
-struct NoListener;
-
-impl Listener for NoListener {
-    fn on_token(&self, _: &str) {}
-}
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -46,7 +40,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         tools_are_optional: false,
     };
     let timeouts = Timeouts { first_token: Duration::from_mins(1), idle: Duration::from_mins(1) };
-    let live = Live { listener: &NoListener, timeouts, attempt: 1, further: None };
+    let live = Live { listener: &(), timeouts, attempt: 1, further: None };
     let version = program.version()?;
     let answer = CommandModel::new(program).ask(&request, live).await;
     println!("version {version}");

@@ -58,6 +58,11 @@ pub trait Listener: Send + Sync {
     fn on_token(&self, text: &str);
 }
 
+/// Ignores the answer.
+impl Listener for () {
+    fn on_token(&self, _: &str) {}
+}
+
 /// A failed attempt and its usage.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]

@@ -25,7 +25,7 @@ use dialectic_engine::agent::{limits_of, price_of};
 use dialectic_llm::command::{CommandModel, Login, PROGRAMS, Program, ProgramFault, program_preset};
 use dialectic_llm::models::current;
 use dialectic_llm::openai::{Offered, OpenAiClient, http_client};
-use dialectic_llm::{ChatModel, Listener, Live, ModelError, Request, Timeouts};
+use dialectic_llm::{ChatModel, Live, ModelError, Request, Timeouts};
 use dialectic_record::debate::{AgentId, AgentSettings, Settings};
 use dialectic_report::display::{Layout, StyledText, Table, TableColumn};
 
@@ -92,13 +92,6 @@ struct ProbeResult {
     cost_usd: Option<Usd>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-}
-
-/// Ignores the output of a probe.
-struct Nobody;
-
-impl Listener for Nobody {
-    fn on_token(&self, _: &str) {}
 }
 
 pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -409,7 +402,7 @@ async fn probe(client: &dyn ChatModel, model: &str) -> ProbeResult {
     let begun = std::time::Instant::now();
     let asked = tokio::time::timeout(
         PROBING,
-        client.ask(&request, Live { listener: &Nobody, timeouts, attempt: 1, further: None }),
+        client.ask(&request, Live { listener: &(), timeouts, attempt: 1, further: None }),
     )
     .await;
     let mut cost_usd = None;
