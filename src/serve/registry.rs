@@ -45,18 +45,13 @@ pub struct RunRegistry {
 
 #[derive(Default)]
 struct RegistryState {
-    running: BTreeMap<DebateId, RunSlot>,
+    running: BTreeMap<DebateId, (Signals, Controls)>,
     waiting: VecDeque<Admission>,
     /// Debates that failed before they were recorded, and why.
     lost: VecDeque<(DebateId, ProblemDetails)>,
     /// The number of ended debates that are still indexed or run hooks.
     finishing: usize,
     is_closed: bool,
-}
-
-struct RunSlot {
-    signals: Signals,
-    controls: Controls,
 }
 
 /// A debate that runs outside this server, watched and controlled through it until this is dropped.
@@ -126,8 +121,7 @@ impl RunRegistry {
 
     /// Lets a debate that runs outside this server be watched and controlled here.
     pub fn show(self: &Arc<Self>, run: &Run, signals: Signals) -> Watched {
-        let place = RunSlot { signals, controls: run.controls() };
-        self.state().running.insert(run.id().clone(), place);
+        self.state().running.insert(run.id().clone(), (signals, run.controls()));
         self.changed();
         Watched { runs: Arc::clone(self), id: run.id().clone() }
     }
@@ -139,7 +133,7 @@ impl RunRegistry {
         let entered = self.engine.enter();
         let run = ready.run();
         drop(entered);
-        state.running.insert(id, RunSlot { signals, controls: run.controls() });
+        state.running.insert(id, (signals, run.controls()));
         let runs = Arc::clone(self);
         self.engine.spawn(async move {
             let id = run.id().clone();
@@ -208,12 +202,12 @@ impl RunRegistry {
     pub(super) fn signals(&self, id: &DebateId) -> Option<Signals> {
         let state = self.state();
         let waiting = || state.waiting.iter().map(|waiting| &waiting.ready).find(|ready| ready.debate().id == *id);
-        state.running.get(id).map(|place| &place.signals).or_else(|| waiting().map(Ready::signals)).cloned()
+        state.running.get(id).map(|(signals, _)| signals).or_else(|| waiting().map(Ready::signals)).cloned()
     }
 
     /// Whether a debate that runs here waits for answers.
     pub(super) fn is_asking(&self, id: &DebateId) -> bool {
-        self.state().running.get(id).is_some_and(|place| !place.signals.is_running())
+        self.state().running.get(id).is_some_and(|(signals, _)| !signals.is_running())
     }
 
     /// Sends a command to a running debate.
@@ -222,11 +216,11 @@ impl RunRegistry {
     /// It is not running here.
     pub(super) fn tell(&self, id: &DebateId, what: impl FnOnce(&Controls)) -> Result<(), ProblemDetails> {
         let state = self.state();
-        let place = state.running.get(id).ok_or_else(|| {
+        let (_, controls) = state.running.get(id).ok_or_else(|| {
             ProblemDetails::conflict("this server does not run the debate")
                 .hint("resume it first, or control it where it runs")
         })?;
-        what(&place.controls);
+        what(controls);
         Ok(())
     }
 
@@ -273,8 +267,8 @@ impl RunRegistry {
             let mut state = self.state();
             state.is_closed = true;
             state.waiting.clear();
-            for place in state.running.values() {
-                place.controls.interrupt();
+            for (_, controls) in state.running.values() {
+                controls.interrupt();
             }
             state.running.keys().cloned().collect()
         };
