@@ -109,8 +109,8 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     let environment = capture_environment(args.env_file.as_deref())?;
     let settings = settings(args, &environment, terminal)?;
     let subjects = subjects(args.debates(), terminal)?;
-    let retries = if args.verbose { RetryNotices::told(terminal.color())? } else { RetryNotices::untold() };
-    let (evaluators, prompt_warnings) = panel(&settings, &environment, &retries)?;
+    let retries = args.verbose.then(|| retry_notices(terminal.color())).transpose()?;
+    let (evaluators, prompt_warnings) = panel(&settings, &environment, retries.as_ref().map(|(sender, _)| sender))?;
     let destination = ScoresDestination::prepare(args.output.as_deref())?;
     terminal.warnings(settings.warnings.iter().chain(&prompt_warnings));
     for subject in &subjects {
@@ -126,8 +126,12 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     }
     agree_to(&evaluators, &subjects, args, terminal)?;
     let evaluated = noting_cost(terminal, async |noted| evaluate(&evaluators, &subjects, args.repeat, noted).await)?;
-    // The messages about retries precede everything below.
-    retries.finish();
+    if let Some((sender, thread)) = retries {
+        // The messages about retries precede everything below. Fails only if the thread panicked, which its hook has
+        // reported; the scores are unaffected.
+        drop(sender.send(None));
+        drop(thread.join());
+    }
     terminal.warnings(output::warnings(&evaluated));
     if args.verbose {
         terminal.notice(&output::details(&evaluated));
@@ -233,10 +237,13 @@ fn noting_cost<T>(terminal: &mut Terminal, work: impl AsyncFnOnce(&(dyn Fn(Usd) 
 fn panel(
     settings: &EvaluationSettings,
     environment: &Environment,
-    retries: &RetryNotices,
+    retries: Option<&mpsc::Sender<Option<String>>>,
 ) -> Result<(Vec<Evaluator>, Vec<String>), Error> {
     let caller = callers(settings, environment)?;
-    let caller = |one: &EvaluatorSettings| Caller { observer: retries.observer_of(&one.id), ..caller(one) };
+    let observer = |evaluator: &AgentId| -> Option<Arc<dyn CallObserver>> {
+        Some(Arc::new(Observer { evaluator: evaluator.clone(), sender: retries?.clone() }))
+    };
+    let caller = |one: &EvaluatorSettings| Caller { observer: observer(&one.id), ..caller(one) };
     let (evaluators, of_prompts) = evaluators(&settings.evaluators, caller);
     let used = settings.evaluators.iter().map(|one| one.provider.as_str());
     let warnings = program_warnings(used, &settings.providers, environment, &[])?;
@@ -279,50 +286,24 @@ fn not_evaluated(debates: &[String]) -> Error {
     UserError::of(ErrorCategory::Provider, format!("no evaluator could evaluate {}", debates.join(", "))).into()
 }
 
-/// Reports retries on its own thread, so that a stalled reader of standard error does not stop the evaluation.
-///
-/// A message without text ends it: callers and their observers may outlive it.
-struct RetryNotices(Option<(mpsc::Sender<Option<String>>, JoinHandle<()>)>);
-
 /// Reports the retries of one evaluator.
 struct Observer {
     evaluator: AgentId,
     sender: mpsc::Sender<Option<String>>,
 }
 
-impl RetryNotices {
-    /// Starts the thread that writes the messages to standard error.
-    ///
-    /// # Errors
-    /// The system cannot start a thread.
-    fn told(color: ColorMode) -> Result<Self, Error> {
-        let (sender, told) = mpsc::channel::<Option<String>>();
-        let tell = move || {
-            while let Ok(Some(text)) = told.recv() {
-                // A closed standard error is not a reason to fail.
-                drop(Notices::stderr(color).notice(&text));
-            }
-        };
-        let thread = thread::Builder::new().name("retries".to_owned()).spawn(tell).map_err(Error::Runtime)?;
-        Ok(Self(Some((sender, thread))))
-    }
-
-    fn untold() -> Self {
-        Self(None)
-    }
-
-    fn observer_of(&self, evaluator: &AgentId) -> Option<Arc<dyn CallObserver>> {
-        let (sender, _) = self.0.as_ref()?;
-        Some(Arc::new(Observer { evaluator: evaluator.clone(), sender: sender.clone() }))
-    }
-
-    fn finish(self) {
-        if let Some((sender, thread)) = self.0 {
-            // Fails only if the thread panicked, which its hook has reported; the scores are unaffected.
-            drop(sender.send(None));
-            drop(thread.join());
+/// Starts a thread that writes messages to standard error, so that a stalled reader does not stop the evaluation. A
+/// message without text ends it: callers and their observers may outlive it.
+fn retry_notices(color: ColorMode) -> Result<(mpsc::Sender<Option<String>>, JoinHandle<()>), Error> {
+    let (sender, told) = mpsc::channel::<Option<String>>();
+    let tell = move || {
+        while let Ok(Some(text)) = told.recv() {
+            // A closed standard error is not a reason to fail.
+            drop(Notices::stderr(color).notice(&text));
         }
-    }
+    };
+    let thread = thread::Builder::new().name("retries".to_owned()).spawn(tell).map_err(Error::Runtime)?;
+    Ok((sender, thread))
 }
 
 impl CallObserver for Observer {
