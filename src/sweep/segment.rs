@@ -139,22 +139,19 @@ pub(super) async fn compact(store: &dyn Store, id: &DebateId, journal: &[u8]) {
 }
 
 /// Writes the lines of a running debate's journal into its next segments, one segment at a time; lines that are added in
-/// the meantime go into the next one together.
+/// the meantime go into the next one together. Clones share their state.
 #[derive(Debug, Clone)]
-pub(super) struct SegmentWriter(Arc<Inner>);
-
-#[derive(Debug)]
-struct Inner {
+pub(super) struct SegmentWriter {
     store: SharedStore,
     id: DebateId,
     /// The first line of each segment, unique to the worker: otherwise, a store would acknowledge equal bytes from two
     /// workers to both.
     header: String,
     /// Lines that are not stored yet.
-    pending: Mutex<Vec<u8>>,
+    pending: Arc<Mutex<Vec<u8>>>,
     /// The number of the next segment, locked while it is created.
-    next: tokio::sync::Mutex<u64>,
-    end: OnceLock<WriterEnd>,
+    next: Arc<tokio::sync::Mutex<u64>>,
+    end: Arc<OnceLock<WriterEnd>>,
     has_ended: CancellationToken,
 }
 
@@ -182,35 +179,33 @@ impl WriterEnd {
 impl SegmentWriter {
     /// Continues after the stored segments.
     pub(super) fn after(stored: &Stored, store: &SharedStore, id: &DebateId, worker: &str) -> Self {
-        Self(Arc::new(Inner {
+        Self {
             store: Arc::clone(store),
             id: id.clone(),
             header: format!("{{\"worker\":\"{worker}\"}}\n"),
-            pending: Mutex::default(),
-            next: tokio::sync::Mutex::new(stored.segments + 1),
-            end: OnceLock::new(),
+            pending: Arc::default(),
+            next: Arc::new((stored.segments + 1).into()),
+            end: Arc::default(),
             has_ended: CancellationToken::new(),
-        }))
+        }
     }
 
     pub(super) fn end(&self) -> Option<&WriterEnd> {
-        self.0.end.get()
+        self.end.get()
     }
 
     /// Resolves when it has stopped writing.
     pub(super) async fn ended(&self) {
-        self.0.has_ended.cancelled().await;
+        self.has_ended.cancelled().await;
     }
 
     /// Stores the pending lines, even if nobody awaits the result: until then it is unknown whether the segment's name
     /// is taken.
-    fn store(&self) -> JoinHandle<Result<(), StoreError>> {
+    fn store_pending(&self) -> JoinHandle<Result<(), StoreError>> {
         let writer = self.clone();
-        tokio::spawn(async move { writer.0.create_next().await })
+        tokio::spawn(async move { writer.create_next().await })
     }
-}
 
-impl Inner {
     async fn create_next(&self) -> Result<(), StoreError> {
         let mut next = self.next.lock().await;
         if let Some(end) = self.end.get() {
@@ -237,14 +232,14 @@ impl Inner {
 
 impl Replica for SegmentWriter {
     fn take(&self, line: &[u8], is_paid: bool) {
-        self.0.pending.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(line);
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(line);
         if is_paid {
-            drop(self.store());
+            drop(self.store_pending());
         }
     }
 
     fn holds(&self) -> Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + '_>> {
-        let stored = self.store();
+        let stored = self.store_pending();
         Box::pin(async { stored.await.unwrap_or_else(|died| Err(StoreError::Replica { reason: died.to_string() })) })
     }
 }
