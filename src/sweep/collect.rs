@@ -46,73 +46,62 @@ pub struct Row {
     pub answer: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct Collected {
-    /// The results of finished debates, in the plan's order.
-    pub rows: Vec<Row>,
-    /// The number of unfinished debates.
-    pub missing: usize,
+/// Reads the results of a plan's finished debates, in the plan's order.
+///
+/// # Errors
+/// The store cannot be read, belongs to another set, or contains a damaged debate.
+pub async fn read_rows(plan: &SavedPlan, store: &dyn Store) -> Result<Vec<Row>, SegmentError> {
+    check_set(plan, store).await?;
+    let row = async |planned: &PlannedDebate| {
+        let debate = Stored::read(store, &planned.id).await?.debate(store, &planned.id)?;
+        let finished = debate.filter(|(debate, _)| debate.status == Status::Completed);
+        Ok::<_, SegmentError>(finished.map(|(debate, _)| Row::of(planned, &debate)))
+    };
+    let rows = stream::iter(&plan.plan.debates).map(row).buffered(AT_ONCE);
+    let rows: Vec<Option<Row>> = Box::pin(rows).try_collect().await?;
+    Ok(rows.into_iter().flatten().collect())
 }
 
-impl Collected {
-    /// Reads the results of a plan's finished debates.
-    ///
-    /// # Errors
-    /// The store cannot be read, belongs to another set, or contains a damaged debate.
-    pub async fn read(plan: &SavedPlan, store: &dyn Store) -> Result<Self, SegmentError> {
-        check_set(plan, store).await?;
-        let row = async |planned: &PlannedDebate| {
-            let debate = Stored::read(store, &planned.id).await?.debate(store, &planned.id)?;
-            let finished = debate.filter(|(debate, _)| debate.status == Status::Completed);
-            Ok::<_, SegmentError>(finished.map(|(debate, _)| Row::of(planned, &debate)))
-        };
-        let debates = &plan.plan.debates;
-        let rows: Vec<Option<Row>> = Box::pin(stream::iter(debates).map(row).buffered(AT_ONCE)).try_collect().await?;
-        let rows: Vec<Row> = rows.into_iter().flatten().collect();
-        Ok(Self { missing: debates.len() - rows.len(), rows })
+/// A line of JSON for each result.
+pub fn jsonl(rows: &[Row]) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for row in rows {
+        // Writing to memory does not fail.
+        let _ = serde_json::to_writer(&mut lines, row);
+        lines.push(b'\n');
     }
+    lines
+}
 
-    /// A line of JSON for each result.
-    pub fn jsonl(&self) -> Vec<u8> {
-        let mut lines = Vec::new();
-        for row in &self.rows {
-            // Writing to memory does not fail.
-            let _ = serde_json::to_writer(&mut lines, row);
-            lines.push(b'\n');
-        }
-        lines
+/// A table with a row for each result, without answers.
+///
+/// # Errors
+/// Never in practice: it is written to memory.
+pub fn csv(rows: &[Row]) -> std::io::Result<Vec<u8>> {
+    let mut writer = WriterBuilder::new().from_writer(Vec::new());
+    writer.write_record(COLUMNS)?;
+    for row in rows {
+        let Row { id, problem, variant, repeat, protocol, outcome, reasons, correct, .. } = row;
+        let Row { confidence, rounds, input_tokens, output_tokens, cost_usd, title, answer: _, .. } = row;
+        let or_empty = |value: Option<String>| value.unwrap_or_default();
+        writer.write_record([
+            id.as_str(),
+            &harmless(problem),
+            &harmless(variant),
+            &repeat.to_string(),
+            protocol,
+            outcome.map(OutcomeKind::name).unwrap_or_default(),
+            &harmless(&reasons.join("; ")),
+            &or_empty(correct.map(|correct| correct.to_string())),
+            &or_empty(confidence.map(|confidence| confidence.to_string())),
+            &rounds.to_string(),
+            &input_tokens.to_string(),
+            &output_tokens.to_string(),
+            &or_empty(cost_usd.map(|cost| cost.dollars().to_string())),
+            &harmless(title.as_deref().unwrap_or_default()),
+        ])?;
     }
-
-    /// A table with a row for each result, without answers.
-    ///
-    /// # Errors
-    /// Never in practice: it is written to memory.
-    pub fn csv(&self) -> std::io::Result<Vec<u8>> {
-        let mut writer = WriterBuilder::new().from_writer(Vec::new());
-        writer.write_record(COLUMNS)?;
-        for row in &self.rows {
-            let Row { id, problem, variant, repeat, protocol, outcome, reasons, correct, .. } = row;
-            let Row { confidence, rounds, input_tokens, output_tokens, cost_usd, title, answer: _, .. } = row;
-            let or_empty = |value: Option<String>| value.unwrap_or_default();
-            writer.write_record([
-                id.as_str(),
-                &harmless(problem),
-                &harmless(variant),
-                &repeat.to_string(),
-                protocol,
-                outcome.map(OutcomeKind::name).unwrap_or_default(),
-                &harmless(&reasons.join("; ")),
-                &or_empty(correct.map(|correct| correct.to_string())),
-                &or_empty(confidence.map(|confidence| confidence.to_string())),
-                &rounds.to_string(),
-                &input_tokens.to_string(),
-                &output_tokens.to_string(),
-                &or_empty(cost_usd.map(|cost| cost.dollars().to_string())),
-                &harmless(title.as_deref().unwrap_or_default()),
-            ])?;
-        }
-        writer.into_inner().map_err(IntoInnerError::into_error)
-    }
+    writer.into_inner().map_err(IntoInnerError::into_error)
 }
 
 const COLUMNS: [&str; 14] = [

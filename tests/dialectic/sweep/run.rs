@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use dialectic_base::money::Usd;
 use dialectic_cli::sweep::Stored;
-use dialectic_cli::sweep::collect::Collected;
+use dialectic_cli::sweep::collect::{jsonl, read_rows};
 use dialectic_cli::sweep::plan::{Machine, PlannedDebate, SavedPlan};
 use dialectic_cli::sweep::status::Lost;
 use dialectic_cli::sweep::store::{self, Creation, SharedStore, Store, StoreFault};
@@ -48,9 +48,10 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
 fn collected(sandbox: &Sandbox, store: &str) -> String {
     block_on(async {
         let store = opened(&sandbox.directory().join(store)).await;
-        let results = Collected::read(&plan_of(sandbox), &*store).await.unwrap();
-        assert_eq!(results.missing, 0);
-        String::from_utf8(results.jsonl()).unwrap()
+        let plan = plan_of(sandbox);
+        let rows = read_rows(&plan, &*store).await.unwrap();
+        assert_eq!(rows.len(), plan.plan.debates.len());
+        String::from_utf8(jsonl(&rows)).unwrap()
     })
 }
 

@@ -15,7 +15,7 @@ use crate::evaluation::Subject;
 use crate::evaluation::pairwise::{
     Compared, Contest, FEWEST, Judge, Ruled, Ruling, Side, compare, decide, independent, sign_test,
 };
-use crate::sweep::collect::{Collected, Row};
+use crate::sweep::collect::{Row, read_rows};
 use dialectic_base::encoding::{NotUtf8, decode};
 use dialectic_base::figures::{counted, list};
 use dialectic_base::money::Usd;
@@ -108,9 +108,9 @@ fn variants(args: &EvalArgs, names: [&String; 2], a: (&Path, &str), b: (&Path, &
         authors.extend(variant.settings.everybody().cloned());
     }
     let store = store.ok_or_else(unfinished)?;
-    let collected = block_on(async { Ok(Collected::read(&saved, &*store).await?) })?;
+    let rows = block_on(async { Ok(read_rows(&saved, &*store).await?) })?;
     let key = |row: &'_ Row| (row.problem.clone(), row.variant.clone(), row.repeat);
-    let answers: BTreeMap<_, _> = collected.rows.iter().map(|row| (key(row), row.answer.as_deref())).collect();
+    let answers: BTreeMap<_, _> = rows.iter().map(|row| (key(row), row.answer.as_deref())).collect();
     let (mut contests, mut missing) = (Vec::<Contest>::new(), 0);
     for planned in plan.debates.iter().filter(|planned| planned.variant.name == a.1) {
         let problem = &planned.problem;

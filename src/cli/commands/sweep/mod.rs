@@ -12,7 +12,7 @@ use crate::cli::examples::examples;
 use crate::cli::target::OutputTarget;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, ErrorCategory, UserError};
-use crate::sweep::collect::{Collected, write_records};
+use crate::sweep::collect::{csv, jsonl, read_rows, write_records};
 use crate::sweep::plan::SavedPlan;
 use crate::sweep::status::{Progress, SetStatus};
 use crate::sweep::store::{self, SharedStore};
@@ -32,7 +32,14 @@ pub(in crate::cli) enum SweepCommand {
     Run(run::SweepRunArgs),
     /// Show the progress and the cost of a set
     #[command(after_help = examples(&["dialectic sweep status plan.jsonl", "dialectic sweep status plan.jsonl --json"]))]
-    Status(SweepStatusArgs),
+    Status {
+        #[command(flatten)]
+        plan: PlanArgs,
+
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Collect the results of a set, in the plan's order
     #[command(after_help = examples(&["dialectic sweep collect plan.jsonl > results.jsonl", "dialectic sweep collect plan.jsonl -o results.csv", "dialectic sweep collect plan.jsonl --records debates"]))]
     Collect(SweepCollectArgs),
@@ -54,7 +61,7 @@ pub(in crate::cli) fn run(command: &SweepCommand, terminal: &mut Terminal) -> Re
     match command {
         SweepCommand::Plan(args) => plan::run(args, terminal),
         SweepCommand::Run(args) => run::run(args, terminal),
-        SweepCommand::Status(args) => show_status(args, terminal),
+        SweepCommand::Status { plan, json } => show_status(plan, *json, terminal),
         SweepCommand::Collect(args) => collect(args, terminal),
     }
 }
@@ -129,19 +136,19 @@ fn collect(args: &SweepCollectArgs, terminal: &mut Terminal) -> Result<(), Error
     if let Some(directory) = &args.records {
         return records(directory, &plan, store, terminal);
     }
-    let collected = match store {
-        Some(store) => block_on(async { Ok(Collected::read(&plan, &*store).await?) })?,
-        None => Collected { rows: Vec::new(), missing: plan.plan.debates.len() },
+    let rows = match store {
+        Some(store) => block_on(async { Ok(read_rows(&plan, &*store).await?) })?,
+        None => Vec::new(),
     };
-    let (missing, debates) = (collected.missing, plan.plan.counted());
+    let (missing, debates) = (plan.plan.debates.len() - rows.len(), plan.plan.counted());
     if args.complete && missing > 0 {
         let hint = "`dialectic sweep status` shows their progress; omit --complete to collect the finished ones";
         let message = format!("{missing} of {debates} not finished");
         return Err(UserError::of(ErrorCategory::Busy, message).with_hint(hint).into());
     }
     let bytes = match args.format() {
-        CollectFormat::Jsonl => collected.jsonl(),
-        CollectFormat::Csv => collected.csv().map_err(Error::Stdout)?,
+        CollectFormat::Jsonl => jsonl(&rows),
+        CollectFormat::Csv => csv(&rows).map_err(Error::Stdout)?,
     };
     match output {
         Some(target) => target.write(|out| out.write_all(&bytes))?,
@@ -174,26 +181,16 @@ fn records(
     Ok(())
 }
 
-#[derive(Debug, Args)]
-pub(in crate::cli) struct SweepStatusArgs {
-    #[command(flatten)]
-    plan: PlanArgs,
-
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-fn show_status(args: &SweepStatusArgs, terminal: &mut Terminal) -> Result<(), Error> {
+fn show_status(args: &PlanArgs, json: bool, terminal: &mut Terminal) -> Result<(), Error> {
     let (counted, status) = block_on(async {
-        let (plan, store) = opened(&args.plan)?;
+        let (plan, store) = opened(args)?;
         let status = match store {
             Some(store) => SetStatus::read(&plan, &*store).await?,
             None => SetStatus::of_nothing(&plan.plan),
         };
         Ok((plan.plan.counted(), status))
     })?;
-    if args.json {
+    if json {
         return terminal.json(&status);
     }
     terminal.result(&format!("{}\n{}", said(&status, &counted), table(&status).drawn(terminal.layout())))
