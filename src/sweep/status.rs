@@ -19,7 +19,7 @@ use super::store::{AT_ONCE, Store};
 /// The progress of a set or a variant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Progress {
+pub struct SetProgress {
     pub debates: u64,
     pub finished: u64,
     /// The started debates that have not ended: a worker runs them, or another resumes them.
@@ -47,9 +47,9 @@ pub struct Lost {
 #[serde(rename_all = "camelCase")]
 pub struct SetStatus {
     #[serde(flatten)]
-    pub all: Progress,
+    pub all: SetProgress,
     /// The debates of each variant, by its name.
-    pub variants: BTreeMap<String, Progress>,
+    pub variants: BTreeMap<String, SetProgress>,
 }
 
 impl Lost {
@@ -75,7 +75,7 @@ impl Lost {
     }
 }
 
-impl Default for Progress {
+impl Default for SetProgress {
     fn default() -> Self {
         let (cost_usd, expected_usd) = (Some(Usd::ZERO), Some(Usd::ZERO));
         let (debates, finished, running, failed, waiting) = (0, 0, 0, 0, 0);
@@ -83,7 +83,7 @@ impl Default for Progress {
     }
 }
 
-impl AddAssign<&Self> for Progress {
+impl AddAssign<&Self> for SetProgress {
     fn add_assign(&mut self, other: &Self) {
         let sum = |one: Option<Usd>, other: Option<Usd>| one.zip(other).map(|(one, other)| one + other);
         self.debates += other.debates;
@@ -98,7 +98,7 @@ impl AddAssign<&Self> for Progress {
     }
 }
 
-impl Progress {
+impl SetProgress {
     /// A debate that was not started.
     fn waiting(planned: &PlannedDebate) -> Self {
         Self { debates: 1, waiting: 1, expected_usd: planned.likely, ..Self::default() }
@@ -125,12 +125,12 @@ impl SetStatus {
     pub fn of_nothing(plan: &Plan) -> Self {
         let mut status = Self::default();
         for planned in &plan.debates {
-            status.count(planned, &Progress::waiting(planned));
+            status.count(planned, &SetProgress::waiting(planned));
         }
         status
     }
 
-    fn count(&mut self, planned: &PlannedDebate, one: &Progress) {
+    fn count(&mut self, planned: &PlannedDebate, one: &SetProgress) {
         self.all += one;
         *self.variants.entry(planned.variant.name.clone()).or_default() += one;
     }
@@ -141,7 +141,7 @@ impl SetStatus {
     /// The store cannot be read, belongs to another set, or is damaged.
     pub async fn read(plan: &SavedPlan, store: &dyn Store) -> Result<Self, SegmentError> {
         check_set(plan, store).await?;
-        let read = async |planned| Ok::<_, SegmentError>((planned, Progress::read(planned, store).await?));
+        let read = async |planned| Ok::<_, SegmentError>((planned, SetProgress::read(planned, store).await?));
         let mut debates = Box::pin(stream::iter(&plan.plan.debates).map(read).buffered(AT_ONCE));
         let mut status = Self::default();
         while let Some((planned, progress)) = debates.try_next().await? {

@@ -14,7 +14,7 @@ use crate::cli::terminal::Terminal;
 use crate::error::{Error, ErrorCategory, UserError};
 use crate::sweep::collect::{csv, jsonl, read_rows, write_records};
 use crate::sweep::plan::SavedPlan;
-use crate::sweep::status::{Progress, SetStatus};
+use crate::sweep::status::{SetProgress, SetStatus};
 use crate::sweep::store::{self, SharedStore};
 use dialectic_base::figures::{self, cost, named_cost, short_cost};
 use dialectic_base::sanitize::one_line;
@@ -197,7 +197,7 @@ fn show_status(args: &PlanArgs, json: bool, terminal: &mut Terminal) -> Result<(
 }
 
 fn said(status: &SetStatus, counted: &str) -> String {
-    let Progress { debates: _, finished, running, failed, waiting, cost_usd, expected_usd, lost } = &status.all;
+    let SetProgress { debates: _, finished, running, failed, waiting, cost_usd, expected_usd, lost } = &status.all;
     let counts = [(*finished, "finished"), (*running, "running"), (*failed, "failed"), (*waiting, "waiting")];
     let counts: Vec<String> =
         counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
