@@ -205,7 +205,7 @@ impl<E: Diagnostic> From<E> for Ended {
 
 /// The number of a worker's debates by how they ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct WorkerTally {
     all: usize,
     finished: usize,
     before: usize,
@@ -218,7 +218,7 @@ pub struct Tally {
     cost: Usd,
 }
 
-impl Tally {
+impl WorkerTally {
     /// A tally for this many debates.
     pub fn of(all: usize) -> Self {
         Self { all, ..Self::default() }
@@ -273,7 +273,7 @@ impl Tally {
     }
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for WorkerTally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = counted(self.all as u64, "debate");
         write!(f, "{} of {all} finished", self.finished)?;

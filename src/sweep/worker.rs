@@ -18,7 +18,7 @@ use super::segment::{SegmentError, SegmentWriter, Stored, WriterEnd, claim_set, 
 use super::store::SharedStore;
 use crate::error::{Error, ErrorCategory, in_full};
 
-pub use super::status::{Ended, Tally};
+pub use super::status::{Ended, WorkerTally};
 
 /// Why a debate does not continue.
 const STOPPED: &str = "the worker was told to stop";

@@ -17,7 +17,7 @@ use crate::cli::terminal::Terminal;
 use crate::error::{Error, ErrorCategory, UserError};
 use crate::sweep::plan::{Machine, PlannedDebate, SavedPlan};
 use crate::sweep::store;
-use crate::sweep::worker::{Ended, Stop, Tally, Worker};
+use crate::sweep::worker::{Ended, Stop, Worker, WorkerTally};
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
 use dialectic_config::{Loaded, Overrides, capture_environment};
@@ -169,11 +169,16 @@ async fn obey(mut interrupts: Interrupts, stop: Stop) {
 }
 
 /// Shows how the debates end: a count on a terminal, otherwise one line per debate.
-async fn shown(ends: impl Stream<Item = (DebateId, Ended)>, all: usize, quiet: bool, terminal: &mut Terminal) -> Tally {
-    let mut tally = Tally::of(all);
+async fn shown(
+    ends: impl Stream<Item = (DebateId, Ended)>,
+    all: usize,
+    quiet: bool,
+    terminal: &mut Terminal,
+) -> WorkerTally {
+    let mut tally = WorkerTally::of(all);
     let term = Some(Term::stderr()).filter(|_| !quiet && std::io::stderr().is_terminal());
     let mut ends = Box::pin(ends);
-    let count = |tally: &Tally| {
+    let count = |tally: &WorkerTally| {
         if let Some(term) = &term {
             // Without a terminal there is nothing to draw on.
             drop(term.write_str(&format!("{} of {}", tally.finished(), counted(all as u64, "debate"))));
