@@ -207,7 +207,7 @@ pub struct Problem {
     #[serde(skip)]
     pub attachments: Arc<[Attachment]>,
     /// The right answer, if a program can check it.
-    pub answer: Option<Answer>,
+    pub answer: Option<ExpectedAnswer>,
     /// The checklist for judging answers, if the set has one.
     #[serde(default)]
     pub checklist: Vec<String>,
@@ -216,7 +216,7 @@ pub struct Problem {
 /// An answer that a program can check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "`answer` must be a text, a number, or {\"number\": …, \"within\": …}")]
-pub enum Answer {
+pub enum ExpectedAnswer {
     /// Text, compared without regard to case and white space.
     Text(String),
     Number(f64),
@@ -281,7 +281,7 @@ impl Problem {
     }
 }
 
-impl Answer {
+impl ExpectedAnswer {
     /// Whether a text ends with the right answer. A text without an answer is wrong.
     pub fn is_in(&self, text: &str) -> bool {
         let Some(given) = given(text) else { return false };
@@ -384,7 +384,7 @@ fn of_lines(path: &Path, problems: &mut Vec<Problem>) -> Result<(), UserError> {
         if problem.id.trim().is_empty() {
             return Err(wrong("`id` is empty"));
         }
-        if let Some(fault) = problem.answer.as_ref().and_then(Answer::fault) {
+        if let Some(fault) = problem.answer.as_ref().and_then(ExpectedAnswer::fault) {
             return Err(wrong(fault));
         }
         problems.push(problem.checked().map_err(|fault| wrong(&format!("`problem` {fault}")))?);
@@ -456,21 +456,21 @@ mod tests {
     fn answers_are_found_where_they_were_asked_for() {
         let text = |last: &str| format!("Answer: 7 is what one might think.\n\nBut no.\n\n{last}\n");
         for (last, answer, is_right) in [
-            ("Answer: 42", Answer::Number(42.0), true),
-            ("**Answer:** 42.", Answer::Number(42.0), true),
-            ("- **Answer**: `1,024`", Answer::Number(1024.0), true),
-            ("Answer: 42 apples", Answer::Number(42.0), false),
-            ("Answer: 41.9", Answer::Near { number: 42.0, within: 0.2 }, true),
-            ("Answer: 41.7", Answer::Near { number: 42.0, within: 0.2 }, false),
-            ("answer:  The  Knave", Answer::Text("the knave".to_owned()), true),
-            ("Answer: not the knave", Answer::Text("the knave".to_owned()), false),
-            ("Answer: **U.S.**", Answer::Text("U.S.".to_owned()), true),
-            ("Answer: `__init__`", Answer::Text("__init__".to_owned()), true),
-            ("The result is 42", Answer::Number(42.0), false),
+            ("Answer: 42", ExpectedAnswer::Number(42.0), true),
+            ("**Answer:** 42.", ExpectedAnswer::Number(42.0), true),
+            ("- **Answer**: `1,024`", ExpectedAnswer::Number(1024.0), true),
+            ("Answer: 42 apples", ExpectedAnswer::Number(42.0), false),
+            ("Answer: 41.9", ExpectedAnswer::Near { number: 42.0, within: 0.2 }, true),
+            ("Answer: 41.7", ExpectedAnswer::Near { number: 42.0, within: 0.2 }, false),
+            ("answer:  The  Knave", ExpectedAnswer::Text("the knave".to_owned()), true),
+            ("Answer: not the knave", ExpectedAnswer::Text("the knave".to_owned()), false),
+            ("Answer: **U.S.**", ExpectedAnswer::Text("U.S.".to_owned()), true),
+            ("Answer: `__init__`", ExpectedAnswer::Text("__init__".to_owned()), true),
+            ("The result is 42", ExpectedAnswer::Number(42.0), false),
         ] {
             assert_eq!(answer.is_in(&text(last)), is_right, "{last}");
         }
-        assert!(!Answer::Number(0.0).is_in(""));
+        assert!(!ExpectedAnswer::Number(0.0).is_in(""));
     }
 
     fn lines(text: &str) -> Result<Vec<Problem>, UserError> {

@@ -12,5 +12,5 @@ pub mod status;
 pub mod store;
 pub mod worker;
 
-pub use description::Answer;
+pub use description::ExpectedAnswer;
 pub use segment::{SegmentError, Stored};

@@ -18,7 +18,7 @@ use dialectic_record::debate::{AgentSettings, Attachment, DebateId, Settings};
 use dialectic_record::prompt::{Role, read_prompt, version};
 use dialectic_record::protocol::Protocol;
 
-use super::super::description::{Answer, Problem};
+use super::super::description::{ExpectedAnswer, Problem};
 use super::{Plan, PlanError, PlannedDebate, SavedPlan, Variant, hash, id, unplannable};
 
 const VERSION: u32 = 1;
@@ -51,7 +51,7 @@ struct ProblemOnTheWire {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     attachments: Vec<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    answer: Option<Answer>,
+    answer: Option<ExpectedAnswer>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     checklist: Vec<String>,
 }
