@@ -21,7 +21,7 @@ pub(super) struct FileDiff {
     /// The abbreviated hashes of the old and new content, if the diff has them.
     old_hash: Option<String>,
     pub(super) new_hash: Option<String>,
-    pub(super) kind: Kind,
+    pub(super) kind: FileKind,
     /// The number of old versions; each has a column of markers.
     pub(super) parents: usize,
     /// The line ranges of the changed file that the diff shows.
@@ -31,7 +31,7 @@ pub(super) struct FileDiff {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FileKind {
     Text,
     Binary,
     Link,
@@ -65,7 +65,7 @@ impl FileDiff {
         let shifted = self.hunks.iter().filter_map(|hunk| Lines::new(moved(hunk.first), moved(hunk.last)));
         self.hunks = shifted.chain(later.hunks.iter().copied()).collect();
         self.text = format!("{}\n{}", self.text.trim_end_matches('\n'), later.text);
-        self.kind = if self.kind == Kind::Text { later.kind } else { self.kind };
+        self.kind = if self.kind == FileKind::Text { later.kind } else { self.kind };
         self.parents = self.parents.max(later.parents);
         (self.new_path, self.new_hash) = (later.new_path.clone(), later.new_hash.clone());
     }
@@ -73,7 +73,7 @@ impl FileDiff {
     /// Whether only its permissions changed.
     pub(super) fn is_of_permissions(&self) -> bool {
         let is_same = self.old_path.is_some() && self.old_path == self.new_path;
-        is_same && self.kind == Kind::Text && self.hunks.is_empty() && self.text.contains("\nnew mode ")
+        is_same && self.kind == FileKind::Text && self.hunks.is_empty() && self.text.contains("\nnew mode ")
     }
 }
 
@@ -146,7 +146,7 @@ pub(super) fn between(old: Option<(&str, &str)>, new: Option<(&str, &str)>) -> O
         let _ = write!(text, "--- {}\n+++ {}\n", shown("a", &old_path), shown("b", &new_path));
         write_hunks(&mut text, &mut hunks, before, after);
     }
-    Some(FileDiff { old_path, new_path, old_hash: None, new_hash: None, kind: Kind::Text, parents: 1, hunks, text })
+    Some(FileDiff { old_path, new_path, old_hash: None, new_hash: None, kind: FileKind::Text, parents: 1, hunks, text })
 }
 
 /// Keeps a path on one line, so that it cannot forge further lines of the diff.
@@ -343,7 +343,7 @@ fn file(lines: &[&str]) -> FileDiff {
         new_path: None,
         old_hash: None,
         new_hash: None,
-        kind: Kind::Text,
+        kind: FileKind::Text,
         parents: 1,
         hunks: Vec::new(),
         text,
@@ -390,7 +390,7 @@ fn file(lines: &[&str]) -> FileDiff {
         } else if let Some(mode) = line.strip_prefix("new mode ") {
             note_mode(&mut file, mode);
         } else if line.starts_with("Binary files ") || line == "GIT binary patch" {
-            file.kind = Kind::Binary;
+            file.kind = FileKind::Binary;
         }
     }
     if is_new {
@@ -424,8 +424,8 @@ fn stretches(lines: &[&str]) -> Vec<Stretch> {
 
 fn note_mode(file: &mut FileDiff, mode: &str) {
     match mode {
-        "120000" => file.kind = Kind::Link,
-        "160000" => file.kind = Kind::Submodule,
+        "120000" => file.kind = FileKind::Link,
+        "160000" => file.kind = FileKind::Submodule,
         _ => {}
     }
 }
@@ -572,12 +572,12 @@ mod tests {
             diff --git a/one b/two\nsimilarity index 100%\nrename from one\nrename to two\n";
         let read: Vec<_> = read(text).iter().map(|file| (file.path().to_owned(), file.kind)).collect();
         let expected = [
-            ("a.c", Kind::Text),
-            ("l", Kind::Link),
-            ("s", Kind::Submodule),
-            ("p.png", Kind::Binary),
-            ("nö.rs", Kind::Text),
-            ("two", Kind::Text),
+            ("a.c", FileKind::Text),
+            ("l", FileKind::Link),
+            ("s", FileKind::Submodule),
+            ("p.png", FileKind::Binary),
+            ("nö.rs", FileKind::Text),
+            ("two", FileKind::Text),
         ];
         assert_eq!(read, expected.map(|(path, kind)| (path.to_owned(), kind)));
     }
@@ -682,10 +682,10 @@ mod tests {
         let read = read(text);
         let seen: Vec<_> = read.iter().map(|file| (file.path(), file.kind, file.parents, file.hunks.len())).collect();
         let expected = [
-            ("a.py", Kind::Text, 2, 1),
-            ("nö", Kind::Link, 3, 1),
-            ("gone", Kind::Text, 1, 0),
-            ("next", Kind::Text, 1, 1),
+            ("a.py", FileKind::Text, 2, 1),
+            ("nö", FileKind::Link, 3, 1),
+            ("gone", FileKind::Text, 1, 0),
+            ("next", FileKind::Text, 1, 1),
         ];
         assert_eq!(seen, expected);
         assert_eq!((read[0].hunks[0], read[0].new_hash.as_deref()), (Lines { first: 1, last: 4 }, Some("3456789")));

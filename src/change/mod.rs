@@ -26,7 +26,7 @@ pub use base::Wanted;
 pub use earlier::unseen;
 
 use base::plain;
-use diff::{FileDiff, Kind};
+use diff::{FileDiff, FileKind};
 use parts::assemble;
 
 /// The default bases, in order of preference.
@@ -417,12 +417,12 @@ pub fn piped(
         let reason = match diff.kind {
             _ if paths.is_empty() => Some("its name cannot be read".to_owned()),
             _ if withheld(&paths).is_some() => withheld(&paths).map(str::to_owned),
-            Kind::Binary => Some("binary, or not UTF-8".to_owned()),
-            Kind::Link => Some("a symbolic link".to_owned()),
-            Kind::Submodule => Some("a submodule: another repository".to_owned()),
-            Kind::Text if diff.text.contains('\0') => Some("binary, or not UTF-8".to_owned()),
-            Kind::Text if diff.is_of_permissions() => Some(ONLY_PERMISSIONS.to_owned()),
-            Kind::Text => secret(&without_marks(&diff), &keys),
+            FileKind::Binary => Some("binary, or not UTF-8".to_owned()),
+            FileKind::Link => Some("a symbolic link".to_owned()),
+            FileKind::Submodule => Some("a submodule: another repository".to_owned()),
+            FileKind::Text if diff.text.contains('\0') => Some("binary, or not UTF-8".to_owned()),
+            FileKind::Text if diff.is_of_permissions() => Some(ONLY_PERMISSIONS.to_owned()),
+            FileKind::Text => secret(&without_marks(&diff), &keys),
         };
         if let Some(reason) = reason {
             files.leave(&path, reason);
