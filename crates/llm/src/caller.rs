@@ -1,5 +1,5 @@
-//! Everything around a model call: concurrency, cost limit, time limit for the first token, retries, price, and
-//! streamed words. Contains the only retry loop.
+//! Wraps model calls: concurrency, cost limit, time limit for the first token, retries, prices and streaming. Contains
+//! the only retry loop.
 
 mod bill;
 mod in_flight;
@@ -28,12 +28,12 @@ use bill::{Bill, Retries};
 
 pub use in_flight::ConcurrencyLimit;
 
-/// How often a partial answer is passed on.
+/// How often new text is passed to the observer.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Observes one call until its answer arrives.
 pub trait CallObserver: Send + Sync {
-    /// Attempt number `attempt` failed with `error`; the next one starts after `wait`.
+    /// Called when attempt number `attempt` failed with `error`; the next one starts after `wait`.
     fn retrying(&self, attempt: u32, error: &ModelError, wait: Duration);
 
     /// `text` continues the answer received so far. Called at most every 100 ms, and at the end of each attempt.
@@ -45,28 +45,23 @@ pub trait CallObserver: Send + Sync {
 /// Limits shared by many calls.
 #[derive(Clone)]
 pub struct CallerLimits {
-    /// Limits the attempts in flight.
     pub in_flight: Arc<ConcurrencyLimit>,
     pub max_retries: u32,
 }
 
-/// A model with everything around its calls. Account and observer belong to one call, and the caller of this crate sets
-/// them.
+/// A model and everything that its calls need. `account` and `observer` are set for each call.
 #[derive(Clone)]
 pub struct Caller {
     pub chat: Arc<dyn ChatModel>,
-    /// The configured provider's name.
+    /// The provider's name in the configuration.
     pub provider: Arc<str>,
     /// The price of tokens; `None` if unknown.
     pub price: Option<Price>,
-    /// How long attempts may be idle.
     pub timeouts: Timeouts,
-    /// An idle limit shared by related calls.
+    /// An idle limit that related calls share.
     pub silence: Option<Arc<IdleTimeout>>,
     pub limits: CallerLimits,
-    /// The account that pays for the attempts.
     pub account: Option<Arc<dyn Account>>,
-    /// Receives retries and words.
     pub observer: Option<Arc<dyn CallObserver>>,
 }
 
@@ -77,12 +72,12 @@ pub struct FailedCall {
     /// The error of the last attempt.
     pub error: ModelError,
     pub attempts: u32,
-    /// The usage of failed attempts, if a server reported any; boxed because it is rare.
+    /// The usage of failed attempts, if there is no account; boxed because it is rare.
     pub spent: Option<Box<AttemptUsage>>,
 }
 
 impl FailedCall {
-    /// Whether its server is unreachable, so the call may be repeated later.
+    /// Whether the same call may succeed later; see [`ModelError::is_server_gone`].
     pub fn is_server_gone(&self) -> bool {
         self.error.is_server_gone()
     }
@@ -103,7 +98,7 @@ impl AttemptUsage {
     /// The usage of an attempt that was never sent.
     const NONE: Self = Self { tokens: None, cost_usd: Some(Usd::ZERO), notional_usd: None };
 
-    /// The sum with the usage of earlier attempts. If one cost is unknown, so is the sum.
+    /// Adds the usage of earlier attempts. If one cost is unknown, so is the sum.
     fn and(self, earlier: Option<Self>) -> Self {
         let Some(earlier) = earlier else { return self };
         Self {
@@ -134,13 +129,12 @@ impl Caller {
                 Err(error) => return failed(error, attempts),
             };
             if self.is_out_of_time() {
-                // Releases its reservation.
+                // Charging an unsent attempt releases its reservation.
                 bill.charge(&ModelError::OutOfTime.into());
                 return failed(ModelError::OutOfTime, attempts);
             }
             let mut request = Cow::Borrowed(request);
             if let Some(most) = max_tokens {
-                // The agent's own limit applies if it is lower.
                 request.to_mut().max_tokens = Some(request.max_tokens.map_or(most, |own| own.min(most)));
             }
             // Waiting for a slot, or for room under the limit, does not count towards the call's time.
@@ -203,8 +197,8 @@ impl Caller {
         }
     }
 
-    /// Makes one attempt and passes new text to the observer in batches. Only limits the time until the first token;
-    /// afterwards the model itself aborts an idle stream. A reply without text or usable tool calls is a failure.
+    /// Makes one attempt and passes new text to the observer in batches. Limits only the time until the first token;
+    /// afterwards, the [`ChatModel`] aborts idle streams. A reply without text or usable tool calls is a failure.
     async fn attempt(&self, request: &Request, attempt: u32, bill: &Bill<'_>) -> Result<Reply, FailedAttempt> {
         let batch = Batch::default();
         let tell = || {
@@ -258,7 +252,7 @@ impl Caller {
 
     /// The usage with its cost. A stated cost takes precedence over the price table.
     fn spent(&self, request: &Request, usage: StatedUsage) -> AttemptUsage {
-        // A free model costs nothing, whatever its usage.
+        // A free model costs nothing even if its usage is unknown.
         let priced = self.price.and_then(|price| match usage.tokens {
             Some(tokens) => Some(price.cost(tokens)),
             None => price.is_free().then_some(Usd::ZERO),
@@ -307,22 +301,22 @@ fn millis(time: Duration) -> u64 {
 /// The account that pays for a call's attempts. The cost of each attempt must be recorded at once, because a call that
 /// waits for its next attempt may be abandoned.
 pub trait Account: Send + Sync {
-    /// Asks for permission to send an attempt. Under a limit of cost or calls, waits for room; without a limit,
-    /// reserves nothing.
+    /// Asks for permission to send an attempt. Under a cost or call limit, waits for room; without a limit, reserves
+    /// nothing.
     ///
     /// # Errors
     ///
     /// [`ModelError::OverBudget`] if the limit has no room for the attempt.
     fn reserve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Option<Reserved>, ModelError>>;
 
-    /// Charges a failed attempt; `call` is its usage.
+    /// Charges a failed attempt; `call` states its usage.
     fn enter_failure(&self, error: &ModelError, call: CallRecord);
 }
 
 /// The reservation for an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reserved {
-    /// The number of its event.
+    /// The number of the event that records it.
     pub number: u64,
     /// The output limit to send, in tokens; `None` if the cost limit requires none.
     pub max_tokens: Option<u32>,

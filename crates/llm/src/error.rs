@@ -6,16 +6,17 @@ use chrono::{DateTime, Local, Utc};
 
 use dialectic_base::money::BudgetLimit;
 
-/// Statuses that mean no model did any work: refusals and delays. 402 means that the account has no credit, 407 comes
-/// from a proxy that did not connect, and Anthropic uses 529 if a model is overloaded.
+/// Statuses of refusals and delays, which mean that no model did any work. 402 means that the account has no credit,
+/// 407 comes from a proxy that did not connect, and Anthropic sends 529 if a model is overloaded.
 const UNBILLED: [u16; 13] = [400, 401, 402, 403, 404, 405, 407, 410, 413, 422, 429, 503, 529];
 
-/// Whether a provider may bill a request with this status. A redirect, which is not followed, does not reach a model.
+/// Whether a provider may bill a request that ended with this status. Redirects are not followed, so they reach no
+/// model.
 pub(super) fn may_bill(status: u16) -> bool {
     !UNBILLED.contains(&status) && !(300..400).contains(&status)
 }
 
-/// Tells when a limit ends, in local time.
+/// Says when a limit resets, in local time.
 fn goes_on(until: DateTime<Utc>) -> String {
     format!("; it resets at {}", until.with_timezone(&Local).format("%Y-%m-%d %H:%M"))
 }
@@ -23,7 +24,7 @@ fn goes_on(until: DateTime<Utc>) -> String {
 /// The error of an attempt. Its kind, never its text, decides whether another attempt may help.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// Status 429, 402 with a delay, and other refusals that mention a rate.
+    /// Status 429, 402 with a delay, and other refusals that mention a rate limit.
     #[error("rate limited ({status}): {message}")]
     RateLimited {
         status: u16,
@@ -65,7 +66,6 @@ pub enum ModelError {
     /// The request plus its output limit exceeds the model's context window. A shorter one may be accepted.
     #[error("the request exceeds the model's context window: {message}")]
     ContextExceeded { message: String },
-    /// The server could not be reached.
     #[error("cannot reach the server: {message}")]
     Unreachable { message: String },
     /// No token arrived in time.
@@ -83,13 +83,12 @@ pub enum ModelError {
         /// What the answer contains instead.
         message: String,
     },
-    /// The output limit was used up before any text.
     #[error("the output limit was used up before any text")]
     OutputLimit,
     /// The provider's filter or the model itself refused.
     #[error("the model refused: {message}")]
     Filtered { message: String },
-    /// A provider's program failed for another reason.
+    /// A provider's program failed, and no other variant applies.
     #[error("the program failed: {message}")]
     ProgramFailed { message: String },
     /// The program is not logged in, or its key was rejected.
@@ -103,17 +102,17 @@ pub enum ModelError {
         message: String,
     },
     /// The model of a program used a tool although it was offered none.
-    #[error("the program used a tool, `{tool}`, with unknown results")]
+    #[error("the program used a tool (`{tool}`), and the effects are unknown")]
     ToolUsed { tool: String },
     /// Two failed attempts were charged in full under the cost limit. A third could cost as much again, so the call
     /// ends as if the server were unreachable.
-    #[error("two attempts that may have been billed failed, the last one with: {last}")]
+    #[error("two attempts failed that may have been billed; the last error: {last}")]
     FailedTwice {
         /// The last failure.
         last: Box<Self>,
     },
-    /// Not sent, because the limit of cost or calls has no room for it.
-    #[error("the {limit} has no room for this call")]
+    /// Not sent, because the cost or call limit leaves no room for it.
+    #[error("the {limit} leaves no room for this call")]
     OverBudget { limit: BudgetLimit },
     /// Not sent, because its round was idle for too long.
     #[error("the round reached its time limit before the call was sent")]
@@ -134,7 +133,7 @@ enum Prospect {
 }
 
 impl ModelError {
-    /// The name of its kind in records and traces; one of a fixed list.
+    /// The kind's name in records and traces.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::RateLimited { .. } => "rate-limited",
@@ -197,12 +196,12 @@ impl ModelError {
         matches!(error, Self::TimedOut { .. })
     }
 
-    /// Whether the attempt is retried only once: a timeout, or a failure of the model itself.
+    /// Whether only one retry is allowed: after a timeout, an unusable answer, or a failure of the model itself.
     pub fn repeats_once(&self) -> bool {
         self.prospect() == Prospect::OnceAgain
     }
 
-    /// Whether the provider may bill the attempt although it gave no answer, judging by the HTTP status. An error
+    /// Whether the provider may bill the attempt although it returned no answer, judging by the HTTP status. An error
     /// inside a started answer [is always billed](super::FailedAttempt).
     pub fn may_be_billed(&self) -> bool {
         match self {

@@ -12,7 +12,7 @@ use super::{ChatModel, FailedAttempt, Live, ModelError, Reply, Request, request_
 /// The bytes per token of English text, for estimates.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// The host, holding at most one reply. The engine calls it once that reply has arrived.
+/// The host with at most one reply. The engine calls it only after the reply has arrived.
 #[derive(Debug, Default)]
 pub struct HostModel(Mutex<Option<Reply>>);
 
@@ -25,7 +25,7 @@ impl HostModel {
     fn reply(&self, request: &Request) -> Result<Reply, FailedAttempt> {
         let reply = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let reply = reply.ok_or_else(|| {
-            let message = "the host gives one answer to each request of a debate".to_owned();
+            let message = "the host has no further answer to this request".to_owned();
             ModelError::Unsendable { message }
         })?;
         let tokens = |bytes: usize| bytes.div_ceil(BYTES_PER_TOKEN) as u64;

@@ -1,7 +1,7 @@
 //! Calls language models: one trait, its providers, and everything around a call (retries, time limits, concurrency,
-//! price, streamed words).
+//! prices, streaming).
 //!
-//! This crate does not know debates and does not print. Its errors never contain keys.
+//! This crate knows nothing of debates and prints nothing. Its errors never contain keys.
 
 // New variants must be handled explicitly.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]

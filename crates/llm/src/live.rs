@@ -1,4 +1,4 @@
-//! Answers as they stream in, and how long their models may be idle.
+//! Streams answers, and limits how long models may be idle.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use dialectic_base::money::Usd;
 
 use super::ModelError;
 
-/// How long a model may be idle. The total time is unlimited: slow is not broken.
+/// How long a model may be idle. The total time is unlimited, since a slow model is not broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     /// The limit for the first token of an attempt, or for the whole answer without streaming.
@@ -23,17 +23,16 @@ pub struct Timeouts {
     pub idle: Duration,
 }
 
-/// The context of a streamed answer.
+/// The listener and the limits of one attempt.
 #[derive(Clone, Copy)]
 pub struct Live<'a> {
-    /// Receives the answer's tokens.
     pub listener: &'a dyn Listener,
-    /// A model aborts a stream that is idle for longer than `idle` after its first token. The [`Caller`](super::Caller)
-    /// enforces the limit for the first token.
+    /// The [`ChatModel`](super::ChatModel) aborts a stream that is idle for longer than `idle` after its first token;
+    /// the [`Caller`](super::Caller) enforces the limit for the first token.
     pub timeouts: Timeouts,
     /// The number of this attempt within its call, from 1.
     pub attempt: u32,
-    /// Must permit any further request of the attempt, if there is an account.
+    /// Must be asked before the attempt sends another request.
     pub further: Option<&'a dyn Further>,
 }
 
@@ -44,10 +43,11 @@ pub trait Further: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The failure that ends the attempt: `failed`, which is then not charged, or the lack of room.
+    /// Returns the failure that ends the attempt: `failed`, which is then not charged, or the lack of room under the
+    /// limit.
     fn after(&self, failed: FailedAttempt) -> BoxFuture<'_, Result<Option<u32>, FailedAttempt>>;
 
-    /// Whether a failure that is charged in full is retried only once. Alternatives are then tried immediately.
+    /// Whether a failure that is charged in full allows only one retry, so that alternatives must be tried at once.
     fn repeats_once(&self) -> bool;
 }
 
@@ -68,14 +68,12 @@ impl Listener for () {
 #[error("{error}")]
 pub struct FailedAttempt {
     pub error: ModelError,
-    /// The usage that the server reported.
     pub usage: StatedUsage,
     /// Whether the provider may bill it. Without a stated cost, it is then charged its whole reservation.
     pub may_be_billed: bool,
 }
 
 impl FailedAttempt {
-    /// A failure with these figures.
     pub fn with_usage(error: ModelError, usage: StatedUsage) -> Self {
         Self { may_be_billed: error.may_be_billed(), error, usage }
     }
@@ -98,7 +96,7 @@ impl From<ModelError> for FailedAttempt {
 #[derive(Default)]
 pub(super) struct Batch {
     text: Mutex<String>,
-    /// Whether a token arrived, with or without text.
+    /// Whether a token arrived since the last [`take`](Self::take), with or without text.
     has_more: AtomicBool,
 }
 
@@ -138,7 +136,7 @@ pub struct IdleTimeout {
 struct LastToken {
     last: Instant,
     waiting: u32,
-    /// Since when it has been paused.
+    /// When the current pause began.
     still_since: Option<Instant>,
 }
 
@@ -151,7 +149,7 @@ impl IdleTimeout {
         Self { limit, heard: Mutex::new(LastToken { last: Instant::now(), waiting: 0, still_since: None }) }
     }
 
-    /// Whether the limit was exceeded.
+    /// Whether the limit is reached.
     pub fn is_too_long(&self) -> bool {
         let heard = self.heard();
         let until = heard.still_since.unwrap_or_else(Instant::now);
@@ -165,7 +163,7 @@ impl IdleTimeout {
         heard.still_since = heard.still_since.map(|_| now);
     }
 
-    /// Notes that a call waits for its next attempt.
+    /// Pauses the timeout while a call waits for its next attempt.
     pub(super) fn stand_still(self: &Arc<Self>) -> RetryWait {
         let mut heard = self.heard();
         heard.waiting += 1;

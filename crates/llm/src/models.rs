@@ -1,7 +1,7 @@
 //! The prices, limits, features and retirement dates of known models.
 //!
-//! `examples/models.rs` generates the table from a published one; it is parsed on first use. Statements by servers and
-//! the configuration take precedence. A model that is not listed is unknown, which does not mean free.
+//! `examples/models.rs` generates the table from a published one; it is parsed on first use. Values from servers and
+//! the configuration take precedence. The price of a model that is not listed is unknown, not zero.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -25,7 +25,7 @@ pub struct ModelFacts {
     input: Option<f64>,
     cached: Option<f64>,
     out: Option<f64>,
-    /// Prompts longer than this have the following prices.
+    /// The prices below apply to prompts longer than this.
     above: Option<u64>,
     long_in: Option<f64>,
     long_cached: Option<f64>,
@@ -33,7 +33,7 @@ pub struct ModelFacts {
     /// The context window in tokens.
     #[serde(rename = "window")]
     pub context_window: Option<u64>,
-    /// The maximum tokens in one answer.
+    /// The maximum number of output tokens.
     #[serde(rename = "output")]
     pub max_output: Option<u32>,
     /// The day on which it is retired.
@@ -52,11 +52,8 @@ pub struct ModelFacts {
 pub enum Feature {
     /// A JSON schema for the answer.
     Schema,
-    /// Tools to call.
     Tools,
-    /// A temperature.
     Temperature,
-    /// System messages.
     System,
     /// The Responses API.
     Responses,
@@ -65,7 +62,7 @@ pub enum Feature {
 }
 
 impl ModelFacts {
-    /// The list price of its provider.
+    /// The provider's list price.
     pub fn price(&self) -> Option<Price> {
         let (input, output) = self.input.zip(self.out)?;
         let long = self.above.zip(self.long_in).map(|(above, long_input)| LongPrice {
@@ -78,12 +75,11 @@ impl ModelFacts {
         Some(Price { long, ..Price::flat(input, self.cached, output) })
     }
 
-    /// Whether the model accepts a feature, as far as known; assumes yes by default.
+    /// Whether the model accepts a feature; true unless the table says otherwise.
     pub fn takes(&self, feature: Feature) -> bool {
         !self.lacks.contains(&feature)
     }
 
-    /// Whether it is retired on `day`.
     pub fn is_retired(&self, day: NaiveDate) -> bool {
         self.retires.is_some_and(|retires| retires <= day)
     }
@@ -98,7 +94,7 @@ struct ModelsFile {
     models: HashMap<String, HashMap<String, ModelFacts>>,
 }
 
-/// Parsed on first use. A test ensures that this succeeds.
+/// A test ensures that parsing succeeds.
 static TABLE: LazyLock<ModelsFile> = LazyLock::new(|| read(TEXT).unwrap_or_default());
 
 const TEXT: &str = include_str!("models.json");
@@ -182,7 +178,7 @@ pub fn with_cache_writes(price: Price, provider: &str, model: &str) -> Price {
 
 /// The maximum number of suggestions.
 const NAMED: usize = 3;
-/// The minimum score of similar names.
+/// The minimum Jaro-Winkler similarity of suggestions.
 const SIMILAR: f64 = 0.8;
 
 /// The names of a provider's models that are most similar to `model` and in service on `day`, best first. Omits dated
@@ -204,7 +200,7 @@ pub fn current_near(provider: &str, model: &str, day: NaiveDate) -> Vec<&'static
     near.into_iter().take(NAMED).map(|(_, name)| name).collect()
 }
 
-/// Adds what is known about an unknown model to its refusal: its retirement, or similar names. Returns other errors
+/// If the server does not know the model, adds its retirement or similar names to the refusal. Returns other errors
 /// unchanged.
 pub(super) fn explained(error: ModelError, provider: &str, model: &str, day: NaiveDate) -> ModelError {
     let ModelError::Refused { status: status @ (404 | 410), message } = error else { return error };

@@ -15,7 +15,7 @@ use dialectic_base::money::Usd;
 
 use super::{FailedAttempt, Live, ModelError, StatedUsage};
 
-/// The default output limit in tokens under a cost limit, since a maximum price requires one.
+/// The default output limit in tokens under a cost limit, which requires a maximum price for each call.
 pub const ANSWER_LIMIT: u32 = 4096;
 
 /// A model that can be called. Implementations make single attempts; the [`Caller`](super::Caller) handles retries, the
@@ -29,7 +29,7 @@ pub trait ChatModel: Send + Sync {
     /// A typed failure that says whether another attempt may help, with the attempt's usage.
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>>;
 
-    /// Whether its server cannot send bills, because it is local or receives no key.
+    /// Whether its server cannot bill anyone, because it is local or receives no key.
     fn is_local(&self) -> bool {
         false
     }
@@ -39,8 +39,8 @@ pub trait ChatModel: Send + Sync {
         false
     }
 
-    /// The name of a limit that all models of this process with the same name share, and its maximum attempts in
-    /// flight; `None` if only the debate's own limit applies.
+    /// The name of a concurrency limit, shared by all models of this process that return the same name, and its
+    /// maximum; `None` if only the debate's own limit applies.
     fn shared_bound(&self) -> Option<(&Arc<str>, usize)> {
         None
     }
@@ -49,7 +49,7 @@ pub trait ChatModel: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Why the server cannot be reached.
+    /// The server cannot be reached.
     fn reach(&self) -> BoxFuture<'_, Result<(), ModelError>> {
         Box::pin(async { Ok(()) })
     }
@@ -68,7 +68,7 @@ pub struct Request {
     pub system: Arc<str>,
     /// The user's text, which starts with shared material and ends with what is specific to the role and phase.
     pub prompt: Arc<str>,
-    /// The turns after the prompt: tool calls and results, repeated requests.
+    /// The turns after the prompt: tool calls, their results, and further requests.
     pub turns: Vec<Turn>,
     /// The schema of the answer; free text if `None`.
     pub answer: Option<Arc<AnswerSchema>>,
@@ -133,21 +133,19 @@ pub struct ToolSpec {
     pub parameters: Value,
 }
 
-/// A model's reply.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reply {
-    /// The text, possibly empty with tool calls.
+    /// The text, which may be empty if there are tool calls.
     pub text: String,
     pub tool_calls: Vec<ToolCall>,
-    /// The message in the form of its API, with unknown fields, if it contains more than text and calls. The
-    /// conversation continues with it.
+    /// The original message, including unknown fields, if it contains more than text and calls. It is sent back when
+    /// the conversation continues.
     pub message: Option<Value>,
     pub finish: FinishReason,
     /// The server's finish reason, if `finish` does not express it.
     pub finish_word: Option<String>,
-    /// The model that the server reports.
+    /// The model that answered, according to the server.
     pub served_model: Option<String>,
-    /// The reported token counts.
     pub tokens: Option<Tokens>,
     /// The stated cost, which takes precedence over the price table.
     pub stated_cost: Option<Usd>,
@@ -156,7 +154,6 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// The usage as stated.
     pub fn usage(&self) -> StatedUsage {
         StatedUsage { tokens: self.tokens, cost: self.stated_cost }
     }
@@ -180,13 +177,13 @@ pub enum FinishReason {
 /// A named JSON schema for an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnswerSchema {
-    /// The name, as the API requires it: letters, digits, `_` and `-`.
+    /// The name that APIs require: letters, digits, `_` and `-`.
     pub name: &'static str,
     /// The strict schema: all properties are required, and no others are allowed.
     pub schema: Value,
 }
 
-/// Keywords that do not constrain an answer. Doc comments are meant for readers of the code.
+/// Keywords that do not constrain an answer. Descriptions come from doc comments, which address readers of the code.
 const ANNOTATIONS: [&str; 5] = ["title", "description", "default", "examples", "format"];
 
 impl AnswerSchema {
@@ -199,7 +196,7 @@ impl AnswerSchema {
         Self::with_root(name, SchemaGenerator::into_root_schema_for::<T>)
     }
 
-    /// [`of`](Self::of) the type whose schema `root` generates.
+    /// Like [`of`](Self::of), for the type whose schema `root` generates.
     pub fn with_root(name: &'static str, root: fn(SchemaGenerator) -> Schema) -> Self {
         let settings = SchemaSettings::draft2020_12().with(|settings| {
             settings.inline_subschemas = true;
@@ -239,11 +236,10 @@ fn make_strict(schema: &mut Schema) {
 /// The maximum length of a finish reason, in characters.
 const KEPT: usize = 64;
 
-/// Known words, in lower case; `None` means that there is no answer and will be none. Only the first group means a
-/// complete answer.
+/// Known finish reasons in lower case; `None` means that there is no answer.
 #[rustfmt::skip]
 const ENDS: &[(Option<FinishReason>, &[&str])] = &[
-    (Some(Complete), &["", "stop", "tool_calls", "function_call", "completed"]), // OpenAI; none: Ollama, gateways
+    (Some(Complete), &["", "stop", "tool_calls", "function_call", "completed"]), // OpenAI; empty: Ollama, gateways
     (Some(Complete), &["end_turn", "stop_sequence", "tool_use"]), // Anthropic, Bedrock
     (Some(Complete), &["complete", "tool_call"]), // Cohere
     (Some(Complete), &["eos", "eos_token"]), // Together, Text Generation Inference, watsonx
@@ -279,7 +275,7 @@ const ENDS: &[(Option<FinishReason>, &[&str])] = &[
     (None, &["error"]), // OpenRouter, vLLM
 ];
 
-/// The meaning of a known word. Google's compatible API appends its own reason after a colon.
+/// The meaning of a known finish reason. Google's compatible API appends its own reason after a colon.
 fn meaning(word: &str) -> Option<&'static Option<FinishReason>> {
     let word = word.split(':').next().unwrap_or_default().trim();
     let is_it = |known: &&str| known.eq_ignore_ascii_case(word);
@@ -297,7 +293,7 @@ pub(crate) fn finish(word: Option<&str>) -> (FinishReason, Option<String>) {
     }
 }
 
-/// Whether the word means that there is no answer and will be none.
+/// Whether the finish reason means that there is no answer.
 pub(crate) fn is_unfinished(word: &str) -> bool {
     meaning(word) == Some(&None)
 }

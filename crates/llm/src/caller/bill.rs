@@ -16,7 +16,7 @@ use super::{AttemptUsage, Caller};
 /// How many failed requests of a call may be charged in full under a cost limit: the first one and one retry.
 const MOST_IN_FULL: u32 = 2;
 
-/// The requests of a call.
+/// Charges the requests of one call.
 pub(super) struct Bill<'a> {
     caller: &'a Caller,
     request: &'a Request,
@@ -74,7 +74,7 @@ impl<'a> Bill<'a> {
         match &self.caller.account {
             Some(account) if is_billed || reserved.is_some() => {
                 let record = self.caller.record(&self.request.model, *usage, reserved, spent);
-                // Covered by a subscription, so the cost is zero although the usage may not be.
+                // If a subscription covers the request, its cost is known although its usage is not.
                 let is_counted = has_usage || is_billed && spent.cost_usd.is_some();
                 account.enter_failure(error, CallRecord { attempts: u32::from(is_counted), ..record });
                 None
@@ -95,12 +95,10 @@ impl<'a> Bill<'a> {
         reserved.is_some_and(|reserved| reserved.max_tokens.is_some()) && !self.caller.price.is_some_and(Price::is_free)
     }
 
-    /// The reservation for the request in flight.
     pub(super) fn reserved(&self) -> Option<Reserved> {
         self.open().reserved
     }
 
-    /// The usage of failed requests, if there is no account.
     pub(super) fn spent(&self) -> Option<AttemptUsage> {
         self.open().spent
     }
@@ -148,7 +146,7 @@ pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(15);
 /// The minimum total delay of a call that is rate-limited without `Retry-After`, since such limits usually count per
 /// minute.
 pub(super) const RATE_WINDOW: Duration = Duration::from_mins(1);
-/// The longest `Retry-After` that is waited for.
+/// A longer `Retry-After` ends the call.
 pub(super) const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(5);
 
 /// The retries of a call.
@@ -173,7 +171,7 @@ impl Retries {
         if self.made == self.most || !error.is_transient() || is_again || is_too_long {
             return None;
         }
-        // Only if no `Retry-After` was sent. The usual delay applies for a value of 0, such as a past date.
+        // A `Retry-After` of 0, such as a past date, does not count as missing: the usual delay applies.
         let is_unstated = matches!(error, ModelError::RateLimited { retry_after: None, .. });
         let own = if is_unstated { self.share_of_the_window() } else { self.doubled() };
         self.made += 1;
@@ -185,7 +183,7 @@ impl Retries {
         least + least.mul_f64(rand::rng().random_range(0.0..1.0))
     }
 
-    /// Also doubles, so that all retries of a call together span the window.
+    /// Doubles with each retry, so that all retries of a call together span [`RATE_WINDOW`].
     fn share_of_the_window(&self) -> Duration {
         let parts = 2_f64.powi(i32::try_from(self.most).unwrap_or(i32::MAX)) - 1.0;
         let part = 2_f64.powi(i32::try_from(self.made).unwrap_or(i32::MAX)) / parts;

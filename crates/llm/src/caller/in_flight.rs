@@ -7,8 +7,8 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
-/// Limits the attempts in flight. All share one limit. In addition, a rate limit halves a provider's number; each
-/// answer to a later attempt raises it by one, up to the old number.
+/// Limits the attempts in flight of all providers together. A rate limit halves the number that the provider may have
+/// in flight; each answer to a later attempt raises it by one, until it is back at the old number.
 #[derive(Debug)]
 pub struct ConcurrencyLimit {
     all: Semaphore,
@@ -16,7 +16,7 @@ pub struct ConcurrencyLimit {
     room: Notify,
 }
 
-/// What a provider uses of the limit.
+/// The attempts in flight of one provider, and its own limit, if any.
 #[derive(Debug, Default)]
 struct Share {
     in_flight: usize,
@@ -26,7 +26,7 @@ struct Share {
 #[derive(Debug, Clone, Copy)]
 struct Bound {
     most: usize,
-    /// The number in flight when the provider imposed its limit.
+    /// The number in flight when the first rate limit arrived.
     before: usize,
     since: Instant,
 }
@@ -34,8 +34,8 @@ struct Bound {
 /// Limits shared by all debates of this process, by name.
 static SHARED: LazyLock<ConcurrencyLimit> = LazyLock::new(ConcurrencyLimit::unbounded);
 
-/// Waits for a slot in the debate and, if calls to `provider` are limited within this process, for one of those slots.
-/// Never holds one slot while waiting for the other, because other calls could use it.
+/// Waits for a slot in the debate and, if there is a `bound`, for one of the slots that all debates share. Never keeps
+/// one slot while waiting for the other, because other calls could use it.
 pub(super) async fn enter<'a>(
     debate: &'a ConcurrencyLimit,
     provider: &Arc<str>,
@@ -57,7 +57,7 @@ pub(super) struct Slot<'a> {
     in_flight: &'a ConcurrencyLimit,
     provider: Arc<str>,
     began: Instant,
-    /// Always there, because the semaphore is never closed.
+    /// Always `Some`, because the semaphore is never closed.
     _permit: Option<SemaphorePermit<'a>>,
 }
 
@@ -82,7 +82,7 @@ impl ConcurrencyLimit {
         loop {
             let mut room = pin!(self.room.notified());
             room.as_mut().enable();
-            // Attempts that wait for a provider do not block others.
+            // An attempt that waits for its provider must not occupy a slot.
             if self.share(provider, |share| share.has_room()) {
                 let permit = self.all.acquire().await.ok();
                 if let Some(slot) = self.entered(provider, permit, usize::MAX) {
@@ -145,7 +145,6 @@ impl Slot<'_> {
         });
     }
 
-    /// Notes that the provider answered.
     pub(super) fn answered(&self) {
         self.in_flight.share(&self.provider, |share| {
             if let Some(bound) = share.bound.as_mut().filter(|bound| bound.since <= self.began) {

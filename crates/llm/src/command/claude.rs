@@ -49,7 +49,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 const FENCE: [&str; 5] =
     ["--tools=", "--strict-mcp-config", "--setting-sources=", "--disable-slash-commands", "--no-chrome"];
 
-/// The key sources, reported in the first line of output, that mean the program's own login.
+/// Values of `apiKeySource` that mean the program's own login.
 const LOGINS: [&str; 2] = ["none", "oauth"];
 
 fn login(ask: Ask<'_>, _: bool) -> Login {
@@ -139,7 +139,7 @@ fn result(line: &Value, heard: &mut Transcript) {
     let text = text_at(line, "/result");
     if line["is_error"] == true {
         let of_list = || text_at(line, "/errors/0");
-        heard.error = Some(text.or_else(of_list).unwrap_or_else(|| "no further reason".to_owned()));
+        heard.error = Some(text.or_else(of_list).unwrap_or_else(|| "no reason given".to_owned()));
         heard.status = line["api_error_status"].as_u64().and_then(|status| u16::try_from(status).ok());
     } else {
         heard.whole = text;

@@ -141,7 +141,7 @@ fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener) {
                 heard.whole = Some(text.to_owned());
             }
         }
-        // Also reported for connections that are retried, so the end of the turn decides.
+        // Connections that are retried cause this too, so the end of the turn decides.
         Some("error") => heard.error = text_at(line, "/message"),
         Some("turn.failed") => {
             heard.error = text_at(line, "/error/message").or_else(|| Some("the turn failed".to_owned()));

@@ -19,24 +19,19 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Why a program cannot be called.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramFault {
-    /// The program is in none of the searched directories of `PATH`.
     #[error("cannot find the program `{0}` on PATH")]
     Missing(String),
-    /// The path is relative.
     #[error("`{0}` is a relative path; use the program's name or its absolute path")]
     Relative(String),
-    /// The program reports no version.
     #[error("`{program} --version` reports no version: {said}")]
     NoVersion { program: String, said: String },
-    /// This version is known to be unsafe.
     #[error("{program} {version} is unsafe: {reason}")]
     Unsafe { program: String, version: String, reason: &'static str },
-    /// The program lacks a switch that keeps tools from the model.
     #[error("{program} {version} lacks `{switch}`, which keeps tools from the model")]
     NoSwitch { program: String, version: String, switch: String },
 }
 
-/// The directories of `PATH` that are searched: absolute ones outside the project's directories.
+/// The directories of `PATH` to search: absolute ones outside the project's directories.
 pub fn searched(path: &str, project: &[PathBuf]) -> Vec<PathBuf> {
     let real = |directory: &Path| directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let project: Vec<PathBuf> = project.iter().map(|directory| real(directory)).collect();
@@ -86,8 +81,7 @@ fn is_program(path: &Path) -> bool {
 pub(super) struct Stamp {
     changed: Option<SystemTime>,
     length: u64,
-    /// The file's identity and the time of its last status change. Files from a package have the same modification time
-    /// in every version.
+    /// The inode and its change time, since some packages give their files the same modification time in every version.
     #[cfg(unix)]
     place: (u64, i64, i64),
 }
@@ -109,7 +103,7 @@ impl Stamp {
 
 type Versions = HashMap<(PathBuf, Vec<String>, Stamp), String>;
 
-/// The versions of checked programs, by path, first arguments and file. An unchanged program is not queried again.
+/// The versions of checked programs, by path, leading arguments and file. An unchanged program is not queried again.
 static CHECKED: LazyLock<Mutex<Versions>> = LazyLock::new(Mutex::default);
 
 impl Program {
@@ -170,7 +164,7 @@ impl Program {
         missing.or_else(|| (preset.stuck)(&|arguments, home| output(self, arguments, home)))
     }
 
-    /// The login that the program reports, without calling a model. Query only checked programs: others may take the
+    /// The login that the program reports, without calling a model. Only query checked programs; others may take the
     /// arguments for a prompt.
     pub fn login(&self) -> Login {
         let ask = |arguments: &[&str], home: Option<&str>| output(self, arguments, home);
@@ -178,8 +172,8 @@ impl Program {
     }
 }
 
-/// The output of a query about the program itself: standard output, then standard error. Subject to a time limit. The
-/// variable `home`, if any, names an empty directory.
+/// Queries the program about itself within [`PATIENCE`]. Returns standard output followed by standard error. The
+/// variable `home`, if any, is set to an empty directory.
 fn output(program: &Program, arguments: &[&str], home: Option<&str>) -> String {
     let environment: &[(String, SecretString)] = &program.environment;
     let Ok(place) = tempfile::Builder::new().prefix("dialectic-").tempdir() else { return String::new() };
@@ -194,7 +188,7 @@ fn output(program: &Program, arguments: &[&str], home: Option<&str>) -> String {
         .envs(program.switched_off().iter().copied())
         .envs(home.map(|variable| (variable, place.path())))
         .stdin(Stdio::null())
-        // Files cannot block the program, and background processes do not keep them open.
+        // Unlike pipes, files cannot block the program, nor can background processes keep us reading.
         .stdout(file("out"))
         .stderr(file("err"));
     #[cfg(unix)]

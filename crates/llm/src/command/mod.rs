@@ -38,7 +38,7 @@ pub use process::{ProcessGroup, end_all};
 
 /// The default number of concurrent processes of a program.
 pub const CONCURRENCY: usize = 2;
-/// The delay after a program reports its limit without a time.
+/// How long a usage limit is assumed to last if the program does not say.
 const UNTOLD_LIMIT: TimeDelta = TimeDelta::minutes(5);
 
 /// Models called through a command-line program.
@@ -46,19 +46,18 @@ pub struct CommandModel {
     program: Program,
     /// The name of the limit shared by all calls of the same program.
     bound: Arc<str>,
-    /// The file whose version was checked last.
+    /// The program's file when it was last checked.
     checked: Mutex<Stamp>,
-    /// Whether the program reports a subscription login: then nothing is billed, and its costs are notional. If it does
-    /// not report one, costs are real.
+    /// Whether the program reports a subscription login, so that calls are not billed and costs are notional.
     is_subscription: OnceCell<bool>,
-    /// The end of its current limit.
+    /// When the current usage limit ends.
     limited_until: Mutex<Option<DateTime<Utc>>>,
     /// Whether it reported calls billed in addition to the subscription.
     is_overage: AtomicBool,
 }
 
 impl CommandModel {
-    /// The models of `program`, which was already checked.
+    /// Expects a `program` that was already checked.
     pub fn new(program: Program) -> Self {
         let words = [&*program.name, &program.executable.to_string_lossy()].map(str::to_owned);
         let bound = words.into_iter().chain(program.leading.iter().cloned()).collect::<Vec<_>>().join("\0");
@@ -103,13 +102,13 @@ impl CommandModel {
         })
         .await?;
         if preset.is_none() {
-            // Only the exit code tells whether a text is whole.
+            // Plain text has no end mark, so the exit code tells whether it is complete.
             heard.is_complete = exit.is_whole && exit.code == Some(0);
         }
         heard.conclude(&exit)
     }
 
-    /// Checks the program again if its file has changed: programs are updated while debates run.
+    /// Checks the program again if its file has changed, since programs may be updated while debates run.
     async fn check_again(&self) -> Result<(), ModelError> {
         let now = Stamp::of(&self.program.executable);
         let checked = || self.checked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,7 +117,7 @@ impl CommandModel {
         }
         let program = self.program.clone();
         let found = tokio::task::spawn_blocking(move || program.check()).await;
-        let died = |_| ModelError::Unsendable { message: "the program failed while it was checked".to_owned() };
+        let died = |_| ModelError::Unsendable { message: "checking the program failed unexpectedly".to_owned() };
         found.map_err(died)?.map_err(|fault| ModelError::Unsendable { message: fault.to_string() })?;
         *checked() = now;
         Ok(())
@@ -128,7 +127,7 @@ impl CommandModel {
     async fn ask_for_login(&self) {
         let ask = || async {
             let program = self.program.clone();
-            // This takes a moment and must not block others.
+            // The query takes a moment and must not block other tasks.
             let login = tokio::task::spawn_blocking(move || program.login()).await;
             login.is_ok_and(|login| login == Login::Subscription)
         };
@@ -201,7 +200,7 @@ fn text(request: &Request, with_system: bool) -> String {
 ///
 /// # Errors
 ///
-/// It can, or it contains invalid characters.
+/// The name can be mistaken for an option or contains invalid characters.
 fn check_model(model: &str) -> Result<(), ModelError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._:/@+[]-".contains(c);
     if model.starts_with(|c: char| c.is_ascii_alphanumeric()) && model.chars().all(is_plain) {

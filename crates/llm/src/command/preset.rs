@@ -10,13 +10,13 @@ use crate::{Listener, Request};
 
 use super::transcript::Transcript;
 
-/// Queries a program with these arguments; the variable, if any, names an empty directory.
+/// Queries a program with these arguments. The variable, if any, is set to an empty directory.
 pub(super) type Ask<'a> = &'a dyn Fn(&[&str], Option<&str>) -> String;
 
 /// A built-in program: how to call it and read its output, and what is known about it.
 #[derive(Debug)]
 pub struct ProgramPreset {
-    /// The name of the program, also in configurations.
+    /// The program's name, which configurations also use.
     pub name: &'static str,
     /// The versions that passed `tests/vendors/run`; any other version causes a warning.
     pub tested: &'static [&'static str],
@@ -38,11 +38,11 @@ pub struct ProgramPreset {
     pub(super) output_limit: Option<&'static str>,
     /// Whether it reads the answer's schema from a file.
     pub(super) takes_schemas: bool,
-    /// Determines the login that it reports; the flag tells whether it has arguments before ours.
+    /// Determines how the user is logged in; the flag tells whether the user configured arguments, which precede ours.
     pub(super) login: fn(Ask<'_>, bool) -> Login,
     /// The arguments that print its help.
     pub(super) help: &'static [&'static str],
-    /// The arguments that keep tools, servers and the user's settings out of a call.
+    /// The arguments that keep tools, MCP servers and the user's settings out of a call.
     pub(super) fence: &'static [&'static str],
     /// Returns the first switch against tools that has no effect.
     pub(super) stuck: fn(Ask<'_>) -> Option<String>,
@@ -73,10 +73,10 @@ impl Workplace {
         let all = tempfile::Builder::new().prefix("dialectic-").tempdir()?;
         let place = Self { all };
         std::fs::create_dir(place.work())?;
-        // Programs search parent directories for one, and the temporary directory is shared.
+        // Programs search parent directories for a `.env`, and anyone can put one into the temporary directory.
         std::fs::write(place.path(".env"), "")?;
         if preset.is_some() {
-            // With a blank file the program would use its own text.
+            // With a blank file, the program would use its own system text.
             let system =
                 if request.system.trim().is_empty() { "You answer what you are asked." } else { &request.system };
             std::fs::write(place.system(), system)?;

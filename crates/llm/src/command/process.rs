@@ -1,4 +1,4 @@
-//! Runs a program: its input, its output line by line, and its end.
+//! Runs a program: writes its input, reads its output line by line, and waits for its end.
 
 #[cfg(unix)]
 use std::collections::BTreeSet;
@@ -67,7 +67,7 @@ impl ProcessGroup {
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        // The group may have ended already. Other systems only kill the child.
+        // The group may have ended already. Systems other than Unix only kill the child.
         #[cfg(unix)]
         if let Some(id) = self.id {
             end(id);
@@ -90,7 +90,7 @@ fn end(id: rustix::process::Pid) {
     let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
 }
 
-/// Kills all running programs; for a process that exits without dropping anything.
+/// Kills all running programs. Call it before exiting without running destructors.
 pub fn end_all() {
     #[cfg(unix)]
     for id in running().iter().filter_map(|id| rustix::process::Pid::from_raw(*id)) {
@@ -139,7 +139,7 @@ pub(super) async fn run(
             let count = if heard.has_spoken() || heard.is_complete {
                 match timeout(idle, next).await {
                     Ok(count) => count,
-                    // The answer is complete, but the program does not end. Its output counts.
+                    // The answer is complete, so it is usable although the program does not exit.
                     Err(_) if heard.is_complete => return Err(Stop::Enough),
                     Err(_) => {
                         let message = format!("it was idle for over {} s", idle.as_secs_f64());
@@ -195,7 +195,7 @@ pub(super) async fn run(
     let (code, has_ended) = match status {
         Ok(Ok(status)) => (status.code(), true),
         Ok(Err(error)) => return Err(ModelError::Broken { message: error.to_string() }.into()),
-        // The program closed its output but does not end. The output counts if it is complete.
+        // The program closed its output but does not exit. The output counts if it is complete.
         Err(_) => (Some(0), false),
     };
     Ok(Exit { code, is_whole: has_ended && complaint.is_some(), complaint: complaint.unwrap_or_default() })

@@ -25,7 +25,7 @@ pub(super) fn count(value: &Value, key: &str) -> Option<u64> {
 
 /// The maximum characters of a failure message.
 const LONGEST_MESSAGE: usize = 500;
-/// The finish reason to record if a program gives none although it usually does.
+/// The finish reason to record if a program that usually states one does not.
 pub(super) const UNSAID: &str = "not said";
 
 /// A program's output so far, filled in by the parser for its format.
@@ -34,7 +34,7 @@ pub(super) const UNSAID: &str = "not said";
 pub(super) struct Transcript {
     /// The answer as it streamed in.
     text: String,
-    /// The answer as repeated at the end.
+    /// The answer as repeated at the end, which takes precedence.
     pub(super) whole: Option<String>,
     /// The finish reason; `None` for programs without one.
     pub(super) finish: Option<String>,
@@ -45,13 +45,12 @@ pub(super) struct Transcript {
     pub(super) read: Option<Tokens>,
     pub(super) cost: Option<Usd>,
     pub(super) served_model: Option<String>,
-    /// The reported error.
     pub(super) error: Option<String>,
     /// The reported HTTP status.
     pub(super) status: Option<u16>,
     /// Whether the rest of the output is not needed.
     pub(super) is_over: bool,
-    /// Whether the program reports that the call is billed on top of the subscription or to a key.
+    /// Whether the call is billed despite the subscription: as extra usage, or to a key.
     pub(super) is_overage: bool,
     /// A tool that the model used.
     pub(super) tool: Option<String>,
@@ -87,7 +86,7 @@ impl Transcript {
 
     /// The result of the call. A reported failure counts whatever the exit code.
     pub(super) fn conclude(self, exit: &Exit) -> Result<Reply, FailedAttempt> {
-        // Zero input tokens mean that the usage is unknown.
+        // Zero tokens mean that the usage is unknown.
         let tokens = self.tokens.filter(|tokens| tokens.total() > 0);
         let usage = StatedUsage { tokens, cost: self.cost };
         if let Some(error) = self.failure(exit) {
@@ -139,11 +138,10 @@ impl Transcript {
     }
 }
 
-/// Phrases of programs whose subscription limit is reached. Only applied to messages that a program reports as
-/// failures, never to answers.
+/// Phrases for a reached subscription limit. Only searched for in failure messages, never in answers.
 const LIMITS: [&str; 6] =
     ["usage limit", "you've hit your", "session limit reached", "weekly limit", "quota exceeded", "exhausted your"];
-/// Phrases of programs that are not logged in.
+/// Phrases for a missing login.
 const LOGINS: [&str; 8] = [
     "not logged in",
     "please run /login",
@@ -159,7 +157,7 @@ const LOGINS: [&str; 8] = [
 fn error_of(message: String, status: Option<u16>) -> ModelError {
     let lower = message.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|words| lower.contains(words));
-    // Servers use the same words for a limit per minute.
+    // Servers use the same words for per-minute limits, with status 429.
     if has(&LIMITS) && status != Some(429) {
         return ModelError::UsageLimit { until: until(&message, &Local::now()), message };
     }
