@@ -64,7 +64,7 @@ pub struct CallRecord {
     /// Token counts; absent when the server reports none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
-    /// The cost; absent if neither the provider nor the price table gives one.
+    /// The cost; absent if neither the provider nor the price table states one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<Usd>,
     /// The list price of a call that a subscription covered; its cost is then zero.
@@ -96,7 +96,7 @@ pub struct CallRecord {
     /// The server's finish reason, if the fields above do not express it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
-    /// Set in a fork for calls that the original debate made and paid for; they do not count here.
+    /// Set in a fork for calls that the original debate made and paid for; they do not count towards the fork.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub copied: bool,
 }

@@ -1,4 +1,5 @@
-//! Reads the user's text files, which must be UTF-8, and guesses the encoding of others. Also hexadecimal.
+//! Reads the user's text files, which must be UTF-8, and guesses the encoding of others. Also formats bytes in
+//! hexadecimal.
 
 use std::fmt::Write;
 use std::str::Utf8Error;

@@ -109,7 +109,7 @@ impl JsonText {
     /// The offset of the value at `path`; if it is absent, of its nearest existing parent.
     pub fn start(&self, path: &KeyPath) -> Option<usize> {
         let contains = |(known, _): &&(KeyPath, Range<usize>)| path.0.starts_with(&known.0);
-        // The first of equally near ones.
+        // `max_by_key` returns the last of equal elements; `rev` makes that the first in the text.
         let (_, bytes) = self.0.iter().rev().filter(contains).max_by_key(|(known, _)| known.0.len())?;
         Some(bytes.start)
     }

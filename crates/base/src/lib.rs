@@ -7,7 +7,7 @@
 //! | [`encoding`] | text files and their encodings |
 //! | [`figures`] | numbers, durations and money as people read them |
 //! | [`key_path`] | the path of a value within a JSON document |
-//! | [`markdown`] | small operations on Markdown text |
+//! | [`markdown`] | embeds foreign text in Markdown |
 //! | [`money`] | amounts and prices |
 //! | [`named!`] | enums with a name for each variant |
 //! | [`problem`] | checks a problem's text and finds its requirements |

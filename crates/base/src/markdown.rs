@@ -9,7 +9,7 @@ use memchr::memchr;
 pub fn fence(content: &str) -> String {
     let mut longest = 0;
     let mut rest = content.as_bytes();
-    // Uses `memchr`, because it scans whole debates with few backticks.
+    // Uses `memchr`, because whole debates are scanned, which contain few backticks.
     while let Some(start) = memchr(b'`', rest) {
         let run = rest[start..].iter().take_while(|byte| **byte == b'`').count();
         longest = longest.max(run);
@@ -171,7 +171,7 @@ pub fn defused_line(text: &str) -> String {
     prose(&words.join(" "))
 }
 
-/// The marks that open a code block.
+/// The fence, if the line opens a code block.
 fn opens(line: &str) -> Option<&str> {
     let mark = ['`', '~'].into_iter().find_map(|mark| {
         let length = line.len() - line.trim_start_matches(mark).len();

@@ -16,7 +16,7 @@ use crate::figures::counted;
 pub struct Usd(u64);
 
 const PICO_PER_DOLLAR: f64 = 1e12;
-/// The last digit shown: a hundredth of a cent.
+/// The value of the last digit shown, a hundredth of a cent, in picodollars.
 const PICO_PER_SHOWN_DIGIT: u64 = 100_000_000;
 
 impl Usd {
@@ -98,7 +98,7 @@ impl<'de> Deserialize<'de> for Usd {
     }
 }
 
-/// The limit of a debate, in dollars, calls or both.
+/// A debate's limit, in dollars, calls or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BudgetLimit {
     pub usd: Option<Usd>,
@@ -107,7 +107,7 @@ pub struct BudgetLimit {
 }
 
 impl BudgetLimit {
-    /// The whole allowance, with the maximum for parts without a limit.
+    /// The limit as an amount; parts without a limit have the maximum value.
     pub fn whole(self) -> Amount {
         Amount { usd: self.usd.unwrap_or(Usd::MAX), requests: self.calls.unwrap_or(u32::MAX) }
     }
@@ -213,9 +213,9 @@ pub struct LongPrice {
     /// The number of input tokens above which these prices apply.
     pub above: u64,
     pub input_per_m_tok: f64,
-    /// Input tokens read from the cache. Absent: the price of other input.
+    /// The price of input read from the cache; defaults to that of other input.
     pub cached_input_per_m_tok: Option<f64>,
-    /// Input tokens written to the cache. Absent: the price of other input.
+    /// The price of input written to the cache; defaults to that of other input.
     pub cache_write_per_m_tok: Option<f64>,
     pub output_per_m_tok: f64,
 }
@@ -306,7 +306,7 @@ impl Price {
             + Usd::for_tokens(tokens.output_tokens, price.output_per_m_tok)
     }
 
-    /// The maximum cost of a request. Assumes that all input is written to the cache, `for_an_hour` if the server does
+    /// The maximum cost of a request. Allows for all input being written to the cache, `for_an_hour` if the server does
     /// that.
     pub fn most(self, input_tokens: u64, output_tokens: u64, for_an_hour: bool) -> Usd {
         let none = Tokens { input_tokens, output_tokens, ..Tokens::default() };

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The answer recorded when the user gives none.
+/// The answer to record if the user has none.
 pub const NO_ANSWER: &str = "NA";
 
 /// Why a text cannot be a problem.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The provider that calls no model and gives canned answers.
+/// The provider that calls no model and returns canned answers.
 pub const OFFLINE: &str = "offline";
 
 /// The model name that debates with the offline provider record.
@@ -52,7 +52,7 @@ pub fn family(model: &str) -> Option<&'static str> {
     FAMILIES.iter().find(|(_, beginnings)| is_of(beginnings)).map(|(family, _)| *family)
 }
 
-/// A provider known by name.
+/// A built-in provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
     /// The name used in configurations.
@@ -61,7 +61,7 @@ pub struct Preset {
     pub base_url: &'static str,
     /// The environment variable that overrides the base URL, as in the provider's SDK.
     pub base_url_env: Option<&'static str>,
-    /// The environment variable that holds its key; `None` if it needs no key.
+    /// The environment variable for its key; `None` if it needs no key.
     pub api_key_env: Option<&'static str>,
     /// The API to use. `Auto` tries the Responses API first.
     pub api: ApiKind,
@@ -69,8 +69,8 @@ pub struct Preset {
     pub headers: &'static [(&'static str, &'static str)],
     /// Headers that name an account, with the environment variables that the provider's SDK reads.
     pub account_headers: &'static [(&'static str, &'static str)],
-    /// The model for agents and judges that name none: current, affordable and general-purpose. `None` if this provider
-    /// is never chosen by its key. Reviewed whenever the model table is updated.
+    /// The model for agents and judges that name none: current, affordable and general-purpose. `None` if a key never
+    /// selects this provider. Reviewed whenever the model table is updated.
     pub model: Option<&'static str>,
 }
 
@@ -155,7 +155,8 @@ pub const ROUTED_MODELS: &[(&str, &str)] = &[
     ("openrouter", "mistralai/mistral-large-2512"),
 ];
 
-/// Whether `base_url` belongs to a provider known to serve the Responses API, where a single failure proves nothing.
+/// Whether `base_url` belongs to a provider known to serve the Responses API, so a single failure does not mean that it
+/// is missing.
 pub fn serves_responses(name: &str, base_url: &str) -> bool {
     let same = |preset: &Preset| preset.base_url == base_url.trim().trim_end_matches('/');
     matches!(name, "openai" | "openrouter") && preset(name).is_some_and(same)

@@ -1,5 +1,5 @@
-//! Files that models must not see even where reading is allowed, because they usually hold keys, tokens or passwords.
-//! Recognized by name and by the beginning of a private key.
+//! Files that models must not see even where reading is allowed, because they usually contain keys, tokens or
+//! passwords. They are recognized by name and by the beginning of a private key.
 //!
 //! The list errs on the side of caution: a file that a model needs can be renamed, but a leaked key must be replaced.
 
@@ -16,7 +16,7 @@ use secrecy::{ExposeSecret, SecretString};
 const DIRECTORIES: &str = "\
     .ssh .gnupg .aws .azure .kube .oci .aliyun .gcloud .password-store .1password .vault .secrets .env.d";
 
-/// Directories that are private inside another one.
+/// Directories and the ones inside them that are private.
 const DIRECTORIES_IN: &[(&str, &str)] =
     &[(".config", "gcloud"), (".config", "gh"), (".config", "op"), (".config", "rclone"), (".svn", "auth")];
 
@@ -231,7 +231,7 @@ fn is_below(path: &Path, directory: &str) -> bool {
     path.parent().into_iter().flat_map(Path::iter).map(lower).any(|name| name.ends_with(directory))
 }
 
-/// The name of the file that a copy was made of.
+/// The name of the original if the file is a copy.
 fn original(name: &str) -> &str {
     let mut name = name.trim_start_matches('#');
     // Emacs locks `.#name`, Vim keeps `.name.swp`.

@@ -140,7 +140,7 @@ struct LastToken {
     still_since: Option<Instant>,
 }
 
-/// A call's wait for its next attempt, which ends when this is dropped.
+/// Pauses the timeout until dropped.
 pub(super) struct RetryWait(Arc<IdleTimeout>);
 
 impl IdleTimeout {

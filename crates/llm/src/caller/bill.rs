@@ -149,7 +149,7 @@ pub(super) const RATE_WINDOW: Duration = Duration::from_mins(1);
 /// A longer `Retry-After` ends the call.
 pub(super) const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(5);
 
-/// The retries of a call.
+/// Counts the retries of a call.
 pub(super) struct Retries {
     most: u32,
     made: u32,

@@ -155,7 +155,7 @@ impl Program {
         }))
     }
 
-    /// The first switch against tools that the program's help does not list or that has no effect.
+    /// The first tool-disabling switch that the program's help does not list or that has no effect.
     fn missing_switch(&self, preset: &ProgramPreset) -> Option<String> {
         let help = output(self, preset.help, None);
         let listed: Vec<&str> = help.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').collect();

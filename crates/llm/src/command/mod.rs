@@ -41,7 +41,6 @@ pub const CONCURRENCY: usize = 2;
 /// How long a usage limit is assumed to last if the program does not say.
 const UNTOLD_LIMIT: TimeDelta = TimeDelta::minutes(5);
 
-/// Models called through a command-line program.
 pub struct CommandModel {
     program: Program,
     /// The name of the limit shared by all calls of the same program.

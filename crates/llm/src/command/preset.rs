@@ -44,7 +44,7 @@ pub struct ProgramPreset {
     pub(super) help: &'static [&'static str],
     /// The arguments that keep tools, MCP servers and the user's settings out of a call.
     pub(super) fence: &'static [&'static str],
-    /// Returns the first switch against tools that has no effect.
+    /// Returns the first tool-disabling switch that has no effect.
     pub(super) stuck: fn(Ask<'_>) -> Option<String>,
 }
 

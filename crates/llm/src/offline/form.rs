@@ -1,4 +1,4 @@
-//! JSON answers and speeches: puts the contents of a task into the requested form.
+//! Answers tasks in the form that their schemas request, and in speeches.
 
 use serde_json::{Value, json};
 
@@ -37,14 +37,14 @@ impl<'a> PlayedAgent<'a> {
                 json!({ "decisions": (1..=decisions.len()).map(row).collect::<Value>() })
             }
             "mark the kinds of argument" => {
-                // Critiques rebut, and texts rest on the problem.
+                // A critique rebuts, and any other text argues from the problem.
                 let kind = |one: Fenced| if one.title.contains("critique") { "rebuttal" } else { "evidence" };
                 let row = |(number, one): (usize, _)| json!({ "text": number, "kinds": [kind(one)] });
                 json!({ "texts": (1..).zip(self.texts(&["contribution"])).map(row).collect::<Value>() })
             }
             "rule on the findings" => return self.finding_rulings(),
             "assess" => self.assessment(self.at_hand().text),
-            // Evaluators may have their own prompts, so the schema shows which scores they want.
+            // Evaluators may use their own prompts, so they are recognized by the schema.
             _ if schema.to_string().contains("\"functional_completeness\"") => {
                 json!({ "score": null, "overall_score": null, "reasoning": NOT_ASSESSED })
             }
@@ -54,7 +54,7 @@ impl<'a> PlayedAgent<'a> {
         instance("", schema, &known)
     }
 
-    /// The text to choose and its label. The seed decides, and all voters agree.
+    /// The label and the text to choose. The seed decides, so all voters agree.
     pub(super) fn chosen(&self) -> Option<(&'a str, &'a str)> {
         let rank = |text: &Fenced| mixed(self.seed, text.text);
         let chosen = self.texts(&TEXTS).max_by_key(rank)?;
@@ -73,7 +73,7 @@ impl<'a> PlayedAgent<'a> {
             "openQuestions": [],
             "rulings": self.points(true).iter().map(|point| ruling(point, solution)).collect::<Value>(),
             "title": "",
-            // If it were absent, it would be requested again.
+            // If the confidence were absent, it would be requested again.
             "confidence": "none",
         });
         if let Some(values) = assessment.as_object_mut() {
@@ -101,7 +101,7 @@ fn ruling(ListedPoint { number, text }: &ListedPoint, solution: &str) -> Value {
     json!({ "point": number, "where": place, "remains": remains, "reason": reason, "decision": decision })
 }
 
-/// An instance of the schema with this name: the known value as far as the schema allows it.
+/// An instance of the schema of the property `name`: the known value if the schema allows it.
 fn instance(name: &str, schema: &Value, known: &Value) -> Value {
     let allowed = schema.get("enum").and_then(Value::as_array);
     let value = known.get(name).filter(|value| allowed.is_none_or(|allowed| allowed.contains(value)));
@@ -115,7 +115,7 @@ fn instance(name: &str, schema: &Value, known: &Value) -> Value {
             let values = properties(schema).into_iter().map(|(name, of)| (name.clone(), instance(&name, &of, known)));
             values.collect()
         }
-        // A row for each name in the enum of the rows.
+        // If rows contain an enum, there is one row for each of its values.
         "array" => {
             let rows = properties(&schema["items"]);
             let names = rows.iter().find_map(|(key, of)| Some((key, of.get("enum")?.as_array()?)));
@@ -140,7 +140,6 @@ fn instance(name: &str, schema: &Value, known: &Value) -> Value {
 const OPENING: usize = 2;
 
 impl PlayedAgent<'_> {
-    /// The next speech.
     pub(super) fn speech(&self) -> String {
         let side = self.named("Your side").1;
         let (own, name) = (self.own(), &self.problem.name);

@@ -1,9 +1,9 @@
 //! The offline provider rehearses a debate without a model.
 //!
 //! Like a model, it works only from requests: it finds the task in the prompt's headings, and the form of the answer in
-//! the schema. It knows nothing but the problem, which it searches for what a debate needs (`gaps.md`). It says that it
-//! is a rehearsal and states no confidence. Its answers depend on the request and a seed; it reads no files, clock or
-//! environment, and calls no tools.
+//! the schema. It searches the problem for what a debate needs to know (`gaps.md`). It says that it is a rehearsal and
+//! states no confidence. Its answers depend on the request and a seed; it reads no files, clock or environment, and
+//! calls no tools.
 
 mod form;
 mod problem;
@@ -36,18 +36,18 @@ pub struct OfflineProvider {
 impl OfflineProvider {
     /// `seed` breaks ties in votes and varies the latency. An answer takes `latency` on average: 0.5 to 1.5 times as
     /// long, determined by the request. Every `fail_every`th request fails as if a server had returned status 500;
-    /// `None` for no failures.
+    /// never if `None`.
     pub fn new(seed: u64, latency: Duration, fail_every: Option<NonZeroU32>) -> Self {
         Self { seed, latency, fail_every, requests: AtomicU64::new(0) }
     }
 
-    /// An answer, or a failure if one is due. The listener receives it over its duration.
+    /// Answers, or fails if `fail_every` says so. The listener receives the answer word by word.
     async fn answer(&self, request: &Request, listener: &dyn Listener) -> Result<Reply, FailedAttempt> {
         let latency = self.latency_of(&request.prompt);
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
         if self.fail_every.is_some_and(|every| number.is_multiple_of(u64::from(every.get()))) {
             speak("", latency, listener).await;
-            let message = "a failure that was asked for".to_owned();
+            let message = "simulated failure".to_owned();
             return Err(ModelError::ServerFailed { status: 500, retry_after: None, message }.into());
         }
         let agent = PlayedAgent::new(&request.prompt, self.seed);
@@ -80,7 +80,7 @@ impl ChatModel for OfflineProvider {
 }
 
 /// A number derived from a text and the seed: FNV-1a, which unlike the standard library's hashers is stable across
-/// releases, finished by `SplitMix64`, so that similar texts give different numbers.
+/// releases, finished by `SplitMix64`, so that similar texts have very different numbers.
 fn mixed(seed: u64, text: &str) -> u64 {
     let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = seed ^ text.bytes().fold(0xcbf2_9ce4_8422_2325, fnv);

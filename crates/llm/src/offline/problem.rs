@@ -84,7 +84,7 @@ impl Gap {
     }
 
     fn dispute(&self) -> String {
-        format!("“{}” changes nothing that would be built.", self.ask)
+        format!("The answer to “{}” would not change what is built.", self.ask)
     }
 }
 
@@ -139,7 +139,7 @@ impl ProblemReading {
     }
 }
 
-/// The role with this title, or one derived from the title.
+/// The role with this title, or else one chosen by a hash of the title.
 pub(super) fn role(title: &str) -> &'static str {
     let mut roles: Vec<&str> = gaps().flat_map(|gap| gap.roles.iter().copied()).collect();
     roles.sort_unstable();

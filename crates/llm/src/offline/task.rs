@@ -1,4 +1,4 @@
-//! Carries out a request's task: a list of open questions, critiques of it, replies, the check, the final text.
+//! Performs a request's task: writes a list of open questions, critiques, replies, a check or the final text.
 //!
 //! Every text counts as the set of questions in it. A critic asks for a missing question and disputes an existing one;
 //! an author adds the former and keeps the latter. A review of a change points at lines of the diff, and states that no
@@ -16,7 +16,7 @@ pub(super) const NOT_ASSESSED: &str = "Rehearsal: no model assessed this.";
 pub(super) const QUESTIONS: &str = "Questions to answer first";
 const RESPONSE: &str = "Response to critiques";
 const CHECKED: &str = "Response to the check";
-/// Solutions by any author.
+/// The info strings of fenced solutions.
 pub(super) const TEXTS: [&str; 5] = ["text", "draft", "solution", "proposal", "candidate"];
 /// The notice at the top of an answer.
 const NOTICE: &str = "This is a rehearsal: no model was called. It shows how the program reads your problem, and \
@@ -173,8 +173,8 @@ impl<'a> PlayedAgent<'a> {
         format!("{text}\n\n```json\n{}\n```", self.assessment(&text))
     }
 
-    /// A critique: verdicts on the earlier points. Without any, asks for one question that the text lacks, and disputes
-    /// one that it does not need.
+    /// Writes a critique: rechecks the earlier points, or if there are none, raises one missing and one superfluous
+    /// question.
     fn criticism(&self, text: &str, earlier: &[ListedPoint]) -> String {
         if earlier.is_empty() {
             let own = self.own();
@@ -217,7 +217,7 @@ impl<'a> PlayedAgent<'a> {
         paragraphs([section("Accepted points", &accepted.join("\n")), found])
     }
 
-    /// The first new line of the change, and another one chosen by role.
+    /// Findings about the first new line of the change and another one chosen by role.
     fn findings(&self) -> String {
         let attached = self.texts(&["attachment"]).map(|one| one.text);
         let lines: Vec<_> = attached.filter(|text| text.contains("\n@@ ")).flat_map(new_lines).collect();
@@ -245,7 +245,7 @@ impl<'a> PlayedAgent<'a> {
         listed.lines().filter_map(|line| line.strip_prefix("- ")?.split(' ').next())
     }
 
-    /// Its own text or the draft, with every point adopted or answered in a section with this heading.
+    /// Its own text or the draft, with every point adopted or answered in a section titled `heading`.
     fn revision(&self, heading: &str) -> String {
         let mut accepted = Vec::new();
         let answer = |ListedPoint { number, text }: &ListedPoint| match gap_of(text) {

@@ -1,5 +1,5 @@
-//! Makes requests in the way that the model supports: which API, and which features to omit. Findings are remembered
-//! for the rest of the run.
+//! Adapts requests to what the model supports: chooses the API and omits features. Remembers findings for the rest of
+//! the run.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::{FailureCause, OpenAiClient, RequestFailure};
 
 /// The maximum number of requests per question: the first, and one after each of eleven adjustments. These are three
 /// steps of schemas, two of streaming, and one each for tools, temperature, system messages, replays, and the name and
-/// height of the output limit.
+/// value of the output limit.
 const MOST_TURNS: usize = 12;
 
 /// Whether the API is the reason for a refusal.
@@ -19,7 +19,7 @@ enum RefusalCause {
     Lacking,
     /// The API may not exist, so the other one is worth trying.
     Doubtful,
-    /// The failure has another cause.
+    /// The failure has a different cause.
     Elsewhere,
 }
 
@@ -75,11 +75,11 @@ impl OpenAiClient {
             // A server that examined the request has the API.
             known.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(Api::Chat)));
         } else if !second.failed.error.is_transient() || matches!(second.cause, FailureCause::Foreign) {
-            // Tried only once, because an unsuitable answer may be billed by both APIs.
+            // Do not try both again, because unsuitable answers of both APIs may be billed.
             known.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(Api::Responses)));
         }
-        // Reports the failure that names its cause, or else the one that may be billed. What is left to charge is
-        // always the second failure.
+        // Report the failure that names its cause, or else the one that may be billed. Only the second failure remains
+        // to be charged.
         let told_first = |first: bool, second: bool| (first != second).then_some(first);
         let is_first = told_first(first.names_cause(), second.names_cause())
             .or_else(|| told_first(first.failed.may_be_billed, second.failed.may_be_billed))
@@ -90,8 +90,8 @@ impl OpenAiClient {
         Err(if is_first { first.charged_as(&second) } else { second })
     }
 
-    /// What `failure` says about the Responses API, which has not answered for this model yet. Remembers at once that
-    /// an API is missing.
+    /// What `failure` says about the Responses API, which has not answered for this model yet. If the API is missing,
+    /// remembers that.
     fn verdict(&self, failure: &RequestFailure, request: &Request, live: Live<'_>) -> RefusalCause {
         let serves = self.known.serves_responses;
         let refusal = match &failure.cause {
@@ -116,7 +116,7 @@ impl OpenAiClient {
     }
 
     /// Asks through `api`, and again without features that the model rejects. While it `is_open` whether the server has
-    /// the API, an unexplained refusal does not cause the schema to be omitted, unless the server failed.
+    /// the API, an unexplained refusal is not blamed on the schema, unless the server failed.
     async fn by(&self, api: Api, request: &Request, live: Live<'_>, is_open: bool) -> Result<Reply, RequestFailure> {
         let (known, model) = (&self.known, &request.model);
         let mut request = Cow::Borrowed(request);
@@ -150,8 +150,7 @@ impl OpenAiClient {
                 charge(&failure, live, &mut request).await?;
                 continue;
             }
-            // A failing server gets a second request before its streams are doubted, unless only one retry is allowed.
-            // The API is doubted first.
+            // Retry once before suspecting streaming, unless only one retry is allowed. The API is suspected first.
             let repeats_once = live.further.is_some_and(Further::repeats_once);
             let may_be_streaming = capabilities.streaming != Streaming::Never
                 && match refusal {
@@ -211,7 +210,7 @@ impl OpenAiClient {
 }
 
 /// Charges a failed request that may be billed before the same attempt makes another one, since the reservation covers
-/// one request. The next request may have another output limit.
+/// one request. May change the output limit of the next request.
 async fn charge(
     failure: &RequestFailure,
     live: Live<'_>,
@@ -234,7 +233,7 @@ impl RequestFailure {
         Self { failed: FailedAttempt { usage, may_be_billed, ..*self.failed }.into(), ..self }
     }
 
-    /// Whether it rejects the request or its sender, so asking in another way would not help.
+    /// Whether the request or its sender was rejected, so that asking differently would not help.
     fn names_cause(&self) -> bool {
         match &self.cause {
             FailureCause::Refused(refusal) => matches!(refusal.status, 401 | 403) || refusal.is_about_the_request(),
@@ -243,8 +242,7 @@ impl RequestFailure {
         }
     }
 
-    /// Whether the API may have caused the failure, given that another API is known to answer. Only a timeout rules
-    /// that out.
+    /// Whether the API may have caused the failure, given that another API is known to answer.
     fn speaks_against_the_api(&self) -> bool {
         match &self.cause {
             FailureCause::Foreign => true,

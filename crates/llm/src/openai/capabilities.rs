@@ -1,5 +1,5 @@
-//! What models are known to support, learned in use so that nothing is rejected twice, and the schemas that each
-//! accepts.
+//! What models support, learned from their answers so that nothing is rejected twice, and how much of a schema they
+//! accept.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -16,7 +16,6 @@ use dialectic_base::provider::{ApiKind, serves_responses};
 use super::endpoint::Endpoint;
 use super::reasoning::begins_within;
 
-/// One of the two APIs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Api {
     Responses,
@@ -52,52 +51,48 @@ pub(super) enum Streaming {
 pub(super) struct Capabilities {
     /// The API; unknown until it has answered, or until the server turned out to have only one.
     pub(super) api: Option<Api>,
-    /// How much of a schema it accepts, as far as known.
+    /// How much of a schema it accepts.
     pub(super) schemas: Schemas,
     /// How many more unexplained refusals may be blamed on the schema; none once a schema was accepted.
     pub(super) schema_doubts: u8,
     /// Whether the server only obeys schemas in Chat Completions.
     pub(super) schemas_by_chat: bool,
-    /// Whether it accepts tools, as far as known.
     pub(super) takes_tools: bool,
-    /// Whether it accepts a temperature, as far as known.
     pub(super) takes_temperature: bool,
-    /// Whether it accepts a system message, as far as known. If not, the system text precedes the user's.
+    /// Whether it accepts a system message. If not, the system text precedes the user's.
     pub(super) takes_system: bool,
-    /// Whether it accepts its own messages unchanged, as far as known, rather than just their text and calls.
+    /// Whether it accepts its own messages unchanged rather than just their text and calls.
     pub(super) replays: bool,
-    /// Whether it is known to reason.
+    /// Whether it is a reasoning model.
     pub(super) reasons: bool,
     /// The highest output limit that it accepts, if it said so.
     pub(super) most_output: Option<u32>,
-    /// The name of the output limit in Chat Completions, as far as known.
+    /// The name of the output limit in Chat Completions.
     pub(super) limit: &'static str,
-    /// Whether that name is final; otherwise two rejected names would alternate.
+    /// Whether `limit` is final; without this, two rejected names would alternate.
     pub(super) limit_is_certain: bool,
-    /// How it streams, as far as known.
     pub(super) streaming: Streaming,
-    /// Whether its answers start with reasoning, as far as known; streamed text is then held back until the reasoning
-    /// has ended.
+    /// Whether its answers start inside reasoning; streamed text is then held back until the reasoning has ended.
     pub(super) begins_within: bool,
 }
 
 /// How long calls wait for the first one to find out the API. A server without the Responses API refuses at once; one
 /// with it answers only when the model is done, so the other calls then proceed with the same API.
 pub(super) const PROBE_TIMEOUT: Duration = Duration::from_millis(250);
-/// The same for a local server, which refuses immediately.
+/// Like [`PROBE_TIMEOUT`], for a local server, which refuses immediately.
 const LOOPBACK_PROBE_TIMEOUT: Duration = Duration::from_millis(20);
 
 /// The known capabilities of a server and its models.
 pub(super) struct KnownCapabilities {
-    /// What is assumed about every model at first.
+    /// Determines what is assumed about models at first.
     endpoint: Endpoint,
     /// Whether the server is known to have the Responses API.
     pub(super) serves_responses: bool,
     pub(super) probe_timeout: Duration,
     /// The first finding about the server's API. Later findings concern single models.
     api: OnceLock<Api>,
-    /// Held by the call that probes the API, and closed once the API is known. If that call ends without a finding, the
-    /// next one probes.
+    /// Acquired by the call that probes the API, and closed once the API is known. If that call ends without a finding,
+    /// the next one probes.
     probe: Semaphore,
     findings: Mutex<Findings>,
 }
@@ -164,7 +159,6 @@ impl KnownCapabilities {
         self.findings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What `model` is known to support.
     pub(super) fn capabilities(&self, model: &str) -> Capabilities {
         let findings = self.findings();
         let mut capabilities = findings.models.get(model).copied().unwrap_or_else(|| self.presumed(model));
@@ -176,7 +170,6 @@ impl KnownCapabilities {
         capabilities
     }
 
-    /// Updates what is known about `model`.
     pub(super) fn update(&self, model: &Arc<str>, change: impl FnOnce(&mut Capabilities)) {
         change(self.findings().models.entry(Arc::clone(model)).or_insert_with(|| self.presumed(model)));
     }
@@ -196,7 +189,7 @@ impl KnownCapabilities {
         });
     }
 
-    /// Lets the first call to a server find out the API; the others wait for it briefly. That call keeps the probe
+    /// Lets the first call to a server find out the API while the others wait briefly. The first call keeps the permit
     /// until it has an answer.
     pub(super) async fn await_turn(&self, model: &str) -> Option<SemaphorePermit<'_>> {
         if self.capabilities(model).api.is_some() {
@@ -269,7 +262,7 @@ impl KnownCapabilities {
             },
             schemas: match (*takes_schemas && takes(Feature::Schema), is_openai) {
                 (false, _) => Schemas::None,
-                // Strict schemas there do not allow string lengths.
+                // OpenAI's strict schemas do not allow string lengths.
                 (true, true) => Schemas::WithoutLengths,
                 (true, false) => Schemas::Whole,
             },

@@ -193,7 +193,7 @@ impl ApiAnswer for Chunks {
         // An error after the end does not affect the answer.
         if self.completeness() == Completeness::Open {
             self.error = error_in(event, &chunk);
-            // Earlier usage is incomplete.
+            // Usage reported before an error is incomplete.
             self.has_grown |= self.error.is_some();
         }
         if let Some(model) = take_text(&mut chunk, "model") {
@@ -276,7 +276,7 @@ pub(super) struct Chunks {
     /// The whole message, which some gateways send in one chunk.
     whole: Option<Value>,
     has_choice: bool,
-    /// Whether the last usage came in a chunk of its own, which some servers send instead of an end.
+    /// Whether the last usage came in a chunk of its own, which some servers send instead of a finish reason.
     has_last_figures: bool,
     is_done: bool,
 }
@@ -291,7 +291,8 @@ struct CallInPieces {
     more: Value,
 }
 
-/// The usual form of a chunk, borrowed; `()` is null or absent. Anything else is parsed as JSON.
+/// The usual form of a chunk, borrowed. `()` fields must be null or absent; a chunk in any other form is parsed as
+/// JSON.
 #[derive(Deserialize)]
 struct ChunkWords<'a> {
     #[serde(borrow)]
@@ -371,7 +372,7 @@ impl Chunks {
         }
         read_content(content, &mut said, &mut self.refusal);
         if said.is_empty() {
-            // The legacy completions API. Some gateways send both fields.
+            // The field of the legacy completions API; some gateways send both fields.
             said = take_text(&mut choice, "text").unwrap_or_default();
         }
         self.refusal.push_str(&take_text(&mut delta, "refusal").unwrap_or_default());

@@ -41,20 +41,18 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// An endpoint that cannot be used. Names what is wrong, but never the value.
+/// Why an endpoint cannot be used. Never contains secret values.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
-    /// The base URL is invalid.
     #[error("the base URL of provider `{0}` must begin with http:// or https:// and name a host")]
     BaseUrl(Arc<str>),
     /// The key contains characters that headers do not allow.
     #[error("the API key for provider `{0}` contains characters that cannot be sent")]
     Key(Arc<str>),
-    /// A header's name or value is invalid.
     #[error("the header `{header}` of provider `{provider}` cannot be sent")]
     Header { provider: Arc<str>, header: String },
-    /// The user's certificate file cannot be used. Falling back to the system's would fail later, with a misleading
-    /// reason.
+    /// The user's certificate file cannot be used. Using the system's instead would fail later, with a misleading
+    /// error.
     #[error("the certificate file `{}` (from {CERTIFICATE_FILE}) {problem}", path.display())]
     Certificates { path: PathBuf, problem: String },
 }
@@ -93,7 +91,6 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// Checks `endpoint`.
     pub(super) fn new(endpoint: &Endpoint) -> Result<Self, EndpointError> {
         let provider = &endpoint.name;
         let mut base = Url::parse(endpoint.base_url.trim())
@@ -135,7 +132,7 @@ impl Address {
         Ok(Self { base, query, headers, secrets })
     }
 
-    /// `text` with secrets removed.
+    /// `text` with secrets replaced.
     pub(super) fn redact(&self, text: &str) -> String {
         // Some servers escape slashes in JSON, and keys may contain slashes.
         let text = text.replace("\\/", "/");
@@ -219,10 +216,9 @@ const KEPT: Duration = Duration::from_secs(90);
 /// that moment is charged as if it had been answered.
 const KEPT_UNDER_LIMIT: Duration = Duration::from_secs(2);
 
-/// The variable for a certificate file that replaces the system's.
+/// The environment variable for a file of certificates that replace the system's.
 pub const CERTIFICATE_FILE: &str = "SSL_CERT_FILE";
 
-/// The HTTP client could not be created.
 #[derive(Debug, thiserror::Error)]
 #[error("the HTTP client cannot be set up")]
 pub struct HttpClientError(#[from] reqwest::Error);
@@ -243,13 +239,14 @@ pub struct HttpClient {
 /// redirects, which could turn a call into a GET or send a key to another host. Only connecting has a time limit, since
 /// the [`Caller`](crate::Caller) limits attempts.
 ///
-/// `certificate_file` is the value of the process's variable [`CERTIFICATE_FILE`], which the TLS library reads itself.
+/// `certificate_file` is the value of the environment variable [`CERTIFICATE_FILE`], which the TLS library reads
+/// itself.
 ///
 /// Loading the system's roots takes some milliseconds.
 ///
 /// # Errors
 ///
-/// The TLS library or the system's proxy settings prevent it.
+/// The TLS library or the system's proxy settings cannot be used.
 pub fn http_client(certificate_file: Option<&Path>) -> Result<HttpClient, HttpClientError> {
     client_that_keeps(KEPT, certificate_file)
 }
@@ -318,7 +315,7 @@ pub(super) fn is_on_this_machine(url: &Url) -> bool {
 }
 
 fn build(change: impl Fn(ClientBuilder) -> ClientBuilder) -> Result<Client, HttpClientError> {
-    // An earlier call installed the same provider.
+    // Fails only if an earlier call installed the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match change(builder()).build() {
         Ok(client) => Ok(client),
@@ -331,7 +328,7 @@ fn builder() -> ClientBuilder {
         .user_agent(concat!("dialectic/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_TIMEOUT)
         .redirect(redirect::Policy::none())
-        // The client would repeat requests that an HTTP/2 server rejected, without charging them.
+        // By default, the client repeats requests that an HTTP/2 server rejected, and we could not charge them.
         .retry(retry::never())
 }
 

@@ -1,4 +1,4 @@
-//! Interprets errors of servers: a table of known codes and words, and rules for everything else.
+//! Interprets servers' errors: a table of known codes and words, and rules for everything else.
 
 use crate::ModelError;
 use crate::error::may_bill;
@@ -28,7 +28,7 @@ use Meaning::{BadKey, Filtered, ModelFailed, NoCredit, TooFast, TooLong};
 enum On {
     /// All statuses: the words are unambiguous, and proxies wrap errors in any status.
     Any,
-    /// All except refusals about keys and rates, since a rate limit may also count tokens.
+    /// All except those about keys and rates, since a rate limit may also count tokens.
     Sizes,
     Of(&'static [u16]),
 }
@@ -201,7 +201,6 @@ impl ServerRefusal {
         rows.iter().any(|words| self.says(words))
     }
 
-    /// The error for the caller.
     pub(super) fn error(&self) -> ModelError {
         let Self { status, retry_after, ref message, ref url, is_http_status, .. } = *self;
         let place = url.as_ref().map(|url| format!(" ({url})")).unwrap_or_default();
@@ -213,8 +212,8 @@ impl ServerRefusal {
             // Waiting does not help if the balance is exhausted, whatever the status.
             (Some(NoCredit), _) => ModelError::NoCredit { status, message },
             (Some(BadKey), _) | (None, 401) => ModelError::Unauthorized { status, message },
-            // OpenRouter's 402 with a delay means that earlier requests hold the credit; without a delay, no credit is
-            // left.
+            // OpenRouter's 402 with a delay means that earlier requests have reserved the credit; without a delay, no
+            // credit is left.
             (None, 402) if retry_after.is_none() => ModelError::NoCredit { status, message },
             (Some(TooFast), _) | (None, 402 | 429) => ModelError::RateLimited { status, retry_after, message },
             (None, 502..=504 | 529) if is_http_status => ModelError::Unavailable { status, retry_after, message },

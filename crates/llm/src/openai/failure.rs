@@ -28,7 +28,7 @@ pub(super) struct ServerRefusal {
     pub(super) message: String,
     /// All codes, each between `<` and `>`, and the message, in lower case, for searching.
     pub(super) said: String,
-    /// The URL, if the server has nothing there.
+    /// The URL, if nothing exists there.
     pub(super) url: Option<String>,
     /// Whether it occurred inside an answer that had started.
     pub(super) in_answer: bool,
@@ -91,8 +91,8 @@ pub(super) fn error_field(object: &Value) -> Option<&Value> {
     object.get("error").filter(|error| error.is_object() || error.is_string()).or(status)
 }
 
-/// The error in a stream event, if it is one: in a field, as an event with that name, or as an object with a type.
-/// `data` is the event's data, if it is JSON.
+/// The error in a stream event, if any: in a field, as an event of that name, or as an object of that type. `data` is
+/// the event's data, if it is JSON.
 pub(super) fn error_in(event: &ServerSentEvent<'_>, data: &Value) -> Option<Value> {
     if let Some(error) = error_field(data) {
         return says_something(error).then(|| error.clone());

@@ -51,7 +51,6 @@ fn figure(value: &Value) -> Option<f64> {
     figure.filter(|figure| (0.0..=LARGEST_COUNT).contains(figure))
 }
 
-/// A count of tokens.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -61,7 +60,7 @@ fn count(value: &Value) -> Option<u64> {
     figure(value).map(|count| count as u64)
 }
 
-/// Where answers may have their usage.
+/// Where answers may state their usage.
 #[rustfmt::skip]
 const USAGE: &[&str] = &[
     "/usage", // OpenAI and most others
@@ -70,7 +69,7 @@ const USAGE: &[&str] = &[
     "/usage_metadata", "/usageMetadata", "/token_usage", // gateways to Google, others
 ];
 
-/// Where answers may have a cost outside the usage.
+/// Where answers may state a cost outside the usage.
 #[rustfmt::skip]
 const COSTS: &[&str] = &[
     "/cost", "/estimated_cost", // OpenCode, gateways
@@ -79,7 +78,7 @@ const COSTS: &[&str] = &[
     "/choices/0/delta/provider_metadata/gateway/cost", // the same in a stream
 ];
 
-/// Where the usage may have a cost.
+/// Where the usage may state a cost.
 #[rustfmt::skip]
 const USAGE_COSTS: &[&str] = &[
     "/cost", // OpenRouter and most others
@@ -148,12 +147,11 @@ impl ReportedUsage {
         let outside = total.unwrap_or(0).saturating_sub(known);
         let aside = self.cache_beside(of_input, outside);
         let input = of_input.saturating_add(aside);
-        // The last names are those of DeepSeek and Moonshot.
         let cached = self.count([
             "/input_tokens_details/cached_tokens",
             "/prompt_tokens_details/cached_tokens",
-            "/prompt_cache_hit_tokens",
-            "/cached_tokens",
+            "/prompt_cache_hit_tokens", // DeepSeek
+            "/cached_tokens",           // Moonshot
             "/cachedContentTokenCount", // Google
         ]);
         let cached = cached.max(read);
@@ -184,7 +182,7 @@ impl ReportedUsage {
 
     /// Cache writes, and how many of them are kept for an hour.
     fn written(&self) -> (u64, u64) {
-        // The names of LiteLLM and then OpenRouter, for writes that the prompt includes.
+        // LiteLLM's and then OpenRouter's names for writes that the prompt count includes.
         let in_details = self.count([
             "/prompt_tokens_details/cache_creation_tokens",
             "/input_tokens_details/cache_creation_tokens",
@@ -227,7 +225,7 @@ impl ReportedUsage {
         self.stated(["/output_tokens", "/completion_tokens", "/candidatesTokenCount", "/completionTokens"])
     }
 
-    /// Whether it has an output count or a cost, as usage at the end of an answer does.
+    /// Whether it has an output count, a total or a cost, like the usage at the end of an answer.
     pub(super) fn is_of_an_end(&self) -> bool {
         let has_total = self.total().is_some();
         self.completion().is_some_and(|output| output > 0) || self.cost().is_some() || has_total
@@ -259,7 +257,7 @@ impl ReportedUsage {
     }
 }
 
-/// The larger of two values with the same meaning; in objects, of each key. Other types count as absent.
+/// Merges two values with the same meaning: keeps the larger one, in objects for each key. Other types count as absent.
 fn largest(known: Value, next: Value) -> Value {
     match (known, next) {
         (Value::Object(mut known), Value::Object(next)) => {
@@ -286,10 +284,10 @@ pub(super) fn stated_cost(usage: Option<&ReportedUsage>, headers: &HeaderMap) ->
         .map(Usd::from_dollars)
 }
 
-/// Message fields that arrive in pieces, or parts of their names.
+/// Parts of the names of message fields that arrive in pieces.
 const GROWING: [&str; 7] = ["reason", "think", "text", "summary", "data", "content", "arguments"];
 
-/// Adds a piece to a message: texts grow, and other values are replaced. Parts with the same index are merged.
+/// Adds a piece to a message: appends texts and replaces other values. Parts with the same index are merged.
 pub(super) fn grow(known: &mut Value, more: Value) {
     match (known, more) {
         (_, Value::Null) => {}
@@ -299,7 +297,7 @@ pub(super) fn grow(known: &mut Value, more: Value) {
                 let is_growing = GROWING.iter().any(|it| key.contains(it));
                 match (known, more) {
                     (Value::String(known), Value::String(more)) if is_growing => known.push_str(&more),
-                    // Pieces repeat names as empty texts.
+                    // Later pieces repeat names as empty strings.
                     (Value::String(_), Value::String(more)) if more.is_empty() => {}
                     (known, more) => grow(known, more),
                 }
@@ -311,7 +309,7 @@ pub(super) fn grow(known: &mut Value, more: Value) {
                 let is_thought = index.is_none() && is_thought(&part);
                 let place = known.iter_mut().rfind(|known| match index {
                     Some(_) => known["index"].as_u64() == index,
-                    // LiteLLM's thinking blocks.
+                    // LiteLLM's thinking blocks have no index.
                     None => is_thought && known["type"] == part["type"] && !known["signature"].is_string(),
                 });
                 match place {
@@ -397,7 +395,7 @@ pub(super) fn readable(body: &[u8]) -> Cow<'_, str> {
 ///
 /// # Errors
 ///
-/// It is not JSON even then.
+/// `json` is not JSON even so.
 pub(super) fn parsed<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
     serde_json::from_str(json).or_else(|error| match tolerable(json) {
         Some(json) => serde_json::from_str(&json),
@@ -436,7 +434,7 @@ fn well_formed(json: &str) -> Cow<'_, str> {
     well_formed_piece(json, &mut None)
 }
 
-/// The kind of a surrogate.
+/// One half of a surrogate pair.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Half {
     First,

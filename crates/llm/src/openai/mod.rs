@@ -158,7 +158,7 @@ impl OpenAiClient {
         } else if marks::is_tool_call(&reply.text) {
             Some("it is nothing but the markup of a tool call")
         } else if is_reasoning && reply.finish != FinishReason::Length {
-            Some("all of it came as reasoning, none as text")
+            Some("it contains reasoning but no text")
         } else {
             None
         };
@@ -169,7 +169,7 @@ impl OpenAiClient {
         if !reply.text.is_empty() {
             self.known.update(&request.model, |capabilities| capabilities.begins_within = began_within);
         }
-        // Text and calls require output tokens; if there are none, half of the usage is missing.
+        // Text and calls require output tokens; if none are reported, half of the usage is missing.
         let is_said = !reply.text.is_empty() || !reply.tool_calls.is_empty();
         reply.tokens = usage.tokens.filter(|tokens| !is_said || tokens.output_tokens > 0);
         if reply.finish == FinishReason::Filtered && reply.text.is_empty() && !refusal.is_empty() {
@@ -211,7 +211,7 @@ impl OpenAiClient {
             return Err(ServerRefusal::of_answer(&answer, refusal_body(&answer).as_ref(), address, MODELS_PATH).error());
         }
         let list: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-        // llama.cpp sends both at once.
+        // llama.cpp sends both lists.
         let entries = list["data"].as_array().or(list["models"].as_array());
         let entries =
             entries.ok_or_else(|| broken(format!("it is not a list of models: {}", excerpt(&answer.body, address))))?;
@@ -286,7 +286,7 @@ trait ApiAnswer: Default {
     /// Whether this is an answer of this API rather than some other JSON.
     fn is_one(answer: &Value) -> bool;
 
-    /// A failure that the server reports without an error.
+    /// A failure that the server reports without an error object.
     fn bad_end(_: &Value) -> Option<String> {
         None
     }
@@ -310,7 +310,7 @@ trait ApiAnswer: Default {
 
     fn completeness(&self) -> Completeness;
 
-    /// Decides what was undecided until the end of the stream, and passes its words to `sink`.
+    /// Decides at the end of the stream whether held text repeats earlier text, and passes new words to `sink`.
     fn settle(&mut self, sink: &mut TextSink<'_>);
 
     /// The collected answer, in the form that the API has without streaming.
@@ -322,7 +322,6 @@ struct ReadAnswer {
     reply: Reply,
     /// The model's refusal.
     refusal: String,
-    /// Whether there was reasoning.
     has_reasoned: bool,
 }
 
@@ -331,9 +330,8 @@ struct RequestFailure {
     cause: FailureCause,
 }
 
-/// Which part of a server's answer is wrong.
+/// What made a request fail.
 enum FailureCause {
-    /// The server refused.
     Refused(Box<ServerRefusal>),
     /// A success status with content that is not from this API.
     Foreign,

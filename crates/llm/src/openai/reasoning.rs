@@ -11,7 +11,7 @@ use crate::Listener;
 use super::lenient::BYTE_ORDER_MARK;
 use super::marks::without_end_of_turn;
 
-/// Name parts of models whose prompt already contains the opening tag of their reasoning.
+/// Parts of the names of models whose prompt already contains the opening tag of their reasoning.
 const BEGIN_WITHIN: [&str; 4] = ["deepseek-r1", "qwq", "-thinking", "minimax-m2"];
 
 /// Whether a model's name implies that its answers begin inside reasoning.
@@ -108,7 +108,7 @@ fn is_in_fence(text: &str) -> bool {
 pub(super) struct TextSink<'a> {
     listener: &'a dyn Listener,
     state: ReasoningState,
-    /// Text that may be either.
+    /// Text that may be reasoning or answer.
     held: String,
     /// Whether anything has arrived.
     pub(super) has_begun: bool,
@@ -124,8 +124,8 @@ enum ReasoningState {
 }
 
 impl<'a> TextSink<'a> {
-    /// The sink for a new answer. With `begins_within`, its model starts inside reasoning, so everything is held until
-    /// that ends.
+    /// The sink for a new answer. With `begins_within`, its model starts inside reasoning, so text is held until the
+    /// reasoning ends.
     pub(super) fn new(listener: &'a dyn Listener, begins_within: bool) -> Self {
         let state = if begins_within {
             ReasoningState::Reasoning { block: ReasoningTag::Unopened, searched: 0 }
@@ -304,7 +304,7 @@ enum Opening {
     None,
 }
 
-/// A kind of reasoning.
+/// How reasoning is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReasoningTag {
     /// Between tags.
@@ -415,7 +415,7 @@ fn strip_end<'a>(text: &'a str, end: &str) -> Option<&'a str> {
 
 fn find_tag(text: &str, from: usize, open: &str, name: &str, close: &str) -> Option<(usize, usize)> {
     let mut at = from;
-    // Every answer is searched for every tag, and few contain one.
+    // Uses `memmem`, because every answer is searched for every tag, and few contain one.
     while let Some(start) = memmem::find(text.get(at..)?.as_bytes(), open.as_bytes()).map(|found| at + found) {
         let len = open.len() + name.len() + close.len();
         if begins(&text[start..], [open, name, close]).is_some_and(|len| start + len <= text.len()) {

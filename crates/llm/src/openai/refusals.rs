@@ -16,7 +16,7 @@ const UNSUPPORTED: &[&str] = &[
     "not enabled", // Google
 ];
 
-/// Words, besides `temperature`, that state the only temperature a model accepts.
+/// Words that, together with `temperature`, say that the model accepts only one temperature.
 #[rustfmt::skip]
 const ONE_TEMPERATURE: &[&str] = &[
     "only the default", // OpenAI
@@ -28,7 +28,7 @@ const ONE_TEMPERATURE: &[&str] = &[
     "not applicable", "remove", "must be unset", // gateways
 ];
 
-/// Refusals of system messages; all parts must occur.
+/// Refusals of system messages; all parts separated by `*` must occur.
 #[rustfmt::skip]
 const NO_SYSTEM: &[&str] = &[
     "developer instruction*not enabled", // Google, for Gemma
@@ -45,7 +45,7 @@ const NO_SYSTEM: &[&str] = &[
     "only supports user and assistant", "first message must be*user", "system*must be omitted", // gateways
 ];
 
-/// Refusals of tools; all parts must occur.
+/// Refusals of tools; all parts separated by `*` must occur.
 #[rustfmt::skip]
 const NO_TOOLS: &[&str] = &[
     "not support tool", "tool*not support", "support tool use", // Ollama, Groq, OpenRouter
@@ -103,7 +103,7 @@ const NO_ROUTE: &[&str] = &[
     "unknown route", "no route", "unknown path", "unknown url", "invalid url", // OpenAI, Kong
     "request url", // Groq
 ];
-/// Words, besides `model`, about a missing model.
+/// Words that, together with `model`, say that the model does not exist.
 #[rustfmt::skip]
 const NO_MODEL: &[&str] = &[
     "not found", "not exist", "no such", "unknown model", "invalid model", "not have access", // most
@@ -112,7 +112,7 @@ const NO_MODEL: &[&str] = &[
     "deprecated", // OpenAI, Anthropic
 ];
 
-/// What a refusal teaches us about a model.
+/// What a refusal tells us about a model.
 pub(super) type Adjustment = Box<dyn FnOnce(&mut Capabilities) + Send>;
 
 impl ServerRefusal {
@@ -187,7 +187,7 @@ impl ServerRefusal {
         }
     }
 
-    /// A simpler way of streaming that the model accepts, possibly only for this account.
+    /// A simpler way of streaming, if the refusal concerns streaming.
     fn streaming(&self, api: Api, streaming: Streaming) -> Option<Streaming> {
         let mut words = self.said.split(|c: char| !c.is_alphanumeric() && c != '_');
         // Excludes "upstream", "stream_options" and similar words.
@@ -217,12 +217,12 @@ impl ServerRefusal {
         lacking.then(|| if self.says("model") { Missing::Model } else { Missing::Server })
     }
 
-    /// OpenRouter has no servers for some models.
+    /// OpenRouter finds no endpoints for a model that nobody serves.
     fn names_missing_model(&self) -> bool {
         self.says("model") || self.param.as_deref() == Some("model") || self.says("no endpoints found")
     }
 
-    /// Whether it names the Responses API as missing.
+    /// Whether it says that the model lacks the Responses API.
     pub(super) fn speaks_of_responses(&self) -> bool {
         self.says_any(RESPONSES_API) && self.says_any(NOT_THERE) && self.says("model")
     }
@@ -253,7 +253,7 @@ impl ServerRefusal {
         of_a_schema && self.said.split(|c: char| !c.is_alphanumeric()).any(|word| word == keyword)
     }
 
-    /// Whether it accepts schemas, but not of this size.
+    /// Whether the server accepts schemas, but not of this size.
     fn finds_schema_too_much(&self) -> bool {
         self.says_any(&["invalid schema", "too many states", "too complex"])
     }

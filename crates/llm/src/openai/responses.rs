@@ -65,7 +65,6 @@ fn is_call(item: &Value) -> bool {
     item["name"].is_string() && matches!(item["type"].as_str(), Some("function_call") | None)
 }
 
-/// The statuses of a response.
 const STATUSES: [&str; 6] = ["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"];
 
 impl ApiAnswer for Events {
@@ -140,7 +139,7 @@ impl ApiAnswer for Events {
         let (mut finish, mut finish_word) = finish(reason.as_deref().or(status.as_deref()));
         if matches!(finish, FinishReason::Complete | FinishReason::Unknown) {
             if is_incomplete {
-                // The answer was cut off for some reason.
+                // The status says that the answer is incomplete, whatever the reason.
                 (finish, finish_word) = (FinishReason::Interrupted, finish_word.or(reason));
             } else if !refusal.is_empty() && text.is_empty() {
                 finish = FinishReason::Filtered;
@@ -210,7 +209,7 @@ impl ApiAnswer for Events {
             "response.output_item.added" | "response.output_item.done" => {
                 self.items.entry(place).or_default().item = Some(take(&mut piece, "item")).filter(Value::is_object);
             }
-            // Gateways send `response.done`.
+            // Some gateways send `response.done` instead.
             "response.completed"
             | "response.incomplete"
             | "response.failed"
@@ -226,7 +225,7 @@ impl ApiAnswer for Events {
                 self.shown = Some(answer);
                 self.is_done = true;
             }
-            // Includes future events.
+            // Other events, including future ones.
             _ => {
                 // Reasoning, summaries and server-side tools are not passed on, but are signs of life.
                 if kind.rsplit('.').next() == Some("delta") {
@@ -254,7 +253,7 @@ impl ApiAnswer for Events {
     fn into_whole(self) -> Value {
         let mut answer = self.shown.unwrap_or_else(|| json!({}));
         if let Some(error) = self.error {
-            // Earlier usage is incomplete.
+            // Usage reported before an error is incomplete.
             answer["usage"] = Value::Null;
             answer["error"] = error;
         }
@@ -308,7 +307,8 @@ struct PendingItem {
     arguments: String,
 }
 
-/// The usual form of an event's data, borrowed; `()` is null or absent. Anything else is parsed as JSON.
+/// The usual form of an event's data, borrowed. `()` fields must be null or absent; data in any other form is parsed as
+/// JSON.
 #[derive(Deserialize)]
 struct EventWords<'a> {
     #[serde(borrow, rename = "type")]
@@ -320,7 +320,7 @@ struct EventWords<'a> {
 }
 
 impl PendingItem {
-    /// The item as JSON; a call has no arguments at first.
+    /// The item as JSON, with the arguments that arrived separately.
     fn into_item(self) -> Option<Value> {
         let mut item = self.item?;
         if is_call(&item) && (item["arguments"].is_null() || item["arguments"] == "") {

@@ -11,7 +11,6 @@ use super::lenient::{BYTE_ORDER_MARK, parsed};
 /// The last event of a stream in either API.
 pub(super) const DONE: &str = "[DONE]";
 
-/// An event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ServerSentEvent<'a> {
     /// The event's name, possibly empty.
@@ -30,7 +29,7 @@ pub(super) struct EventParser {
     searched: usize,
     /// Whether the last byte was a CR; a following LF belongs to it.
     after_cr: bool,
-    /// Whether the first line was read; it may start with a byte order mark.
+    /// Whether the first line, which may start with a byte order mark, was read.
     begun: bool,
     /// The name of the current event.
     name: String,

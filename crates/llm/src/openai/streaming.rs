@@ -30,15 +30,15 @@ pub(super) enum Completeness {
 
 /// What a server returns when a stream is requested.
 pub(super) enum StreamOutcome<P> {
-    /// Events, and whether the connection lasted. If it broke after the answer, the usage may be missing.
+    /// The answer's events. `false` means that the connection broke after the answer, so the usage may be missing.
     Pieces(P, Result<bool, ModelError>),
-    /// A complete answer, despite its content type.
+    /// A complete answer, whatever its content type.
     Whole(HttpAnswer),
 }
 
-/// Reads an answer to its end; events may have another content type. The caller limits the time until the first token.
-/// After that any data is a sign of life, even comments, since some servers send nothing else while a model thinks.
-/// `begins_within` tells whether the model starts inside reasoning.
+/// Reads an answer to its end; events may have a different content type. The caller limits the time until the first
+/// token. After that any data is a sign of life, even comments, since some servers send nothing else while a model
+/// thinks. `begins_within` tells whether the model starts inside reasoning.
 pub(super) async fn follow<P: ApiAnswer>(
     streamed: &mut Streamed,
     live: Live<'_>,
@@ -97,14 +97,14 @@ pub(super) async fn follow<P: ApiAnswer>(
             Completeness::Complete | Completeness::Closed => {
                 let left = live.timeouts.idle.min(USAGE_TIMEOUT).saturating_sub(heard.elapsed());
                 if left.is_zero() {
-                    break Err(broken("no figures followed the answer"));
+                    break Err(broken("no usage followed the answer"));
                 }
                 Some(left)
             }
         };
     };
     while let Some(event) = parser.finish().filter(|_| ended.is_ok() && pieces.completeness() != Completeness::Closed) {
-        // A partial event adds nothing; missing parts are detected below.
+        // A partial event is ignored; missing parts are detected below.
         let _ = take(&mut pieces, event, &mut sink, &mut cut_off);
     }
     pieces.settle(&mut sink);
@@ -117,7 +117,7 @@ pub(super) async fn follow<P: ApiAnswer>(
     StreamOutcome::Pieces(pieces, ended)
 }
 
-/// Passes an event to the answer, skipping data that is not JSON. Broken JSON counts as a broken piece.
+/// Adds an event to the answer. Ignores data that is not JSON, but fails on malformed JSON.
 fn take(
     pieces: &mut impl ApiAnswer,
     event: ServerSentEvent<'_>,
@@ -142,7 +142,7 @@ fn take(
     Ok(())
 }
 
-/// Splits `data` in which some servers combine several events, with or without the field name between them.
+/// Splits `data` into events, since some servers combine several, with or without the field name between them.
 fn glued(data: &str) -> Option<Vec<&str>> {
     let (mut events, mut rest) = (Vec::new(), data.trim());
     loop {
@@ -167,18 +167,18 @@ pub(super) struct Deltas {
     text: String,
     /// The number of deltas in the text.
     count: usize,
-    /// The last delta, in case it and the other held ones repeat the text.
+    /// The last held delta, which may repeat the whole text.
     whole: String,
-    /// The held deltas joined, which is the text to add if they repeat nothing.
+    /// All held deltas, to be added if they repeat nothing.
     held: String,
-    /// How often a held delta extended the one before it.
+    /// The number of held deltas.
     links: usize,
     is_cumulative: bool,
 }
 
-/// This many characters do not repeat by chance, in three deltas or at the end.
+/// A text of this many bytes is not repeated by chance, in three deltas or at the end.
 const TELLING: usize = 8;
-/// This many characters do not repeat by chance in two deltas.
+/// A text of this many bytes is not repeated by chance in two deltas.
 const TELLING_TWICE: usize = 80;
 
 impl Deltas {
@@ -231,7 +231,7 @@ impl Deltas {
         }
     }
 
-    /// The text. `stated` is the whole text, if the server repeats it elsewhere.
+    /// The text; `stated` takes precedence if the deltas start with it, since some servers repeat the whole text.
     pub(super) fn into_text(self, stated: Option<String>) -> String {
         stated.filter(|stated| !stated.is_empty() && self.text.starts_with(&**stated)).unwrap_or(self.text)
     }

@@ -104,7 +104,7 @@ impl Streamed {
             match self.next(idle).await {
                 Ok(Some(chunk)) => body.extend_from_slice(&chunk),
                 Ok(None) => break,
-                // The status is sufficient.
+                // The status suffices to report a refusal.
                 Err(ModelError::Unusable { .. }) if !is_success => break,
                 Err(error) => return Err(error),
             }
@@ -142,7 +142,7 @@ impl Transport {
     pub(super) async fn post(&self, path: &str, body: &(impl Serialize + Sync)) -> Result<Streamed, ModelError> {
         let mut json = Vec::with_capacity(USUAL_REQUEST);
         serde_json::to_writer(&mut json, body).map_err(|error| unsendable(&error.to_string()))?;
-        // Kept until the answer arrives, possibly for a hundred calls at once.
+        // The buffer is kept until the answer arrives, possibly for a hundred calls at once.
         json.shrink_to_fit();
         let request = self
             .client
@@ -226,7 +226,7 @@ impl Decoder {
         }
     }
 
-    /// The bytes that can be read after `chunk`.
+    /// The decoded bytes that `chunk` completes.
     fn decode(&mut self, chunk: Bytes) -> Result<Bytes, ModelError> {
         let decoded = match self {
             Self::Plain => return Ok(chunk),
