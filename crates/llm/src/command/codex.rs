@@ -72,7 +72,7 @@ fn login(ask: Ask<'_>, has_arguments: bool) -> Login {
     }
 }
 
-/// The first tool-disabling switch that has no effect. A row of the program's feature list is `name  stage  true|false`;
+/// The first tool-disabling switch without effect. A row of the program's feature list is `name  stage  true|false`;
 /// switching off a feature in the stage `removed` does nothing.
 fn stuck(ask: Ask<'_>) -> Option<String> {
     let list = |switches: Vec<String>| {
