@@ -2,9 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{
-    Api, Incoming, MockServer, Reply, Sandbox, TEST_KEY, config, redactions, short_reply, two_agents,
-};
+use crate::support::{Api, Incoming, MockServer, Reply, Sandbox, TEST_KEY, config, short_reply, two_agents};
 
 /// A key of a further provider.
 const OTHER_KEY: &str = "other-7e5d-never-to-be-seen-either";
@@ -92,49 +90,9 @@ fn a_server_that_repeats_the_key_does_not_get_it_into_the_record() {
     let sandbox = two_agents(&server, &json!({"maxConcurrency": 1}));
     let finished = sandbox.run(["debate", "Design a queue", "-v", "--events", "events.jsonl"]).expect_code(3);
     sandbox.assert_no_file_has_the_key();
-    let _redacted = redactions().bind_to_scope();
-    insta::assert_snapshot!(finished, @"
-    exit: 3
-    --- stdout
-
-    --- stderr
-    7 calls, of unknown cost (no price is known for model-architect and 2 more)
-    Name         Id               Role        Model            Provider  Temperature
-    The          agent-architect  architect   model-architect  openai            0.5
-    architect
-    The kiss     agent-kiss       kiss        model-kiss       openai            0.5
-    The          judge            generalist  model-judge      openai            0.5
-    generalist                    (judge)
-
-    Prompt of                 Source
-    The architect             built-in
-    The kiss                  built-in
-    The generalist            built-in
-    The generalist (summary)  built-in
-
-    round 1/1: proposals started (2 expected)
-    warning: agent-architect failed in the proposal: the key was refused (401): Incorrect API key provided: [redacted].
-    warning: agent-kiss failed in the proposal: the key was refused (401): Incorrect API key provided: [redacted].
-    round 1/1: proposals ended: 0 of 2, 2 failed
-    Round 1
-    - failed: The architect proposal after 1 attempt: the key was refused (401):
-      Incorrect API key provided: [redacted].
-    - failed: The kiss proposal after 1 attempt: the key was refused (401):
-      Incorrect API key provided: [redacted].
-
-    Totals
-    No finished calls on record.
-    - Protocol: dialectic
-    - Rounds: 1 of 1
-    - Duration: [time]
-    - Status: failed
-    - Error:
-      - round 1 has 0 of the 2 proposals that a debate needs
-
-    This debate leaves no record: no model was reached and nothing was billed.
-    error: all calls failed: the key was refused (401): check OPENAI_API_KEY
-    caused by: Incorrect API key provided: [redacted].
-    ");
+    // Of a warning and a row for each agent, and the error.
+    let said: Vec<&str> = finished.stderr.split_whitespace().collect();
+    assert_eq!(said.join(" ").matches("Incorrect API key provided: [redacted].").count(), 5, "{finished}");
     server.set_script(|_| Reply::raw("text/html", format!("<p>No access with {TEST_KEY}</p>")).status(403));
     sandbox.run(["debate", "Design a queue", "-v"]).expect_code(3);
     server.set_script(|_| Reply::raw("application/json", format!("not JSON but {TEST_KEY}")));
