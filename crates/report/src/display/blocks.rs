@@ -15,7 +15,7 @@ use crate::report::{View, subject};
 use super::layout::{Layout, StyledText, Table, TableColumn, wrap};
 use super::markdown::rendered_after;
 
-/// The minimum width for wrapping; a narrower terminal wraps the text itself.
+/// The minimum width for wrapping; a narrower terminal wraps lines itself.
 const NARROWEST: usize = 30;
 /// The indentation of lines that belong to the line above.
 const INDENT: usize = 2;
@@ -33,7 +33,7 @@ pub fn objections(ledger: &Ledger, is_shown: impl Fn(&Point) -> bool, view: &Vie
     written(&blocks, view, layout)
 }
 
-/// One point with everything that was said about it.
+/// A point and its history.
 pub fn story(point: &Point, view: &View<'_>, layout: Layout) -> String {
     let blocks = [vec![subject::title(point)], subject::point(point)].concat();
     written(&blocks, view, layout)
@@ -45,7 +45,6 @@ pub(super) fn written(blocks: &[Block<'_>], view: &View<'_>, layout: Layout) -> 
     page.text
 }
 
-/// The text being written.
 struct TerminalPage<'v> {
     text: String,
     layout: Layout,

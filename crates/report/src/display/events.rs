@@ -17,11 +17,10 @@ use super::view::Messages;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamEnd {
-    /// Everything was written.
     Complete,
-    /// Something is missing, and the user was notified.
+    /// Some events were not written, and the user was notified.
     Incomplete,
-    /// The reader of standard output closed it, which is not an error.
+    /// The reader closed standard output, which is not an error.
     ReaderGone,
 }
 
@@ -89,7 +88,7 @@ pub struct EventSink {
 /// Why the event stream ended before the debate did.
 #[derive(Debug, thiserror::Error)]
 pub enum EventSinkError {
-    /// The reader has closed stdout, which is not an error.
+    /// The reader closed stdout, which is not an error.
     #[error("the reader closed the event stream")]
     ReaderGone,
     #[error("cannot read missed events from the journal")]

@@ -72,7 +72,7 @@ pub fn footer(debate: &Debate, columns: usize) -> String {
     }
     let partly = debate.final_solution.iter().flat_map(|solution| &solution.partly_fulfilled);
     let fails: Vec<&str> = partly.map(|one| one.fails.trim()).filter(|fails| !fails.is_empty()).collect();
-    // If there are several, each is in the answer with its requirement.
+    // If there are several, the answer lists each with its requirement.
     if let [fails] = fails[..] {
         lines.extend(first_rows(INDENT, &format!("Fails: {fails}"), columns, CASE_ROWS));
     }
@@ -82,7 +82,7 @@ pub fn footer(debate: &Debate, columns: usize) -> String {
     lines.join("\n")
 }
 
-/// Appends parts with separators, using as many lines as needed.
+/// Appends parts with separators, starting a new line when one is full.
 fn append(lines: &mut Vec<String>, parts: impl Iterator<Item = String>, columns: usize) {
     for part in parts {
         match lines.last_mut().filter(|line| measure_text_width(line) + 3 + measure_text_width(&part) <= columns) {

@@ -104,7 +104,7 @@ pub fn purchase(purchase: &Purchase) -> String {
 /// The remaining calls. Empty until the forecast is available.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// The number of expected calls by round and stage.
+    /// The expected number of calls by round and stage.
     stages: BTreeMap<(u32, StageId), usize>,
     /// The calls that have not finished.
     to_come: BTreeMap<CallKey, PlannedCall>,
@@ -112,7 +112,6 @@ pub(super) struct Plan {
     likely_rounds: u32,
     /// The finished calls with their cost, if known.
     settled: BTreeMap<CallKey, Option<Usd>>,
-    /// The finished stages.
     over: BTreeSet<(u32, StageId)>,
     /// The range of the total number of calls, which only narrows.
     calls: Option<Span<u64>>,

@@ -64,7 +64,7 @@ pub(super) fn wrap(spans: &[StyledText], width: usize) -> Vec<String> {
     lines.done
 }
 
-/// Shrinks the widest columns until all fit into `room`, but none below its width in `least`.
+/// Shrinks the widest columns until all fit into `room`, without going below the widths in `least`.
 pub(super) fn fit(widths: &mut [usize], least: &[usize], room: usize) {
     while widths.iter().sum::<usize>() > room {
         let shrinkable = (0..widths.len()).filter(|index| widths[*index] > least[*index]);
@@ -77,7 +77,6 @@ pub(super) fn fit(widths: &mut [usize], least: &[usize], room: usize) {
 struct Lines {
     done: Vec<String>,
     line: String,
-    /// The width of `line`.
     used: usize,
     /// The current word, possibly in several styles.
     word: Vec<StyledText>,
@@ -159,7 +158,7 @@ pub struct TableColumn {
     is_figure: bool,
     /// Columns with higher ranks are dropped first; those with rank 0 never are.
     rank: u8,
-    /// The minimum width, if its cells may be cut or wrapped.
+    /// The minimum width; `None` if cells must not be cut or wrapped.
     least: Option<usize>,
 }
 
@@ -174,7 +173,7 @@ impl TableColumn {
         Self { is_figure: true, ..Self::text(title) }
     }
 
-    /// Allows dropping the column; those with the highest ranks are dropped first.
+    /// Allows dropping the column; columns with the highest ranks are dropped first.
     pub fn rank(self, rank: u8) -> Self {
         Self { rank, ..self }
     }
@@ -227,7 +226,6 @@ impl Table {
         drawn
     }
 
-    /// Appends the lines of a row.
     fn draw(&self, row: &[StyledText], shown: &[usize], widths: &[usize], layout: Layout, drawn: &mut String) {
         let cells: Vec<Vec<String>> = shown
             .iter()
@@ -266,12 +264,11 @@ impl Table {
         least.sum::<usize>() <= width + GAP
     }
 
-    /// The columns that fit.
     fn shown(&self, width: usize) -> Vec<usize> {
         let mut shown: Vec<usize> = (0..self.columns.len()).collect();
         loop {
             let highest = shown.iter().map(|index| self.columns[*index].rank).max().unwrap_or(0);
-            // Prefers dropping unimportant columns to cutting others.
+            // Drop unimportant columns rather than cut others.
             let comfort = if highest > 1 { 2 } else { 1 };
             let least = |index: &usize| {
                 let all = self.width(*index);
@@ -286,7 +283,6 @@ impl Table {
         }
     }
 
-    /// The width of a column's widest cell.
     fn width(&self, index: usize) -> usize {
         let title = measure_text_width(&self.columns[index].title);
         let cells = self.rows.iter().filter_map(|row| row.get(index));

@@ -23,7 +23,7 @@ use super::told::{LinePart, cut_words, fitting, label, spending, style_of};
 /// The interval between frames.
 pub(super) const FRAME_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The minimum width for saying that a likely cost is a total.
+/// The minimum width for adding “in total” to a likely cost.
 const ROOMY: usize = 60;
 /// The minimum width for showing names in full.
 const ROOM_FOR_NAMES: usize = 44;
@@ -66,7 +66,7 @@ impl TerminalSize {
     }
 }
 
-/// Draws the block. Dropping it erases the block.
+/// Draws the live block, and erases it when dropped.
 pub(super) struct LiveBlock {
     bar: ProgressBar,
     out: SharedWriter,
@@ -122,9 +122,7 @@ impl LiveBlock {
 pub(super) enum HeardKeys {
     #[default]
     None,
-    /// The keys that control a debate.
     Debate,
-    /// The keys that control a replay.
     Replay,
 }
 
@@ -146,7 +144,7 @@ pub(super) fn block(
     now: Instant,
     size: TerminalSize,
 ) -> Vec<String> {
-    // Leaves the last column empty, since some terminals wrap as soon as it is filled.
+    // Leave the last column empty, since some terminals wrap as soon as it is filled.
     let columns = size.columns.saturating_sub(1).clamp(1, WIDEST);
     let rows = size.rows.saturating_sub(1).max(1);
     let is_replay = controls.keys == HeardKeys::Replay;
@@ -231,7 +229,6 @@ fn strip(progress: &Progress, plan: &Plan, columns: usize) -> Option<String> {
     if items.is_empty() { None } else { Some(shown(&items, cut)) }
 }
 
-/// The progress of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stands {
     Done,
@@ -295,7 +292,6 @@ fn people(progress: &Progress, now: Instant, columns: usize, room: usize) -> Vec
     lines
 }
 
-/// A participant's name and number, padded.
 fn named(progress: &Progress, id: &AgentId, columns: usize) -> String {
     let panel = progress.panel();
     // In very narrow windows, an agent's activity gets as much room as its name.
@@ -323,9 +319,9 @@ fn agent_line(
     let own = style_of(progress.panel(), id);
     let mut line = format!("{SPIN}{spinner}{SPIN:#} {own}{name}{own:#} ");
     let room = |line: &str| columns.saturating_sub(measure_text_width(line) + measure_text_width(SEPARATOR));
-    // The time shows that something is happening, so the activity is cut rather than the time.
+    // The running time shows that the call is alive, so cut the activity instead.
     let for_doing = room(&line).saturating_sub(elapsed.len());
-    // Words show that a retry has succeeded.
+    // Once words arrive, the retry has succeeded.
     let is_waiting = |(_, call): &&(&CallKey, &CallInFlight)| call.words.count() == 0;
     let is_silent = calls.iter().all(|call| is_waiting(&call) && call.1.retry.is_none());
     let silent = if is_silent { format!("{SEPARATOR}{SILENT}") } else { String::new() };
@@ -356,13 +352,13 @@ fn agent_line(
     let count: u64 = calls.iter().map(|(_, call)| call.words.count()).sum();
     if let Some((_, first)) = calls.iter().find(|call| !is_waiting(call)) {
         let number = counted(count, "word");
-        // If there is only room for one of them, the words are more useful than their count.
+        // If there is room for only one of them, the words are more useful than their count.
         let behind = room(&line).saturating_sub(number.len());
         if behind >= LEAST_WORDS + measure_text_width(SEPARATOR) || (room(&line) < LEAST_WORDS && behind > 0) {
             let _ = write!(line, "{SEPARATOR}{number}");
         }
         if room(&line) >= LEAST_WORDS {
-            // Shows only the first of several answers; otherwise the line would jump between them.
+            // Show only one of several answers; otherwise the line would jump between them.
             let _ = write!(line, "{SEPARATOR}{QUIET}{}{QUIET:#}", last_words(&first.words, room(&line)));
         }
     }

@@ -9,9 +9,9 @@ use console::measure_text_width;
 use super::layout::{StyledText, fit, width_of, wrap};
 use dialectic_base::sanitize::sanitize;
 
-/// The minimum width for wrapping; a narrower terminal wraps the text itself.
+/// The minimum width for wrapping; a narrower terminal wraps lines itself.
 const NARROWEST: usize = 20;
-/// The maximum bytes of a text that is rendered.
+/// The maximum size of a text that is rendered, in bytes.
 const RENDERED_BYTES: usize = 1024 * 1024;
 /// The maximum nesting of quotes and lists that is rendered; deeper ones are plain text.
 const DEEPEST: usize = 12;
@@ -58,7 +58,6 @@ pub(super) fn rendered_after(label: Vec<StyledText>, text: &str, width: usize, c
     wrap(&begun, width).into_iter().chain(blank).chain(rest).collect()
 }
 
-/// Renders the nodes of a document into lines.
 struct Renderer<'a> {
     source: Vec<&'a str>,
     colored: bool,
@@ -118,7 +117,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// A heading. Higher levels stand out more, even without colours.
+    /// Makes higher headings stand out more, even without colours.
     fn heading(&self, node: Node<'_>, level: u8, width: usize) -> Vec<String> {
         let bold = Style::new().bold();
         let (mark, under, style) = match level {

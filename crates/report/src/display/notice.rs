@@ -15,7 +15,6 @@ use dialectic_base::sanitize::sanitize;
 /// environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ColorMode {
-    /// On a terminal.
     #[default]
     Auto,
     Always,

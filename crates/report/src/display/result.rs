@@ -114,12 +114,11 @@ pub(super) fn swayed(polls: &Polls<'_>) -> String {
     format!("polls: {gained} ({})", choices.join(", "))
 }
 
-/// A percentage without decimals.
 fn whole(percent: f64) -> String {
     format!("{percent:.0}")
 }
 
-/// Printed instead of dropped lines.
+/// The line that replaces dropped lines.
 pub(super) const GAP: &str = "… some progress is missing here, because the reader was too slow …";
 
 /// The lines for `signal`, which `progress` has already seen. Updates `begun`, the stages that have started calls and

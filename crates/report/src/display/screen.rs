@@ -19,16 +19,15 @@ pub(super) struct SharedWriter(Arc<Mutex<Box<dyn Write + Send>>>);
 /// Collects the lines of one frame and writes them together.
 pub(super) struct Screen {
     out: SharedWriter,
-    /// The lines of the next frame.
     next: Mutex<Vec<String>>,
     /// Whether a frame is on the terminal.
     is_shown: AtomicBool,
 }
 
-/// Wider than any line. Lines are cut beforehand, so the terminal's width is not needed.
+/// A width greater than any line's. Lines are cut beforehand, so the terminal's width is not needed.
 const CANVAS: u16 = 2_000;
 
-/// The maximum width of a line. When a terminal is resized, lines shorter than its width stay intact.
+/// The maximum width of a line. Lines narrower than a resized terminal stay intact.
 pub(super) const WIDEST: usize = 100;
 
 /// Capable terminals show everything between these marks at once.

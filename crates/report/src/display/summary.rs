@@ -11,7 +11,6 @@ use crate::report::{View, preposition, subject};
 use super::blocks::written;
 use super::layout::Layout;
 
-/// Lines always have this width.
 const LAYOUT: Layout = Layout { width: Some(80), color: false };
 
 /// The agents and the judge: name, id, role, model, provider, and where their prompts come from.

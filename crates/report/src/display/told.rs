@@ -29,7 +29,7 @@ const OF_AGENTS: [u8; 8] = [33, 168, 98, 31, 161, 133, 62, 97];
 
 /// The indentation of a result below its call.
 const INDENT: &str = "    ";
-/// The minimum length of a name when it is cut.
+/// The minimum width of a cut name.
 const LEAST_NAME: usize = 6;
 /// The maximum rows of a quotation or result, and of a failure's reason.
 const SAID_ROWS: usize = 2;
@@ -118,7 +118,6 @@ impl Scrollback {
         }
     }
 
-    /// The note about an event that settles no call.
     fn note_on(&mut self, progress: &Progress, event: &Event) -> Option<String> {
         let panel = progress.panel();
         match event {
@@ -259,13 +258,12 @@ fn counted_votes(panel: &PanelInfo, voting: &Voting) -> String {
     format!("{noun}: {winner} wins{how} ({})", tally.join(", "))
 }
 
-/// A finished call.
 struct EndedCall<'a> {
     key: &'a CallKey,
     about: Option<&'a AgentId>,
     went_well: bool,
     latency_ms: Option<u64>,
-    /// The result; if it is a quotation, it comes from its text.
+    /// The result, or a quotation from its text.
     said: String,
     is_quotation: bool,
     text: Option<Arc<str>>,
@@ -345,7 +343,7 @@ impl<'a> EndedCall<'a> {
             },
             Event::Drafted { solution, .. } | Event::Synthesized { solution, .. } => {
                 if let Some(author) = solution.synthesized_by.as_ref().filter(|by| *by != &key.agent_id) {
-                    // The text belongs to another agent, and the call only assessed it.
+                    // The text is by a different agent, and the call only assessed it.
                     about = Some(author);
                     let limited = solution.limited_confidence().map(|why| format!(" ({why})")).unwrap_or_default();
                     let sure = solution.confidence.map(|sure| format!(", with confidence {}{limited}", percent(sure)));
@@ -489,7 +487,7 @@ fn point_of(contribution: &Contribution) -> String {
     sentences.into_iter().find(|sentence| !sentence.is_empty()).unwrap_or_default()
 }
 
-/// A checker's findings: how many there are, and the first one.
+/// The number of a checker's findings, and the first one.
 fn seen(contribution: &Contribution) -> String {
     match contribution.reading.as_ref().and_then(|reading| reading.points.as_deref()) {
         None => "could not be read".to_owned(),
@@ -518,7 +516,7 @@ pub(super) fn first_sentence(markdown: &str) -> String {
             continue;
         }
         let plain = unmarked(line);
-        // A line that only introduces the next one also counts as a heading.
+        // Treat a line that only introduces the next one as a heading.
         if line.starts_with('#') || (prose.is_empty() && plain.ends_with(':')) {
             heading.get_or_insert(plain);
         } else if plain.chars().any(char::is_alphanumeric) {

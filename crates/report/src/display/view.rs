@@ -29,7 +29,6 @@ use super::told::Scrollback;
 /// time.
 const GATHERING: Duration = Duration::from_millis(10);
 
-/// The indentation of a text that is shown in full.
 const INDENT: &str = "    ";
 
 /// How to show progress. Warnings are always shown.
@@ -104,7 +103,6 @@ impl Messages {
         drop(self.0.send(ViewMessage::Forecast(Box::new(forecast))));
     }
 
-    /// Shows the effect of a key.
     pub fn key(&self, meaning: KeysMeaning) {
         drop(self.0.send(ViewMessage::Keys(meaning)));
     }
@@ -205,7 +203,7 @@ fn painted(colors: ColorChoice, line: String) -> String {
     }
 }
 
-/// Writes to stderr. If text cannot be written it is lost, since that cannot be reported either.
+/// Writes to stderr, and ignores errors because they could not be reported either.
 struct Reporter {
     out: SharedWriter,
     colors: ColorChoice,
@@ -216,7 +214,6 @@ struct Reporter {
     plan: Plan,
     controls: PendingControls,
     is_hidden: bool,
-    /// Whether the outage was reported.
     is_out: bool,
 }
 
@@ -296,7 +293,7 @@ impl Reporter {
         if let Some(message) = signal.warning() {
             // The line for the failed call comes next.
             let is_told_next = matches!(signal, Signal::Warning { failed: Some(_), .. });
-            // An outage is reported once; afterwards the live block counts the waiting calls.
+            // Report an outage only once: afterwards the live block counts the waiting calls.
             let is_known = matches!(signal, Signal::ServerGone { .. }) && std::mem::replace(&mut self.is_out, true);
             if !self.is_live() || !(is_told_next || is_known) {
                 self.say(|notices| notices.warning(&message));
@@ -322,7 +319,7 @@ impl Reporter {
         }
     }
 
-    /// Shows that signals were dropped, and any warnings among them.
+    /// Reports that signals were dropped, and shows any warnings among them.
     fn skip(&mut self, gap: &Gap, progress: &Progress) {
         match &self.form {
             ViewForm::Plain(_) | ViewForm::Live { .. } => self.print(format!("{GAP}\n").as_bytes()),
@@ -400,7 +397,7 @@ pub async fn play(timeline: Vec<(Duration, Signal)>, times: f64, signals: &Signa
         loop {
             if *held.borrow_and_update() {
                 let since = Instant::now();
-                // If nobody can continue it, it is not held.
+                // An error means that nothing can end the pause, so continue.
                 let _ = held.wait_for(|is_held| !is_held).await;
                 begun += since.elapsed();
             }

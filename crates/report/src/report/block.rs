@@ -34,12 +34,12 @@ pub(crate) enum Block<'a> {
     Heading(Phrase<'a>),
     /// One or more sentences.
     Paragraph(Phrase<'a>),
-    /// A list. In Markdown, even an empty list writes its closing blank line.
+    /// A list. In Markdown, even an empty list ends with a blank line.
     List(Vec<ListItem<'a>>),
     Table(TableBlock<'a>),
     /// A multi-line text by a model or a user.
     Text(Cow<'a, str>),
-    /// Such a text under a title line, which says if there is no text.
+    /// A multi-line text under a title line, which says if there is no text.
     Said(Phrase<'a>, Option<Cow<'a, str>>),
     /// A file or JSON. In Markdown it is fenced like any other text.
     Verbatim(Cow<'a, str>),
@@ -67,7 +67,6 @@ pub(crate) struct TableBlock<'a> {
     pub(crate) caption: String,
     pub(crate) class: &'static str,
     pub(crate) columns: Vec<TableHead<'a>>,
-    /// The rows with a cell for each column.
     pub(crate) rows: Vec<Vec<Phrase<'a>>>,
     /// Whether the last row is a total.
     pub(crate) has_total: bool,
@@ -131,7 +130,6 @@ macro_rules! line {
 }
 pub(crate) use line;
 
-/// Lines with a separator.
 pub(crate) fn joined<'a>(lines: impl IntoIterator<Item = Phrase<'a>>, between: &'static str) -> Phrase<'a> {
     let mut all = Vec::new();
     for line in lines {
@@ -144,12 +142,12 @@ pub(crate) fn joined<'a>(lines: impl IntoIterator<Item = Phrase<'a>>, between: &
 }
 
 impl<'a> Block<'a> {
-    /// A text of a model or a user.
+    /// A text by a model or a user.
     pub(crate) fn text(text: impl Into<Cow<'a, str>>) -> Self {
         Self::Text(text.into())
     }
 
-    /// A text of a model or a user under a title line.
+    /// A text by a model or a user under a title line.
     pub(crate) fn said(line: Phrase<'a>, text: impl Into<Cow<'a, str>>) -> Self {
         Self::Said(line, Some(text.into()))
     }
@@ -161,24 +159,21 @@ impl<'a> Block<'a> {
 }
 
 impl<'a> ListItem<'a> {
-    /// An item with a line only.
     pub(crate) fn of(line: Phrase<'a>) -> Self {
         Self { line, more: Vec::new(), is_aside: false }
     }
 
-    /// An item with a line and its explanation.
     pub(crate) fn with(line: Phrase<'a>, more: Vec<Block<'a>>) -> Self {
         Self { line, more, is_aside: false }
     }
 
-    /// Omits it from Markdown.
+    /// Omits the item from the Markdown report.
     pub(crate) fn aside(self) -> Self {
         Self { is_aside: true, ..self }
     }
 }
 
 impl<'a> TableBlock<'a> {
-    /// A table without a total.
     pub(crate) fn new(
         class: &'static str,
         caption: impl Into<String>,

@@ -98,7 +98,7 @@ fn front_matter(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         let model = if view.debate.is_offline() { "no model" } else { one.model.as_str() };
         serde_json::to_string(&one_line(&format!("{} ({model})", one.name))).unwrap_or_default()
     };
-    // A debate only proposes; the reader accepts.
+    // A debate only proposes a decision; people accept it.
     writeln!(out, "---\nstatus: proposed")?;
     if let Some(at) = view.debate.updated_at {
         writeln!(out, "date: {}", at.utc().format("%Y-%m-%d"))?;
@@ -116,7 +116,6 @@ fn context(view: &View<'_>) -> String {
     context.map_or_else(|| problem.clone(), |context| format!("{problem}\n\n{}", below(context)))
 }
 
-/// The agents' questions and the user's answers.
 fn clarifications(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let asked = view.debate.clarifications.iter().flatten().flat_map(|group| &group.items);
     let answered = asked.filter(|item| !item.answer.trim().is_empty() && item.answer != NO_ANSWER);
@@ -139,7 +138,6 @@ fn list(out: &mut dyn io::Write, title: &str, items: impl Iterator<Item = String
     writeln!(out)
 }
 
-/// A considered option.
 struct Choice<'v> {
     author: &'v AgentId,
     title: String,
@@ -275,7 +273,7 @@ fn sentence(text: &str) -> String {
     if is_ended || text.is_empty() { text } else { format!("{text}.") }
 }
 
-/// Where the record comes from, collapsed.
+/// The origin of the record, collapsed.
 fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Result<()> {
     let debate = view.debate;
     writeln!(out, "## More Information\n\n<details>\n<summary>The debate behind this record</summary>\n")?;

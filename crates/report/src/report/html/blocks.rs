@@ -112,7 +112,6 @@ pub(super) fn severity(point: &Point) -> Markup {
     html! { small { (point.point.severity.name()) } }
 }
 
-/// A point's anchor on the page.
 pub(super) fn anchor(number: &str) -> String {
     let safe = number.chars().filter(|c| c.is_alphanumeric() || *c == '.');
     "objection-".chars().chain(safe).collect()
@@ -175,7 +174,7 @@ pub(super) struct PanelMember<'v> {
     pub(super) id: &'v AgentId,
     /// The display name, truncated if it is extremely long.
     name: String,
-    /// The number, if the stylesheet has no colour of its own for it.
+    /// The number, if the stylesheet has no separate colour for it.
     high_number: Option<usize>,
     /// The class of its colour: `a1` to `a8`, `judge`.
     colour: String,
@@ -225,7 +224,7 @@ impl<'v> Participants<'v> {
         &self.members
     }
 
-    /// The index of an agent or the judge in [`Self::members`].
+    /// The index in [`Self::members`].
     pub(super) fn place(&self, id: &AgentId) -> Option<usize> {
         self.places.get(id).copied()
     }
@@ -234,14 +233,14 @@ impl<'v> Participants<'v> {
         self.members.get(self.place(id)?)
     }
 
-    /// Badge and name of an agent or the judge, or just the id if unknown.
+    /// The badge and name of an agent or the judge, or just the id if unknown.
     pub(super) fn chip(&self, id: &AgentId) -> Markup {
         self.find(id).map_or_else(|| name(id.as_str()), PanelMember::chip)
     }
 }
 
 impl PanelMember<'_> {
-    /// Badge and name. The stylesheet draws the badge, because a page has hundreds of them.
+    /// The badge and name. The stylesheet draws the badge, because a page has hundreds of them.
     pub(super) fn chip(&self) -> Markup {
         html! { bdi.who.(self.colour) data-number=[self.high_number] { (self.name) } }
     }

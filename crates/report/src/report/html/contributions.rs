@@ -36,14 +36,12 @@ fn separated<const N: usize>(figures: [Option<Markup>; N]) -> Markup {
     }
 }
 
-/// A note if a text is incomplete.
 fn cut(contribution: &Contribution) -> Markup {
     html! {
         @if let Some(cut) = contribution.metadata.cut() { p.notice.warn { "This text was cut off " (cut.how()) "." } }
     }
 }
 
-/// The section of summaries by agents and judge.
 pub(super) fn summaries(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     html! {
         @for round in &view.debate.rounds {
@@ -81,7 +79,7 @@ pub(super) fn yielding(view: &View<'_>, participants: &Participants<'_>, wanted:
     rounds(view, participants, |yields| yields == Some(wanted))
 }
 
-/// The section for all other texts, from unknown stages or unexpected.
+/// The section for texts from unknown stages, and for unexpected ones.
 pub(super) fn others(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     rounds(view, participants, |yields| {
         let has_a_place = [ResultKind::Proposal, ResultKind::Critique, ResultKind::Speech, ResultKind::Ballot];

@@ -17,7 +17,6 @@ use super::title;
 
 /// How many reasons to show; further ones are collapsed.
 const REASONS: usize = 2;
-/// How many objections to show.
 const STRONGEST: usize = 3;
 /// The maximum characters of the answer and of a change.
 const ANSWER: usize = 360;
@@ -123,7 +122,6 @@ fn agents(view: &View<'_>) -> Markup {
     html! { (counted(team as u64, "agent")) @if team < all { " of " (all) } }
 }
 
-/// The figures, in one line.
 fn facts(view: &View<'_>) -> Markup {
     let debate = view.debate;
     let usage = debate.total_usage();
@@ -156,7 +154,6 @@ pub(super) fn problem(view: &View<'_>) -> Markup {
     }
 }
 
-/// The agents' questions and the user's answers.
 pub(super) fn clarifications(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let groups = view.debate.clarifications.iter().flatten();
     html! {
@@ -190,7 +187,7 @@ pub(super) fn clarifications(view: &View<'_>, participants: &Participants<'_>) -
     }
 }
 
-/// The summary for a quick reader: what was decided, what does not hold, what was disputed.
+/// The summary for a quick reader.
 pub(super) fn glance(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
     let open = subject::strongest_open(view.debate, ledger);
     let followed = if open.is_empty() { subject::strongest_followed(view.debate, ledger) } else { Vec::new() };

@@ -25,7 +25,7 @@ use super::block::Block;
 use super::stages::{self, capitalized};
 use super::{View, subject};
 
-/// The report of a debate as an HTML page. The same debate gives the same page.
+/// The report of a debate as an HTML page. The same debate always produces the same page.
 pub fn html(view: &View<'_>) -> String {
     let named = view.debate.with_named_texts();
     let view = &view.on(&named);
@@ -71,11 +71,11 @@ pub fn html(view: &View<'_>) -> String {
     let parts = [("The answer", answer), ("How it was made", course), ("The run", run)];
     let glance = header::glance(view, &participants, &ledger);
     let page = page(view, &header::header(view, &glance), &parts);
-    // Cleans the whole page at once, so nothing is missed. Escaping takes care of markup, this of control characters.
+    // Escaping handles markup only. Remove control characters from the whole page at once, so that none is missed.
     sanitize(&page).into_owned()
 }
 
-/// The characters of the page's title.
+/// The maximum characters of the page's title.
 const TITLE_CHARS: usize = 140;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -86,7 +86,6 @@ struct PageSection {
     body: Markup,
 }
 
-/// The title, cut to its maximum length.
 pub(super) fn title(view: &View<'_>) -> String {
     let title = view.debate.title();
     plain(if title.is_empty() { "A debate without a problem" } else { &title }, TITLE_CHARS)

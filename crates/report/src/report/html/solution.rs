@@ -90,7 +90,7 @@ fn below_headings<'t>(text: &'t str, above: &[&str]) -> &'t str {
     let (first, rest) = trimmed.split_once('\n').unwrap_or((trimmed, ""));
     let heading = first.trim_start_matches('#');
     let repeats = heading.len() < first.len() && above.iter().any(|one| heading.trim().eq_ignore_ascii_case(one));
-    // A text that consists only of headings is kept.
+    // Keep a text that consists only of headings.
     if repeats && !rest.trim().is_empty() { below_headings(rest, above) } else { text }
 }
 
@@ -149,7 +149,6 @@ fn missing(debate: &Debate) -> Markup {
     }
 }
 
-/// The maximum characters of a question.
 const QUESTION: usize = 2000;
 
 pub(super) fn follow_ups(view: &View<'_>, participants: &Participants<'_>) -> Markup {

@@ -17,7 +17,7 @@ use super::blocks::{Participants, anchor, blocks, line};
 use super::solution::title;
 use super::text::{SHORT, name, noun, plain, words};
 
-/// The maximum characters to quote of a text and of a point.
+/// The maximum characters of a quotation from a text and from a point.
 const GIST: usize = 260;
 const POINT: usize = 160;
 const REASON: usize = 120;
@@ -93,7 +93,7 @@ fn proposed(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     }
 }
 
-/// The gist of a text in its author's words.
+/// The gist of a text, quoted.
 fn quoted(text: &str) -> Markup {
     let leads = prose::leads(text, LEADS);
     let leads: Vec<String> = leads.iter().map(|lead| plain(lead, SHORT)).collect();
@@ -371,7 +371,6 @@ fn often(times: usize) -> String {
     }
 }
 
-/// Small numbers in words.
 fn number(count: usize) -> String {
     const WORDS: [&str; 13] =
         ["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];

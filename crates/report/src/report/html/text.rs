@@ -13,7 +13,7 @@ use dialectic_record::debate::{Debate, StageId};
 
 /// The maximum characters of a name or another short text.
 pub(super) const SHORT: usize = 60;
-/// The characters shown of a collapsed text.
+/// The number of characters shown of a collapsed text.
 const BEGINNING: usize = 110;
 /// How much nested quotes and lists may enlarge a text.
 const GROWTH: usize = 12;
@@ -30,7 +30,7 @@ pub(super) fn typed(text: &str, top: u8) -> Markup {
 
 /// Literal text in a box: code, JSON, or prose that is too long to render.
 pub(super) fn verbatim(text: &str) -> Markup {
-    // Browsers drop a leading line break.
+    // Browsers drop the first line break in `<pre>`.
     html! { pre.verbatim dir="auto" tabindex="0" { "\n" (text) } }
 }
 
@@ -39,7 +39,6 @@ pub(super) fn name(text: &str) -> Markup {
     html! { bdi { (text) } }
 }
 
-/// The noun for a stage's result.
 pub(super) fn noun(debate: &Debate, stage: StageId) -> String {
     plain(&debate.words(stage).noun, SHORT)
 }
@@ -47,7 +46,7 @@ pub(super) fn noun(debate: &Debate, stage: StageId) -> String {
 /// `text` for a title or an attribute, where `<bdi>` is not possible: one line of at most `chars` characters, without
 /// control characters.
 pub(super) fn plain(text: &str, chars: usize) -> String {
-    // More than enough for the line, so that huge texts take no longer.
+    // This is more than enough for the line, and avoids processing a huge text.
     let beginning = dialectic_base::markdown::truncate(text.trim_start(), chars.saturating_mul(4));
     let line = dialectic_base::sanitize::one_line(beginning);
     let cut = dialectic_base::markdown::truncate(&line, chars);

@@ -67,7 +67,7 @@ fn problem(out: &mut Document<'_>, view: &View<'_>) {
     out.line("");
 }
 
-/// What a reader wants first: the run, the answer and its worth, and the open points.
+/// The part that a reader needs first: the outcome of the run, the answer and its quality, and the open points.
 fn verdict(out: &mut Document<'_>, view: &View<'_>) {
     let debate = &view.debate.with_named_texts();
     out.line(format_args!("\n**Run:** {}\n", inline(&view.run_in_words())));
@@ -111,7 +111,6 @@ fn participants(out: &mut Document<'_>, title: &str, table: &TableBlock<'_>) {
     out.line("");
 }
 
-/// The agents' questions and the user's answers.
 fn clarifications(out: &mut Document<'_>, view: &View<'_>) {
     let groups = view.debate.clarifications.as_deref().unwrap_or_default();
     if groups.iter().all(|group| group.items.is_empty()) {
@@ -145,7 +144,6 @@ fn solution(out: &mut Document<'_>, view: &View<'_>) {
     out.fenced(solution.map_or("No final solution available.", |solution| &solution.description));
 }
 
-/// The follow-up questions and their answers.
 fn follow_ups(out: &mut Document<'_>, view: &View<'_>) {
     let asked = &view.debate.follow_ups;
     if asked.is_empty() {
