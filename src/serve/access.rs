@@ -71,7 +71,7 @@ impl Access {
         }
     }
 
-    /// Uses up the one-time token if it matches.
+    /// Invalidates the one-time token if it matches. Returns whether it does.
     pub(super) fn redeem(&self, given: &str) -> bool {
         let mut one_time = self.one_time.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = one_time.as_ref() == Some(&Secret::of(given));
@@ -81,17 +81,14 @@ impl Access {
         fits
     }
 
-    /// Whether it is the token for API clients.
     pub(super) fn is_token(&self, given: &str) -> bool {
         Secret::of(given) == self.token
     }
 
-    /// The header that signs a browser in.
     pub(super) fn set_cookie(&self) -> &str {
         &self.set_cookie
     }
 
-    /// Whether the request has a valid cookie.
     pub(super) fn has_cookie(&self, headers: &HeaderMap) -> bool {
         let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut cookies = all.flat_map(|value| value.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
@@ -191,7 +188,6 @@ pub(super) fn authority(host: &str, port: u16) -> String {
     if port == 80 { host } else { format!("{host}:{port}") }
 }
 
-/// 128 random bits.
 pub(super) fn random() -> String {
     hexadecimal(&rand::rng().random::<[u8; 16]>())
 }

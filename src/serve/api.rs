@@ -32,7 +32,7 @@ const PAGE: u32 = 50;
 const MOST_ROWS: u32 = 1000;
 /// The maximum number of debates per stream.
 const MOST_FOLLOWED: usize = 20;
-/// The policy of a report shown in our page: it executes nothing.
+/// The content security policy of a report shown in our page: nothing is executed.
 const REPORT_POLICY: &str = "sandbox allow-same-origin allow-popups allow-popups-to-escape-sandbox; default-src 'none'; \
                              style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
@@ -216,7 +216,7 @@ pub(super) async fn all_events(
         let (mut debates, mut missing) = (Vec::new(), Vec::new());
         for (id, after) in wanted {
             let told = known.iter().find(|(known, _)| *known == id).map_or(after, |(_, seq)| *seq);
-            // A removed debate does not end the stream of the others.
+            // If a debate was removed, continue to stream the others.
             match found(app, &id) {
                 Ok(entry) => debates.push((entry, told)),
                 Err(_) => missing.push(id),
@@ -368,7 +368,7 @@ pub(super) async fn ask(
     });
     let asking = asking.await??;
     drop(door);
-    // A paid answer is recorded even if the client disconnects.
+    // Use a separate task, so that a paid answer is recorded even if the client disconnects.
     let answered = tokio::spawn(asking.run(app.closing.child_token())).await;
     let (_, answer) = answered.map_err(|error| ProblemDetails::internal(error.to_string()))??;
     Ok(ok(FollowUpAnswer { answer: answer.to_string() }))

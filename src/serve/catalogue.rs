@@ -170,7 +170,7 @@ fn of_debate(id: &str, debate: &Debate) -> DebateRow {
         id: id.to_owned(),
         title: one_line(&debate.title()),
         status: match debate.status {
-            // Whether it is still running is checked each time.
+            // `now` checks whether it is still running.
             Status::Pending | Status::Running => DebateStanding::Interrupted,
             Status::Paused => DebateStanding::Paused,
             Status::Completed => DebateStanding::Completed,

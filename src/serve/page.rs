@@ -70,7 +70,7 @@ async fn page(
     let is_in = app.access.has_cookie(&headers);
     match query.remove("token") {
         None if is_in => shell().into_response(),
-        // The token must not stay in the history.
+        // Redirect, so that the token does not stay in the history.
         Some(_) if is_in => Redirect::to(&here).into_response(),
         Some(token) if app.access.redeem(&token) => {
             let cookie = [(header::SET_COOKIE, app.access.set_cookie())];
@@ -86,7 +86,6 @@ async fn page(
     }
 }
 
-/// A page that redirects.
 fn onward(path: &str) -> Markup {
     html! {
         (DOCTYPE)
@@ -96,7 +95,7 @@ fn onward(path: &str) -> Markup {
     }
 }
 
-/// The answer for an unknown path.
+/// The response for an unknown path.
 pub(super) fn missing() -> Response {
     let page = frame(
         "Not found",
@@ -152,7 +151,7 @@ fn shell() -> Html<String> {
     )
 }
 
-/// The page for unknown users.
+/// The page for users who are not signed in.
 fn sign_in(is_used: bool) -> Html<String> {
     frame(
         "Sign in · dialectic",

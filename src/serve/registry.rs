@@ -285,7 +285,7 @@ impl RunRegistry {
         ids
     }
 
-    /// Waits until the condition holds, for at most `most`.
+    /// Waits until `is_so` is true, for at most `most`.
     async fn comes_to(&self, most: Duration, is_so: impl Fn(&RegistryState) -> bool) {
         let mut changes = self.changes();
         let waited = async { while !is_so(&self.state()) && changes.changed().await.is_ok() {} };

@@ -172,7 +172,7 @@ impl Server {
     ) -> Result<Vec<DebateId>, UserError> {
         let Self { app, listener, .. } = self;
         let listener = TcpListener::from_std(listener).map_err(not_started)?;
-        // Sends without delay; a failure means that the connection is gone.
+        // Send without delay. This only fails if the connection is gone.
         let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
         tokio::select! {
             served = axum::serve(listener, router(&app)).into_future() => served.map_err(not_started)?,

@@ -28,19 +28,17 @@ use super::request::{Choices, Fork, MOST_AGENTS, NewDebate};
 pub struct DebateInputs {
     pub directory: Directory,
     pub config: ConfigPath,
-    /// The environment with the keys.
     pub environment: Environment,
     pub max_cost: Option<Usd>,
     /// The cost limit per day for all debates.
     pub max_cost_per_day: Option<Usd>,
-    /// The limit of calls per debate.
+    /// The maximum number of calls per debate.
     pub max_calls: Option<u32>,
 }
 
 /// A debate that is ready to run.
 pub(super) struct Admission {
     pub(super) ready: Ready,
-    /// Indexing and hooks.
     pub(super) after: After,
     pub(super) warnings: Vec<String>,
 }

@@ -36,7 +36,6 @@ const LIST_AGAIN: Duration = Duration::from_secs(2);
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 pub(super) enum StreamFormat {
-    /// Lines of JSON.
     Lines,
     /// Server-sent events of one debate.
     Sse,
@@ -168,7 +167,7 @@ async fn follow(
             }
         } else {
             let Ok(mut reader) = past.take().map_or_else(|| JournalReader::open(path), Ok) else { return gone().await };
-            // Checked first, so that everything written until then is read.
+            // Check this before reading, so that everything written before the end is read.
             let is_held = entry.is_held();
             told = tell_past(&mut reader, told, &name, frames).await?;
             if !is_endless && !is_held && app.runs.signals(&id).is_none() {
@@ -202,7 +201,7 @@ async fn tell_past(
     name: &Arc<str>,
     frames: &mpsc::Sender<Frame>,
 ) -> Result<u64, SendError<Frame>> {
-    // An unreadable event ends this like the journal's end, to avoid a gap.
+    // Stop at an unreadable event: skipping it would leave a gap.
     while let Ok(Some(event)) = reader.next_event() {
         if event.seq <= told {
             continue;

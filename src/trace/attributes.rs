@@ -102,7 +102,7 @@ fn of_settings(settings: &Settings) -> [KeyValue; 2] {
             "temperature": agent.temperature, "maxTokens": agent.max_tokens,
         })
     };
-    // Without providers, whose addresses and headers may contain secrets.
+    // Omit providers, whose addresses and headers may contain secrets.
     let shown = json!({
         "agents": settings.agents.iter().map(participant).collect::<Vec<_>>(),
         "judge": participant(&settings.judge),
@@ -146,7 +146,6 @@ pub(super) fn of_end(debate: &Debate) -> Vec<KeyValue> {
     attributes
 }
 
-/// Whether the trace may contain prompts and answers.
 fn is_content_sent(debate: &Debate) -> bool {
     debate.settings.as_ref().is_some_and(|settings| settings.debate.trace_content)
 }

@@ -42,7 +42,6 @@ pub struct TraceDestination {
     pub(super) service_name: String,
 }
 
-/// Credentials for HTTP basic authentication.
 #[derive(Clone)]
 pub(super) struct Credentials {
     pub(super) user: SecretString,

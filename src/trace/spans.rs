@@ -25,7 +25,6 @@ pub(super) struct Spans {
     prompts: String,
     root: Span,
     stage: Option<Span>,
-    /// The number of stages entered.
     entered: usize,
     agents: Vec<AgentSpan>,
     calls: Vec<Generation>,
@@ -109,7 +108,6 @@ impl Spans {
                 self.leave_stage(now);
             }
             Event::Suspended { .. } | Event::Paused | Event::Completed { .. } => self.leave_stage(now),
-            // Other events neither begin nor end a span.
             _ => {}
         }
     }
@@ -228,7 +226,6 @@ impl Spans {
         span.end_with_timestamp(now);
     }
 
-    /// The span of an agent in a stage.
     fn parent_of(&self, agent: &AgentId, stage: usize) -> Context {
         let agent = self.agents.iter().find(|at_work| at_work.stage == stage && at_work.id == *agent);
         parent(agent.map_or(&self.root, |agent| &agent.span))

@@ -176,7 +176,7 @@ impl Exporter {
         http: Client,
         reports: Sender<ExportReport>,
     ) -> std::io::Result<Self> {
-        // A separate runtime, because the debate's is busy, and gone when the last batch is sent.
+        // Use a separate runtime: the debate's is busy, and gone when the last batch is sent.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(Self { destination, http, runtime, resource: ResourceAttributesWithSchema::default(), reports })
     }
@@ -216,7 +216,7 @@ impl Exporter {
             return Err(SendError::Refused(response.status()));
         }
         let answer = response.bytes().await.map_err(SendError::NoAnswer)?;
-        // Servers may answer with JSON or nothing; such an answer says nothing about spans.
+        // A JSON or empty response says nothing about lost spans, so ignore it.
         let answer = ExportTraceServiceResponse::decode(answer).unwrap_or_default();
         match answer.partial_success {
             Some(partly) if partly.rejected_spans > 0 => Err(SendError::Partly(partly.rejected_spans)),

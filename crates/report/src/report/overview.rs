@@ -11,7 +11,7 @@ use super::prose::brief;
 use super::stages::said_in;
 use super::{View, subject};
 
-/// How many characters of the solution to show.
+/// The maximum characters of the beginning of the solution.
 const BEGINNING: usize = 400;
 /// The maximum items in a list.
 const MOST: usize = 5;
@@ -214,7 +214,7 @@ fn beginning(text: &str) -> String {
         }
         let cut = truncate(paragraph, room.max(BEGINNING / 2));
         if cut.len() < paragraph.len() {
-            // Cuts between words.
+            // Cut between words.
             taken.push_str(cut.rsplit_once(char::is_whitespace).map_or(cut, |(words, _)| words.trim_end()));
             return below(&(taken + " …"));
         }

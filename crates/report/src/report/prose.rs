@@ -14,7 +14,6 @@ const TITLE_WORDS: usize = 3;
 /// Deeper lists are not indented further.
 const DEEPEST: usize = 6;
 
-/// The kind of a rendered line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LineKind {
     Heading,
@@ -166,13 +165,13 @@ pub(super) fn gist(text: &str, chars: usize) -> String {
     let place = of(LineKind::Prose).or_else(|| of(LineKind::Item)).or_else(|| of(LineKind::Heading));
     let (first, after) = place.and_then(|place| lines[place..].split_first()).unzip();
     let mut said = first.map_or("", |(_, text)| text.trim()).trim_start_matches("• ").to_owned();
-    // The point of such a sentence comes after the colon.
+    // The substance comes after the colon.
     if said.ends_with(':') {
         for (_, item) in after.unwrap_or_default().iter().take_while(|(kind, _)| *kind == LineKind::Item) {
             said.push(' ');
             let numbered = item.trim().trim_start_matches("• ");
             let item = numbered.trim_start_matches(|c: char| c.is_ascii_digit());
-            // The dot of the number would end a sentence.
+            // Otherwise, the number's dot would end a sentence.
             said.push_str(item.strip_prefix(". ").unwrap_or(numbered));
         }
     }

@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use dialectic_record::debate::{AgentSettings, Debate, DebateSettings, Metadata, Settings, SummarizationSettings};
 
-/// The replacement for a path.
 const PATH: &str = "[path]";
 /// The replacement for the address of a server.
 const ADDRESS: &str = "[address]";
@@ -138,7 +137,7 @@ fn without_paths(text: &str, paths: &[String], addresses: &[String]) -> String {
         let (edge, word) = rest.split_at(rest.find(|c| !is_edge(c)).unwrap_or(rest.len()));
         let (word, after) = word.split_at(word.find(is_edge).unwrap_or(word.len()));
         hidden.push_str(edge);
-        // `</b>` in a server's error.
+        // An error from a server may contain HTML, such as `</b>`.
         let is_tag = edge.ends_with('<') && after.starts_with('>') && word.matches('/').count() == 1;
         hidden.push_str(match word {
             word if is_tag => word,
@@ -164,7 +163,6 @@ fn is_address(word: &str) -> bool {
     word.contains("://") || word.parse::<SocketAddr>().is_ok() || word.parse::<IpAddr>().is_ok()
 }
 
-/// A word without surrounding punctuation.
 fn bare(word: &str) -> &str {
     word.trim_start_matches(['[', '{', '|']).trim_end_matches([':', '.', '!', '?'])
 }

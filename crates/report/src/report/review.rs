@@ -129,7 +129,6 @@ fn finding(debate: &Debate, one: &ReviewedFinding, voices: &Voices<'_>) -> Value
 }
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-/// The maximum number of characters in a message.
 const MESSAGE: usize = 4000;
 
 /// The findings that were not dismissed, as SARIF 2.1.0 results.
@@ -138,7 +137,7 @@ pub fn review_sarif(debate: &Debate) -> String {
     let findings = debate.findings();
     let kept = findings.iter().filter(|finding| finding.is_kept());
     let results: Vec<Value> = kept.map(|finding| result(debate, finding, &voices)).collect();
-    // As results, platforms would consider them open.
+    // Leave out fixed findings: platforms treat every result as open.
     let fixed = findings.iter().filter(|finding| finding.since == Some(Since::Fixed));
     let fixed = fixed.map(|finding| ("note", format!("Fixed: {} ({})", finding.lead().text, finding.id)));
     let rules = Severity::ALL.iter().map(|severity| {

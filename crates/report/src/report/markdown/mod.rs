@@ -173,7 +173,6 @@ struct Document<'a> {
 }
 
 impl Document<'_> {
-    /// Appends `text`.
     fn push(&mut self, text: impl fmt::Display) {
         if self.written.is_ok() {
             self.written = write!(self.out, "{text}");
@@ -185,7 +184,6 @@ impl Document<'_> {
         self.push(format_args!("{line}\n"));
     }
 
-    /// Appends `content` in a fence.
     fn fenced(&mut self, content: &str) {
         let fence = fence(content);
         self.push(format_args!("{fence}text\n{content}\n{fence}\n"));
@@ -255,7 +253,7 @@ fn write_section(out: &mut Document<'_>, view: &View<'_>, name: &str, contributi
     }
 }
 
-/// The author, and the target or choice.
+/// The contribution's author, and its target or choice.
 fn who(debate: &Debate, contribution: &Contribution) -> String {
     let agent = id(contribution.agent_id.as_str());
     let target = contribution.target_agent_id.as_ref().map(|target| id(target.as_str()));
@@ -383,7 +381,7 @@ fn list(out: &mut Document<'_>, items: &[ListItem<'_>], depth: usize) {
     let for_readers = out.reader.is_some();
     for ListItem { line, more, .. } in items.iter().filter(|item| !item.is_aside || for_readers) {
         let said = match line.as_slice() {
-            // Foreign text must not begin a block.
+            // Escape foreign text here, so that it cannot begin a block.
             [Piece::Foreign(text), rest @ ..] => first_of_line(text).into_owned() + &out.prose(rest),
             line => out.prose(line),
         };

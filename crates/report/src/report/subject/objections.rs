@@ -210,7 +210,6 @@ fn number<'a>(one: &Point) -> Piece<'a> {
     Piece::Point(one.number())
 }
 
-/// The heading above a point's history.
 pub(crate) fn title(one: &Point) -> Block<'_> {
     Block::Heading([head(one), line![": "], status_line(one)].concat())
 }
@@ -299,7 +298,6 @@ fn found(one: &Contribution) -> Phrase<'_> {
     line![figure(said)]
 }
 
-/// The unchecked parts of the answer.
 fn unverified(debate: &Debate) -> Option<Block<'_>> {
     let unverified = &debate.final_solution.as_ref()?.unverified;
     let items: Vec<ListItem<'_>> = unverified.iter().map(|one| ListItem::of(line![foreign(one)])).collect();

@@ -199,7 +199,6 @@ pub(crate) fn scores(debate: &Debate) -> Vec<Block<'_>> {
     if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] }
 }
 
-/// The outcome or status.
 pub(crate) fn ending(debate: &Debate) -> Vec<ListItem<'_>> {
     let mut items = Vec::new();
     let explained = |line, reasons: &'_ [String]| {

@@ -188,7 +188,6 @@ pub(crate) fn agreement<'d>(rounds: &'d [Round], extensions: &'d [Extension]) ->
     ]
 }
 
-/// The details of a round's agreement.
 fn course<'v>(round: &'v Round, of: &'v Convergence) -> Vec<ListItem<'v>> {
     let say = |what, more| of_round(round, what, more);
     let said = |what, text: &'v String| say(what, line![foreign(text)]);
@@ -203,7 +202,6 @@ fn course<'v>(round: &'v Round, of: &'v Convergence) -> Vec<ListItem<'v>> {
     items
 }
 
-/// The challenges to a round's agreement.
 pub(crate) fn challenged(round: &Round) -> Vec<ListItem<'_>> {
     let Some(challenge) = &round.challenge else { return Vec::new() };
     if challenge.is_empty() {
