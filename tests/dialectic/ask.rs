@@ -106,7 +106,7 @@ fn a_limit_of_its_own_holds_and_is_in_the_journal_before_anything_is_sent() {
     let made = server.requests().len();
     let files = sandbox.files();
     let refused = sandbox.run(["ask", &id, QUESTION, "--max-cost", "0.0001"]).expect_code(2);
-    assert!(refused.stderr.contains("the cost limit leaves $0.0001, and an answer can cost $"), "{refused}");
+    assert!(refused.stderr.contains("the cost limit leaves $0.0001, but an answer can cost $"), "{refused}");
     assert_eq!(server.requests().len(), made);
     assert!(sandbox.files() == files, "something was written");
     sandbox.run(["ask", &id, QUESTION, "--max-cost", "0.2"]).expect_code(0);
@@ -171,7 +171,7 @@ fn a_question_that_was_killed_or_failed_is_asked_again() {
     assert!(interrupted.stderr.contains(&format!("dialectic ask {id}")), "{interrupted}");
     server.set_script(|request| if is_question(request) { Reply::error(400, "no such thing") } else { reply(request) });
     let failed = sandbox.run(["ask", &id, QUESTION]).expect_code(3);
-    assert!(failed.stderr.contains("the judge gave no answer") && failed.stderr.contains("no such thing"), "{failed}");
+    assert!(failed.stderr.contains("the judge did not answer") && failed.stderr.contains("no such thing"), "{failed}");
     let state = sandbox.state(&id);
     assert_eq!(state["followUps"].as_array().unwrap().len(), 1);
     assert_eq!((&state["followUps"][0]["answer"], &state["failures"]), (&Value::Null, &Value::Null));

@@ -31,7 +31,7 @@ fn a_debate_closes_before_it_costs_more_than_its_limit() {
     let debate = json!({"rounds": 9, "check": 3});
     let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &debate));
     let finished = sandbox.run(["debate", "--max-cost", "0.70", "--strict", "Design a queue"]).expect_code(5);
-    assert!(finished.stderr.contains("the cost limit of $0.7000 has no room for more"), "{finished}");
+    assert!(finished.stderr.contains("the cost limit of $0.7000 has no room for further calls"), "{finished}");
     assert!(finished.stderr.contains("this run is stopped"), "{finished}");
     let state = sandbox.state(&sandbox.only_debate());
     assert_eq!(state["outcome"]["kind"], "stopped");
@@ -115,7 +115,7 @@ fn a_limit_that_a_debate_is_given_when_it_goes_on_holds() {
             continue;
         }
         assert_eq!((reserved(), server.requests().len()), (0, made), "{resumed}");
-        assert!(resumed.stderr.contains("the cost limit of $0.0001 has no room for more"), "{resumed}");
+        assert!(resumed.stderr.contains("the cost limit of $0.0001 has no room for further calls"), "{resumed}");
     }
 }
 

@@ -81,7 +81,10 @@ fn a_limit_of_calls_needs_no_price_and_says_what_it_buys() {
     let said = format!("The limit of {limit} calls covers 1 of 3 rounds; all rounds need up to {all} calls.");
     assert!(dry.stderr.contains(&said), "{dry}");
     let finished = sandbox.run(["debate", "--max-calls", &limit.to_string(), PROBLEM]).expect_code(0);
-    assert!(finished.stderr.contains(&format!("the limit of {limit} calls has no room for more")), "{finished}");
+    assert!(
+        finished.stderr.contains(&format!("the limit of {limit} calls has no room for further calls")),
+        "{finished}"
+    );
     let state = sandbox.state(&sandbox.only_debate());
     assert_eq!(state["outcome"]["reasons"][0], "stopped: the call limit left no room for more");
     assert_eq!(state["settings"]["debate"]["budget"]["maxCalls"], limit);

@@ -185,7 +185,7 @@ fn what_cannot_be_used_is_refused_and_each_request_is_answered_once() {
     let critique = requests(&sandbox, &id).remove(0);
     let name = critique["id"].as_str().unwrap();
     let refused = sandbox.run_with_input(["reply", &id, name], "It is all fine with me.").expect_code(2);
-    assert!(refused.stderr.contains("it has no points in the form that was asked for"), "{refused}");
+    assert!(refused.stderr.contains("it has no points in the requested format"), "{refused}");
     assert!(refused.stderr.contains("the request is still open"), "{refused}");
     assert_eq!(requests(&sandbox, &id)[0]["id"], name);
     reply(&sandbox, &id, &critique, "1. [major] Load: it is too slow.");

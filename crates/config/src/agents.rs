@@ -21,7 +21,7 @@ use super::layers::{Layers, ValueSource, laid_over};
 use super::load::ResolveContext;
 use super::rules::{check_summarization, switch_on_summarization};
 
-/// Above this temperature answers tend to become erratic. It is allowed but rarely intended.
+/// Temperatures above this are allowed but rarely intended, since answers tend to become erratic.
 const WARM: f64 = 1.0;
 /// The role of an agent whose configured role does not exist.
 const FALLBACK_ROLE: &str = "architect";
@@ -271,7 +271,7 @@ pub(super) fn check_ids(
     }
 }
 
-/// Determines the agents and judge for `protocol`, and the models chosen for those that name none. `is_expected` tells
+/// Determines the agents and judge for `protocol`, and the models chosen for those that name none. `is_expected` says
 /// whether a file should name them.
 pub(super) fn roster(
     layers: &mut Layers,
@@ -310,7 +310,7 @@ pub(super) fn roster(
     });
     let of_file = enabled_agents(entries, &scope, layers, findings);
     let first = of_file.first().map(|first| ServedModel::like(&first.agent));
-    // If the user names roles, all agents are candidates.
+    // If the user names roles, any built-in agent may be needed.
     let most = protocol.filter(|_| roles.is_none()).and_then(|protocol| protocol.built_in_agents);
     let built_in = || {
         let all = defaults::agents().into_iter().take(most.unwrap_or(usize::MAX));

@@ -27,7 +27,6 @@ const PROVIDER_VARIABLE: &str = "DIALECTIC_PROVIDER";
 pub struct ModelChoice {
     /// One model for all agents, or several that are assigned in turn. Never empty.
     pub(super) models: Vec<ServedModel>,
-    /// Whether the models form a mixed panel.
     pub is_mixed: bool,
     pub because: ChoiceReason,
 }
@@ -35,15 +34,15 @@ pub struct ModelChoice {
 /// Why models were chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChoiceReason {
-    /// These environment variables hold keys for their providers.
+    /// These environment variables contain API keys.
     KeyIsSet(Vec<String>),
-    /// These programs are installed, and these environment variables hold keys.
+    /// These programs are installed, and these environment variables contain API keys.
     ProgramIsThere {
         programs: Vec<String>,
-        /// The variables; may be empty.
+        /// May be empty.
         variables: Vec<String>,
     },
-    /// No key was found, so the first provider was chosen.
+    /// No key was found, so the first provider is assumed.
     NoKeyIsSet,
     /// An environment variable names the model.
     Variable(&'static str),
@@ -115,7 +114,7 @@ impl fmt::Display for ModelChoice {
     }
 }
 
-/// The environment variables that could hold a key for a default model.
+/// The environment variables that may contain a key for a default model.
 pub fn key_variables() -> Vec<&'static str> {
     default_models().filter_map(|(name, _)| preset(name)?.api_key_env).collect()
 }
@@ -350,7 +349,7 @@ impl ModelResolver<'_> {
         self.context.environment.get(name).map(str::to_owned)
     }
 
-    /// The variable that holds a provider's key, if set.
+    /// The variable with a provider's key, if set.
     fn key_of(&self, provider: &str) -> Option<String> {
         let outline = Outline::of(provider, self.providers)?;
         outline.key(self.context.environment).and(outline.api_key_env()).map(str::to_owned)

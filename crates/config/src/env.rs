@@ -17,10 +17,8 @@ const DEFAULT_FILE: &str = ".env";
 /// Why the environment cannot be captured.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvError {
-    /// The file is missing or cannot be read.
     #[error("cannot read the environment file `{}`", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    /// The file is not text.
     #[error("the environment file `{}` is not UTF-8 text", path.display())]
     NotUtf8 { path: PathBuf, fault: NotUtf8 },
 }
@@ -65,7 +63,7 @@ pub fn process_environment() -> Environment {
 /// The variable for the cache directory.
 const CACHE: &str = "XDG_CACHE_HOME";
 
-/// This program's cache directory; `None` if there is neither a home directory nor that variable.
+/// This program's cache directory; `None` if there is neither a home directory nor `XDG_CACHE_HOME`.
 pub fn cache_directory() -> Option<PathBuf> {
     // The strategy ignores the variable if there is no home directory, as in a container.
     let named = || std::env::var_os(CACHE).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -89,7 +87,7 @@ fn with_own_keys() -> Result<Environment, EnvError> {
     Ok(environment)
 }
 
-/// An environment that only knows the directories of this machine.
+/// An environment with the directories of this machine, but no variables.
 fn places() -> Environment {
     let strategy = etcetera::choose_base_strategy().ok();
     let user_directory = strategy.as_ref().map(|strategy| strategy.config_dir().join("dialectic"));
@@ -125,7 +123,7 @@ fn read_text(text: &str, path: &Path) -> (Vec<(String, String)>, Vec<String>) {
     (pairs, faults.into_iter().map(warning).collect())
 }
 
-/// The mode of a file that users other than its owner can read.
+/// The file's mode, if users other than its owner can read it.
 #[cfg(unix)]
 fn open_to_others(path: &Path) -> Option<u32> {
     use std::os::unix::fs::PermissionsExt;
@@ -138,7 +136,7 @@ fn open_to_others(_: &Path) -> Option<u32> {
     None
 }
 
-/// Skips variables that are not Unicode; the program uses none of them.
+/// Skips names and values that are not Unicode, since the program uses none of them.
 fn process_variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
@@ -150,9 +148,9 @@ const QUOTES: [char; 3] = ['"', '\'', '`'];
 const NO_PAIR: &str = "is ignored: it is not `NAME=value`";
 const OPEN_QUOTE: &str = "has an unclosed quote; using the value as written";
 
-/// The names and values of a text in order. Adds its faulty lines, by number from 1.
+/// The names and values in a text, in order. Adds its faulty lines to `faults`, numbered from 1.
 fn parse(text: &str, faults: &mut Vec<(usize, &'static str)>) -> Vec<(String, String)> {
-    // Like on old systems, a carriage return alone ends a line too.
+    // A lone carriage return ends a line, as on old systems.
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n");
     let mut pairs = Vec::new();
     let mut rest = text.as_str();

@@ -10,12 +10,10 @@ use dialectic_base::key_path::KeyPath;
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file exists but cannot be read.
     #[error("cannot read the configuration `{}`", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("the configuration `{}` is a directory", .0.display())]
     Directory(PathBuf),
-    /// The file is not UTF-8.
     #[error("the configuration `{}` is not UTF-8 text ({location})", path.display())]
     NotUtf8 {
         path: PathBuf,
@@ -30,7 +28,6 @@ pub enum ConfigError {
         location: Location,
         fault: SyntaxFault,
     },
-    /// A value has the wrong type.
     #[error("the configuration `{}` has a wrong value at {key} ({location}): expected {expected}, found {found}", path.display())]
     WrongType {
         path: PathBuf,
@@ -45,10 +42,9 @@ pub enum ConfigError {
     #[error("the configuration `{}` cannot be used{}", path.display(), listed(problems))]
     Invalid {
         path: PathBuf,
-        /// The problems, at least one.
+        /// Never empty.
         problems: Vec<ConfigProblem>,
     },
-    /// The named file does not exist.
     #[error("there is no configuration `{}`", .0.display())]
     Missing(PathBuf),
     /// An untrusted file sets something that only the user may set.
@@ -58,7 +54,7 @@ pub enum ConfigError {
         /// What the file may not do.
         fault: String,
     },
-    /// Something that the request requires is missing.
+    /// A requirement of the request is not met.
     #[error("{0}")]
     Unmet(String),
     #[error("no API key is set, and no model is configured")]
@@ -77,7 +73,6 @@ pub enum ConfigError {
         option: &'static str,
         message: String,
     },
-    /// The context directory cannot be opened.
     #[error("cannot use the context directory `{}`", path.display())]
     ContextDir { path: PathBuf, source: io::Error },
 }
@@ -147,7 +142,7 @@ impl fmt::Display for ConfigProblem {
     }
 }
 
-/// A single problem on the same line, or several on a line each.
+/// A single problem on the same line, or several on a line of their own each.
 fn listed(problems: &[ConfigProblem]) -> String {
     if let [problem] = problems {
         return format!(": {problem}");
@@ -229,7 +224,7 @@ impl Diagnostics {
     }
 }
 
-/// `unknown protocol …`, with the nearest name and all known ones.
+/// A message such as `unknown protocol …`, with the nearest name and all known ones.
 pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     let all = backquoted(known.iter().copied());
     match nearest(name, known.iter().copied()) {

@@ -1,7 +1,7 @@
 //! The configuration of `dialectic eval`: the evaluators and their providers.
 //!
-//! A separate file with the same keys and checks as for a debate. A missing file or an empty list is an error here,
-//! because a user who names evaluators wants them.
+//! They are in a separate file, with the same keys and checks as a debate's configuration. A missing file or an empty
+//! list is an error, because a user who names evaluators wants them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ pub struct EvaluatorSettings {
     /// Unique among the enabled evaluators.
     pub id: AgentId,
     pub name: String,
-    /// The model, by its provider's name.
+    /// The model's name at its provider.
     pub model: String,
     pub provider: String,
     /// The absolute path of a file that replaces the built-in system prompt.
@@ -65,10 +65,8 @@ pub struct EvaluatorSettings {
 /// Why evaluators could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluatorsError {
-    /// The file does not exist.
     #[error("there is no evaluator configuration `{}`", .0.display())]
     Missing(PathBuf),
-    /// The file has no enabled evaluators.
     #[error("the evaluator configuration `{}` {fault}", path.display())]
     Nobody { path: PathBuf, fault: &'static str },
     /// The file cannot be read, or contains values that cannot be used.
@@ -155,7 +153,7 @@ pub fn judge_as_evaluator(settings: Settings, warnings: Vec<String>) -> Evaluati
         name: judge.name,
         model: judge.model,
         provider: judge.provider,
-        // The judge's own prompts are about debates.
+        // The judge's prompts are about debates, so they do not apply.
         system_prompt_path: None,
         user_prompt_path: None,
         timeout: Duration::from_millis(DEFAULT_TIMEOUT),

@@ -122,8 +122,8 @@ impl Layers {
         }
     }
 
-    /// Moves the agents' entries in all layers to their indices in the settings. `places` holds each agent's index in
-    /// the file, `None` for a built-in agent.
+    /// Moves the agents' entries in all layers to their indices in the settings. `places` contains each agent's index
+    /// in the file, `None` for a built-in agent.
     pub(super) fn align_agents(&mut self, places: &[Option<usize>]) {
         for (_, tree) in &mut self.0 {
             if let Some(agents) = tree.get_mut("agents") {

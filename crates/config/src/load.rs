@@ -41,7 +41,7 @@ pub enum ConfigPath {
     Named(PathBuf),
     /// A file found elsewhere than at [`DEFAULT_PATH`], such as in an earlier revision.
     Found(PathBuf),
-    /// No file of the project.
+    /// Do not read the project's file.
     None,
 }
 
@@ -64,7 +64,7 @@ pub struct Loaded {
     pub(super) layers: Layers,
     /// Keys of the user's own configuration that are not settings of a debate, with their displayed values.
     pub(super) own: Vec<(String, String)>,
-    /// The file as given; `None` if there was none.
+    /// The path of the file as given; `None` without a file.
     pub file: Option<PathBuf>,
     /// The models chosen for agents that name none; `None` if all agents name theirs.
     pub choice: Option<ModelChoice>,
@@ -165,7 +165,7 @@ impl<'a> ConfigFiles<'a> {
     fn trusted(&self) -> Result<Option<&ConfigDocument>, ConfigError> {
         match self.path {
             ConfigPath::Named(_) => self.project(),
-            // A broken file does not matter to a saved debate.
+            // A broken file must not prevent a saved debate from continuing.
             ConfigPath::Default | ConfigPath::Found(_) | ConfigPath::None => {
                 Ok(self.project().ok().flatten().filter(|project| self.trusts(project)))
             }
@@ -194,7 +194,7 @@ impl<'a> ConfigFiles<'a> {
         let mut findings = project.map(ConfigDocument::findings).unwrap_or_default();
         let debate = rules::debate(&layers.section("debate"), &mut findings);
         let documents = project.into_iter().chain(user.map(|user| &user.document));
-        // Reviews keep the prompts of a base revision there.
+        // Reviews store the prompts of the base revision in this directory.
         let reviews = cache_directory().map(|cache| cache.join("review"));
         let prompt = user.and_then(UserConfig::summary_prompt);
         let own = UserSettings {
@@ -254,7 +254,7 @@ impl FileSet<'_> {
     }
 }
 
-/// [`ConfigFiles::load`] without file access.
+/// Like [`ConfigFiles::load`], but without file access.
 pub(super) fn assemble(
     files: &FileSet,
     environment: &Environment,
@@ -428,7 +428,8 @@ pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings
     let section = layers.section("debate");
     let mut debate = rules::debate(&section, &mut findings);
     let protocol = Protocol::named(&debate.protocol);
-    // The number of rounds in a file is meant for the protocol in it. A protocol with a single round ignores it.
+    // A file's number of rounds is meant for the file's protocol, so a single-round protocol from the command line
+    // ignores it.
     let is_of_file = overrides.protocol.is_none() && !overrides.quick;
     let is_single = |protocol: &Protocol| !is_of_file && overrides.rounds.is_none() && protocol.default_rounds == 1;
     if let Some(protocol) = protocol.filter(|of| section["rounds"].is_null() || is_single(of)) {

@@ -104,7 +104,7 @@ pub fn change_settings(
     }
     let before = resolved(&before, &context);
     let (new, warnings) = resolved(&file, &context).map_err(|error| match (&before, error) {
-        // The changes are not at fault.
+        // The settings were already invalid, so do not blame the changes.
         (Err(_), ConfigError::Argument { message, .. }) => ConfigError::Unmet(message),
         (_, error) => error,
     })?;
@@ -127,7 +127,7 @@ pub fn change_settings(
 ///
 /// A key is unknown, or already has the value.
 pub fn check_changes(settings: &Settings, changes: &[SettingChange]) -> Result<(), ConfigError> {
-    // Another protocol has its own defaults, and a change may keep the current value.
+    // A different protocol has its own defaults, so it makes sense to set a current value again.
     if changes.iter().any(|change| change.path.to_string() == "debate.protocol") {
         return Ok(());
     }

@@ -73,7 +73,7 @@ pub(super) fn read(path: &Path, schema: &Value) -> Result<Option<ConfigDocument>
     }
 }
 
-/// [`read`](read()) without file access; `path` is only for messages.
+/// Like [`read`](read()), but without file access; `path` is only for messages.
 pub(super) fn parse(path: &Path, bytes: &[u8], schema: &Value) -> Result<ConfigDocument, ConfigError> {
     let text = decode(path, bytes)?;
     let value: Value = serde_json::from_str(text).map_err(|error| syntax_error(path, text, &error))?;
@@ -142,7 +142,6 @@ const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 /// A value of the wrong type.
 #[derive(Debug)]
 pub struct Mismatch {
-    /// The path of the value.
     pub path: KeyPath,
     pub expected: String,
     pub found: String,
@@ -165,7 +164,7 @@ fn is_remark(key: &str) -> bool {
     key == "$schema" || key.starts_with("$comment") || key.starts_with("//")
 }
 
-/// Checks `value` against a schema. `is_repeated` tells whether a key occurs more than once.
+/// Checks `value` against a schema. `is_repeated` says whether a key occurs more than once.
 ///
 /// # Errors
 ///
@@ -204,7 +203,7 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
             Value::Object(entries) => self.object(node, entries, path)?,
             Value::Array(elements) => {
                 let items = &node["items"];
-                // A list of agents or tools may contain `null`, a list of texts may not.
+                // A list of agents or tools may contain `null`, but a list of strings may not.
                 let may_be_null = choices(self.schema, items).iter().any(|node| kind_wanted(node) == "object");
                 let mut read = |(index, element): (usize, &Value)| match element {
                     Value::Null if may_be_null => Ok(Value::Null),
@@ -283,7 +282,7 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
         })
     }
 
-    /// Reads a whole number. Like JavaScript, treats `300000.0` and `3e5` as whole. Null if it cannot be read.
+    /// Reads a whole number. Like JavaScript, accepts `300000.0` and `3e5`. Returns null for an invalid number.
     #[expect(clippy::cast_possible_truncation, reason = "whole and within bounds")]
     fn whole(&mut self, node: &Value, number: &Number, path: &KeyPath) -> Value {
         let written = number.as_f64().unwrap_or(f64::MAX);
@@ -372,7 +371,7 @@ fn words(kind: &str) -> &str {
     }
 }
 
-/// The values to which a text is limited; `None` if any text is allowed.
+/// The allowed strings; `None` if any string is allowed.
 fn names(node: &Value) -> Option<Vec<&str>> {
     fn one(node: &Value) -> impl Iterator<Item = &str> {
         let listed = node.get("enum").and_then(Value::as_array).into_iter().flatten();

@@ -165,8 +165,8 @@ pub(super) fn describe(schema: &mut Value) {
     });
 }
 
-/// Whether an entry of `providers` is a program. An entry with the name of a built-in program is, unless it describes a
-/// server, which was possible before programs existed.
+/// Whether an entry of `providers` is a program. An entry with the name of a built-in program is one, unless it
+/// describes a server, which was possible before programs existed.
 fn describes_program(name: &str, entry: &Value) -> bool {
     entry["type"] == COMMAND || program_preset(name).is_some() && entry["baseUrl"].is_null()
 }
@@ -230,7 +230,8 @@ pub(super) fn with_programs(settings: &Settings) -> Value {
     all
 }
 
-/// Warns about models that are retired on `day`, and about output limits above a model's maximum.
+/// Warns about models that are retired on `day`, output limits above a model's maximum, and tools of agents whose
+/// provider supports none.
 pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
     let mut retired: BTreeMap<(&str, &str), (NaiveDate, Vec<&str>)> = BTreeMap::new();
     let mut warnings = Vec::new();

@@ -1,5 +1,5 @@
-//! The JSON Schema of a configuration file, generated from the settings types. It validates files, and tells people and
-//! editors about defaults and names.
+//! The JSON Schema of a configuration file, generated from the settings types. It validates files, and documents
+//! defaults and names for people and editors.
 
 use std::sync::LazyLock;
 

@@ -35,7 +35,7 @@ pub(super) struct UserConfig {
     /// The model for agents and judges that name none.
     pub(super) usual: ModelPreference,
     pub(super) document: ConfigDocument,
-    /// The settings without any other file.
+    /// The settings that result from this file alone.
     pub(super) settings: Settings,
     pub(super) warnings: Vec<String>,
 }
@@ -45,11 +45,11 @@ pub fn user_path(environment: &Environment) -> Option<PathBuf> {
     Some(environment.user_directory()?.join(FILE))
 }
 
-/// The directory for debates: `./debates`, unless the user's own configuration sets another.
+/// The directory for debates: `./debates`, unless the user's own configuration sets a different one.
 ///
 /// # Errors
 ///
-/// That configuration cannot be used.
+/// The user's own configuration cannot be used.
 pub fn debates_directory(environment: &Environment) -> Result<PathBuf, ConfigError> {
     let document = document(environment)?;
     let directory = document.as_ref().and_then(|document| document.tree["directory"].as_str());
@@ -78,8 +78,8 @@ pub fn usual_model(environment: &Environment) -> Option<(String, String)> {
     Some((provider, model))
 }
 
-/// The providers of the user's own configuration, and the entries of those that are programs, as written; none if it
-/// cannot be used.
+/// The providers of the user's own configuration, and the entries of programs among them as written. Empty if the
+/// configuration cannot be used.
 pub fn user_programs(environment: &Environment) -> (BTreeMap<String, ProviderSettings>, Map<String, Value>) {
     let Ok(Some(user)) = read_user(environment) else { return Default::default() };
     let providers = user.settings.providers;
@@ -90,11 +90,11 @@ pub fn user_programs(environment: &Environment) -> (BTreeMap<String, ProviderSet
 }
 
 /// The cost above which a debate without a limit needs confirmation on a terminal: $1, unless the user's own
-/// configuration sets another.
+/// configuration sets a different amount.
 ///
 /// # Errors
 ///
-/// That configuration cannot be used.
+/// The user's own configuration cannot be used.
 pub fn confirm_above(environment: &Environment) -> Result<Usd, ConfigError> {
     let own = document(environment)?.and_then(|document| document.tree["confirmAbove"].as_f64());
     Ok(Usd::from_dollars(own.filter(|dollars| *dollars >= 0.0).unwrap_or(CONFIRM_ABOVE)))
@@ -111,7 +111,7 @@ pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>,
     let own = rules::own_providers(&document.tree);
     let usual = ModelPreference::of_document(&document).with_provider_named(&own);
     let context = ResolveContext {
-        // The current environment does not affect validation.
+        // Validation must not depend on the current environment.
         environment: &Environment::default(),
         overrides: &Overrides::default(),
         own_roles: &role_files(&parent(&path)),
@@ -132,7 +132,7 @@ pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>,
 }
 
 impl UserConfig {
-    /// The part that applies below a project's configuration: without agents and judge, and with absolute paths.
+    /// The part that applies below a project's configuration: everything but agents and judge, with absolute paths.
     pub(super) fn tree_for_project(&self) -> Value {
         let mut tree = self.document.tree.clone();
         if let Some(keys) = tree.as_object_mut() {

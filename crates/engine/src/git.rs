@@ -49,7 +49,6 @@ pub enum GitError {
     /// Git is not installed, or cannot be started.
     #[error("git cannot be started")]
     NotStarted(#[source] io::Error),
-    /// Git reported an error.
     #[error("git refused: {}", .0.trim())]
     Refused(String),
 }
@@ -71,7 +70,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// A file of the working tree that is not tracked.
+    /// An untracked file of the working tree.
     pub fn untracked(path: String, new: Mode) -> Self {
         Self {
             old: Mode::None,
@@ -89,7 +88,7 @@ impl Entry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blob {
     pub hash: String,
-    /// The size in bytes; `None` if it is not in this repository.
+    /// The size in bytes; `None` if the file is missing from this repository.
     pub size: Option<u64>,
 }
 
@@ -300,7 +299,7 @@ impl Git {
     }
 }
 
-/// A filter setting and its override. A name that cannot be written exactly would leave the filter active.
+/// A filter setting and its override. A name that is not UTF-8 is an error, since the filter would stay active.
 fn unset(name: &[u8]) -> Option<Result<(String, &'static str), GitError>> {
     let Ok(name) = std::str::from_utf8(name) else {
         return Some(Err(GitError::Refused("the name of a filter in its configuration is not UTF-8".to_owned())));

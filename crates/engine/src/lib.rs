@@ -7,12 +7,12 @@
 //! | [`agent`] | debaters and judge: from a step to a request, from a reply to a value |
 //! | [`access`] | access to providers: addresses, headers, keys, and trust |
 //! | [`tools`] | the tools for agents, and their sandbox |
-//! | [`git`] | reads a repository without running anything of it |
+//! | [`git`] | reads a repository without running anything from it |
 //! | [`process`] | runs the user's commands in a shell, with limits |
 //!
-//! Nothing here prints, reads a configuration or the process's environment, or knows a terminal.
+//! Nothing here prints, uses a terminal, or reads a configuration or the process's environment.
 
-// Nothing unknown may pass for something known.
+// A new variant must not silently take an existing branch.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 pub mod access;

@@ -32,7 +32,7 @@ pub struct Limited<'a> {
     pub limit: Duration,
     /// The maximum bytes kept of its standard output; the rest is discarded.
     pub keep: usize,
-    /// Environment variables withheld from it.
+    /// Environment variables withheld from the command.
     pub without: &'a BTreeSet<String>,
 }
 
@@ -48,7 +48,6 @@ pub enum ProcessError {
     /// It exited with a status other than 0.
     #[error("it failed ({status}){}", after_colon(complaint))]
     Failed { status: std::process::ExitStatus, complaint: String },
-    /// The output could not be read.
     #[error("its output cannot be read: {0}")]
     Unreadable(#[source] io::Error),
 }
@@ -103,7 +102,7 @@ async fn finish(child: &mut Child, limited: &Limited<'_>) -> Result<Excerpt, Pro
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let write = async {
         if let (Some(mut stdin), Some(input)) = (stdin, limited.input) {
-            // Ignoring the input is not an error.
+            // A command may ignore its input.
             let _ = stdin.write_all(input).await;
         }
         std::future::pending::<Infallible>().await
@@ -153,7 +152,7 @@ async fn drain(stream: Option<impl AsyncRead + Unpin>, most: usize, kept: &mut V
     }
 }
 
-/// The text of a stream of which [`drain`] kept this.
+/// Turns the bytes that [`drain`] kept into text of at most `most` bytes.
 fn excerpt(mut kept: Vec<u8>, most: usize) -> Excerpt {
     let is_longer = kept.len() > most;
     if is_longer {

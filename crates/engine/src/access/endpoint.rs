@@ -1,5 +1,5 @@
-//! Determines the address, headers and key for calls to a provider from preset, configuration and environment. Also
-//! checks before anything is paid that the environment has the keys of all providers in use.
+//! Finds the address, headers and key for calls to a provider in its preset, the configuration and the environment.
+//! Also checks that no key is missing before a debate spends anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,19 +17,15 @@ use dialectic_record::debate::{ProviderSettings, Settings};
 use super::environment::{Environment, TOKEN};
 use super::program::is_program;
 
-/// A provider that cannot be called as configured.
+/// Why a provider cannot be called as configured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderAccessError {
-    /// Neither built in nor configured.
     #[error("unknown provider `{0}`")]
     Unknown(String),
-    /// The base URL is missing or invalid.
     #[error("the base URL of the provider `{name}` {fault}")]
     BaseUrl { name: String, fault: &'static str },
-    /// A header needs an environment variable that is not set.
     #[error("the header `{header}` of the provider `{name}` needs the environment variable {variable}")]
     UnsetVariable { name: String, header: String, variable: String },
-    /// The program cannot be called.
     #[error("the provider `{name}` cannot be called: {fault}")]
     Program { name: String, fault: ProgramFault },
 }
@@ -38,18 +34,17 @@ pub enum ProviderAccessError {
 #[derive(Debug, Clone)]
 pub struct Outline<'a> {
     pub preset: Option<&'static Preset>,
-    /// The configured entry.
     pub entry: Option<&'a ProviderSettings>,
 }
 
 impl<'a> Outline<'a> {
-    /// The provider with this name; `None` if it is neither built in nor configured.
+    /// `None` if the provider is neither built in nor configured.
     pub fn of(name: &str, providers: &'a BTreeMap<String, ProviderSettings>) -> Option<Self> {
         let outline = Self { preset: preset(name), entry: providers.get(name) };
         (outline.preset.is_some() || outline.entry.is_some()).then_some(outline)
     }
 
-    /// The name of the variable with its key.
+    /// The name of the environment variable with the provider's key.
     pub fn api_key_env(&self) -> Option<&'a str> {
         let configured = self.entry.and_then(|entry| entry.api_key_env.as_deref());
         configured.or(self.preset.and_then(|preset| preset.api_key_env))
@@ -64,7 +59,7 @@ impl<'a> Outline<'a> {
             .or(self.preset.map(|preset| preset.base_url))
     }
 
-    /// Its key, if the environment has one that may be sent to its base URL.
+    /// The provider's key, if the environment has one that may be sent to the base URL.
     pub fn key(&self, environment: &Environment) -> Option<SecretString> {
         environment.key_for(self.api_key_env()?, self.base_url(environment)?)
     }
@@ -74,7 +69,6 @@ impl<'a> Outline<'a> {
         self.preset.and_then(|preset| preset.base_url_env)
     }
 
-    /// The API that the provider speaks.
     pub fn api(&self) -> ApiKind {
         self.entry.map(|entry| entry.api).or(self.preset.map(|preset| preset.api)).unwrap_or_default()
     }
@@ -92,14 +86,14 @@ impl<'a> Outline<'a> {
         inherited.chain(own.iter().copied()).collect()
     }
 
-    /// The preset's headers that name the account, with their environment variables.
+    /// The preset's headers that identify the account, each with its environment variable.
     pub fn account_headers(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
         self.preset.map_or(&[][..], |preset| preset.account_headers).iter().copied()
     }
 }
 
-/// The built-in providers in `settings` whose calls go to another host. Known prices, limits and retirement dates do
-/// not apply there.
+/// The built-in providers in `settings` whose calls do not go to the vendor's host. Known prices, limits and retirement
+/// dates do not apply to them.
 pub fn elsewhere(settings: &Settings, environment: &Environment) -> BTreeSet<String> {
     let everybody = settings.everybody();
     let used = everybody
@@ -108,7 +102,7 @@ pub fn elsewhere(settings: &Settings, environment: &Environment) -> BTreeSet<Str
     used.map(str::to_owned).collect()
 }
 
-/// Whether the calls of a built-in provider go to another host.
+/// Whether the calls of a built-in provider go to a host other than the vendor's.
 pub fn is_elsewhere(
     provider: &str,
     configured: &BTreeMap<String, ProviderSettings>,
@@ -120,7 +114,7 @@ pub fn is_elsewhere(
     outline.base_url(environment).and_then(host) != host(own)
 }
 
-/// The providers in use whose prices may differ from the list: routers, and servers that do not belong to the vendor.
+/// The providers in use whose prices may differ from the list: routers, and servers other than the vendor's.
 pub fn routed_providers(settings: &Settings, environment: &Environment) -> BTreeSet<String> {
     let used = settings.everybody().map(|agent| agent.provider.as_str());
     let routed = used.filter(|provider| {
@@ -173,7 +167,7 @@ fn has(headers: &[(String, SecretString)], name: &str) -> bool {
     headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name))
 }
 
-/// Why a text is not a valid base URL. Does not quote the text, which may contain a password.
+/// Why `text` is not a valid base URL. Does not quote it, since it may contain a password.
 pub fn url_fault(text: &str) -> Option<&'static str> {
     let Ok(url) = reqwest::Url::parse(text.trim()) else {
         return Some("is not a URL, e.g. `http://127.0.0.1:8000/v1`");
@@ -187,7 +181,7 @@ pub fn url_fault(text: &str) -> Option<&'static str> {
     (url.query().is_some() || url.fragment().is_some()).then_some("must end with its path, without `?` or `#`")
 }
 
-/// All names that an agent's `provider` may have, built-in ones first.
+/// All valid values of an agent's `provider`, built-in ones first.
 pub fn provider_names(configured: &BTreeMap<String, ProviderSettings>) -> Vec<&str> {
     let built_in = PRESETS.iter().map(|preset| preset.name);
     let programs = PROGRAMS.iter().map(|program| program.name);
@@ -205,7 +199,7 @@ pub fn is_on_this_machine(url: &str) -> bool {
     })
 }
 
-/// What is wrong with a configured header, without its value.
+/// What is wrong with a configured header. Does not quote its value.
 pub fn header_fault(name: &str, value: &str) -> Option<String> {
     if HeaderName::from_bytes(name.as_bytes()).is_err() {
         return Some("is not a valid header name".to_owned());
@@ -238,15 +232,14 @@ fn expand(value: &str, environment: &Environment) -> Result<SecretString, String
     Ok(SecretString::from(expanded))
 }
 
-/// Whether a text is a valid environment variable name.
 pub fn is_variable_name(name: &str) -> bool {
     let mut chars = name.chars();
     chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// The texts of a value, each with the variable that follows it: a file refers to credentials as `${NAME}`, and the
-/// environment holds them. `None` if a `${` is not followed by a name and `}`.
+/// Splits a value into literals, each with the `${NAME}` variable that follows it. `None` if a `${` is not followed by
+/// a name and `}`.
 fn pieces(value: &str) -> Option<Vec<(&str, Option<&str>)>> {
     let mut pieces = Vec::new();
     let mut rest = value;
@@ -274,7 +267,7 @@ fn looks_like_a_secret(value: &str) -> bool {
     ["bearer ", "basic ", "sk-"].iter().any(|start| value.starts_with(start))
 }
 
-/// Variables that hold credentials for trace exporters.
+/// Variables with the credentials of trace exporters.
 const OF_TRACES: [&str; 4] =
     ["LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
 
@@ -282,16 +275,15 @@ const OF_TRACES: [&str; 4] =
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", sentence(missing))]
 pub struct MissingKeys {
-    /// The missing variables, at least one.
+    /// Never empty.
     pub missing: Vec<MissingKey>,
-    /// A file that has one of them but is not trusted.
+    /// An untrusted file that sets one of them.
     pub untrusted: Option<PathBuf>,
 }
 
 /// A required environment variable that is not set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingKey {
-    /// The provider that needs it.
     pub provider: String,
     pub variable: String,
     /// The ids of the agents and the judge that use the provider.
@@ -324,7 +316,7 @@ pub fn missing_keys(settings: &Settings, environment: &Environment) -> Result<()
     missing_keys_of(users, &settings.providers, environment)
 }
 
-/// The variable for a provider's key; `None` if it needs none.
+/// The variable for a provider's key; `None` if the provider needs no key.
 pub fn key_variable<'a>(provider: &str, providers: &'a BTreeMap<String, ProviderSettings>) -> Option<&'a str> {
     Outline::of(provider, providers)?.api_key_env()
 }
@@ -340,7 +332,7 @@ pub fn secret_variables(providers: &BTreeMap<String, ProviderSettings>) -> BTree
     presets.chain(configured).chain(OF_TRACES.map(str::to_owned)).collect()
 }
 
-/// The values that must not occur in any text: those of [`secret_variables`], and the server's token.
+/// The values that must not appear in any text: those of [`secret_variables`], and the server's token.
 pub fn known_keys(configured: &BTreeMap<String, ProviderSettings>, environment: &Environment) -> KnownKeys {
     let variables = secret_variables(configured).into_iter().chain([TOKEN.to_owned()]);
     KnownKeys::new(variables.flat_map(|variable| {
@@ -349,7 +341,7 @@ pub fn known_keys(configured: &BTreeMap<String, ProviderSettings>, environment: 
     }))
 }
 
-/// [`missing_keys`] for arbitrary users of providers: pairs of an id and a provider.
+/// Like [`missing_keys`], for pairs of an agent's id and a provider.
 ///
 /// # Errors
 ///

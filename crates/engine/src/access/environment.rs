@@ -13,7 +13,7 @@ use reqwest::Url;
 /// The file with the user's own keys, in the user's directory.
 const KEYS_FILE: &str = "keys.env";
 
-/// The variable for the token of API clients of the server.
+/// The variable with the server's API token.
 pub const TOKEN: &str = "DIALECTIC_TOKEN";
 
 /// An environment variable that should be a whole number but is not.
@@ -32,17 +32,16 @@ pub struct Environment {
     found: BTreeMap<String, (SecretString, Vec<&'static str>)>,
     file: Option<PathBuf>,
     warnings: Vec<String>,
-    /// The directory of the user's own configuration.
     user_directory: Option<PathBuf>,
     home: Option<PathBuf>,
     certificate_file: Option<PathBuf>,
 }
 
-/// The URLs of Langfuse's cloud, starting with the default of its SDKs.
+/// Langfuse's cloud URLs, with the SDKs' default first.
 pub const LANGFUSE: [&str; 3] =
     ["https://cloud.langfuse.com", "https://us.cloud.langfuse.com", "https://hipaa.cloud.langfuse.com"];
 
-/// The URLs to which a variable from an untrusted file may be sent: the vendor's own, if it is a vendor's key.
+/// The vendor's URLs, to which a key from an untrusted file may be sent. Empty for other variables.
 fn vendors_urls(variable: &str) -> Vec<&'static str> {
     if matches!(variable, "LANGFUSE_PUBLIC_KEY" | "LANGFUSE_SECRET_KEY") {
         return LANGFUSE.to_vec();
@@ -54,7 +53,7 @@ fn vendors_urls(variable: &str) -> Vec<&'static str> {
     named.map(|preset| preset.base_url).collect()
 }
 
-/// Whether a variable affects this program, so ignoring it should cause a warning.
+/// Whether this program reads the variable, so that ignoring it deserves a warning.
 fn has_an_effect(variable: &str) -> bool {
     ["DIALECTIC_", "LANGFUSE_", "OFFLINE_", "OTEL_"].iter().any(|start| variable.starts_with(start))
         || PRESETS.iter().any(|preset| preset.base_url_env == Some(variable))
@@ -94,8 +93,8 @@ impl Environment {
         }
     }
 
-    /// Adds the variables from an untrusted file. Only keys are used, each for its vendor's own host; ignoring a
-    /// variable that would have an effect causes a warning.
+    /// Adds the variables from an untrusted file. Uses only keys, each for its vendor's own host, and warns about other
+    /// variables that would have an effect.
     pub fn add_untrusted(&mut self, pairs: impl IntoIterator<Item = (String, String)>, path: &Path) {
         let pairs = pairs.into_iter().filter(|(_, value)| !value.trim().is_empty());
         let pairs = pairs.map(|(name, value)| {
@@ -114,13 +113,12 @@ impl Environment {
         }
     }
 
-    /// The untrusted file that has this variable.
+    /// The untrusted file that sets this variable.
     pub(super) fn untrusted_file_of(&self, name: &str) -> Option<&Path> {
         self.file().filter(|_| self.found.contains_key(name))
     }
 
-    /// Sets the places on this machine: the user's configuration directory, home directory, and the certificate file
-    /// that the process trusts.
+    /// Sets the user's configuration directory and home directory, and the certificate file that the process trusts.
     pub fn with_places(
         self,
         user_directory: Option<PathBuf>,
@@ -135,7 +133,7 @@ impl Environment {
         self.file = Some(path.to_owned());
     }
 
-    /// Adds warnings about the files, which do not quote them.
+    /// Adds warnings, which must not quote the environment files.
     pub fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {
         self.warnings.extend(warnings);
     }
@@ -145,7 +143,7 @@ impl Environment {
         self.file.as_deref()
     }
 
-    /// Warnings about the file, which do not quote it.
+    /// Warnings about the environment files. They do not quote the files.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -171,7 +169,7 @@ impl Environment {
         self.variables.get(name).cloned()
     }
 
-    /// The value of a key that will be sent to `url`. A key from an untrusted file is only sent to its vendor's host.
+    /// The value of a key for requests to `url`. A key from an untrusted file is only sent to its vendor's host.
     pub fn key_for(&self, name: &str, url: &str) -> Option<SecretString> {
         let origin = |url: &str| Url::parse(url.trim()).ok().map(|url| url.origin());
         let found = self.found.get(name).filter(|(_, urls)| urls.iter().any(|known| origin(known) == origin(url)));

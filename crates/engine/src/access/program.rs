@@ -12,8 +12,8 @@ use dialectic_record::debate::ProviderSettings;
 use super::endpoint::{ProviderAccessError, secret_variables};
 use super::environment::Environment;
 
-/// Prefixes of variables that set a vendor program's server, key or behaviour, in addition to the prefixes of built-in
-/// providers' keys. Configured values are added back.
+/// Prefixes of variables withheld from programs, since they may change a vendor program's server, key or behaviour. The
+/// prefixes of built-in providers' keys are withheld as well.
 const WITHHELD: [&str; 18] = [
     "AWS_",
     "AZURE_",
@@ -34,9 +34,9 @@ const WITHHELD: [&str; 18] = [
     "VERTEX",
     "XAI_",
 ];
-/// Suffixes of such variables for any vendor.
+/// Suffixes of variables withheld for the same reason.
 const WITHHELD_ENDS: [&str; 4] = ["_API_KEY", "_AUTH_TOKEN", "_BASE_URL", "_ACCESS_TOKEN"];
-/// Variables for the directories of programs' logins.
+/// Variables with the directories of programs' logins, which are passed on in spite of their prefixes.
 const KEPT: [&str; 2] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME"];
 
 /// Whether a provider is a program: either configured as one, or built in and not configured as a server.
@@ -52,8 +52,8 @@ pub fn preset_of(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> 
     program_preset(name).filter(|_| is_program(name, providers))
 }
 
-/// Finds a provider's program and builds its environment. Does not use programs in the `project` directories or the
-/// working directory.
+/// Finds a provider's program and builds its environment. Ignores programs in the `project` directories and the working
+/// directory.
 ///
 /// # Errors
 ///
@@ -148,7 +148,7 @@ fn search_path(environment: &Environment, project: &[PathBuf]) -> Vec<PathBuf> {
     environment.get("PATH").map(|path| searched(path, &project)).unwrap_or_default()
 }
 
-/// The user's variables without those of providers.
+/// The environment of a program: the user's variables, without those of providers.
 fn child_environment(
     providers: &BTreeMap<String, ProviderSettings>,
     environment: &Environment,
@@ -168,7 +168,7 @@ fn child_environment(
         .filter(|(variable, _)| !is_withheld(variable))
         .map(|(variable, value)| (variable.to_owned(), value.clone()))
         .collect();
-    // The program finds its own tools, such as `node`, in its directory.
+    // Programs find their own tools, such as `node`, through this path.
     if let Some(path) = std::env::join_paths(path).ok().and_then(|path| path.into_string().ok()) {
         all.insert("PATH".to_owned(), path.into());
     }

@@ -2,13 +2,12 @@
 //!
 //! - The command line, the process's environment, the user's own configuration, and a file that the user names or has
 //!   [trusted](trust()): everything.
-//! - A configuration that was only found in its directory: agents, models, protocol, and prompts below that directory;
-//!   [`refused`] lists the rest. Its limits apply only if they are lower than the user's.
-//! - An environment file that was only found: keys, each for its vendor's host
-//!   ([`Environment::add_found`]).
-//! - A record, which anyone can write: as a found configuration. [`UserSettings::over`] takes the rest from the user's
-//!   own.
-//! - A plan, or a request over HTTP or MCP: names of what the user's configuration defines.
+//! - A configuration that was only found, neither named nor trusted: agents, models, protocol, and prompts below its
+//!   directory; [`refused`] lists what it may not set. Its limits apply only if they are lower than the user's.
+//! - An environment file that was only found: keys, each for its vendor's host ([`Environment::add_untrusted`]).
+//! - A record, which anyone can write: the same as a found configuration. [`UserSettings::over`] takes everything else
+//!   from the user's own settings.
+//! - A plan, or a request over HTTP or MCP: only names that the user's configuration defines.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -31,29 +30,23 @@ const TRUSTED: &str = "trusted";
 /// Why a file cannot be trusted, or why a saved debate cannot continue with the user's own settings.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// The file to trust cannot be read.
     #[error("cannot read `{}`", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    /// The path cannot be written on one line of the list.
+    /// The path does not fit on one line of the list of trusted files.
     #[error("cannot trust {0:?}: the path contains control characters, or is not UTF-8")]
     Path(PathBuf),
-    /// There is no directory for the user's configuration.
     #[error("cannot trust a file: there is no home directory to record it in")]
     NoHome,
-    /// The trusted file could not be recorded.
     #[error("cannot record the trusted file in `{}`", path.display())]
     Unrecorded {
         /// The list of trusted files.
         path: PathBuf,
         source: io::Error,
     },
-    /// A record names a command that the user has not configured.
     #[error("the saved debate would run the command `{0}`, which your own configuration does not have")]
     Command(String),
-    /// A record names a prompt file that the user has not given it.
     #[error("the saved debate names the prompt file `{}`, which {PROMPT_FAULT}", .0.display())]
     Prompt(PathBuf),
-    /// A record's tools would read a directory that the user has not named.
     #[error("the saved debate's tools would read `{}`, which is outside the working directory", .0.display())]
     Context(PathBuf),
 }
@@ -61,7 +54,6 @@ pub enum TrustError {
 /// Why a prompt file of a discovered configuration or a record is rejected.
 pub const PROMPT_FAULT: &str = "is outside its directory, or may hold secrets";
 
-/// A file that the user trusts.
 #[derive(Debug)]
 pub struct Trusted {
     pub path: PathBuf,
@@ -70,7 +62,7 @@ pub struct Trusted {
 }
 
 impl Trusted {
-    /// A line of the list, in the format of `sha256sum`.
+    /// Its line in the list, in the format of `sha256sum`.
     fn line(&self) -> String {
         format!("{}  {}", self.sha256, self.path.display())
     }
@@ -117,7 +109,7 @@ fn has(list: &Path, line: &str) -> bool {
     std::fs::read_to_string(list).is_ok_and(|text| text.lines().any(|known| known == line))
 }
 
-/// The keys in a discovered configuration that redirect API keys, run commands, or understate costs.
+/// The keys set in a discovered configuration that could redirect API keys, run commands, or understate costs.
 pub fn refused(tree: &Value) -> Vec<String> {
     let is_set = |key: &&str| match tree.pointer(&format!("/{}", key.replace('.', "/"))) {
         None | Some(Value::Null) => false,
@@ -126,7 +118,7 @@ pub fn refused(tree: &Value) -> Vec<String> {
         Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => true,
     };
     let sections = ["providers", "prices", "hooks.afterDebate", "debate.arena.contextCommands"];
-    // Nothing limits what a program writes, so a cost limit relies on this value.
+    // A program's answer cannot be limited, so a cost limit relies on this value.
     let models = tree["models"].as_object().into_iter().flatten();
     let outputs = models.filter(|(_, limits)| !limits["maxOutput"].is_null());
     let outputs = outputs.map(|(model, _)| format!("models.{model}.maxOutput"));
@@ -161,7 +153,7 @@ fn prompt_files(agent: &AgentSettings, base: &Path) -> Vec<PathBuf> {
 pub fn stray_prompt(settings: &Settings, directories: &[PathBuf]) -> Option<PathBuf> {
     let base = settings.base_dir.clone().unwrap_or_default();
     let files = settings.everybody().flat_map(|agent| prompt_files(agent, &base));
-    // A missing file is not sent.
+    // A missing file cannot reveal anything.
     let mut real = files.filter_map(|path| path.canonicalize().ok());
     real.find(|path| !is_below(path, directories) || may_hold_secrets(path))
 }
@@ -173,11 +165,8 @@ fn is_below(path: &Path, directories: &[PathBuf]) -> bool {
 /// Settings that only the user's own files may define; a saved debate may only refer to them by name.
 #[derive(Debug, Clone, Default)]
 pub struct UserSettings {
-    /// The providers by name.
     pub providers: BTreeMap<String, ProviderSettings>,
-    /// The prices by model.
     pub prices: BTreeMap<String, Price>,
-    /// The limits by model.
     pub models: BTreeMap<String, ModelLimits>,
     /// The default limits of a debate.
     pub budget: BudgetSettings,
@@ -190,7 +179,7 @@ pub struct UserSettings {
 }
 
 impl UserSettings {
-    /// The settings under which a saved debate runs here.
+    /// The recorded settings, with everything that only the user may define replaced by the user's.
     pub fn over(&self, recorded: &Settings, environment: &Environment) -> Settings {
         let mut settings = recorded.clone();
         settings.providers.clone_from(&self.providers);
@@ -210,7 +199,7 @@ impl UserSettings {
     ///
     /// # Errors
     ///
-    /// The user has not named one of them.
+    /// The user has not allowed one of them.
     pub fn check(&self, settings: &Settings) -> Result<(), TrustError> {
         let directories: Vec<PathBuf> = self.directories.iter().cloned().chain([PathBuf::from(".")]).collect();
         let mut commands = settings.debate.arena.context_commands.iter();

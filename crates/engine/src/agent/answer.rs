@@ -8,30 +8,22 @@ use dialectic_base::call::Cut;
 /// Why an answer could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
-    /// It contains no JSON object.
     #[error("it contains no JSON object")]
     NoObject,
-    /// It was unreadable and cut, which is the usual cause.
+    /// It could not be read, probably because it was cut off.
     #[error("{error}; the answer was cut off {}", cut.how())]
-    Cut {
-        error: String,
-        /// Why the answer was cut off.
-        cut: Cut,
-    },
-    /// It was unreadable, and the second request failed.
+    Cut { error: String, cut: Cut },
     #[error("{error}, and asking again failed: {message}")]
     NoSecondChance {
         error: String,
         /// Why the second request failed.
         message: String,
     },
-    /// The judge's answer has no assessment.
     #[error("it has no assessment")]
     NoAssessment,
-    /// The judge's answer has no solution.
     #[error("it has no solution")]
     NoSolution,
-    /// The object does not match.
+    /// The object does not have the requested form.
     #[error("{message}")]
     Unfit {
         /// The place and the problem.
@@ -40,7 +32,7 @@ pub enum AnswerError {
 }
 
 impl AnswerError {
-    /// Adds that `cut` may be the cause.
+    /// Adds `cut` as the possible cause.
     pub fn of_answer(self, cut: Option<Cut>) -> Self {
         match cut {
             Some(cut) => Self::Cut { error: self.to_string(), cut },
@@ -49,7 +41,6 @@ impl AnswerError {
     }
 }
 
-/// The error of an object that does not match.
 pub(super) fn unfit(message: impl Into<String>) -> AnswerError {
     AnswerError::Unfit { message: message.into() }
 }
@@ -68,7 +59,7 @@ pub fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, AnswerError> {
     })
 }
 
-/// [`read_json`] with `read`, which returns why it cannot use an object.
+/// Like [`read_json`], with a parser that returns why it rejects an object.
 pub(super) fn read_object<T>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<T, AnswerError> {
     let mut closest: Option<(usize, AnswerError)> = None;
     for candidate in objects(text) {
@@ -113,7 +104,7 @@ pub(super) fn object_length(text: &str) -> usize {
             b'"' | b'\'' if quote == Some(byte) => quote = None,
             _ if quote.is_some() => {}
             b'"' => quote = Some(byte),
-            // Elsewhere it is an apostrophe.
+            // Anywhere else, it is an apostrophe.
             b'\'' if b"{[,:".contains(&last) => quote = Some(byte),
             b'/' => next += comment_length(text, at).unwrap_or(1) - 1,
             b'{' => depth += 1,
@@ -162,7 +153,7 @@ pub(super) fn comment_length(text: &str, at: usize) -> Option<usize> {
 
 /// Two repairs of incomplete JSON.
 struct Mended {
-    /// The unfinished text, closed at its end.
+    /// The text with its open strings and brackets closed.
     closed: String,
     /// The text up to the last value that is surely complete.
     safe: String,
@@ -175,7 +166,6 @@ struct Mended {
 struct JsonReader {
     /// The repaired output so far.
     out: String,
-    /// The open brackets.
     open: Vec<char>,
     /// Inside a string, whether it is a value rather than a key.
     string: Option<bool>,
@@ -230,7 +220,7 @@ impl JsonReader {
 
     fn in_string(&mut self, c: char) {
         match c {
-            // JSON has no such escape.
+            // JSON has no escape `\'`.
             '\'' if self.escaped => {
                 self.escaped = false;
                 self.out.pop();
@@ -261,7 +251,7 @@ impl JsonReader {
         }
     }
 
-    /// Reads a character outside strings; true if it closes the object.
+    /// Reads a character outside strings. Returns whether it closes the object.
     fn between(&mut self, c: char) -> bool {
         match c {
             '"' => self.begin_string(Some(c)),

@@ -1,4 +1,4 @@
-//! Asks a model until its answer is usable: one call, or more if the answer cannot be read.
+//! Makes a call, and further requests if the answer cannot be read.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use super::written::without_approach;
 use super::{AnswerError, Assessment, Call, Written};
 
 /// The reason given for requesting points again.
-const NO_POINTS: &str = "it has no points in the form that was asked for";
+const NO_POINTS: &str = "it has no points in the requested format";
 
 /// Records each paid reply that is not yet a result.
 pub type OnReply = Arc<dyn Fn(StoredReply, CallRecord) + Send + Sync>;
@@ -41,7 +41,6 @@ pub struct Ask {
     request: Request,
     /// Replies from an earlier run, oldest first, so that they are not paid for twice.
     pub past: Vec<PaidReply>,
-    /// Called with each new reply that is not yet a result.
     on_reply: OnReply,
     /// The tools that the model may call; none for JSON answers.
     pub tools: Option<Tools>,
@@ -56,10 +55,10 @@ pub struct Tools {
     pub toolbox: Arc<Toolbox>,
     /// The maximum number of replies to tool results; failed calls count.
     pub limit: u32,
-    /// The maximum number of characters of all results.
+    /// The maximum total length of all results, in characters.
     pub room: usize,
-    /// Whether they belong to the review of a change. A model that rejects tools may then answer without them, and the
-    /// last results say that they are the last.
+    /// Whether the tools serve a review. If so, a model that rejects tools may answer without them, and the last
+    /// results are marked as the last.
     pub is_review: bool,
 }
 
@@ -68,12 +67,11 @@ pub struct Tools {
 pub struct RequestResult {
     /// The text as written, including answers to the check, without the assessment; empty for JSON.
     pub text: Arc<str>,
-    /// The parsed value.
     pub value: Value,
     /// The last request; earlier ones were passed to `on_reply`.
     pub call: CallRecord,
     pub metadata: Metadata,
-    /// The objections in its text, if any.
+    /// The objections in the text, if any.
     pub reading: Option<Box<ParsedAnswer>>,
 }
 
@@ -90,11 +88,9 @@ pub enum Value {
     Word(Cast<&'static str>),
     /// How decisions relate.
     Relations(Relations),
-    /// Objections to an agreement.
     Challenge(Challenge),
     /// The kinds of argument in texts.
     Kinds(Vec<Observation>),
-    /// A judgement of the debaters.
     Judgement(Judgement),
     /// The judge's rulings on findings, or why they could not be read after a second request.
     Ruled(Ruled, Option<AnswerError>),
@@ -104,7 +100,7 @@ pub enum Value {
     Unreadable(AnswerError),
 }
 
-/// Makes a call until its answer is usable.
+/// Makes a call, and repeats it if the answer is unusable.
 ///
 /// # Errors
 ///
@@ -185,7 +181,7 @@ pub async fn answer(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<Reques
                 let answers = answered.reading.as_ref().map_or(&[][..], |reading| &reading.answers);
                 listed.to_mut().extend(written.assessment.rule_by(answers, &call.checked));
             }
-            // Rulings on a draft do not apply to another approach.
+            // Rulings on a draft do not apply to a different approach.
             let standing = if rethought { &[][..] } else { &call.standing };
             let is_amended = if let Authorship::Based(base) = authorship {
                 written.assessment.base = word_for(labels, &base.agent_id).map(str::to_owned);
@@ -219,7 +215,7 @@ fn is_without_solution(missing: Option<&AnswerError>) -> bool {
     }
 }
 
-/// The text that replaces a draft, without its answers, and those answers as read. A cut text replaces nothing.
+/// The text that replaces a draft without its answers to points, and these answers. Rejects a text that was cut off.
 fn rewritten(call: &Call, text: &str, cut: Option<Cut>) -> Result<(String, Option<Box<ParsedAnswer>>), AnswerError> {
     let reading = call.read(text);
     let bare = reading.as_ref().map_or(Cow::Borrowed(text), |reading| reading.without_answers(text)).into_owned();
@@ -262,12 +258,12 @@ impl Ask {
             let is_last = offered.is_some_and(|tools| tools.is_review && looked_up + 1 == tools.limit);
             let toolbox = offered.map(|tools| Arc::clone(&tools.toolbox));
             let reply = match self.caller.call(&self.request).await {
-                // The budget reserves the answer itself, but no look-ups.
+                // The budget only covers the answer, so ask for it without tools.
                 Err(failed) if offered.is_some() && matches!(failed.error, ModelError::OverBudget { .. }) => {
                     self.tools = None;
                     continue;
                 }
-                // The budget reserves the answer to the question, not to all that tools have shown.
+                // The budget only covers the original prompt, so drop the last tool results.
                 Err(failed)
                     if matches!(failed.error, ModelError::OverBudget { .. }) && self.request.turns.len() > begun =>
                 {
@@ -288,14 +284,14 @@ impl Ask {
         }
     }
 
-    /// Appends tool calls that an earlier run paid for to the question.
+    /// Appends tool calls that an earlier run paid for to the conversation.
     fn go_on_with_past(&mut self) {
         for (reply, record) in std::mem::take(&mut self.past) {
             self.go_on(reply, &record);
         }
     }
 
-    /// Appends a reply with tool calls and their results to the question.
+    /// Appends a reply with tool calls and their results to the conversation.
     fn go_on(&mut self, reply: StoredReply, record: &CallRecord) {
         let StoredReply { text, tool_calls: calls, message, tool_results, .. } = reply;
         self.metadata.add(record);
@@ -306,7 +302,7 @@ impl Ask {
         self.request.turns.push(Turn::ToolResults(tool_results));
     }
 
-    /// The first text: the unreadable one of an earlier run, or a new one.
+    /// The first text: the unreadable one from an earlier run, or a new one.
     ///
     /// # Errors
     ///
@@ -358,7 +354,7 @@ impl Ask {
             Err(failed) if failed.is_server_gone() => return Err(failed),
             Err(failed) => self.failed(&failed),
         };
-        // The text is the first one, cut or not.
+        // The result is the first text, so only its flags apply.
         let Metadata { truncated, filtered, interrupted, .. } = self.metadata;
         self.metadata.add(&call);
         let metadata = Metadata { truncated, filtered, interrupted, ..self.metadata };
@@ -388,7 +384,7 @@ impl Ask {
         self.json_after(first, read).await
     }
 
-    /// [`json`](Self::json) after the first reply.
+    /// Continues [`json`](Self::json) after the first reply.
     async fn json_after<T>(
         &mut self,
         first: Reply,
@@ -417,7 +413,7 @@ impl Ask {
         })
     }
 
-    /// The next reply: of an earlier run, or a new one.
+    /// The next reply, from an earlier run or a new request.
     async fn next(&mut self) -> Result<Reply, FailedCall> {
         self.is_kept = !self.past.is_empty();
         if self.is_kept {
@@ -436,7 +432,7 @@ impl Ask {
         }
     }
 
-    /// Appends an answer and a response to the question.
+    /// Appends an answer and the next request to the conversation.
     fn ask_again(&mut self, Reply { text, message, .. }: &Reply, said: String) {
         let (text, message) = (text.clone(), message.clone());
         self.request.turns.push(Turn::Assistant { text, calls: Vec::new(), message });
@@ -450,7 +446,7 @@ impl Ask {
             Some(spent) => {
                 CallRecord { tokens: spent.tokens, cost_usd: spent.cost_usd, attempts: failed.attempts, ..unsent }
             }
-            // Never sent, or its attempts are already charged.
+            // The call was never sent, or its attempts are already charged.
             None => unsent,
         }
     }
@@ -534,7 +530,7 @@ impl Ask {
     ///
     /// The first call fails permanently.
     async fn rulings(mut self, numbers: &[String]) -> Result<RequestResult, FailedCall> {
-        // Many servers refuse a schema together with tools; the prompt describes it.
+        // Many servers reject a schema together with tools, and the prompt describes the format anyway.
         let schema = if self.tools.is_some() { self.request.answer.take() } else { self.request.answer.clone() };
         let first = self.first().await?;
         (self.request.answer, self.request.tools) = (schema, Arc::new([]));
@@ -558,7 +554,7 @@ fn once_more(reads: &AnswerFormat, missing: Option<&str>) -> String {
         | AnswerFormat::Answers { .. }
         | AnswerFormat::Final(_) => POINTS_AGAIN.with("texts", &missing),
     };
-    // Tests render this template; the form alone is a sufficient fallback.
+    // Tests render this template; the format alone is a sufficient fallback.
     said.unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())
 }
 

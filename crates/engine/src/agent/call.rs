@@ -28,9 +28,9 @@ use super::texts::{
 };
 use super::{Agent, Panel};
 
-/// The characters of texts that are only mentioned.
+/// The characters reserved for the lines that stand for older texts.
 const MENTIONS: usize = 8000;
-/// The characters of texts examined for kinds of argument, per text and in total.
+/// The maximum characters of texts examined for kinds of argument, per text and in total.
 const OBSERVED: usize = 24_000;
 /// The approximate length of a word with its space: models count words better than characters.
 const CHARACTERS_PER_WORD: usize = 7;
@@ -42,15 +42,15 @@ const CONTENT: &str = "{content}";
 pub struct Call {
     pub step: Step,
     pub request: Request,
-    /// What its answer names; in a check, the accepted points.
+    /// What the answer may refer to; in a check, the accepted points.
     pub listing: Listing,
     /// The characters of the debate's texts that it shows without shortening.
     pub length: usize,
-    /// The characters missing for points that its lists left out.
+    /// How many more characters its lists would need to show all points.
     pub room: usize,
     /// How to read objections in the answer.
     pub(super) reads: Option<AnswerFormat>,
-    /// The points of the check for the judge's final text to answer, and missing accepted points.
+    /// The points that the judge's final text must answer: those of the check, and accepted ones that the draft lacks.
     pub(super) checked: Vec<Point>,
     /// The judge's rulings on the draft that its final text replaces.
     pub(super) standing: Vec<Ruling>,
@@ -76,7 +76,7 @@ pub fn beginnings(debate: &Debate) -> Result<Arc<[Arc<str>]>, PromptError> {
 fn beginning(debate: &Debate, is_shown: impl Fn(usize, &Attachment) -> bool) -> Result<Arc<str>, PromptError> {
     let questions = debate.questions();
     let clarifications: Vec<_> = questions.iter().filter(|one| !one.answer.is_empty()).collect();
-    // Tools show the repository of a change by the paths of its diff.
+    // In a review, tools use the paths of the diff, so the directory must not be shown.
     let has_paths = debate.change.as_ref().is_some_and(|change| change.base.is_some());
     let settings = debate.settings.as_ref().filter(|_| !has_paths);
     let context_dir = settings.and_then(|settings| settings.context_dir.as_ref());
@@ -99,8 +99,8 @@ fn beginning(debate: &Debate, is_shown: impl Fn(usize, &Attachment) -> bool) -> 
     Ok(BEGINNING.render(&beginning)?.into())
 }
 
-/// The places of the attachments that findings name, the diffs of the gravest findings first, as far as they take no
-/// more room than the largest part of the change, less the findings.
+/// The indices of the attachments named by findings, gravest findings first. Their total size is limited to that of the
+/// largest part of the change, minus the findings.
 fn named_by_findings(debate: &Debate) -> BTreeSet<usize> {
     let findings = debate.findings();
     let reports: Vec<_> = findings.iter().flat_map(|finding| &finding.reports).collect();
@@ -114,7 +114,7 @@ fn named_by_findings(debate: &Debate) -> BTreeSet<usize> {
     for ending in [DIFF_ENDING, ""] {
         for (report, place) in reports.iter().filter_map(|report| Some((report, report.finding.place.as_ref()?))) {
             let is_it = |one: &Attachment| {
-                // An earlier review had other parts.
+                // The parts of an earlier review were different.
                 let is_here = report.round == 0 || one.part == Some(report.round);
                 is_here && one.part.is_some() && one.name.strip_suffix(ending) == Some(place.path.as_str())
             };
@@ -210,7 +210,7 @@ fn shown<'a>(debate: &'a Debate, step: &Step, room: usize) -> Values<'a> {
     values
 }
 
-/// The finished debate for a follow-up question, with names because no further decision depends on them.
+/// Shows the finished debate for a follow-up question. Includes names, since no decision can be biased any more.
 fn show_record<'a>(values: &mut Values<'a>, debate: &'a Debate, step: &Step, room: usize) {
     let number = usize::from(step.key.pass);
     let (earlier, asked) = debate.follow_ups.split_at(number.saturating_sub(1).min(debate.follow_ups.len()));
@@ -231,7 +231,7 @@ fn show_record<'a>(values: &mut Values<'a>, debate: &'a Debate, step: &Step, roo
     values.question = asked.first().map(|asked| &*asked.question);
 }
 
-/// The inputs of a step under their numbers, without authors; the agent's own text is separate.
+/// Shows the inputs of a step with numbers instead of authors; the agent's own text is separate.
 fn show_texts<'a>(values: &mut Values<'a>, debate: &'a Debate, step: &Step, room: usize) {
     let is_own = |one: &&Arc<Contribution>| one.agent_id == step.key.agent_id;
     let (own, there): (Vec<_>, Vec<_>) =
@@ -255,7 +255,7 @@ impl Call {
         Self { reads, ..self }
     }
 
-    /// The objections in an answer, if it is read for them and says something.
+    /// The objections in an answer, if any were requested and found.
     pub(super) fn read(&self, text: &str) -> Option<Box<ParsedAnswer>> {
         let reading = self.reads.as_ref()?.read(text);
         Some(reading).filter(ParsedAnswer::says_something).map(Box::new)
@@ -297,7 +297,7 @@ pub fn prepare(
     let history = if has_history { history(debate, &step.key.agent_id, step.key.round) } else { Vec::new() };
     let history = (!history.is_empty()).then(|| HISTORY.with("entries", &history)).transpose()?;
     let body = step.prompt.render(&values)?;
-    // Who decides on a change in parts sees what the findings name.
+    // A decision about a change in parts requires the attachments that the findings name.
     let of_findings = matches!(step.answer, OutputSpec::FindingRulings | OutputSpec::FollowUp);
     let beginning = if beginnings.len() > 1 && of_findings {
         let named = named_by_findings(debate);
@@ -328,7 +328,7 @@ pub fn prepare(
     Ok(Call { step: step.clone(), request, listing, length, room, reads: None, checked, standing, assess })
 }
 
-/// The form of the answer; `None` if it is a text.
+/// The format of the answer; `None` if it is text.
 fn schema(step: &Step, listing: &Listing) -> Option<AnswerSchema> {
     let Listing { labels, requirements, criteria, .. } = listing;
     Some(match &step.answer {
@@ -352,7 +352,7 @@ fn schema(step: &Step, listing: &Listing) -> Option<AnswerSchema> {
     })
 }
 
-/// The criteria of the judge in a step.
+/// The judge's criteria in a step.
 fn criteria_for(debate: &Debate, step: &Step) -> Vec<String> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let default = if let OutputSpec::Scores(default) = step.answer { default } else { &DEFAULT_CRITERIA };
@@ -365,7 +365,7 @@ fn base_of(step: &Step, labels: &[Label]) -> Option<String> {
     word_for(labels, &key.agent_id).map(str::to_owned)
 }
 
-/// The last round and the earlier parts, in `room` characters.
+/// Shows the last round and the earlier ones in `room` characters.
 fn show_whole_debate<'a>(values: &mut Values<'a>, debate: &'a Debate, room: usize) {
     let histories = wants_histories(debate);
     let mut last = final_texts(debate, histories);
@@ -403,7 +403,7 @@ fn claims(debate: &Debate, step: &Step) -> String {
     ledger.claimed_last(debate).into_iter().map(item).collect::<Vec<_>>().join("\n")
 }
 
-/// An item for each review that rejects whole approaches.
+/// An item for each review that rejects a whole approach.
 fn approaches(debate: &Debate) -> String {
     let item = |(by, one): &(&AgentId, &RejectedApproach)| {
         let whose = match &one.target {

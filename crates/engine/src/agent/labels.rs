@@ -15,7 +15,7 @@ pub(super) const DEBATER: &str = "Debater";
 const COLOURS: [&str; 12] =
     ["Indigo", "Amber", "Teal", "Crimson", "Olive", "Violet", "Coral", "Slate", "Saffron", "Magenta", "Cobalt", "Jade"];
 
-/// Colours for debaters, in this order.
+/// Labels the debaters with colours, in order.
 pub(super) fn of_debaters<'a>(debaters: impl IntoIterator<Item = &'a AgentSettings>) -> Vec<Label> {
     let label = |(place, agent): (usize, &AgentSettings)| Label {
         word: colour(place),
@@ -25,7 +25,7 @@ pub(super) fn of_debaters<'a>(debaters: impl IntoIterator<Item = &'a AgentSettin
     debaters.into_iter().enumerate().map(label).collect()
 }
 
-/// The word that hides an author.
+/// The label of an author.
 pub(super) fn word_for<'l>(labels: &'l [Label], author: &AgentId) -> Option<&'l str> {
     labels.iter().find(|label| label.author == *author).map(|label| label.word.as_str())
 }
@@ -55,7 +55,7 @@ pub(super) fn reveal_texts(labels: &[Label], text: &str) -> String {
     replaced(text, &pairs.collect::<Vec<_>>())
 }
 
-/// The author of a label: `2`, `**2**`, `Text 2`, `2: its title`.
+/// The author of a label, written as `2`, `**2**`, `Text 2` or `2: its title`.
 ///
 /// # Errors
 ///
@@ -102,8 +102,8 @@ fn replaced(text: &str, pairs: &[(&str, String)]) -> String {
 /// Nouns that may precede a label.
 const NOUNS: [&str; 8] = ["candidate", "debater", "solution", "proposal", "option", "text", "answer", "choice"];
 
-/// The index of the only option that `text` names: `not 2` and `1 or 2` name none. Ignores markup, brackets, a noun
-/// before it and a title after a colon.
+/// The index of the only option that `text` names; `not 2` and `1 or 2` name none. Ignores markup, brackets, a noun
+/// before the option and a title after a colon.
 pub(super) fn chosen(text: &str, options: &[&str]) -> Option<usize> {
     let bare = |text: &str| {
         let text = text.trim_matches(|c: char| c.is_whitespace() || "*_`\"'“”‘’()[]{}<>.#".contains(c));

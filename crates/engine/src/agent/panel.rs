@@ -37,9 +37,9 @@ pub struct Panel {
     /// The system text that all requests share.
     pub(super) system: Arc<str>,
     pub sources: PromptSources,
-    /// The absolute path of a file with keys that tools never show.
+    /// The absolute path of a file with keys, which tools never show.
     pub withheld: Option<PathBuf>,
-    /// The variables with which git runs.
+    /// The environment of git processes.
     pub environment: Environment,
     /// Keys whose values tools redact.
     pub keys: KnownKeys,
@@ -52,13 +52,10 @@ pub struct Panel {
 /// Why the panel cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum PanelError {
-    /// A role file cannot be read.
     #[error("the role `{role}` cannot be read")]
     Unreadable { role: String, source: PromptFileError },
-    /// A role file is invalid.
     #[error("the role file {path} is not a role")]
     Invalid { path: PathBuf, source: RoleError },
-    /// A template is broken.
     #[error("a prompt cannot be rendered")]
     Prompt(#[from] PromptError),
 }
@@ -71,7 +68,7 @@ impl Agent {
         Self { settings: settings.clone(), role: Arc::new(role), caller, system }
     }
 
-    /// A request with its system text and its settings.
+    /// A request with the agent's system text and settings.
     pub(super) fn request(&self, prompt: Arc<str>, answer: Option<AnswerSchema>) -> Request {
         Request {
             model: self.settings.model.as_str().into(),
@@ -185,7 +182,7 @@ impl Panel {
         })
     }
 
-    /// The agent or judge with that id.
+    /// The agent with this id, which may be the judge.
     pub fn agent(&self, id: &AgentId) -> Option<&Agent> {
         self.agents.iter().chain([&self.judge]).find(|agent| agent.settings.id == *id)
     }
@@ -211,7 +208,7 @@ pub fn price_of(agent: &AgentSettings, settings: &Settings) -> Option<Price> {
     price_at(&agent.provider, &agent.model, &settings.prices, is_elsewhere)
 }
 
-/// The price of a provider's model by the configured `prices`; the list price does not apply `elsewhere`.
+/// The configured price of a provider's model, otherwise the list price, unless the provider `is_elsewhere`.
 pub fn price_at(provider: &str, model: &str, prices: &BTreeMap<String, Price>, is_elsewhere: bool) -> Option<Price> {
     let configured = prices.get(model).copied().filter(|_| calls_models(provider));
     let listed = || if is_elsewhere { None } else { built_in_price(provider, model) };
@@ -233,13 +230,12 @@ pub fn limits_of(agent: &AgentSettings, settings: &Settings) -> ModelLimits {
     }
 }
 
-/// The maximum characters of a contribution's tool results, and of a contribution to a review: there everybody has tools,
-/// and each reply sends the earlier results again.
+/// The maximum characters of a contribution's tool results. Reviews have a lower limit, since all their agents have
+/// tools and each reply sends the earlier results again.
 const TOOL_ROOM: usize = 300_000;
 const REVIEW_TOOL_ROOM: usize = 60_000;
 
-/// The characters of a contribution's tool results: less in a review, where everybody has tools, and at most one for
-/// each token of the model's context window.
+/// The maximum characters of a contribution's tool results, at most one per token of the model's context window.
 pub fn tool_room(agent: &AgentSettings, settings: &Settings, is_review: bool) -> usize {
     let most = if is_review { REVIEW_TOOL_ROOM } else { TOOL_ROOM };
     let window = limits_of(agent, settings).context_window.and_then(|window| usize::try_from(window).ok());

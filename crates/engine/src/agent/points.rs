@@ -14,10 +14,10 @@ use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, PromptContext
 
 /// The maximum characters of a list, so that the cost of a call does not grow with the debate.
 const LIST: usize = 24_000;
-/// The characters of a point that already has a ruling.
+/// The maximum characters shown of a point that already has a ruling.
 const BRIEF: usize = 160;
 
-/// The points that `step` shows: a critic rechecks them, an author answers them, the judge gets the open ones.
+/// The points that `step` shows: a critic rechecks them, an author answers them, and the judge rules on open ones.
 pub(super) fn listed(debate: &Debate, step: &Step) -> PointList {
     let key = &step.key;
     let yields = debate.stage(key.stage).and_then(|stage| stage.yields);
@@ -107,7 +107,7 @@ fn list(points: &[&Point], entry: impl Fn(&Point) -> String) -> PointList {
     PointList { text, points: kept.iter().map(|(place, _)| points[*place].clone()).collect(), room }
 }
 
-/// A verbatim point and its history, a line for each event.
+/// A point verbatim, followed by its history with a line for each event.
 fn told(one: &Point) -> String {
     let mut entry = format!("{} [{}] {}", one.number(), one.point.severity.name(), in_full(one));
     for remark in &one.remarks {
@@ -199,7 +199,7 @@ fn in_full(one: &Point) -> String {
     one.point.in_full().replace('\n', "\n   ")
 }
 
-/// A remark on a point, as text. Only follow-up prompts come after rulings.
+/// A remark on a point, as text; `None` for kinds that prompts show separately.
 fn said(remark: &Remark) -> Option<String> {
     let what = match &remark.kind {
         RemarkKind::Raised | RemarkKind::Ruled(_) => return None,
@@ -257,7 +257,7 @@ fn assessment(draft: &Solution) -> String {
     lists.map(list).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The accepted points of the debate in full, each with its author's changes.
+/// All accepted points in full, each with its author's changes.
 fn accepted(debate: &Debate) -> PointList {
     let ledger = Ledger::of(debate);
     list(&ledger.to_verify(debate), |one| {

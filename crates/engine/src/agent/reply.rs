@@ -32,7 +32,7 @@ enum RawQuestion {
 }
 
 impl Questions {
-    /// Questions as requested; reading is more lenient.
+    /// The requested format; reading is more lenient.
     pub(super) fn schema() -> AnswerSchema {
         let question = strict_object([("id", text_of_at_most(20)), ("text", text_of_at_most(600))]);
         AnswerSchema { name: "questions", schema: strict_object([("questions", list_of_at_most(20, &question))]) }
@@ -87,7 +87,7 @@ pub struct Cast<T> {
     pub reason: String,
 }
 
-/// The length of a reason that contains numbered points.
+/// The maximum length of a reason that contains numbered points.
 const LONG_REASON: u64 = 8000;
 
 impl Ballot {
@@ -155,7 +155,7 @@ struct DebaterScore {
     score: f64,
 }
 
-/// The judge's word for "no winner".
+/// The judge's answer if there is no winner.
 const NOBODY: &str = "none";
 
 impl RawJudgement {

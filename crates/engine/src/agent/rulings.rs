@@ -141,7 +141,7 @@ pub struct Ruled {
 }
 
 impl Ruled {
-    /// The review as the answer of the debate. `missing` is why there are no rulings.
+    /// The review as the answer of the debate. `missing` says why there are no rulings.
     pub fn into_solution(self, debate: &Debate, judge: &AgentId, missing: Option<&AnswerError>) -> Solution {
         Solution {
             title: clean_title(&self.title),
@@ -226,7 +226,7 @@ impl RawPointRuling {
         Some(Self { points, is_number, decision, section: text("where"), remains, reason })
     }
 
-    /// A ruling on each listed point. Where the judge gives none, the one in `standing` applies.
+    /// A ruling on each listed point: the judge's, otherwise the one in `standing`.
     pub(super) fn on(rulings: &[Self], listed: &[Point], standing: &[Ruling]) -> Vec<Ruling> {
         let ruling = |point: &Point| {
             let found = rulings.iter().find(|one| one.is_on(point, listed));
@@ -267,14 +267,14 @@ fn bare_numbers(text: &str) -> Vec<String> {
     words.map(|word| word.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned()).collect()
 }
 
-/// Phrases that mean that nothing remains.
+/// Whether a phrase means that nothing remains.
 fn is_nothing(remains: &str) -> bool {
     let bare = remains.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     matches!(bare.as_str(), "nothing" | "none" | "no" | "n/a" | "na" | "nothing remains")
 }
 
-/// The valid blocking points that the solution does not meet: those that lower the judge's confidence, and others,
-/// which are only reported. A point that was never rechecked is only reported, if the judge ruled on it.
+/// The valid blocking points that the solution does not meet, each with whether its critic maintained it, which lowers
+/// the judge's confidence. Omits points that have neither a recheck nor a ruling.
 pub(super) fn unmet<'a>(listed: &'a [Point], rulings: &[Ruling]) -> Vec<(&'a Point, bool)> {
     let blocking = listed.iter().zip(rulings).filter(|(point, _)| point.point.severity == Severity::Blocking);
     let unmet = blocking.filter(|(_, ruling)| ruling.decision == Decision::NotMet);
@@ -309,7 +309,7 @@ pub(super) fn under_the_solution(
         item
     };
     let remaining = listed.iter().zip(rulings).filter(|(_, ruling)| ruling.decision != Decision::Met);
-    // Without any ruling the outcome reports a missing assessment.
+    // If there is no ruling at all, the outcome reports a missing assessment instead.
     let has_ruled = rulings.iter().any(|ruling| !ruling.missing);
     (has_ruled || is_assessed && !rulings.is_empty()).then(|| (line, remaining.map(item).collect()))
 }

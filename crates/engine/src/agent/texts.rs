@@ -46,7 +46,7 @@ fn speech_title(debate: &Debate, one: &Contribution, name: impl Fn(&AgentId) -> 
     }
 }
 
-/// The number of an agent's text in prompts; the agent's id if it has none, as in a record without settings.
+/// The number of an agent's text in prompts; if it has none, as in a record without settings, the agent's id.
 pub(super) fn number(debate: &Debate, author: &AgentId) -> String {
     debate.text_number(author).map_or_else(|| author.to_string(), |number| number.to_string())
 }
@@ -153,7 +153,7 @@ fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<
     ranked.into_iter().map(titled).collect()
 }
 
-/// An agent's side, to append to a name.
+/// The agent's side, as a suffix for its name.
 fn side_of(debate: &Debate, id: &AgentId) -> &'static str {
     match debate.settings.as_ref().map_or(Position::Neutral, |settings| side(settings, id)) {
         Position::For => " (for)",
@@ -162,7 +162,7 @@ fn side_of(debate: &Debate, id: &AgentId) -> &'static str {
     }
 }
 
-/// All texts of finished rounds in their order, followed by `now`, those of the current round.
+/// All texts of finished rounds in order, followed by `now`, the texts of the current round.
 pub(super) fn transcript<'a>(debate: &'a Debate, now: &[&'a Arc<Contribution>], round: u32) -> Vec<Titled<'a>> {
     let name = |id: &AgentId| {
         let known = debate.agents().iter().find(|agent| agent.id == *id);
@@ -212,7 +212,7 @@ fn sort_by_number(debate: &Debate, texts: &mut [&Contribution]) {
     texts.sort_by_key(|one| (one.target_agent_id.as_ref().and_then(number), number(&one.agent_id)));
 }
 
-/// The participants, a line each, with their text or side.
+/// A line for each participant, with its text or side.
 pub(super) fn who_is_who(debate: &Debate) -> String {
     let agents = debate.agents().iter();
     let has_speeches = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Speech));
@@ -266,7 +266,7 @@ pub(super) fn has_points(critique: &Contribution) -> bool {
 /// Which texts of earlier rounds to include.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Earlier {
-    /// All that was written.
+    /// Complete texts.
     Whole,
     /// Texts for a summary: long critiques as their points, and no proposals that were refined later.
     ToBeCondensed,
@@ -305,12 +305,12 @@ pub(super) fn wants_histories(debate: &Debate) -> bool {
     debate.settings.as_ref().is_none_or(|settings| settings.debate.include_full_history)
 }
 
-/// The characters shown of a text that is only mentioned.
+/// The maximum characters shown of an older text that is cut to one line.
 const SKETCH: usize = 120;
-/// The maximum number of texts that are mentioned; older ones are only counted, or the cost would grow with the square
-/// of the rounds.
+/// The maximum number of such lines; further texts are only counted, since the cost would otherwise grow with the
+/// square of the rounds.
 const MOST_LINES: usize = 40;
-/// The title of mentioned texts.
+/// The title above these lines.
 const OVERVIEW: &str = "Older texts, one line each";
 
 pub(super) fn length(text: &str) -> usize {

@@ -37,12 +37,11 @@ pub struct Assessment {
     /// Requirements that are fulfilled except in one case, as stated.
     pub partly_fulfilled: Vec<PartlyFulfilled>,
     pub open_questions: Vec<String>,
-    /// The rulings on open points.
     pub(super) rulings: Vec<RawPointRuling>,
     pub title: Option<String>,
-    /// Whether it abandoned the approach of its draft.
+    /// Whether the final text abandons the approach of the draft.
     pub rethought: bool,
-    /// The confidence; `None` if not stated.
+    /// `None` if not stated.
     pub confidence: Option<f64>,
 }
 
@@ -84,7 +83,7 @@ impl Assessment {
         let unfulfilled = unfulfilled.then(|| "it has no `unfulfilledMajorRequirements`".to_owned());
         let unsure = match (confidence, object.get("confidence")) {
             (Some(_), _) => None,
-            // An abstention is an answer.
+            // Abstaining is valid.
             (None, Some(Value::String(word))) if word == "none" => None,
             (None, Some(_)) => Some(format!("`confidence`: {EXPECTED}")),
             (None, None) => Some("it has no `confidence`".to_owned()),
@@ -149,7 +148,7 @@ pub(super) fn without_approach(text: &str) -> (&str, bool) {
         return (whole, false);
     };
     let before = whole[..start].trim_end();
-    // The fence around the object.
+    // Drop the fence around the object.
     let (rest, last) = before.rsplit_once('\n').unwrap_or(("", before));
     let before = if fence_of(last).is_some() { rest } else { before };
     (before.trim_end().trim_end_matches('`').trim_end(), is_changed(&object))
@@ -163,7 +162,7 @@ enum AssessmentContent {
     Damaged,
 }
 
-/// Reads an answer with the solution inside a JSON object, as the older program's prompts asked for it.
+/// Reads an answer with the solution inside a JSON object, which an older program's prompts requested.
 fn all_in_json(text: &str) -> Option<Written> {
     if !text.contains(SOLUTION_KEY) {
         return None;
@@ -177,8 +176,8 @@ fn all_in_json(text: &str) -> Option<Written> {
     })
 }
 
-/// The last fenced block with an assessment. Fences are not matched in pairs: models wrap the whole answer in another
-/// one, and are cut inside blocks.
+/// The last fenced block with an assessment. Fences are not matched in pairs, since models wrap whole answers in them
+/// and may be cut off inside a block.
 fn fenced_block(text: &str) -> Option<(Range<usize>, AssessmentContent)> {
     let mut lines = Vec::new();
     let mut at = 0;
@@ -493,7 +492,7 @@ fn is_always(fails: &str) -> bool {
     })
 }
 
-/// The words of a text without punctuation.
+/// The text in lower case, without surrounding punctuation.
 fn bare(text: &str) -> String {
     text.trim_matches(|c: char| c.is_whitespace() || ".,;:!-–—*_`\"'()".contains(c)).to_lowercase()
 }

@@ -46,7 +46,7 @@ struct RunningCall {
 
 /// A message from a call before its result.
 enum Message {
-    /// An attempt asks for permission, which the channel returns.
+    /// An attempt asks for permission; the reply goes through the channel.
     Reserve(AttemptRequest, oneshot::Sender<Reserved>),
     /// An attempt failed; its cost must be recorded before the next attempt.
     AttemptFailed(CallKey, String, CallRecord),
@@ -237,7 +237,7 @@ impl Engine {
         let (task, result) = ended.map_or_else(|died| (died.id(), None), |(task, result)| (task, Some(result)));
         let of_task = self.calls.in_flight.extract_if(|_, call| call.task == task).next();
         let Some((key, RunningCall { step, length, .. })) = of_task else { return Ok(Some(false)) };
-        // A task that died is a bug; the debate must not wait for it.
+        // A panic in a call must not leave the debate waiting for it.
         let result = result.unwrap_or_else(|| {
             let error = ModelError::Broken { message: "the program failed during the call".to_owned() };
             self.abandon_cost(std::slice::from_ref(&key));
@@ -257,7 +257,7 @@ impl Engine {
             Message::Replied(key, reply, call) => {
                 self.outage.heard(&call.provider);
                 self.calls.note_sending(&key, false);
-                // Kept beyond the call, which may be abandoned or fail and then be repeated.
+                // Keep the reply: the call may be abandoned or fail, and then be repeated.
                 self.past.entry(key.clone()).or_default().push((reply.clone(), call.clone()));
                 self.append(Event::Replied { key, reply, call })?;
             }

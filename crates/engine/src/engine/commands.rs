@@ -14,7 +14,7 @@ pub enum RunCommand {
     Hold,
     /// Cancel a pause, or continue after it.
     GoOn,
-    /// Start nothing new, and close with the texts so far.
+    /// Start nothing new, and end the debate early with its current texts.
     Stop(StopReason),
     /// A stop request is stored next to the record; obey it once the debate can close.
     ObeyStop,
@@ -41,7 +41,7 @@ pub enum RunCommand {
 pub enum UserReply {
     /// It continues, possibly only to close.
     GoOn,
-    /// It fails, because it has no text to close with.
+    /// It fails, because it has no text to make an answer from.
     GiveUp,
     /// It stays paused.
     Nothing,
@@ -68,11 +68,11 @@ impl Engine {
                 }
                 self.obey_stop()?;
             }
-            // It only woke the loop, which reads the replies.
+            // This command only wakes the loop, which reads the replies.
             RunCommand::HostReplied => {}
             RunCommand::Acknowledge => self.acknowledge()?,
             RunCommand::Stop(_) if self.debate().final_round().is_none() => {
-                self.warn("the debate has no text to close with yet, so it continues");
+                self.warn("the debate has no text to make an answer from yet, so it continues");
             }
             RunCommand::Stop(reason) => {
                 if !self.is_stopping() && !self.is_at_its_end() {
@@ -96,7 +96,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Records that the user has acknowledged the cost.
     fn acknowledge(&mut self) -> Result<(), EngineError> {
         if self.debate().cost_warning.is_some_and(|warning| !warning.acknowledged) {
             self.append(Event::CostAcknowledged)?;
@@ -104,8 +103,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Receives and records answers until no question is open. The debate then continues, or closes if it was told to.
-    /// It stays paused if told to pause, or if nobody can answer any more.
+    /// Receives and records answers until no question is open. The debate then continues, or closes after a stop
+    /// command. It stays paused after a pause command, or if no more commands can arrive.
     ///
     /// # Errors
     ///
@@ -126,7 +125,7 @@ impl Engine {
         Ok(UserReply::GoOn)
     }
 
-    /// Closes a waiting debate with the texts so far.
+    /// Ends a waiting debate early with its current texts.
     fn told_to_stop(&mut self) -> Result<UserReply, EngineError> {
         if self.debate().final_round().is_none() {
             return Ok(UserReply::GiveUp);
@@ -137,7 +136,7 @@ impl Engine {
         Ok(UserReply::GoOn)
     }
 
-    /// Records that the user stopped the debate before it had anything to close with.
+    /// Records that the user stopped the debate before it had a text.
     ///
     /// # Errors
     ///
@@ -148,8 +147,8 @@ impl Engine {
         Ok(self.record.flush().await?)
     }
 
-    /// Waits until a paused debate is told to continue or close. Returns at once if it was not held, or if nobody is
-    /// left to tell it. [`run`](Self::run) then continues it.
+    /// Waits for a command that continues or closes a paused debate. Returns at once if the debate is not held, or if
+    /// no more commands can arrive. [`run`](Self::run) then continues it.
     ///
     /// # Errors
     ///

@@ -15,11 +15,9 @@ use super::{Engine, EngineError};
 /// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum FollowUpError {
-    /// The record has the maximum number of questions.
     #[error("this debate has the maximum of {0} questions")]
     TooMany(usize),
-    /// The answer exceeds the limit.
-    #[error("the cost limit leaves {room}, and an answer can cost {needed}")]
+    #[error("the cost limit leaves {room}, but an answer can cost {needed}")]
     TooDear {
         /// The remaining amount.
         room: Usd,
@@ -28,11 +26,9 @@ pub enum FollowUpError {
     },
     #[error("follow-up questions cannot be answered by the host, who is the judge of this debate")]
     HostJudge,
-    /// The call limit does not allow the answer.
     #[error("the call limit leaves no room for an answer")]
     NoCallLeft,
-    /// The judge failed to answer.
-    #[error("the judge gave no answer: {reason}")]
+    #[error("the judge did not answer: {reason}")]
     Failed { reason: String },
     #[error("interrupted; the question is saved without an answer")]
     Interrupted,
@@ -42,8 +38,8 @@ pub enum FollowUpError {
 }
 
 impl Engine {
-    /// Asks the judge a question about the finished debate. The result is saved in any case, and the answer returned.
-    /// `own` limits this question; the debate's limits apply otherwise. `past` are the events of the record.
+    /// Asks the judge a question about the finished debate. Saves the result in any case, and returns the answer. `own`
+    /// limits this question; otherwise the debate's limits apply. `past` are the events of the record.
     ///
     /// # Errors
     ///
@@ -75,7 +71,7 @@ impl Engine {
     }
 
     async fn answer_or_stop(&mut self, step: &Step) -> Result<Arc<str>, FollowUpError> {
-        // If the question cannot be saved, nothing has been paid yet.
+        // Save the question before paying for an answer.
         self.record.flush().await.map_err(EngineError::from)?;
         let cancel = self.cancel.clone();
         tokio::select! {
@@ -136,7 +132,7 @@ fn asked(debate: &Debate, question: &Arc<str>) -> Result<(Debate, u8), FollowUpE
     Ok((asked, number))
 }
 
-/// The call for a question and its likely cost. Calls nothing.
+/// The call for a question and its likely cost. Calls no model.
 pub(crate) fn forecast_follow_up(
     panel: &Panel,
     settings: &Settings,

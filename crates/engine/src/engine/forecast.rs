@@ -34,11 +34,8 @@ pub(super) const BYTES_PER_TOKEN: Span<f64> = Span { low: 4.5, high: 3.0 };
 #[derive(Debug, thiserror::Error)]
 #[error("cannot forecast this debate")]
 pub enum ForecastError {
-    /// The panel cannot be built.
     Panel(#[from] PanelError),
-    /// The debate cannot begin.
     Fold(#[from] FoldError),
-    /// The debate could not be rehearsed.
     Engine(#[from] EngineError),
 }
 
@@ -78,7 +75,7 @@ pub fn forecast(
     let calls = keys.into_iter().filter_map(|key| {
         let agent = &panel.agent(&key.agent_id)?.settings;
         let (in_short, in_long) = (same_call(&short, key, &begun), same_call(&long, key, &begun));
-        // Only texts that agree are challenged, which happens in neither run.
+        // Only texts that agree are challenged, so a challenge is never certain.
         let is_challenge = begun.stage(key.stage).is_some_and(|stage| stage.yields == Some(ResultKind::Challenge));
         let is_certain = !is_challenge && in_short.is_some() && in_long.is_some();
         let tokens =
@@ -121,8 +118,8 @@ fn same_call<'a>(
     calls.get(key).or_else(|| calls.iter().find(|(other, _)| is_same(other)).map(|(_, call)| call))
 }
 
-/// The tokens and cost of a certain call whose request has this many bytes. `max_tokens` is the limit of its answer, if
-/// it has one of its own.
+/// The tokens and cost of a call with a request of `bytes`, which is counted as certain. `max_tokens` is the limit of
+/// its answer, if it has one of its own.
 pub(super) fn planned_call(
     key: CallKey,
     (provider, model): (&str, &str),
@@ -153,8 +150,8 @@ fn cost_of(price: Option<Price>, tokens: [(u64, u64); 2]) -> Option<Span<Usd>> {
     Some(Span { low, high })
 }
 
-/// The calls for a question that must be answered in readable JSON. If the answer is unreadable, a second request
-/// repeats the question with the answer.
+/// The calls for a question whose answer must be valid JSON. If it is not, a second request repeats the question with
+/// the answer.
 pub fn planned_json_calls(
     key: CallKey,
     (provider, model): (&str, &str),
@@ -193,7 +190,7 @@ impl Length {
         self.answer_within(agent.max_tokens)
     }
 
-    /// The length in tokens of answers with a limit of their own.
+    /// The length of answers in tokens under the limit `max_tokens`.
     fn answer_within(self, max_tokens: Option<u32>) -> u32 {
         let limit = max_tokens.unwrap_or(ANSWER_LIMIT);
         match self {
@@ -221,7 +218,7 @@ impl Length {
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "answers are far below 2^53 bytes")]
     fn bytes_of(self, tokens: u32) -> usize {
-        // Words of five bytes, and one for the remainder.
+        // Texts consist of words of five bytes; add one for the remainder.
         ((f64::from(tokens) * self.bytes_per_token() / 5.0) as usize + 1) * 5
     }
 }
@@ -343,7 +340,7 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
                 least,
             });
         }
-        // The geometric mean of short and long answers. Most windows have to hold the answer as well.
+        // The geometric mean of short and long answers. Most windows include the answer.
         let probable =
             call.input.low.saturating_mul(call.input.high).isqrt() + u64::from(agent.max_tokens.unwrap_or(0));
         if probable <= window {
@@ -370,9 +367,8 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
     Ok(worst.into_iter().map(warning).collect())
 }
 
-/// How many bytes of a change a prompt can show: half of the smallest context window. The rest is for instructions,
-/// findings, files that readers open, and answers. An unknown window is assumed to hold as much as attachments may
-/// have.
+/// How many bytes of a change a prompt can show: half of the smallest context window. The other half is for
+/// instructions, findings, files that readers open, and answers. An unknown window counts as the limit for attachments.
 pub fn room_for_change(settings: &Settings) -> usize {
     let room = |agent: &AgentSettings| {
         let window = limits_of(agent, settings).context_window?;

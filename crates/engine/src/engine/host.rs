@@ -1,5 +1,5 @@
-//! Requests to the host, the person or agent that runs the debate. Each waits next to the record until it is answered,
-//! whichever process is running by then.
+//! Requests to the host, the person or agent that runs the debate. Each is stored next to the record until it is
+//! answered, even if a different process is running by then.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::agent::Call;
 #[derive(Default)]
 pub(super) struct Host {
     waiting: Vec<Call>,
-    /// Whether the file differs.
+    /// Whether the file with the requests is out of date.
     has_changed: bool,
     /// Whether the file says that the requests are complete.
     is_complete: bool,
@@ -42,7 +42,7 @@ impl Host {
 
 /// The caller for a call that the host has answered.
 pub(crate) fn replying(caller: Caller, SavedReply { text, by }: SavedReply) -> Caller {
-    // There is no second reply.
+    // The host replies only once, so do not retry.
     let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::unbounded()), max_retries: 0 };
     Caller { chat: Arc::new(HostModel::replying(text, by)), limits, ..caller }
 }

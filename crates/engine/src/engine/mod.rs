@@ -79,19 +79,14 @@ pub enum RunEnding {
 /// Why a run could not continue. The debate is saved up to its last event.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The record cannot be written.
     #[error("the debate cannot be saved")]
     Store(#[from] StoreError),
-    /// A template is broken.
     #[error("a prompt cannot be rendered")]
     Prompt(#[from] PromptError),
-    /// The context directory cannot be opened.
     #[error("cannot open the context directory {path}")]
     ContextDir { path: PathBuf, source: std::io::Error },
-    /// The protocol lacks a transition.
     #[error(transparent)]
     Protocol(#[from] NoTransition),
-    /// The protocol requests a call from an unknown agent.
     #[error("the protocol calls the unknown agent {0}")]
     UnknownAgent(AgentId),
 }
@@ -133,14 +128,14 @@ pub struct Engine {
     budget: Option<Budget>,
     known_cost: Usd,
     is_pausing: bool,
-    /// Whether it stays ready to continue after a pause.
+    /// Whether the run stays ready to continue after a pause.
     is_held: bool,
     /// Whether a stop request is stored next to the record.
     is_to_stop: bool,
     /// Whether any attempt may have been billed.
     may_be_billed: Arc<AtomicBool>,
     round: RoundInProgress,
-    /// The name under which each configured model answered before, until it was compared.
+    /// The name that the server reported for each configured model before this run; removed once compared.
     served: HashMap<(String, String), String>,
 }
 
@@ -231,8 +226,8 @@ impl Engine {
         self
     }
 
-    /// Removes the record of a debate that left nothing behind: it failed, was certainly not billed, and the user added
-    /// nothing. Returns whether it was removed.
+    /// Removes the record of a debate with nothing worth keeping: it failed, was certainly not billed, and the user
+    /// added nothing. Returns whether it was removed.
     pub fn forget(&mut self) -> bool {
         let debate = self.debate();
         let is_answered = |group: &AgentClarifications| group.items.iter().any(|item| !item.answer.is_empty());
@@ -300,7 +295,7 @@ impl Engine {
         Ok(recorded)
     }
 
-    /// Reports if a model answers under another name than in the previous run.
+    /// Warns if a model reports a different name than before this run.
     fn compare_served_model(&mut self, call: &CallRecord) {
         let Some(now) = call.served_model.as_ref().filter(|_| !call.is_hosted()) else { return };
         let before = self.served.remove(&(call.provider.clone(), call.model.clone()));

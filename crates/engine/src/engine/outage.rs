@@ -19,13 +19,13 @@ use super::{Engine, EngineError};
 
 /// The minimum number of agents needed to continue, unless the team is smaller.
 const FEWEST_AGENTS: usize = 2;
-/// How often a call may return to a server that answers other calls but not this one. After that it fails.
+/// How often a call may return to a server that answers other calls but not this one, before the call fails.
 const MOST_RETURNS: u32 = 2;
 /// How often in a row a server may become reachable without answering before the waiting ends.
 const MOST_IN_VAIN: u32 = 3;
 /// The delay before a server is first checked; it doubles with each check.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
-/// The same for a server that became reachable without answering.
+/// The same delay for a server that became reachable without answering.
 const WAIT_IN_VAIN: Duration = Duration::from_secs(15);
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
@@ -60,7 +60,7 @@ struct WaitingCall {
 }
 
 impl WaitingCall {
-    /// Whether the server itself did not respond, rather than one behind it.
+    /// Whether the server itself did not respond, rather than a server behind it.
     fn is_for_connection(&self) -> bool {
         matches!(self.failed.error, ModelError::Unreachable { .. } | ModelError::UsageLimit { .. })
     }
@@ -77,7 +77,7 @@ impl Outage {
         }
     }
 
-    /// Starts a run, which retries everything.
+    /// Resets the state for a new run, which retries everything.
     pub(super) fn begin_run(&mut self) {
         let (can_wait, answered) = (self.can_wait, std::mem::take(&mut self.answered));
         *self = Self { can_wait, answered, ..Self::default() };
@@ -190,8 +190,8 @@ impl Engine {
         !self.outage.waiting.is_empty() && !self.has_enough_agents()
     }
 
-    /// Decides the waiting calls of providers with nothing in flight: they fail if the debate can continue without
-    /// them. Returns whether any did.
+    /// Fails the waiting calls of providers with nothing in flight if the debate can continue without them. Returns
+    /// whether any failed.
     pub(super) fn fail_unreachable_calls(&mut self) -> Result<bool, EngineError> {
         if self.outage.waiting.is_empty() || !self.has_enough_agents() {
             return Ok(false);
@@ -272,7 +272,7 @@ impl Engine {
         let present = gone.filter(|failure| failure.key.round == debate.current_round).map(|failure| &failure.key);
         let mut keys: Vec<CallKey> = present.filter(|key| !self.is_built_on(key)).cloned().collect();
         loop {
-            // A call may only be needed together with another.
+            // A call may only be needed together with another one.
             let wanted: HashSet<CallKey> = self.protocol.steps(&debate.reopening(&keys)).map(|step| step.key).collect();
             let before = keys.len();
             keys.retain(|key| wanted.contains(key));

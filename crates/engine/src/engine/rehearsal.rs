@@ -1,4 +1,4 @@
-//! Runs a debate in memory without a model, to find out its remaining calls and how long their requests are.
+//! Runs a debate in memory without a model, to predict its remaining calls and the length of their requests.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
@@ -22,7 +22,7 @@ use super::{EngineError, check_before_closing, has_something_to_check};
 
 /// The bytes that repeating a request adds.
 const SECOND_CHANCE_BYTES: usize = 1000;
-/// The maximum number of points that prompts request: of one text, and of each text if a critic reads all.
+/// The maximum number of points that prompts request: about one text, and about each text if a critic reads all.
 const POINTS: usize = 7;
 const POINTS_OF_EACH: usize = 5;
 /// The bytes of a point with its remedy and of a remark on a point, as strong models write them for our prompts.
@@ -409,7 +409,7 @@ impl<'a> Rehearsal<'a> {
         apply(&mut self.debate, event);
     }
 
-    /// The maximum number of objections in a filler of `length` bytes.
+    /// An answer of `length` bytes with the maximum number of objections.
     fn reading(&self, yields: ResultKind, step: &Step, length: usize, listed: &[Point]) -> ParsedAnswer {
         let (key, SampleAnswers { demanding, disputes, .. }) = (&step.key, self.answers);
         let points = |target: Option<&AgentId>, texts: usize| {
@@ -452,10 +452,10 @@ impl<'a> Rehearsal<'a> {
                 answers: self.replies(step, length),
                 ..ParsedAnswer::default()
             },
-            // The whole text, so that its readers get the maximum length.
+            // Findings fill the whole text, so that its readers get the maximum length.
             (ResultKind::Findings, _) => {
                 let text = "x".repeat(length / POINTS);
-                // The largest attachments, which the judge of several parts sees again.
+                // The largest attachments, since the judge of several parts sees those that findings name.
                 let mut shown: Vec<_> =
                     self.debate.attachments.iter().filter(|one| one.part == Some(key.round)).collect();
                 shown.sort_by_key(|one| std::cmp::Reverse(one.text.len()));
@@ -527,7 +527,7 @@ impl<'a> Rehearsal<'a> {
         due.iter().map(recheck).collect()
     }
 
-    /// A remark about one of `points` points in a text of `length` bytes.
+    /// A remark on one of `points` points in a text of `length` bytes.
     fn remark(&self, length: usize, points: usize) -> Arc<str> {
         let whole = length / points.max(1);
         self.filler(if self.answers.disputes { whole } else { REMARK_BYTES.min(whole) })

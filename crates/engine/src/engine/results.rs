@@ -25,7 +25,7 @@ use super::{Engine, EngineError};
 /// The minimum characters of the debate's texts that a solution needs.
 const LEAST_TEXT: usize = 500;
 
-/// Records that a call failed permanently.
+/// The record of a call that failed permanently.
 fn failure(step: &Step, failed: &FailedCall) -> Failure {
     Failure {
         key: step.key.clone(),
@@ -182,7 +182,7 @@ impl Engine {
             }
         };
         self.append(event)?;
-        // Who reads findings depends on whether there are any.
+        // Which agents read findings depends on whether there are any.
         let yields = self.debate().stage(step.key.stage).and_then(|stage| stage.yields);
         Ok(yields == Some(ResultKind::Findings))
     }
@@ -272,7 +272,7 @@ impl Engine {
         self.signal(Signal::Warning { message, failed: Some(key.clone()) });
         let key = key.clone();
         self.append(Event::CallFailed { failure, call })?;
-        // Another run may repeat the call, and then needs another reply.
+        // A later run may repeat the call, and then needs a new reply.
         self.record.entry().forget_host_reply(&key);
         Ok(())
     }
@@ -296,7 +296,7 @@ impl Engine {
                 return self.record_failure(failure(step, failed), None);
             }
             if self.is_out_of_money() {
-                // The call is optional.
+                // The debate is already closing, so continue without this call.
                 self.refused.insert(step.key.clone());
                 self.refusal = Some(failed.to_string());
             }
@@ -310,7 +310,7 @@ impl Engine {
         self.record_failure(failure(step, failed), None)
     }
 
-    /// How much of the debate's texts probably fits into the model's window. Reports if not all of it does.
+    /// How much of the debate's texts probably fits into the model's window. Warns if not all of it does.
     pub(super) fn room_of(&mut self, whole: &Call) -> usize {
         if let Some(known) = self.rooms.get(&whole.step.key) {
             return *known;
@@ -335,7 +335,7 @@ impl Engine {
         let limits = agent.zip(self.debate().settings.as_ref()).map(|(agent, settings)| limits_of(agent, settings));
         let limits = limits.filter(|_| can_be_shortened).unwrap_or_default();
         let over = limits.context_window.map_or(0, |window| excess(&whole.request, window, limits.max_output));
-        // If the estimate leaves almost nothing, the server decides.
+        // If the estimate leaves almost nothing, let the server decide.
         let room = whole.length.saturating_sub(over).max(LEAST_TEXT);
         if over == 0 || room >= whole.length {
             return usize::MAX;

@@ -46,7 +46,7 @@ impl Engine {
             return Err(NoTransition { protocol: self.protocol.name, stage: reached, trigger: again }.into());
         };
         self.append(Event::StageEntered { stage })?;
-        // Waits for the first save. If that fails, nothing has been paid yet.
+        // Wait for the first save before spending anything.
         self.record.flush().await?;
         loop {
             let trigger = self.visit_or_pause(stage).await?;
@@ -88,7 +88,7 @@ impl Engine {
     /// Starts the next round with `stage` if the limit allows it; otherwise closes the debate.
     fn begin_round(&mut self, stage: StageId) -> Result<StageId, EngineError> {
         let round = self.debate().current_round + 1;
-        // After the closing, a rehearsal would end at once.
+        // Rehearse from the new round, since a rehearsal after the closing would end at once.
         let mut ahead = self.debate().clone();
         let at = Timestamp::now();
         for event in [Event::RoundBegun { round, stage }, Event::StageEntered { stage }] {
@@ -188,7 +188,7 @@ impl Engine {
                     self.append(Event::RoundTimedOut { round: self.debate().current_round })?;
                     is_stale = true;
                 }
-                // Nothing is in flight and nothing can start, so the rest will never arrive.
+                // Nothing is in flight and nothing can start, so the missing results will never arrive.
                 None => break,
             }
         }

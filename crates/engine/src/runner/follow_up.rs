@@ -31,8 +31,8 @@ pub struct PreparedQuestion {
 }
 
 impl Runner {
-    /// Opens a saved, finished debate for a question. `lent` are the judge's settings in case the debate's own are
-    /// unknown: the older program saved neither settings nor a journal, which is then created.
+    /// Opens a finished debate for a question. `lent` replaces unknown settings: the older program saved neither
+    /// settings nor a journal, so this creates the journal.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl PreparedQuestion {
         &self.panel.warnings
     }
 
-    /// Settings without agents.
+    /// The settings without agents, since only the judge is called.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }

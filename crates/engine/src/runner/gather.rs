@@ -38,7 +38,7 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// The collector as a function for the engine.
+    /// Turns the collector into a function for the engine.
     pub(super) fn into_gather(self) -> Gather {
         let collector = Arc::new(self);
         Box::new(move |debate: &Debate| {
@@ -182,7 +182,7 @@ pub enum AttachmentError {
     },
 }
 
-/// The attachments of a debate, added one by one. If one cannot be used, none is sent.
+/// The attachments of a debate, added one by one. If one is rejected, none must be sent.
 pub struct Attachments<'a> {
     settings: &'a Settings,
     environment: &'a Environment,
@@ -192,7 +192,7 @@ pub struct Attachments<'a> {
 }
 
 impl<'a> Attachments<'a> {
-    /// No attachments yet. `settings` limit them, and they must not contain keys from `environment`.
+    /// An empty list. Attachments must not contain the keys that `environment` has for providers in `settings`.
     pub fn new(settings: &'a Settings, environment: &'a Environment) -> Self {
         Self { settings, environment, left: DebateSettings::ATTACHMENT_LIMIT, attached: Vec::new() }
     }
@@ -213,7 +213,7 @@ impl<'a> Attachments<'a> {
         Ok(())
     }
 
-    /// Removes the limit, for texts that are measured in another way.
+    /// Removes the limit, for texts whose length is checked elsewhere.
     pub fn unlimited(self) -> Self {
         Self { left: usize::MAX, ..self }
     }
@@ -228,7 +228,7 @@ impl<'a> Attachments<'a> {
         let is_cut = bytes.len() as u64 >= self.most_bytes();
         let text = match decode(bytes) {
             Ok(text) => text,
-            // A character may be incomplete because of the limit.
+            // The limit may have split a character.
             Err(_) if is_cut => return Err(AttachmentError::TooLong { name, limit }),
             Err(fault) => return Err(AttachmentError::NotUtf8 { name, fault }),
         };

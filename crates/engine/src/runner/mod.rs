@@ -46,7 +46,7 @@ pub use run::{After, Controls, Failed, Finished, HOOK_LIMIT, Run};
 pub use services::{DebateHistory, Models, Services, ServicesError};
 pub use spending::{SpendingError, SpendingLock, note_spent, remove, renew_limit, spent_by, spent_today};
 
-/// Starts debates.
+/// Starts, resumes and forks the debates of a directory.
 #[derive(Clone)]
 pub struct Runner {
     directory: Directory,
@@ -79,7 +79,7 @@ pub struct ResumableDebate {
     contents: JournalContents,
     protocol: &'static Protocol,
     settings: Settings,
-    /// A limit for the total cost that replaces the debate's own.
+    /// A limit for the total cost, in addition to the debate's own.
     most: Option<Usd>,
     warnings: Vec<String>,
 }
@@ -112,13 +112,13 @@ pub enum RunnerError {
     /// A prompt exceeds its model's context window.
     #[error(transparent)]
     Window(#[from] WindowError),
-    /// A saved debate would read files that the user has not given it.
+    /// A saved debate would use files or commands that the user has not allowed.
     #[error(transparent)]
     Trust(#[from] TrustError),
     /// The debate cannot be forked as requested.
     #[error("cannot fork {id}: {reason}")]
     Fork {
-        /// The other debate.
+        /// The debate to fork.
         id: DebateId,
         /// The reason.
         reason: ForkError,
@@ -181,7 +181,7 @@ impl Runner {
         self.protocol(&created.settings).ok_or_else(unknown)
     }
 
-    /// Prepares a new debate, without saving or paying anything.
+    /// Prepares a new debate, without saving or spending anything.
     ///
     /// # Errors
     ///
@@ -218,7 +218,7 @@ impl Runner {
         Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None }
     }
 
-    /// Collects a debate's material. Shows neither the file `withheld` nor values of `keys`.
+    /// A collector of a debate's material that shows neither the file `withheld` nor values of `keys`.
     fn collector(&self, withheld: Option<PathBuf>, keys: KnownKeys) -> Collector {
         Collector { past: self.services.past.clone(), withheld, keys }
     }
@@ -264,7 +264,7 @@ impl Runner {
         }
         let debate = record.debate();
         if debate.status == Status::Completed {
-            // After a crash the state file may lack the last event.
+            // After a crash, the state file may lack the last event.
             if !state.is_ok_and(|state| state.is_same_state(debate)) {
                 record.write_state()?;
             }
@@ -282,7 +282,7 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// An agent or the judge cannot be called, or the record names files that the user has not given it.
+    /// An agent or the judge cannot be called, or the record names files that the user has not allowed.
     pub fn resume(&self, saved: ResumableDebate, own: &UserSettings) -> Result<Prepared, RunnerError> {
         let ResumableDebate { mut record, contents, protocol, settings, most, .. } = saved;
         let settings = own.over(&settings, &self.services.environment);
@@ -298,7 +298,7 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// The record belongs to another debate, or an agent or the judge cannot be called.
+    /// The record belongs to a different debate, or an agent or the judge cannot be called.
     pub fn take_over(&self, saved: ResumableDebate, created: Created) -> Result<Prepared, RunnerError> {
         let ResumableDebate { mut record, contents, protocol, .. } = saved;
         let debate = record.debate();
@@ -322,7 +322,7 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// The debate has no journal, never reached the point, or names files that the user has not given it.
+    /// The debate has no journal, never reached the point, or names files that the user has not allowed.
     pub fn branch(&self, entry: &Entry, at: &ForkPoint, own: &UserSettings) -> Result<Branch, RunnerError> {
         let refused = |reason| RunnerError::Fork { id: DebateId::new(entry.id()), reason };
         let parent = read_journal(entry.journal_path()?).map_err(StoreError::from)?.events;
@@ -342,8 +342,8 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// The settings do not fit the protocol or what is kept, an agent or the judge cannot be called, the limits do not
-    /// cover the debate, or the dry run fails.
+    /// The settings do not fit the protocol or the kept events, an agent or the judge cannot be called, the limits do
+    /// not cover the debate, or the dry run fails.
     pub fn fork(&self, branch: Branch, settings: Settings) -> Result<Prepared, RunnerError> {
         let (protocol, created, taken_over) = self.branched(branch, settings)?;
         let prepared = self.prepare_from(protocol, created, taken_over)?;
@@ -402,7 +402,7 @@ impl Runner {
         let settings = own.over(settings, &self.services.environment);
         own.check(&settings)?;
         let protocol = self.protocol(&settings).ok_or_else(|| not_resumable("its protocol is unknown"))?;
-        // A running debate has its keys, and no model is called here.
+        // No model is called here, so keys that only the running process has are not needed.
         let services = self.services.clone();
         let services = if entry.is_held() { services.with_model(Arc::new(HostModel::default())) } else { services };
         let panel = services.panel(protocol, &settings)?;
@@ -445,7 +445,7 @@ impl ResumableDebate {
         &self.settings
     }
 
-    /// Limits the total cost of the debate when it continues, whatever its own limit.
+    /// Limits the total cost of the continued debate, in addition to its own limit.
     pub fn at_most(mut self, most: Usd) -> Self {
         let own = &mut self.settings.debate.budget.max_cost_usd;
         *own = Some(own.map_or(most, |own| own.min(most)));

@@ -61,7 +61,7 @@ pub struct Ready {
     /// The first event, if this run recorded it.
     begun: Option<Arc<Recorded>>,
     signals: Signals,
-    /// A limit for the total cost, regardless of the debate's own.
+    /// A limit for the total cost, in addition to the debate's own.
     most: Option<Usd>,
     closes: bool,
     is_kept: bool,
@@ -86,7 +86,7 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// It does not.
+    /// A limit is too low, or the dry run fails.
     pub fn check_limit(&self) -> Result<(), RunnerError> {
         let Origin::New { created, .. } = &self.origin else { return Ok(()) };
         if created.settings.max_cost().is_none() && created.settings.max_calls().is_none() {
@@ -128,7 +128,7 @@ impl Prepared {
         Ok(limit.map(|limit| limit.saturating_sub(debate.total_cost().unwrap_or_default())))
     }
 
-    /// The debate at its beginning, and its number of events.
+    /// The debate before this run, and its number of events.
     fn debate(&self) -> Result<(Debate, u64), RunnerError> {
         match &self.origin {
             Origin::Saved { record, .. } => Ok((record.debate().clone(), record.events())),
@@ -145,7 +145,7 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// The debate cannot be saved; nothing is kept then.
+    /// The debate cannot be saved. Nothing is kept in that case.
     pub fn begin(self) -> Result<Ready, StoreError> {
         let Self { protocol, panel, collector, directory, origin, copied } = self;
         let (record, past, begun, most) = match origin {
@@ -161,7 +161,7 @@ impl Prepared {
                 match copied.collect::<Result<Vec<Recorded>, StoreError>>() {
                     Ok(past) => (record, past, Some(begun), None),
                     Err(error) => {
-                        // Discards an incomplete fork, which would pay for the missing part again if resumed.
+                        // Discard an incomplete fork: resuming it would pay for the missing part again.
                         record.discard();
                         return Err(error);
                     }
@@ -209,12 +209,12 @@ impl Ready {
         if self.begun.is_some() { 0 } else { self.record.events() }
     }
 
-    /// Closes the debate with the texts so far instead of continuing.
+    /// Ends the debate early with its current texts instead of continuing.
     pub fn closing(self) -> Self {
         Self { closes: true, ..self }
     }
 
-    /// Keeps the record even if the debate fails before it reaches a model, for a caller that knows the debate only by
+    /// Keeps the record even if the debate fails before it reaches a model, for callers that know the debate only by
     /// its record.
     pub fn kept(self) -> Self {
         Self { is_kept: true, ..self }
@@ -249,12 +249,12 @@ impl Ready {
         }
         let (commands, heard) = mpsc::unbounded_channel();
         if closes {
-            // The receiver exists.
+            // The receiver still exists, so this cannot fail.
             drop(commands.send(RunCommand::Stop(StopReason::User)));
         }
         let cancel = CancellationToken::new();
         let (id, journal) = (record.debate().id.clone(), record.journal_path().to_owned());
-        // A fork keeps results that another debate paid for.
+        // A fork contains results that another debate paid for.
         let is_new = is_begun && past.is_empty() && !is_kept;
         let mut engine = Engine::new(protocol, panel, record, &past, signals.clone(), cancel.clone(), heard)
             .gathering(collector.into_gather())
@@ -276,7 +276,7 @@ pub(super) fn to_come(
 ) -> Option<impl FnOnce() -> Result<Forecast, ForecastError> + Send + use<>> {
     let (routed, collector) = (routed.clone(), collector.clone());
     if debate.status != Status::Pending {
-        // Failed calls will have been repeated by then.
+        // Resuming repeats failed calls.
         let resumed = Recorded { seq: events + 1, at: Timestamp::now(), event: Event::Resumed };
         debate.apply(&resumed).ok()?;
     }
@@ -346,7 +346,7 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// The settings do not fit the protocol or what is kept, or the dry run fails.
+    /// The settings do not fit the protocol or the kept events, or the dry run fails.
     pub fn forecast_fork(&self, branch: Branch, settings: Settings) -> Result<Option<Forecast>, RunnerError> {
         let (protocol, created, taken_over) = self.branched(branch, settings)?;
         let (debate, events) = begun(&created, &taken_over)?;

@@ -23,7 +23,8 @@ use super::{DebateHistory, Runner};
 /// How often to check for a stop request and for replies.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// A running debate. It continues if the handle is dropped, unless it waits for answers that only the handle can give.
+/// A running debate. It continues if the handle is dropped, unless it waits for answers that can only come through the
+/// handle.
 pub struct Run {
     id: DebateId,
     journal: PathBuf,
@@ -48,8 +49,8 @@ pub struct Finished {
     pub debate: Debate,
     /// How the run ended.
     pub ending: RunEnding,
-    /// Whether it is recorded. A new debate is discarded if it failed before any model was paid and the user added
-    /// nothing.
+    /// Whether the record was kept. A new debate is discarded if it failed before it paid for any call and the user
+    /// added nothing.
     pub is_kept: bool,
 }
 
@@ -86,7 +87,7 @@ impl Run {
         &self.id
     }
 
-    /// The current state, and the signals that follow. A slow watcher delays nothing, and learns about gaps.
+    /// The current state, and the signals that follow. A slow watcher delays nothing and is notified of gaps.
     pub fn subscribe(&self, words: Words) -> (Progress, Subscription) {
         self.signals.subscribe(words)
     }
@@ -113,12 +114,12 @@ impl Run {
         }
     }
 
-    /// Controls for a caller that does not have the run.
+    /// The controls, for callers that do not have the run.
     pub fn controls(&self) -> Controls {
         self.controls.clone()
     }
 
-    /// Waits until the run is over. If the debate waits for answers and nobody else holds [`Controls`], it is saved as
+    /// Waits until the run is over. If the debate waits for answers and no clone of [`Controls`] exists, it is saved as
     /// paused.
     ///
     /// # Errors
@@ -164,12 +165,12 @@ impl Controls {
         drop(self.commands.send(RunCommand::GoOn));
     }
 
-    /// Starts nothing new, and closes the debate with the texts so far.
+    /// Starts nothing new, and ends the debate early with its current texts.
     pub fn stop(&self) {
         drop(self.commands.send(RunCommand::Stop(StopReason::User)));
     }
 
-    /// Acknowledges the cost warning. Has no effect without a warning, or the second time.
+    /// Acknowledges the cost warning. Has no effect without an unacknowledged warning.
     pub fn acknowledge(&self) {
         drop(self.commands.send(RunCommand::Acknowledge));
     }
@@ -254,7 +255,7 @@ fn watch_files(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>, ov
     let order = entry.clone();
     let is_there = move || order.stop_path().symlink_metadata().is_ok();
     let tell = move |command| commands.upgrade().is_some_and(|commands| commands.send(command).is_ok());
-    // An existing request is obeyed before the first call.
+    // Obey an existing request before the first call.
     let (mut was_there, mut changed) = (is_there(), entry.host_changed());
     if was_there && !tell(RunCommand::ObeyStop) {
         return;
@@ -273,11 +274,11 @@ fn watch_files(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>, ov
             changed = now;
         }
     };
-    // The debate also runs without it.
+    // If the thread cannot start, the debate runs without it.
     drop(thread::Builder::new().name("files".to_owned()).spawn(watch));
 }
 
-/// The time limit for a command.
+/// The time limit for a command after a debate.
 pub const HOOK_LIMIT: Duration = Duration::from_mins(1);
 
 /// What to do after a debate.

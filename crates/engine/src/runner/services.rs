@@ -60,7 +60,7 @@ pub enum ServicesError {
 }
 
 impl Services {
-    /// The providers of the settings, with keys and addresses from `environment`.
+    /// Services that call the providers in the settings, with keys and addresses from `environment`.
     pub fn new(environment: Environment) -> Self {
         Self { environment, model: None, shared: None, past: None }
     }
@@ -84,7 +84,7 @@ impl Services {
     ///
     /// # Errors
     ///
-    /// An agent or the judge cannot be called. Nothing has been paid.
+    /// An agent or the judge cannot be called. Nothing has been spent in that case.
     pub fn panel(&self, protocol: &Protocol, settings: &Settings) -> Result<Panel, ServicesError> {
         let environment = &self.environment;
         check_prices(settings)?;
@@ -180,7 +180,7 @@ pub struct Models {
 
 impl Models {
     /// Builds the clients of `used`, of which there must be at least one; `configured` are the providers in the file.
-    /// `has_limit` tells whether there is a cost limit, and `project` lists directories in which no programs are looked
+    /// `has_limit` says whether there is a cost limit, and `project` lists directories in which no programs are looked
     /// up.
     ///
     /// # Errors

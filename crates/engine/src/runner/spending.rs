@@ -1,5 +1,5 @@
-//! What the debates of a directory have spent: taken from their journals, and from a ledger for what these lack, namely
-//! removed debates and new limits of resumed ones.
+//! What the debates of a directory have spent, according to their journals. A ledger adds what journals lack: removed
+//! debates, and new limits of resumed ones.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -186,7 +186,7 @@ pub fn renew_limit(directory: &Directory, id: &DebateId, limit: Option<Usd>) -> 
     SpendingLock::take(directory)?.note_limit(id, limit)
 }
 
-/// Records spending that leaves no journal, as of now. Blocks the thread.
+/// Records spending that leaves no journal, under the current day. Blocks the thread.
 ///
 /// # Errors
 ///
@@ -215,7 +215,7 @@ pub fn remove(directory: &Directory, entry: &Entry) -> Result<(), SpendingError>
         _ => BTreeMap::new(),
     };
     if !by_day.is_empty() {
-        // Written before the removal, because a debate that still exists counts by its journal.
+        // Write this before the removal, because a debate that still exists counts by its journal.
         let mut beside = SpendingFile::read(directory)?;
         let id = entry.id();
         beside.removed.retain(|before| before.id != id);
@@ -239,7 +239,7 @@ pub fn spent_today(directory: &Directory) -> Result<Usd, SpendingError> {
     let mut spent = Usd::ZERO;
     for entry in directory.entries()? {
         let Some(journal) = &entry.journal else { continue };
-        // Checked first: a debate that ends meanwhile stays within its limit.
+        // Check this first: a debate that ends meanwhile stays within its limit.
         let is_held = entry.is_held();
         if !is_held && !is_younger(journal, today.and_time(NaiveTime::MIN).and_utc()) {
             continue;
@@ -248,8 +248,8 @@ pub fn spent_today(directory: &Directory) -> Result<Usd, SpendingError> {
         spent += of_debate.by_day.values().copied().sum();
         // If its journal is damaged, a debate counts with its full limit.
         if is_held || !of_debate.is_whole {
-            // The limit in the ledger applies to the run, since a question may cost more than is left of its debate's
-            // limit.
+            // The limit in the ledger takes precedence, since a follow-up question may cost more than is left of the
+            // debate's limit.
             let limit = beside.limits.get(&entry.id()).copied().or(of_debate.limit);
             spent += limit.map_or(Usd::ZERO, |limit| limit.saturating_sub(of_debate.total));
         }
@@ -266,7 +266,7 @@ pub fn spent_by(entry: &Entry) -> Usd {
 }
 
 fn is_younger(path: &Path, than: DateTime<Utc>) -> bool {
-    // Unreadable metadata counts as changed.
+    // A file with unreadable metadata counts as unchanged.
     path.metadata().and_then(|file| file.modified()).is_ok_and(|changed| changed >= SystemTime::from(than))
 }
 
@@ -305,7 +305,7 @@ impl JournalSpending {
     }
 }
 
-/// The initial limit of a debate that pays for models.
+/// The initial limit of a debate that calls models.
 fn limit_of(recorded: &Recorded) -> Option<Usd> {
     let Event::Created(created) = &recorded.event else { return None };
     created.settings.max_cost().filter(|_| created.settings.calls_models())

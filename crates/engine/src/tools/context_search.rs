@@ -19,7 +19,6 @@ const TERM: TextArgument = TextArgument {
     is_optional: false,
 };
 
-/// Searches the debate's texts.
 pub(super) const TOOL: Tool = Tool {
     name: "context_search",
     description: "Searches what was said in the finished rounds of this debate, and the texts that you were \
@@ -40,13 +39,13 @@ fn search(arguments: &Arguments<'_>, context: &ToolContext) -> Result<Value, Too
                 "agentId": one.agent_id,
                 "agentRole": one.agent_role,
                 "type": one.stage,
-                // A snippet may contain part of a key.
+                // Redact the whole text, since a snippet may contain only part of a key.
                 "contentSnippet": snippet(term, &context.source.keys().redact(&one.content))?,
             }))
         })
         .collect();
     let found = matches.len();
-    // Keeps the newest matches, which are the most relevant.
+    // Keep the newest matches, which are the most relevant.
     let left_out = found.saturating_sub(MATCHES);
     matches.drain(..left_out);
     let mut result = json!({ "matches": matches });

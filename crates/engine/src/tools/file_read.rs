@@ -8,13 +8,12 @@ use super::sandbox::{AccessError, ContextDirectory};
 use super::toolbox::{Arguments, TextArgument};
 use super::{Tool, ToolContext, ToolError};
 
-/// The maximum returned length of a file: 256 KiB, in bytes.
+/// The maximum bytes returned of a file: 256 KiB.
 const LIMIT: usize = 256 * 1024;
 
 /// How the notice of a truncated file begins.
 const NOTICE: &str = "\n\n[Cut: ";
 
-/// Reads a text file.
 pub(super) const TOOL: Tool = Tool {
     name: "file_read",
     description: "Returns the content of a UTF-8 text file in the context directory, at most its first \

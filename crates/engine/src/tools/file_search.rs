@@ -37,7 +37,6 @@ const AROUND: TextArgument = TextArgument {
     is_optional: true,
 };
 
-/// Searches files.
 pub(super) const TOOL: Tool = Tool {
     name: "file_search",
     description: "Searches text files for a regular expression. Returns each file with its lines as `12: match` and \

@@ -16,7 +16,6 @@ use super::{Tool, ToolContext, ToolError, file_read};
 /// The maximum number of entries: enough for source trees, but few enough that generated files cannot fill the context.
 pub(super) const ENTRIES: usize = 1000;
 
-/// Lists one directory.
 pub(super) const TOOL: Tool = Tool {
     name: "list_files",
     description: "Lists the files and directories directly inside a directory of the context directory, as \
@@ -52,7 +51,7 @@ fn list(arguments: &Arguments<'_>, context: &ToolContext) -> Result<Value, ToolE
 
 /// The first [`ENTRIES`] files and directories by name, and the total number of names.
 ///
-/// A link counts as its target. Links that lead outside or nowhere are omitted, as are pipes and devices.
+/// A link counts as its target. Omits links that lead outside or nowhere, pipes and devices.
 pub(super) fn entries(context: &ContextDirectory, path: &str) -> Result<(Vec<Value>, usize), AccessError> {
     let (directory, inside) = context.open_directory(path)?;
     let unreadable = |source| AccessError::Unreadable { source };

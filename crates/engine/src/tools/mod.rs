@@ -34,7 +34,7 @@ pub use toolbox::{Toolbox, specs};
 /// The data that tools may read.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
-    /// The only files that they can read.
+    /// The only files that tools can read.
     pub source: Arc<Source>,
     /// The finished rounds of the debate, followed by the call's texts from the current one.
     pub rounds: Arc<[Round]>,
@@ -46,7 +46,7 @@ pub struct Tool {
     /// Shown to the model.
     description: &'static str,
     arguments: &'static [TextArgument],
-    /// Returns the result of one call. May block to read small files; never writes.
+    /// Runs one call. May block to read small files; never writes.
     run: fn(&Arguments<'_>, &ToolContext) -> Result<Value, ToolError>,
 }
 
@@ -78,31 +78,21 @@ pub enum ToolError {
         /// The available names.
         offered: Vec<String>,
     },
-    /// The arguments cannot be parsed.
     #[error("the arguments are not valid JSON; expected an object such as {{\"name\": \"value\"}}")]
     NotJson(#[source] serde_json::Error),
-    /// The arguments are JSON, but not an object.
     #[error("the arguments must be a JSON object, not {0}")]
     NotAnObject(&'static str),
     #[error("the argument `{name}` is missing; expected {expected}")]
     Missing { name: &'static str, expected: &'static str },
-    /// An argument has the wrong type or value.
     #[error("the argument `{name}` is {found}; expected {expected}")]
     Unusable { name: &'static str, found: &'static str, expected: &'static str },
-    /// An argument is too long.
     #[error("the argument `{name}` is longer than {limit} characters")]
-    TooLong {
-        name: &'static str,
-        /// The limit, in characters.
-        limit: usize,
-    },
-    /// The path cannot be used.
+    TooLong { name: &'static str, limit: usize },
     #[error(transparent)]
     Access(#[from] AccessError),
     /// A pattern, glob or range is invalid.
     #[error("the argument `{name}` cannot be used: {reason}")]
     Malformed { name: &'static str, reason: String },
-    /// The file is not UTF-8 text.
     #[error("this is not a text file: it is binary, or not encoded as UTF-8")]
     Binary,
 }

@@ -18,10 +18,10 @@ use dialectic_base::secrets::{KnownKeys, is_in_git, is_secret_file, is_secret_pl
 
 use super::platform::{self, Identity};
 
-/// How often to resolve a path at most, if files are exchanged meanwhile, as editors do when saving.
+/// The maximum number of attempts to resolve a path whose files are replaced meanwhile, as editors do when saving.
 const ATTEMPTS: usize = 4;
 
-/// The maximum number of links on a path, as in operating systems; more indicate a loop.
+/// The maximum number of links on a path, as in operating systems. More indicate a loop.
 const LINKS: usize = 40;
 
 /// A directory that tools may read, with no access to anything outside.
@@ -63,13 +63,10 @@ pub enum AccessError {
     Special,
     #[error("there is no such file or directory in the context directory; list_files shows what there is")]
     NotFound,
-    /// It is a directory instead of a file.
     #[error("this is a directory, not a file; list_files shows what is in it")]
     IsDirectory,
-    /// It is a file instead of a directory.
     #[error("this is a file, not a directory; file_read returns its content")]
     NotDirectory,
-    /// The operating system refused.
     #[error("it cannot be read")]
     Unreadable { source: io::Error },
 }
@@ -78,7 +75,7 @@ pub enum AccessError {
 enum Opened {
     File(File),
     Directory(Dir),
-    /// A name has changed its target meanwhile.
+    /// A component of the path was replaced after the check.
     Swapped,
 }
 
@@ -179,7 +176,7 @@ impl ContextDirectory {
             Ok((Opened::File(file), _)) => Ok(file),
             Ok((Opened::Directory(_), _)) => Err(AccessError::IsDirectory),
             Ok((Opened::Swapped, _)) => Err(AccessError::Outside),
-            // Does not reveal whether a secret file exists.
+            // Do not reveal whether a secret file exists.
             Err(AccessError::NotFound) if is_secret_file(&self.path.join(path)) => Err(AccessError::Secret),
             Err(error) => Err(error),
         }
@@ -282,7 +279,7 @@ impl ContextDirectory {
 
     fn refuse_secret_place(&self, inside: &Path) -> Result<(), AccessError> {
         let own = self.path.file_name().map_or(Path::new(""), Path::new);
-        // The user may have chosen a directory inside a repository's data.
+        // `is_in_git` ignores the directory itself, since the user may have chosen one inside a repository's data.
         let is_secret = is_secret_place(&own.join(inside)) || is_in_git(inside);
         if is_secret { Err(AccessError::Secret) } else { Ok(()) }
     }
@@ -304,7 +301,7 @@ impl ContextDirectory {
 
     /// The path relative to this directory, judging only by its text.
     fn relative(&self, path: &Path) -> Result<PathBuf, AccessError> {
-        // Rejected before the prefix is removed: `/context/../secret` starts with it too.
+        // Reject this before removing the prefix: `/context/../secret` starts with it too.
         if path.components().any(|component| component == Component::ParentDir) {
             return Err(AccessError::Outside);
         }
@@ -386,7 +383,7 @@ fn is_exchange(error: &io::Error) -> bool {
 fn access_error(source: io::Error) -> AccessError {
     let kind = source.kind();
     if kind == io::ErrorKind::PermissionDenied && source.raw_os_error().is_none() {
-        // Rejected by cap-std itself; an error of the operating system has a code.
+        // cap-std rejected the path; an error of the operating system would have a code.
         AccessError::Outside
     } else if matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
         AccessError::NotFound

@@ -12,8 +12,8 @@ use dialectic_record::debate::{CallKey, Event, Recorded};
 const TOKENS_PER_BYTE: f64 = 0.5;
 /// Additional tokens per request, for roles and separators.
 const FRAME_TOKENS: u64 = 64;
-/// The maximum cost of an attempt relative to its list price, until its model has answered once, for providers that
-/// state costs: a router may choose a more expensive server for any call.
+/// The assumed maximum cost of an attempt relative to the list price, until a model has answered once. Also applies
+/// later to providers that state costs, since a router may choose a more expensive server for any call.
 const STATED_FACTOR: f64 = 4.0;
 
 /// A provider and a model.
@@ -96,7 +96,7 @@ impl CostLedger {
         self.spent += std::mem::take(&mut self.open).into_values().map(|of| of.usd).sum();
     }
 
-    /// [`abandon`](Self::abandon) for attempts of these calls.
+    /// Like [`abandon`](Self::abandon), for attempts of these calls only.
     pub(super) fn abandon_calls(&mut self, keys: &[CallKey]) {
         let lost: Vec<u64> =
             self.open.iter().filter(|(_, of)| keys.contains(&of.key)).map(|(number, _)| *number).collect();
@@ -110,7 +110,7 @@ impl CostLedger {
         self.spent + self.open.values().map(|of| of.usd).sum()
     }
 
-    /// [`taken`](Self::taken) with the requests sent.
+    /// The dollars of [`taken`](Self::taken), and the number of requests sent.
     pub(super) fn taken_in_all(&self) -> Amount {
         Amount { usd: self.taken(), requests: self.requests }
     }
@@ -120,7 +120,7 @@ impl CostLedger {
         self.open.values().any(|of| of.usd > Usd::ZERO)
     }
 
-    /// Whether one of those attempts belongs to a call for which `is_one` holds.
+    /// Whether an attempt is in flight for a call that `is_one` accepts.
     pub(super) fn has_in_flight(&self, is_one: impl Fn(&CallKey) -> bool) -> bool {
         self.open.values().any(|of| is_one(&of.key))
     }
@@ -171,8 +171,8 @@ impl Measures {
         }
     }
 
-    /// [`factor`](Self::factor) for later attempts of a model. `routed` tells whether the server's prices may differ
-    /// from the list.
+    /// Like [`factor`](Self::factor), for attempts that are only planned. `routed` says whether the server's prices may
+    /// differ from the list.
     pub(super) fn planned_factor(&self, routed: bool) -> f64 {
         if self.answered || routed { self.factor() } else { self.ratio }
     }

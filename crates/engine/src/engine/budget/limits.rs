@@ -20,7 +20,7 @@ use dialectic_record::protocol::{BudgetClass, Protocol};
 use super::Budget;
 use super::ledger::{CostLedger, Measures, ModelId};
 
-/// The default output limit in tokens for agents without `maxTokens` under a cost limit, and how far it may be lowered.
+/// The range of the output limit, in tokens, for agents without `maxTokens` under a cost limit.
 const ANSWERS: RangeInclusive<u32> = 1024..=ANSWER_LIMIT;
 /// The same for reasoning models, whose reasoning counts as output.
 const REASONED_ANSWERS: RangeInclusive<u32> = 4096..=16_384;
@@ -30,34 +30,31 @@ const STEPS: u16 = 16;
 /// Why a cost limit cannot be enforced.
 #[derive(Debug, thiserror::Error)]
 pub enum BudgetError {
-    /// Some models have no known price.
     #[error("the cost limit of {limit} cannot be enforced: no price is known for {}", models.join(", "))]
     Unpriced { limit: Usd, models: Vec<String> },
-    /// The maximum output of a program is unknown.
     #[error(
         "the cost limit of {limit} cannot be enforced: the maximum output of {} is unknown, and a program \
              cannot be limited",
         models.join(", ")
     )]
     Unbounded { limit: Usd, models: Vec<String> },
-    /// The limit is too low for the debate.
     #[error("the {} does not cover one round and the answer: {}{}", _0.limit, one_round(_0), all_rounds(_0))]
     TooLow(Box<Purchase>),
 }
 
-/// What one round and the answer require.
+/// The calls and cost of one round and the answer.
 fn one_round(purchase: &Purchase) -> String {
     figures(purchase, purchase.likely_round, purchase.one_round)
 }
 
-/// Calls and dollars, as far as they are limited.
+/// Calls and dollars, each only if it is limited.
 fn figures(purchase: &Purchase, likely: Usd, most: Amount) -> String {
     let calls = purchase.limit.calls.map(|_| counted(most.requests.into(), "call"));
     let cost = purchase.limit.usd.map(|_| format!("likely {likely}, at most {}", most.usd));
     calls.into_iter().chain(cost).collect::<Vec<_>>().join(", ")
 }
 
-/// What all rounds require; empty if there is only one.
+/// The calls and cost of the whole debate; empty if that is one round with nothing left out.
 fn all_rounds(purchase: &Purchase) -> String {
     let Purchase { rounds, left_out, likely_all, all_rounds, .. } = purchase;
     let what = match (rounds, left_out.is_empty()) {
@@ -138,7 +135,7 @@ impl PricedAgent {
         let preset = preset_of(&agent.provider, &settings.providers);
         // A limit set by the user is not changed.
         let (least, most) = if is_program(&agent.provider, &settings.providers) {
-            // Known to be set, unless the model is free.
+            // [`check_prices`] ensures that it is known, unless the model is free.
             let most = output_of(agent, settings).unwrap_or(ANSWER_LIMIT);
             (most, most)
         } else if let Some(own) = agent.max_tokens {
@@ -209,8 +206,8 @@ impl Payees {
         payees.filter(|payee| payee.answer(level) < payee.most).map(|payee| payee.answer(level)).min()
     }
 
-    /// The maximum total cost of calls that read texts of level `read` and give answers of minimum length. Includes
-    /// the possible extra cost of a model's first answer unless `is_asked` says that the model was already called.
+    /// The maximum total cost of `calls` if they read texts of length `read` and answers have minimum length. Adds the
+    /// possible extra cost of a model's first answer, unless `is_asked` says that the model has already been called.
     pub(super) fn need<'a>(
         &self,
         ledger: &CostLedger,
@@ -259,7 +256,7 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    /// Pairs the calls of the forecasts with short and with long texts. Includes calls that only one of them has.
+    /// Pairs the calls forecast with short texts and with long texts. Includes calls that only one forecast has.
     pub(super) fn merge<'a>(
         least: impl IntoIterator<Item = &'a RehearsedCall>,
         full: impl IntoIterator<Item = &'a RehearsedCall>,
@@ -279,8 +276,8 @@ impl Planned {
         Self { key, is_second_chance, cost, least: bytes, full: bytes }
     }
 
-    /// What to reserve for a cost of `usd`. A second request for the answer is always reserved; other second requests
-    /// only count when they are needed, and then replace an optional call.
+    /// What to reserve for a cost of `usd`. A second request for the answer is always reserved. Other second requests
+    /// only count when they are needed; they then replace an optional call.
     fn amount(&self, usd: Usd) -> Amount {
         let is_spared = self.is_second_chance && self.cost != BudgetClass::Closing;
         if is_spared { Amount { usd, requests: 0 } } else { Amount::request(usd) }
@@ -292,7 +289,7 @@ impl Planned {
 }
 
 impl Budget {
-    /// The expected maximum cost of the rest of a debate, with answers of a level.
+    /// The likely maximum cost of the rest of a debate with answers of length `level`.
     fn likely_cost(&self, least: &CostPlan, full: &CostPlan, level: AnswerLength) -> Amount {
         let cost = |calls: &[Planned]| self.likely(calls, level, level);
         let rounds = least.rounds.iter().zip(&full.rounds).map(|(least, full)| cost(&Planned::merge(least, full)));
@@ -318,7 +315,7 @@ impl Budget {
         AnswerLength::FULL.and_below().find(|level| self.whole_cost(near, all, *level).fits(room))
     }
 
-    /// What all of it requires.
+    /// What to keep for the whole debate with answers of length `level`.
     fn whole_cost(&self, near: &CostRange, all: &CostRange, level: AnswerLength) -> Amount {
         let likely = self.likely_cost(&all.least, &all.full, level) + self.margin_of_closing(all, level);
         let kept = [near.merged(CostPlan::needed), near.merged(CostPlan::spare)].concat();
@@ -388,7 +385,7 @@ pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> 
 }
 
 /// How many rounds fit with minimum answers, in addition to the closing and the check, but without optional calls. The
-/// first round is assumed to fit; all others yield to the check.
+/// first round is assumed to fit; the check has priority over all others.
 fn bought(budget: &Budget, all: &CostRange, current: u32, rounds: u32) -> u32 {
     let upto = |view: &CostPlan, rounds: usize, is_whole: bool| {
         let needed =
@@ -423,7 +420,7 @@ const MOST_ROUNDS: u32 = 10;
 #[derive(Debug, Default)]
 pub(super) struct CostPlan {
     pub(super) rounds: Vec<Vec<RehearsedCall>>,
-    /// The number of further rounds.
+    /// The number of rounds beyond the rehearsed ones.
     pub(super) further: u32,
     /// Whether more rounds follow.
     pub(super) goes_on: bool,
@@ -539,7 +536,6 @@ impl CostRange {
         self.merged(|view| if is_checked { &view.closing_checked } else { &view.closing }.iter().collect())
     }
 
-    /// The calls of the check.
     pub(super) fn check(&self) -> Vec<Planned> {
         self.merged(|view| view.check.iter().collect())
     }

@@ -44,9 +44,9 @@ pub(super) struct Budget {
     closing: Vec<Planned>,
     /// The calls that check the answer; empty if the limit does not cover them all.
     check: Vec<Planned>,
-    /// Whether the limit does not cover the next round, which matters less than the check.
+    /// Whether the next round does not fit, because the limit does not even cover the check, which has priority.
     is_round_too_dear: bool,
-    /// Optional calls until then, if the limit covers them.
+    /// Optional calls before the closing, if the limit covers them.
     spare: Vec<Planned>,
     /// The level of answer length at which the whole debate probably fits.
     level: AnswerLength,
@@ -74,7 +74,7 @@ impl AttemptRequest {
     /// An attempt of `step`.
     pub(super) fn of(step: &Step, request: &Request) -> Self {
         let is_second_chance = match (&step.answer, request.turns.last()) {
-            // Tools cause further requests.
+            // A turn with tool results does not repeat the request.
             (OutputSpec::Text | OutputSpec::Check(_) | OutputSpec::FindingRulings, last) => {
                 matches!(last, Some(Turn::User(_)))
             }
@@ -107,9 +107,8 @@ impl AttemptRequest {
 
 /// Whether an attempt may be sent.
 pub(super) enum Permission<T> {
-    /// Yes, with this value.
     Granted(T),
-    /// Not until others have returned.
+    /// Not before other attempts have returned.
     Later,
     Refused,
 }
@@ -202,8 +201,8 @@ impl Budget {
         self.need(others, written, Some(wanted))
     }
 
-    /// The maximum cost of calls that read texts of level `written`. A model's first answer may cost more, unless it
-    /// was already requested.
+    /// The maximum cost of `calls` if they read texts of length `written`. Adds the possible extra cost of a model's
+    /// first answer, unless `now` or an attempt in flight requests that.
     fn need<'a>(
         &self,
         calls: impl Iterator<Item = &'a Planned>,
@@ -237,7 +236,7 @@ impl Budget {
     /// What must at least stay reserved in addition to an attempt that has priority.
     fn kept_at_least(&self, wanted: &AttemptRequest) -> Option<Amount> {
         match wanted.cost {
-            // Not even the judge may use up on lookups what its answer needs.
+            // Even the judge must not spend on tool calls what its answer needs.
             BudgetClass::Closing if !wanted.offers_tools => Some(Amount::ZERO),
             BudgetClass::Check => Some(self.need(self.closing.iter(), self.written, Some(wanted))),
             BudgetClass::Round if !wanted.offers_tools => {
@@ -315,7 +314,7 @@ impl Budget {
         grant.map_or(Permission::Refused, Permission::Granted)
     }
 
-    /// Removes a call that was granted from what is still needed.
+    /// Removes a granted call from those that are still needed.
     fn note_granted(&mut self, wanted: &AttemptRequest, level: AnswerLength) {
         // No reserved call reads the results of optional ones.
         if wanted.cost != BudgetClass::Extra {
@@ -361,13 +360,13 @@ impl Budget {
 }
 
 impl Engine {
-    /// Closes the debate because of the limit, and says so once.
+    /// Closes the debate because of the limit, with a single warning.
     pub(super) fn stop_for_budget(&mut self) -> Result<(), EngineError> {
         if self.is_out_of_money() {
             return Ok(());
         }
         if let Some(limit) = self.limit() {
-            self.warn(format!("the {limit} has no room for more: the debate closes with its current texts"));
+            self.warn(format!("the {limit} has no room for further calls: the debate closes with its current texts"));
         }
         self.append(Event::Stopping { reason: StopReason::Budget })?;
         Ok(())
@@ -389,7 +388,7 @@ impl Engine {
         self.debate().stop_reason.is_some()
     }
 
-    /// Whether it is closing because of a limit.
+    /// Whether the debate is closing because of a limit.
     pub(super) fn is_out_of_money(&self) -> bool {
         self.debate().stop_reason == Some(StopReason::Budget)
     }
@@ -456,7 +455,7 @@ impl Engine {
         let views = |until| CostRange::of(self.protocol, &self.panel, budget, &beginnings, debate, until);
         let near = views(until)?;
         let last = self.debate().known_settings().debate.rounds.max(until);
-        // The same if no further round follows.
+        // Without further rounds, this equals `near`.
         let further = if self.is_stopping() || !near.goes_on() { None } else { Some(views(last)?) };
         let all = further.as_ref().unwrap_or(&near);
         let level = budget.highest_level(&near, all);
@@ -466,7 +465,7 @@ impl Engine {
         if let Some(budget) = &mut self.budget {
             budget.plan(&near, level.is_some(), debate.current_round <= 1);
             budget.level = level.unwrap_or(AnswerLength::LEAST);
-            // After the first round this is decided when the check is due.
+            // In later rounds, this is decided just before the check.
             if budget.check.is_empty() && debate.current_round <= 1 {
                 left_out.extend(near.checking(debate));
             }
@@ -492,7 +491,7 @@ impl Engine {
         ));
     }
 
-    /// Records that the answer stays unchecked, if the limit does not cover all calls of `stage` and none was made.
+    /// Records that the answer stays unchecked if the limit does not cover all calls of `stage` and none was made.
     pub(super) fn skip_check(&mut self, stage: StageId) -> Result<(), EngineError> {
         let Some(budget) = self.budget.as_ref().filter(|budget| budget.check.is_empty()) else { return Ok(()) };
         let debate = self.debate();
