@@ -196,7 +196,8 @@ fn the_answer_says_what_it_is_and_the_check_adds_to_it() {
     assert!(first.contains("## New points\n\n1. [major] Failure: "), "{first}");
     let (facts, execute) = (check("facts"), check("execute"));
     assert!(
-        facts.starts_with("1. [minor] Abuse: the list leaves it out.") && execute.starts_with("1. [minor] Budget: “")
+        facts.starts_with("1. [minor] Abuse: the list leaves it out.")
+            && execute.starts_with("1. [minor] Budget: The answer to “")
     );
     let found: Vec<String> = (1..)
         .zip([first.split_once("1. [").unwrap().1, &execute[4..], &facts[4..]])
