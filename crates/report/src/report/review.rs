@@ -137,7 +137,7 @@ pub fn review_sarif(debate: &Debate) -> String {
     let findings = debate.findings();
     let kept = findings.iter().filter(|finding| finding.is_kept());
     let results: Vec<Value> = kept.map(|finding| result(debate, finding, &voices)).collect();
-    // Leave out fixed findings: platforms treat every result as open.
+    // Report fixed findings as notes: as results, platforms would consider them open.
     let fixed = findings.iter().filter(|finding| finding.since == Some(Since::Fixed));
     let fixed = fixed.map(|finding| ("note", format!("Fixed: {} ({})", finding.lead().text, finding.id)));
     let rules = Severity::ALL.iter().map(|severity| {
