@@ -98,7 +98,7 @@ impl Convergence {
     }
 }
 
-/// The mean; `None` without values.
+/// The mean of the values; `None` if there are none.
 pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.into_iter().fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
     (count > 0).then(|| sum / f64::from(count))
@@ -189,7 +189,7 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     words.filter(|word| !word.is_empty()).map(|word| word.to_lowercase().replace('’', "'"))
 }
 
-/// Negations, and the auxiliary verbs that go with them.
+/// Negations and their auxiliary verbs.
 const NEGATIONS: [&str; 8] = ["not", "no", "never", "don't", "without", "avoid", "cannot", "neither"];
 const COMPANIONS: [&str; 4] = ["do", "does", "any", "we"];
 
@@ -325,7 +325,6 @@ impl Debate {
     }
 }
 
-/// The weights of a text's words.
 type Weights = BTreeMap<String, f64>;
 
 /// The weights of the words in texts to compare. Rare words have higher weights.

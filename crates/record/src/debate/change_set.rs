@@ -90,7 +90,6 @@ pub enum Placed {
     InFile(Lines),
     /// In a changed file, at lines that do not exist.
     File,
-    /// Not in a changed file.
     Elsewhere,
 }
 

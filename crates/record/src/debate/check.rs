@@ -23,7 +23,6 @@ dialectic_base::named! {
 }
 
 impl Lens {
-    /// The number of lenses.
     pub const COUNT: u8 = 3;
 
     /// Completes "not checked for".
@@ -53,7 +52,6 @@ pub struct Draft<'a> {
     /// The number among the debate's drafts, from 1.
     pub number: u8,
     pub text: &'a Arc<Contribution>,
-    /// The call that wrote it.
     pub key: CallKey,
     /// The results of its checkers, in the order of the lenses.
     pub checks: Vec<&'a Arc<Contribution>>,

@@ -54,7 +54,6 @@ pub enum Event {
     /// The debate's material was collected, which happens once.
     #[serde(rename = "context-gathered")]
     Gathered {
-        /// The material.
         #[serde(flatten)]
         gathered: Gathered,
     },
@@ -146,7 +145,6 @@ pub enum Event {
     /// The judge scored a round.
     Evaluated {
         key: CallKey,
-        /// The evaluation.
         evaluation: Evaluation,
         /// The call; absent if it failed, which another event records.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -232,7 +230,7 @@ pub enum Event {
     },
     /// The user acknowledged the cost warning.
     CostAcknowledged,
-    /// The debate was told to close early.
+    /// The debate was asked to close early.
     Stopping { reason: StopReason },
     /// The debate waits for the user.
     Suspended {
@@ -280,7 +278,6 @@ pub const FORMAT_VERSION: u32 = 2;
 pub struct Created {
     /// The format of journal and state.
     pub format_version: u32,
-    /// The debate's id.
     pub id: DebateId,
     /// The problem, verbatim.
     pub problem: Arc<str>,

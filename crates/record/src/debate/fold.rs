@@ -18,7 +18,6 @@ use super::{
 pub enum FoldError {
     #[error("the journal is empty")]
     Empty,
-    /// `created` must be the first event and occur only once.
     #[error("event {seq}: `created` must be the first event and occur only once")]
     Creation { seq: u64 },
     /// An event is missing or out of order.
@@ -324,7 +323,6 @@ impl Debate {
         }
     }
 
-    /// Answers a question.
     pub fn answer(&mut self, agent: &AgentId, item: &str, answer: &str, by: Option<Answerer>) {
         let groups = self.clarifications.iter_mut().flatten().filter(|group| group.agent_id == *agent);
         for item in groups.flat_map(|group| &mut group.items).filter(|one| one.id == item) {

@@ -116,7 +116,6 @@ impl PlannedCall {
     }
 }
 
-/// A range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Span<T> {
     pub low: T,

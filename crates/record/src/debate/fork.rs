@@ -64,7 +64,7 @@ pub enum ForkError {
     #[error("the debate never reached {point}, but it reached {at}")]
     OtherRound {
         point: ForkPoint,
-        /// The correct spelling.
+        /// The point that the debate did reach.
         at: ForkPoint,
     },
     /// The settings select another protocol.

@@ -43,7 +43,7 @@ impl Debate {
 }
 
 impl PanelInfo {
-    /// The same for a single text.
+    /// `text` with each author's name after the number of its text.
     pub fn with_named_texts<'t>(&self, text: &'t str) -> Cow<'t, str> {
         Names(self.agents.iter().map(|agent| agent.name.as_str()).collect()).named(text)
     }

@@ -42,7 +42,7 @@ pub struct StageProgress {
     /// The number of finished results.
     pub done: usize,
     pub failed: usize,
-    /// Whether it has ended.
+    /// Whether the stage has ended.
     pub is_over: bool,
 }
 
@@ -180,7 +180,7 @@ impl Progress {
             Event::StageEntered { stage } => {
                 self.stage = Some(*stage);
                 self.is_running = true;
-                // A debate that was told to close no longer waits for servers.
+                // A debate that is closing no longer waits for servers.
                 self.waiting = 0;
             }
             Event::RoundBegun { round, .. } => {
@@ -331,7 +331,6 @@ impl PanelInfo {
         }
     }
 
-    /// The facts about a stage.
     pub fn stage(&self, id: StageId) -> Option<&StageInfo> {
         self.stages.iter().find(|stage| stage.id == id)
     }

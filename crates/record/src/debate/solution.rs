@@ -37,7 +37,6 @@ pub struct Solution {
         serialize_with = "super::wire::serialize_optional_number"
     )]
     pub stated_confidence: Option<f64>,
-    /// The judge's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub synthesized_by: Option<AgentId>,
     /// Major requirements that the solution does not meet.

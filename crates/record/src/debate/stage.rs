@@ -165,9 +165,9 @@ pub enum ResultKind {
 /// The words for a stage and what happens in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageWords {
-    /// One result: `critique`.
+    /// The singular of a result: `critique`.
     pub noun: Cow<'static, str>,
-    /// Several: `critiques`.
+    /// The plural of a result: `critiques`.
     pub plural: Cow<'static, str>,
     /// What is going on: `critiquing`.
     pub progressive: Cow<'static, str>,

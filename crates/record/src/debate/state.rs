@@ -76,7 +76,7 @@ pub struct Debate {
     /// The stage that waits for the user.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "suspendedAtNode")]
     pub suspended_at_stage: Option<StageId>,
-    /// Since when it has been waiting.
+    /// When it began to wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended_at: Option<Timestamp>,
     /// The user's rating. 1: good; -1: bad.
@@ -104,7 +104,6 @@ pub struct Debate {
     pub past: Past,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub polls: Vec<Poll>,
-    /// All judgements by the judge.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub judgements: Vec<Judgement>,
     /// The combined judgements.
@@ -352,7 +351,6 @@ pub struct ModelUsage {
 }
 
 impl ModelUsage {
-    /// The usage without any call.
     pub const NONE: Self = Self {
         requests: 0,
         input_tokens: 0,

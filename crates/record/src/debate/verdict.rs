@@ -104,7 +104,7 @@ impl Debate {
         self.verdict.as_ref().or_else(|| self.final_extension()?.verdict.as_ref())
     }
 
-    /// The vote that the answer rests on, likewise.
+    /// The vote that the answer rests on, even if an extension could not run.
     pub fn last_voting(&self) -> Option<&Voting> {
         self.voting.as_ref().or_else(|| self.final_extension()?.voting.as_ref())
     }
@@ -127,7 +127,6 @@ pub struct Poll {
 }
 
 impl Poll {
-    /// A poll without votes.
     pub fn of(stage: StageId) -> Self {
         Self { stage, votes: BTreeMap::new(), reasons: BTreeMap::new() }
     }

@@ -120,7 +120,6 @@ impl Timestamp {
         Utc::now().into()
     }
 
-    /// The time for chrono.
     pub fn utc(self) -> DateTime<Utc> {
         self.0
     }

@@ -286,17 +286,14 @@ impl Tally {
         tally
     }
 
-    /// The number of points.
     pub fn all(&self) -> usize {
         self.by_status.iter().sum()
     }
 
-    /// The number of open points.
     pub fn all_open(&self) -> usize {
         self.open.iter().sum()
     }
 
-    /// The number of points with this status.
     pub fn count(&self, status: PointStatus) -> usize {
         self.by_status[status as usize]
     }

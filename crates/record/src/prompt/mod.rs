@@ -101,14 +101,12 @@ pub enum PromptFileError {
     /// It is a directory or a device.
     #[error("{} is not a file", .0.display())]
     NotAFile(PathBuf),
-    /// It cannot be read.
     #[error("prompt file {} cannot be read", path.display())]
     Unreadable {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// It is not UTF-8 text.
     #[error("prompt file {} is not UTF-8; it looks like {}", path.display(), fault.looks_like)]
     NotUtf8 { path: PathBuf, fault: NotUtf8 },
     /// It contains only white space.

@@ -65,12 +65,10 @@ pub enum RoleError {
         /// The known sections of this kind of role.
         known: &'static [&'static str],
     },
-    /// A section occurs twice.
     #[error("section `## {0}` occurs more than once")]
     DuplicateSection(&'static str),
     #[error("section `## {0}` is missing")]
     MissingSection(&'static str),
-    /// A section has no text.
     #[error("section `## {0}` is empty")]
     EmptySection(&'static str),
 }

@@ -26,17 +26,12 @@ pub struct Prompt {
 /// The section of a role that guides a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Focus {
-    /// None: the model speaks without a role.
+    /// The model speaks without a role.
     None,
-    /// `Propose`.
     Propose,
-    /// `Critique`.
     Critique,
-    /// `Refine`.
     Refine,
-    /// `Summarize`.
     Summarize,
-    /// `Clarify`.
     Clarify,
 }
 
@@ -93,7 +88,6 @@ pub struct Listing {
     /// Critics' points: for a critic those to recheck, for an author those to answer, for the judge the open ones. Or
     /// findings.
     pub points: PointList,
-    /// The numbers of the findings.
     #[serde(skip)]
     pub findings: Vec<String>,
     /// The decisions of the texts, each wording once.

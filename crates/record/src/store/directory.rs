@@ -45,9 +45,7 @@ pub struct Entry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedDebate {
     pub name: String,
-    /// The last modification.
     pub modified: SystemTime,
-    /// The size in bytes.
     pub size: u64,
 }
 

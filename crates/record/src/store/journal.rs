@@ -73,7 +73,6 @@ pub enum JournalError {
     /// Another program wrote to it.
     #[error("the journal {path} was changed by another program while the debate ran")]
     Changed { path: PathBuf },
-    /// An event cannot be appended.
     #[error("cannot append to the journal {path}")]
     Append { path: PathBuf, source: std::io::Error },
 }

@@ -29,16 +29,12 @@ pub use verify::{Flaw, StateFileStatus, VerifiedRecord, verify};
 /// Why a debate could not be saved or loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The debates directory cannot be created.
     #[error("cannot create the debates directory {path}")]
     Directory { path: PathBuf, source: std::io::Error },
-    /// The debates directory cannot be read.
     #[error("cannot read the debates directory {path}")]
     List { path: PathBuf, source: std::io::Error },
-    /// A file cannot be read.
     #[error("cannot read {path}")]
     Read { path: PathBuf, source: std::io::Error },
-    /// A file cannot be written.
     #[error("cannot write {path}")]
     Write { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
@@ -63,10 +59,8 @@ pub enum StoreError {
     /// No debate has that name.
     #[error("there is no debate `{name}` in {directory}")]
     Unknown { name: String, directory: PathBuf },
-    /// An invalid path pattern.
     #[error("`{pattern}` is not a valid path pattern")]
     Pattern { pattern: String, source: glob::PatternError },
-    /// No debate matches a pattern.
     #[error("no debate matches the pattern `{pattern}`")]
     NoMatch { pattern: String },
     /// A directory below a pattern cannot be read.
@@ -79,7 +73,6 @@ pub enum StoreError {
     /// A debate in another directory.
     #[error("{path} is not in {directory}: only debates there can be removed")]
     Elsewhere { path: PathBuf, directory: PathBuf },
-    /// A file of a debate cannot be removed.
     #[error("cannot remove {path}")]
     Remove { path: PathBuf, source: std::io::Error },
     /// Several debates match.

@@ -27,7 +27,7 @@ pub struct Record {
     saver: Option<Saver>,
     /// Whether the settings apply to this run only.
     runs_with_others: bool,
-    /// The recorded settings, if so; absent if unknown.
+    /// The recorded settings while others are in use; absent if unknown.
     recorded: Option<Settings>,
     /// The copy of its journal, if it has one.
     replica: Option<Arc<dyn Replica>>,

@@ -12,9 +12,9 @@ use super::{Directory, Entry, Record, StateFileError, StoreError, read_journal, 
 #[derive(Debug)]
 pub struct SavedDebate {
     pub debate: Debate,
-    /// The events of its journal, if requested.
+    /// The events of the journal, if requested.
     pub events: Vec<Recorded>,
-    /// Warnings about its files.
+    /// Warnings about the debate's files.
     pub warnings: Vec<String>,
 }
 
@@ -22,7 +22,7 @@ pub struct SavedDebate {
 pub enum AccessMode {
     /// Only the state; the journal of a finished debate is not read.
     State,
-    /// The events as well.
+    /// The state and the events.
     Events,
 }
 

@@ -50,16 +50,13 @@ pub enum StateFileStatus {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Flaw {
-    /// The journal is damaged.
     #[error("{}", with_causes(.0))]
     Journal(JournalError),
     /// The events do not form the record of a debate.
     #[error("the events are not the record of a debate: {0}")]
     Events(FoldError),
-    /// There is no state file.
     #[error("there is no state file")]
     NoState,
-    /// The state file cannot be read.
     #[error("{}", with_causes(.0))]
     State(StateFileError),
     /// The journal is shorter than when the state was last saved.
@@ -69,7 +66,7 @@ pub enum Flaw {
     EndMissing {
         /// The number of events when the state was last saved.
         saved: u64,
-        /// The current number.
+        /// The number of the last event in the journal.
         last: usize,
     },
     /// The journal is not the one from which the state was saved.
