@@ -266,8 +266,8 @@ pub fn spent_by(entry: &Entry) -> Usd {
 }
 
 fn is_younger(path: &Path, than: DateTime<Utc>) -> bool {
-    // A file with unreadable metadata counts as unchanged.
-    path.metadata().and_then(|file| file.modified()).is_ok_and(|changed| changed >= SystemTime::from(than))
+    // A journal with unreadable metadata may have spent something today, so it is read.
+    !path.metadata().and_then(|file| file.modified()).is_ok_and(|changed| changed < SystemTime::from(than))
 }
 
 /// The spending recorded in a journal.
@@ -347,6 +347,14 @@ mod tests {
         // After an interrupted removal the debate still exists, so its journal counts.
         fs::write(directory.journal_path(&DebateId::new(ID)), "").unwrap();
         assert_eq!(spent_today(&directory).unwrap(), Usd::ZERO);
+    }
+
+    #[test]
+    fn a_journal_without_readable_metadata_is_read() {
+        let (keep, _) = directory();
+        let before = Utc::now() - chrono::TimeDelta::days(1);
+        assert!(is_younger(keep.path(), before) && !is_younger(keep.path(), before + chrono::TimeDelta::days(2)));
+        assert!(is_younger(&keep.path().join("gone"), before));
     }
 
     #[test]
