@@ -120,7 +120,7 @@ impl Connection {
     fn read(&mut self) -> Value {
         loop {
             let message = match self.socket.read() {
-                // A signal that another test sends to itself.
+                // Another test in this process raised a signal.
                 Err(tungstenite::Error::Io(error)) if error.kind() == ErrorKind::Interrupted => continue,
                 message => message.unwrap(),
             };

@@ -217,7 +217,7 @@ fn an_answer_in_the_foreground_that_is_asked_again_ends_with_the_questions() {
     assert!(answered.stdout.contains("## "), "{answered}");
 }
 
-/// A debate that was killed after one agent had asked, while the one of `model` was to say what it asks.
+/// A debate that was killed after one agent had asked its question and before the agent with `model` had.
 fn killed_before_the_question_of(model: &'static str) -> (MockServer, Sandbox, String) {
     let (server, gate) =
         MockServer::held(curious, move |request| request.purpose == Purpose::Clarify && request.model() == model);

@@ -224,7 +224,7 @@ fn default_models() -> String {
         let Some(model) = preset.model else { continue };
         let key = preset.api_key_env.unwrap();
         let facts = facts(preset.name, model).unwrap();
-        assert!(!facts.is_retired(chrono::Utc::now().date_naive()), "{model} is to be replaced");
+        assert_eq!(facts.retires, None, "{model} has a retirement date: choose another default model");
         let price = facts.price().unwrap();
         let (input, output) = (price.input_per_m_tok, price.output_per_m_tok);
         writeln!(defaults, "| `{key}` | `{model}` | ${input} | ${output} |").unwrap();

@@ -190,7 +190,7 @@ fn a_reached_limit_pauses_the_debate_and_says_when_it_may_go_on() {
     }
 }
 
-/// Interrupted, the debate is paused; told to quit, the program drops nothing.
+/// An interrupt pauses the debate. A quit exits without running destructors.
 #[test]
 fn an_interrupt_and_a_quit_end_the_programs_with_all_that_they_started() {
     let script = "cat > /dev/null\nsleep 600 & echo $! >> \"$KEPT/started\"\nsleep 600";
@@ -203,6 +203,9 @@ fn an_interrupt_and_a_quit_end_the_programs_with_all_that_they_started() {
         terminal.signal(signal);
         let (code, output, _) = terminal.finish();
         assert_eq!(code, ends_with, "{output}");
+        if signal == Signal::SIGINT {
+            assert_eq!(sandbox.state(&sandbox.only_debate())["status"], "paused", "{output}");
+        }
         for child in programs.kept("started").lines() {
             let stat = || std::fs::read_to_string(format!("/proc/{child}/stat"));
             wait_until("what it started ends", || stat().map_or(true, |stat| stat.contains(") Z ")));

@@ -90,7 +90,7 @@ fn a_server_that_repeats_the_key_does_not_get_it_into_the_record() {
     let sandbox = two_agents(&server, &json!({"maxConcurrency": 1}));
     let finished = sandbox.run(["debate", "Design a queue", "-v", "--events", "events.jsonl"]).expect_code(3);
     sandbox.assert_no_file_has_the_key();
-    // Of a warning and a row for each agent, and the error.
+    // In a warning and a report line for each agent, and in the error.
     let said: Vec<&str> = finished.stderr.split_whitespace().collect();
     assert_eq!(said.join(" ").matches("Incorrect API key provided: [redacted].").count(), 5, "{finished}");
     server.set_script(|_| Reply::raw("text/html", format!("<p>No access with {TEST_KEY}</p>")).status(403));

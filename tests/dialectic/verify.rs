@@ -155,6 +155,8 @@ fn a_state_behind_its_journal_is_whole_after_a_kill_and_while_the_debate_runs() 
     let verified = sandbox.run(["verify", "latest", "--json"]).expect_code(0).stdout;
     let verified: Value = serde_json::from_str(&verified).unwrap();
     assert_eq!(verified["running"], true, "{verified:#}");
+    let text = sandbox.run(["verify", "latest"]).expect_code(0).stdout;
+    assert!(text.contains("another process is running this debate"), "{text}");
     running.kill();
     // The last events as if the kill had come before the save.
     let id = sandbox.only_debate();

@@ -197,10 +197,10 @@ fn a_debate_that_goes_on_spends_no_more_than_is_left_of_the_day() {
         let day = format!("{:.3}", before + 0.05);
         let serving = Serving::start(&sandbox, &["--max-cost", "1", "--max-cost-per-day", &day]);
         serving.order(&id, action);
-        wait_until("it goes on", || serving.get(&format!("/debates/{id}"))["summary"]["here"] == false);
+        wait_until("the run ends", || serving.get(&format!("/debates/{id}"))["summary"]["here"] == false);
         let after = spent(&sandbox, &id);
         assert!(after <= before + 0.051, "{after} after {before}, of {day}");
-        assert!(action == "resume" || after > before, "it is closed within that");
+        assert!(action == "resume" || after > before, "the closing call was made");
     }
 }
 
@@ -226,7 +226,7 @@ fn a_run_of_the_command_line_counts_with_its_own_limit() {
         assert!((left - (2.0 - limit)).abs() < 1e-6, "{left} with a limit of {limit}");
         running.kill();
     }
-    // Of one that has ended counts what it cost.
+    // Once a run has ended, its cost counts and not its limit; the lowest limit, 0.7, would leave 1.3.
     server.set_script(short_reply);
     sandbox.run(["resume", &id, "--quiet"]).expect_code(0);
     let left = left_today(&Serving::start(&sandbox, &["--max-cost-per-day", "2"]));

@@ -219,7 +219,7 @@ fn an_interrupt_pauses_what_runs_and_nothing_resumes_by_itself() {
     let asked = server.requests().len();
     let serving = Serving::start(&sandbox, &[]);
     assert_eq!(serving.status(&id), "paused");
-    // Whatever it began by itself would have been sent by the end of another debate.
+    // By the time another debate has ended, a debate resumed at the start would have sent a request.
     serving.complete(&json!({"problem": "Design a cache", "offline": true}));
     assert_eq!((serving.status(&id).as_str(), server.requests().len()), ("paused", asked), "nobody resumed it");
     serving.order(&id, "resume");
