@@ -215,7 +215,8 @@ fn is_without_solution(missing: Option<&AnswerError>) -> bool {
     }
 }
 
-/// The text that replaces a draft without its answers to points, and these answers. Rejects a text that was cut off.
+/// The text that replaces a draft, stripped of its answers to points, and these answers. Rejects a text that was cut
+/// off.
 fn rewritten(call: &Call, text: &str, cut: Option<Cut>) -> Result<(String, Option<Box<ParsedAnswer>>), AnswerError> {
     let reading = call.read(text);
     let bare = reading.as_ref().map_or(Cow::Borrowed(text), |reading| reading.without_answers(text)).into_owned();

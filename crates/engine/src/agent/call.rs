@@ -99,8 +99,8 @@ fn beginning(debate: &Debate, is_shown: impl Fn(usize, &Attachment) -> bool) -> 
     Ok(BEGINNING.render(&beginning)?.into())
 }
 
-/// The indices of the attachments named by findings, gravest findings first. Their total size is limited to that of the
-/// largest part of the change, minus the findings.
+/// The indices of the attachments named by findings. If not all fit, diffs have priority over files, and then graver
+/// findings over others. Their total size is limited to that of the largest part of the change, minus the findings.
 fn named_by_findings(debate: &Debate) -> BTreeSet<usize> {
     let findings = debate.findings();
     let reports: Vec<_> = findings.iter().flat_map(|finding| &finding.reports).collect();

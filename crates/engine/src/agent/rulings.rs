@@ -273,8 +273,8 @@ fn is_nothing(remains: &str) -> bool {
     matches!(bare.as_str(), "nothing" | "none" | "no" | "n/a" | "na" | "nothing remains")
 }
 
-/// The valid blocking points that the solution does not meet, each with whether its critic maintained it, which lowers
-/// the judge's confidence. Omits points that have neither a recheck nor a ruling.
+/// The valid blocking points that the solution does not meet, each with whether it is maintained, which lowers the
+/// judge's confidence. Omits points that have no recheck, failed check or ruling.
 pub(super) fn unmet<'a>(listed: &'a [Point], rulings: &[Ruling]) -> Vec<(&'a Point, bool)> {
     let blocking = listed.iter().zip(rulings).filter(|(point, _)| point.point.severity == Severity::Blocking);
     let unmet = blocking.filter(|(_, ruling)| ruling.decision == Decision::NotMet);

@@ -118,8 +118,8 @@ fn same_call<'a>(
     calls.get(key).or_else(|| calls.iter().find(|(other, _)| is_same(other)).map(|(_, call)| call))
 }
 
-/// The tokens and cost of a call with a request of `bytes`, which is counted as certain. `max_tokens` is the limit of
-/// its answer, if it has one of its own.
+/// A call that is certain, with its tokens and cost for a request of `bytes`. `max_tokens` is the limit of its answer,
+/// if it has one of its own.
 pub(super) fn planned_call(
     key: CallKey,
     (provider, model): (&str, &str),
@@ -368,7 +368,8 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
 }
 
 /// How many bytes of a change a prompt can show: half of the smallest context window. The other half is for
-/// instructions, findings, files that readers open, and answers. An unknown window counts as the limit for attachments.
+/// instructions, findings, files that readers open, and answers. With an unknown window, it is the limit for
+/// attachments.
 pub fn room_for_change(settings: &Settings) -> usize {
     let room = |agent: &AgentSettings| {
         let window = limits_of(agent, settings).context_window?;

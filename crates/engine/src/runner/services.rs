@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn under_a_limit_connections_are_kept_for_two_seconds() {
+    async fn under_a_limit_connections_are_kept_for_two_seconds_at_most() {
         let opened = async |limit| {
             let (address, opened) = patient_server();
             let url = format!("http://{address}/v1");

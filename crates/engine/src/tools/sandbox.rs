@@ -279,7 +279,7 @@ impl ContextDirectory {
 
     fn refuse_secret_place(&self, inside: &Path) -> Result<(), AccessError> {
         let own = self.path.file_name().map_or(Path::new(""), Path::new);
-        // `is_in_git` ignores the directory itself, since the user may have chosen one inside a repository's data.
+        // Not `own` for `is_in_git`: the user may have chosen a directory inside a repository's data.
         let is_secret = is_secret_place(&own.join(inside)) || is_in_git(inside);
         if is_secret { Err(AccessError::Secret) } else { Ok(()) }
     }

@@ -107,7 +107,7 @@ impl OpenAiClient {
         let doubtful = match refusal.status {
             _ if serves || refusal.meaning().is_some() || refusal.is_about_the_request() => false,
             400 | 404 | 405 | 410 | 422 | 501 => true,
-            // Retry once before concluding that the server lacks this API, unless only one retry is allowed.
+            // Retry once before suspecting the API, unless only one retry is allowed.
             500 => live.attempt == 2 || live.further.is_some_and(Further::repeats_once),
             200..=299 => !refusal.in_answer,
             _ => false,

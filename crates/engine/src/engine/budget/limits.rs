@@ -54,7 +54,7 @@ fn figures(purchase: &Purchase, likely: Usd, most: Amount) -> String {
     calls.into_iter().chain(cost).collect::<Vec<_>>().join(", ")
 }
 
-/// The calls and cost of the whole debate; empty if that is one round with nothing left out.
+/// The calls and cost of the whole debate; empty if there is only one round and nothing was left out.
 fn all_rounds(purchase: &Purchase) -> String {
     let Purchase { rounds, left_out, likely_all, all_rounds, .. } = purchase;
     let what = match (rounds, left_out.is_empty()) {
@@ -135,7 +135,7 @@ impl PricedAgent {
         let preset = preset_of(&agent.provider, &settings.providers);
         // A limit set by the user is not changed.
         let (least, most) = if is_program(&agent.provider, &settings.providers) {
-            // [`check_prices`] ensures that it is known, unless the model is free.
+            // Under a cost limit, `check_prices` ensures that it is known, unless the model is free.
             let most = output_of(agent, settings).unwrap_or(ANSWER_LIMIT);
             (most, most)
         } else if let Some(own) = agent.max_tokens {
@@ -207,7 +207,7 @@ impl Payees {
     }
 
     /// The maximum total cost of `calls` if they read texts of length `read` and answers have minimum length. Adds the
-    /// possible extra cost of a model's first answer, unless `is_asked` says that the model has already been called.
+    /// possible extra cost of a model's first answer, unless `is_asked` says that another attempt asks the model.
     pub(super) fn need<'a>(
         &self,
         ledger: &CostLedger,
