@@ -189,7 +189,7 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     words.filter(|word| !word.is_empty()).map(|word| word.to_lowercase().replace('’', "'"))
 }
 
-/// Negations and their auxiliary verbs.
+/// Negations, and words that a negation may add or remove.
 const NEGATIONS: [&str; 8] = ["not", "no", "never", "don't", "without", "avoid", "cannot", "neither"];
 const COMPANIONS: [&str; 4] = ["do", "does", "any", "we"];
 

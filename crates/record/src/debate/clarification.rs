@@ -56,7 +56,7 @@ pub struct Question<'a> {
     /// The most detailed wording.
     #[serde(rename = "question")]
     pub text: &'a str,
-    /// The answer; empty while unanswered.
+    /// The answer: `NA` if the user declined, empty while unanswered.
     pub answer: &'a str,
     /// The pass in which it was asked, from 1; unknown in older records.
     #[serde(skip)]

@@ -346,7 +346,8 @@ impl Debate {
         self.judgements.insert(place, judgement.clone());
     }
 
-    /// The answer in `event` that was cut off, if any. Contributions and solutions record this themselves.
+    /// The answer in `event` that was cut off, if any. Contributions and solutions record this themselves; follow-up
+    /// answers and failed calls are not listed.
     pub fn cut_in(&self, event: &Event) -> Option<CutAnswer> {
         use Event::{CallFailed, Contributed, Drafted, FollowUpAnswered, Summarized, Synthesized};
         let (key, _) = event.settles()?;

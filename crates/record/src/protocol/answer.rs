@@ -28,7 +28,8 @@ pub trait JsonAnswer: Serialize + DeserializeOwned + JsonSchema {
         Ok(())
     }
 
-    /// The answer of a contribution; `None` if it is of another kind.
+    /// The answer of a contribution; `None` if it has none that can be read as this kind. The kind is not recorded, so
+    /// check the stage first.
     fn of(contribution: &Contribution) -> Option<Self> {
         let json = contribution.reading.as_ref()?.json.clone()?;
         serde_json::from_value(json).ok()

@@ -102,7 +102,7 @@ fn foreign_format(line: &[u8], path: &Path) -> Option<JournalError> {
     (found > FORMAT_VERSION).then(|| JournalError::Newer { path: path.to_owned(), found })
 }
 
-/// A number in a line. Reads no other field, because a newer version may have changed their types.
+/// A number in a line. Ignores the types of all other fields, because a newer version may have changed them.
 fn number(line: &[u8], field: &str) -> Option<u64> {
     serde_json::from_slice::<serde_json::Value>(line).ok()?.get(field)?.as_u64()
 }

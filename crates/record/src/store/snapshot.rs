@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use memchr::memmem;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -256,11 +256,15 @@ fn save(journal: &File, path: &Path, order: &SaveOrder) -> Result<(), StoreError
 
 /// How far the journal extended when the state file was saved; `None` if the file is missing or does not say.
 pub(super) fn read_mark(path: &Path) -> Option<JournalMark> {
+    // Skips everything else without reading it as values.
+    #[derive(Deserialize)]
+    struct Marked {
+        journal: Option<JournalMark>,
+    }
     let whole = || {
         let mut bytes = Vec::new();
         open_regular(path).ok()?.read_to_end(&mut bytes).ok()?;
-        let mut state: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
-        serde_json::from_value(state.get_mut("journal")?.take()).ok()
+        serde_json::from_slice::<Marked>(&bytes).ok()?.journal
     };
     mark_at_end(path).or_else(whole)
 }

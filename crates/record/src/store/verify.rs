@@ -189,8 +189,13 @@ fn folds(events: &[Recorded], saved: Option<&ReadState>) -> Result<(Debate, usiz
     known.or_else(|| debate.map(|debate| (debate, events.len()))).ok_or(FoldError::Empty)
 }
 
-fn compare(saved: &ReadState, folded: &(Debate, usize), hashes: &[String], flaws: &mut Vec<Flaw>) -> StateFileStatus {
-    let &(ref folded, events) = folded;
+fn compare(
+    saved: &ReadState,
+    (folded, events): &(Debate, usize),
+    hashes: &[String],
+    flaws: &mut Vec<Flaw>,
+) -> StateFileStatus {
+    let events = *events;
     if let Some(mark) = &saved.mark {
         if mark.events > hashes.len() as u64 {
             flaws.push(Flaw::EndMissing { saved: mark.events, last: hashes.len() });

@@ -155,7 +155,8 @@ fn objection(debate: &Debate) -> String {
         return "No objection was raised, or none could be read.".to_owned();
     }
     let rejected = Tally::of(&ledger.objections).count(PointStatus::Rejected);
-    format!("No objection to the answer is open, and none changed it. Rejected: {rejected}.")
+    let said = "No objection to the answer is open, and none changed it.";
+    if rejected == 0 { said.to_owned() } else { format!("{said} Rejected: {rejected}.") }
 }
 
 /// `(2.3, blocking), Kiss on Architect: “A write is lost.”`
@@ -247,6 +248,11 @@ mod tests {
         (solution.rulings, solution.base) = (Vec::new(), Some(AgentId::new("agent-kiss")));
         let said = essence(&voted, None);
         assert!(said.ends_with("\nNo objection to the answer is open, and none changed it. Rejected: 1."), "{said}");
+        for one in &mut voted.rounds[0].contributions {
+            Arc::make_mut(one).reading.iter_mut().for_each(|reading| reading.answers.clear());
+        }
+        let said = essence(&voted, None);
+        assert!(said.ends_with("\nNo objection to the answer is open, and none changed it."), "{said}");
     }
 
     #[test]

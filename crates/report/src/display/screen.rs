@@ -20,7 +20,7 @@ pub(super) struct SharedWriter(Arc<Mutex<Box<dyn Write + Send>>>);
 pub(super) struct Screen {
     out: SharedWriter,
     next: Mutex<Vec<String>>,
-    /// Whether a frame is on the terminal.
+    /// Whether a frame is on the terminal. Changes only while `next` is locked.
     is_shown: AtomicBool,
 }
 

@@ -293,7 +293,7 @@ impl Reporter {
         if let Some(message) = signal.warning() {
             // The line for the failed call comes next.
             let is_told_next = matches!(signal, Signal::Warning { failed: Some(_), .. });
-            // Report an outage only once: afterwards the live block counts the waiting calls.
+            // The live view reports an outage only once: afterwards its block counts the waiting calls.
             let is_known = matches!(signal, Signal::ServerGone { .. }) && std::mem::replace(&mut self.is_out, true);
             if !self.is_live() || !(is_told_next || is_known) {
                 self.say(|notices| notices.warning(&message));

@@ -11,7 +11,7 @@ use super::prose::brief;
 use super::stages::said_in;
 use super::{View, subject};
 
-/// The maximum characters of the beginning of the solution.
+/// How many characters of the solution to show; the last paragraph may add up to half as many.
 const BEGINNING: usize = 400;
 /// The maximum items in a list.
 const MOST: usize = 5;

@@ -129,6 +129,7 @@ fn finding(debate: &Debate, one: &ReviewedFinding, voices: &Voices<'_>) -> Value
 }
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+/// The maximum characters of a message.
 const MESSAGE: usize = 4000;
 
 /// The findings that were not dismissed, as SARIF 2.1.0 results.

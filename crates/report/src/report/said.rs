@@ -97,7 +97,7 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
             all.push(found(number, ResultKind::Kinds, judge, &subject::arguments(std::slice::from_ref(round))));
         }
         if round.convergence.is_some() {
-            // Without relations, the decisions are identical and no judge compared them.
+            // Without relations, no judge compared the decisions: they are identical, or the agreement is unknown.
             let by = judge.filter(|_| round.relations.is_some());
             all.push(found(number, ResultKind::Agreement, by, &subject::agreement(std::slice::from_ref(round), &[])));
         }

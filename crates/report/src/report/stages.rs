@@ -7,7 +7,8 @@ use dialectic_base::markdown::inline;
 use dialectic_record::debate::{Contribution, Debate, ResultKind, Round, StageId, StageInfo};
 
 /// The contributions of a round by stage in order, unknown stages last. Speeches keep their order, since they answer
-/// each other. Each stage comes with its noun: singular for a single speech, otherwise plural.
+/// each other. Each section has a name: the noun of its stage (singular for a single speech, otherwise plural), or the
+/// id of an unknown stage.
 pub(super) fn sections<'v>(debate: &'v Debate, round: &'v Round) -> Vec<(String, Vec<&'v Contribution>)> {
     let all = || round.contributions.iter().map(Arc::as_ref);
     let mut sections = Vec::new();

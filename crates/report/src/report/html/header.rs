@@ -17,6 +17,7 @@ use super::title;
 
 /// How many reasons to show; further ones are collapsed.
 const REASONS: usize = 2;
+/// How many objections to show.
 const STRONGEST: usize = 3;
 /// The maximum characters of the answer and of a change.
 const ANSWER: usize = 360;

@@ -149,6 +149,7 @@ fn missing(debate: &Debate) -> Markup {
     }
 }
 
+/// The maximum characters of a question.
 const QUESTION: usize = 2000;
 
 pub(super) fn follow_ups(view: &View<'_>, participants: &Participants<'_>) -> Markup {

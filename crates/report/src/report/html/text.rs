@@ -30,7 +30,7 @@ pub(super) fn typed(text: &str, top: u8) -> Markup {
 
 /// Literal text in a box: code, JSON, or prose that is too long to render.
 pub(super) fn verbatim(text: &str) -> Markup {
-    // Browsers drop the first line break in `<pre>`.
+    // Browsers drop a line break directly after `<pre>`.
     html! { pre.verbatim dir="auto" tabindex="0" { "\n" (text) } }
 }
 
