@@ -1,4 +1,4 @@
-//! The usage of one paid model call, and tool calls.
+//! The tokens and cost of a model call, and the tool calls that a model makes.
 
 use std::ops::Add;
 
@@ -7,26 +7,25 @@ use serde::{Deserialize, Serialize};
 use crate::money::Usd;
 use crate::provider::HOST;
 
-/// Token counts as the provider reported them.
+/// Token counts: reported by the provider, or estimated if the host answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tokens {
-    /// All input tokens, cached ones included.
+    /// Includes cached tokens.
     pub input_tokens: u64,
     /// Input tokens read from the provider's prompt cache.
     #[serde(default)]
     pub cached_input_tokens: u64,
-    /// Input tokens written to the provider's prompt cache.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cache_write_tokens: u64,
-    /// How many of the written tokens the cache keeps for an hour.
+    /// The part of `cache_write_tokens` that is kept for an hour, which costs more.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cache_write_hour_tokens: u64,
-    /// Output tokens, reasoning included.
+    /// Includes reasoning tokens.
     pub output_tokens: u64,
 }
 
-/// Whether a field has its default value and can be omitted; for serde.
+/// For serde's `skip_serializing_if`.
 pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -51,52 +50,53 @@ impl Tokens {
     }
 }
 
-/// The usage of one finished call; the state's `usage` sums them.
+/// What one finished call used and cost. The state's `usage` is the sum of these records.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about one call, each under its own key")]
 #[serde(rename_all = "camelCase")]
 pub struct CallRecord {
     pub model: String,
     pub provider: String,
-    /// The model that the server reports.
+    /// The model that answered according to the server; it may differ from `model`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served_model: Option<String>,
-    /// Token counts; absent when the server reports none.
+    /// Absent if the server reported none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
-    /// The cost; absent if neither the provider nor the price table states one.
+    /// Absent if neither the provider nor the price table states a cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<Usd>,
-    /// The list price of a call that a subscription covered; its cost is then zero.
+    /// The list price of a call that a subscription covered; `cost_usd` is then zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notional_usd: Option<Usd>,
     /// Milliseconds from the first attempt to the answer, including the waits between attempts.
     pub latency_ms: u64,
     /// The number of attempts, including the successful one; 0 if the cost limit allowed none.
     pub attempts: u32,
-    /// Whether the provider stated the cost; otherwise it is computed from list prices.
+    /// Whether the cost was stated by the provider rather than computed from prices.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cost_stated: bool,
     /// The number of the event that reserved money for the call; absent without a cost limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reservation: Option<u64>,
-    /// Set if the answer was cut off: at the output limit, unless [`filtered`](Self::filtered) or
-    /// [`interrupted`](Self::interrupted) is set.
+    /// Set if the answer was cut off for any reason. If neither [`filtered`](Self::filtered) nor
+    /// [`interrupted`](Self::interrupted) is set, it reached the output limit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
     /// Set if a content filter cut the answer off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub filtered: bool,
-    /// Set if the server cut the answer off for another reason.
+    /// Set if the server stopped early, e.g. because it aborted or detected repetition.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
     /// Set if the server's finish reason is unknown, so the answer may be complete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unknown_end: bool,
-    /// The server's finish reason, if the fields above do not express it.
+    /// The server's finish reason, if no other field expresses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
-    /// Set in a fork for calls that the original debate made and paid for; they do not count towards the fork.
+    /// Set on calls copied into a fork. The original debate paid for them, so they do not count towards the fork's
+    /// cost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub copied: bool,
 }
@@ -107,33 +107,30 @@ impl CallRecord {
         self.tokens.is_none() && (self.attempts > 0 || self.cost_usd.is_none())
     }
 
-    /// Whether the host answered; token counts are then estimates, and the cost is unknown.
+    /// Whether the host answered the call. The token counts are then estimates, and the cost is unknown.
     pub fn is_hosted(&self) -> bool {
         self.provider == HOST
     }
 
-    /// How the answer was cut off, if it was.
     pub fn cut(&self) -> Option<Cut> {
         Cut::marked(self.truncated, self.filtered, self.interrupted)
     }
 }
 
-/// Why an answer that is used anyway is incomplete.
+/// Why an answer was cut off. The answer is used nevertheless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cut {
-    /// It reached the call's output limit.
     OutputLimit,
-    /// The provider's content filter stopped it.
     ContentFilter,
-    /// The server stopped it: it aborted, ran out of resources, or detected repetition.
+    /// The server aborted, ran out of resources, or detected repetition.
     Interrupted,
-    /// It reached the maximum length of summaries.
+    /// A summary exceeded `maxLength`.
     MaxLength,
 }
 
 impl Cut {
-    /// The cut that these flags describe.
+    /// Derives the cut from the flags of a [`CallRecord`].
     pub fn marked(truncated: bool, filtered: bool, interrupted: bool) -> Option<Self> {
         match (truncated, filtered, interrupted) {
             (_, true, _) => Some(Self::ContentFilter),
@@ -143,7 +140,7 @@ impl Cut {
         }
     }
 
-    /// The cause, to follow "was cut off".
+    /// A phrase that completes "was cut off".
     pub fn how(self) -> &'static str {
         match self {
             Self::OutputLimit => "at the output limit",
@@ -154,19 +151,17 @@ impl Cut {
     }
 }
 
-/// A tool call as the model made it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// The provider's id of the call.
+    /// Assigned by the provider.
     pub id: String,
     pub name: String,
-    /// The arguments as JSON text, exactly as the model wrote them.
+    /// JSON text, exactly as the model wrote it.
     pub arguments: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
-    /// The id of the [`ToolCall`] that this answers.
     pub tool_call_id: String,
     /// Always `tool`.
     pub role: String,

@@ -1,10 +1,10 @@
-//! Reads the user's text files, which must be UTF-8, and guesses the encoding of others. Also formats bytes in
+//! Decodes text files, which must be UTF-8, and guesses the encoding of files that are not. Also formats bytes in
 //! hexadecimal.
 
 use std::fmt::Write;
 use std::str::Utf8Error;
 
-/// Bytes in hexadecimal, two digits each.
+/// Two lower-case digits per byte.
 pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
         // Writing to a string cannot fail.
@@ -13,14 +13,14 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-/// A file that is not UTF-8, and its likely encoding.
+/// The error for a file that is not UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotUtf8 {
-    /// The number of valid UTF-8 bytes at its beginning.
+    /// The length of the valid UTF-8 prefix, in bytes.
     pub valid_up_to: usize,
-    /// The likely encoding, in words.
+    /// A description of the likely encoding, such as `UTF-16` or `not text`.
     pub looks_like: &'static str,
-    /// The name of that encoding for `iconv` and editors.
+    /// The likely encoding's name for `iconv`; `None` if converting would not help.
     iconv_name: Option<&'static str>,
 }
 
@@ -31,14 +31,14 @@ impl NotUtf8 {
             [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => ("UTF-16", Some("UTF-16")),
             _ if bytes.contains(&0) => ("not text", None),
             _ if error.error_len().is_none() => ("UTF-8 with an incomplete last character", None),
-            // Windows has letters and quotation marks where Latin-1 has control characters.
+            // Windows-1252 has letters and quotation marks where Latin-1 has control characters.
             _ if bytes.iter().any(|byte| (0x80..=0x9f).contains(byte)) => ("Windows-1252", Some("WINDOWS-1252")),
             _ => ("Latin-1 (ISO 8859-1)", Some("ISO-8859-1")),
         };
         Self { valid_up_to: error.valid_up_to(), looks_like, iconv_name }
     }
 
-    /// How the user can fix it.
+    /// Tells the user what the file looks like and how to convert it.
     pub fn hint(self) -> String {
         let Self { looks_like, iconv_name, .. } = self;
         let save = match iconv_name {
@@ -49,11 +49,11 @@ impl NotUtf8 {
     }
 }
 
-/// The text of a file, without byte order mark.
+/// Decodes UTF-8 and drops the byte order mark.
 ///
 /// # Errors
 ///
-/// The file is not UTF-8.
+/// `bytes` is not valid UTF-8.
 pub fn decode(bytes: &[u8]) -> Result<&str, NotUtf8> {
     let text = std::str::from_utf8(bytes).map_err(|error| NotUtf8::of(bytes, error))?;
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::money::Usd;
 
-/// Shown for an unknown figure.
+/// Shown in place of an unknown figure.
 pub const UNKNOWN: &str = "N/A";
 
 /// `12345` as `12,345`.
@@ -25,7 +25,7 @@ pub fn tokens(number: u64) -> String {
     counted(number, "token")
 }
 
-/// A token count that lacks some calls: `at least 132 tokens (2 calls did not report theirs)`.
+/// A token count. If some calls did not report theirs: `at least 132 tokens (2 calls did not report theirs)`.
 pub fn sum_of_tokens(known: u64, silent_calls: u64) -> String {
     if silent_calls == 0 {
         return tokens(known);
@@ -64,7 +64,7 @@ pub fn duration(millis: u64) -> String {
     }
 }
 
-/// A running clock: `0:42`, `12:05`, `1:02:03`.
+/// Elapsed time as a clock: `0:42`, `12:05`, `1:02:03`.
 pub fn clock(elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -76,12 +76,12 @@ pub fn cost(amount: Option<Usd>) -> String {
     amount.map_or_else(|| "unknown".to_owned(), |amount| amount.to_string())
 }
 
-/// [`cost`] for places without a label: `$0.0421`, `cost unknown`.
+/// Like [`cost`], for places without a label: `$0.0421`, `cost unknown`.
 pub fn named_cost(amount: Option<Usd>) -> String {
     if amount.is_none() { format!("cost {}", cost(amount)) } else { cost(amount) }
 }
 
-/// A cost, followed by the list price of what a subscription covered: `$0.0000, ≈ $0.08 at list price`.
+/// Appends the list price of calls that a subscription covered: `$0.0000, ≈ $0.08 at list price`.
 pub fn with_notional(cost: String, notional: Option<Usd>) -> String {
     match notional {
         Some(notional) => format!("{cost}, ≈ {} at list price", short_cost(notional)),
@@ -89,7 +89,7 @@ pub fn with_notional(cost: String, notional: Option<Usd>) -> String {
     }
 }
 
-/// With two decimals from $0.10 on and four below: `$0.21`, `$0.0421`.
+/// Two decimals from $0.10 on, four below: `$0.21`, `$0.0421`.
 pub fn short_cost(amount: Usd) -> String {
     let dollars = amount.dollars();
     if dollars >= 0.1 { format!("${dollars:.2}") } else { amount.to_string() }
@@ -101,7 +101,7 @@ pub fn score(score: f64) -> String {
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
-/// A share as a percentage: `82 %`.
+/// A percentage from 0 to 100: `82 %`.
 pub fn percent(share: f64) -> String {
     format!("{} %", score(share))
 }

@@ -1,14 +1,12 @@
-//! The path of a value in a JSON document, and the position of the value in the text.
+//! Paths of values in a JSON document, and their positions in its text.
 
 use std::fmt;
 use std::ops::Range;
 
-/// One step into a document.
+/// One step of a [`KeyPath`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Segment {
-    /// Into an object.
     Key(String),
-    /// Into an array.
     Index(usize),
 }
 
@@ -21,7 +19,8 @@ impl KeyPath {
         Self::default()
     }
 
-    /// Parses a path such as `agents[1].temperature` or `prices["gpt-4.1"].inputPerMTok`. `None` if it is malformed.
+    /// Parses a path such as `agents[1].temperature` or `prices["gpt-4.1"].inputPerMTok`. `None` if it is malformed or
+    /// empty.
     pub fn parse(text: &str) -> Option<Self> {
         let mut path = Self::root();
         let mut rest = text;
@@ -99,7 +98,7 @@ fn is_plain(key: &str) -> bool {
 pub struct JsonText(Vec<(KeyPath, Range<usize>)>);
 
 impl JsonText {
-    /// Finds all values in a valid JSON text. In an invalid text it may find none.
+    /// Finds the values of a JSON text. If the text is invalid, finds some of them or none.
     pub fn of(bytes: &[u8]) -> Self {
         let mut scanner = Scanner { bytes, at: 0, found: Vec::new() };
         let _ = scanner.value(&KeyPath::root());
@@ -120,7 +119,7 @@ impl JsonText {
         self.0.iter().rfind(|(_, bytes)| is_in(bytes)).map(|(path, _)| path)
     }
 
-    /// Whether a key occurs more than once.
+    /// Whether the document repeats the key at `path`.
     pub fn is_repeated(&self, path: &KeyPath) -> bool {
         self.0.iter().filter(|(known, _)| known == path).count() > 1
     }
@@ -133,7 +132,7 @@ struct Scanner<'a> {
 }
 
 impl Scanner<'_> {
-    /// The next byte that is not a space.
+    /// Skips whitespace and returns the next byte without consuming it.
     fn peek(&mut self) -> Option<u8> {
         while self.bytes.get(self.at)?.is_ascii_whitespace() {
             self.at += 1;
@@ -141,7 +140,7 @@ impl Scanner<'_> {
         Some(self.bytes[self.at])
     }
 
-    /// Whether a list has another element.
+    /// Consumes a comma or closing bracket; true after a comma, so that another element follows.
     fn goes_on(&mut self) -> Option<bool> {
         let goes_on = self.peek()? == b',';
         self.at += 1;
@@ -183,7 +182,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// A key and its colon.
+    /// Reads a key and consumes its colon.
     fn key(&mut self) -> Option<String> {
         self.peek()?;
         let start = self.at;

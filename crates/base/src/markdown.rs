@@ -9,7 +9,7 @@ use memchr::memchr;
 pub fn fence(content: &str) -> String {
     let mut longest = 0;
     let mut rest = content.as_bytes();
-    // Uses `memchr`, because whole debates are scanned, which contain few backticks.
+    // `memchr` pays off: whole debates are scanned, and backticks are rare.
     while let Some(start) = memchr(b'`', rest) {
         let run = rest[start..].iter().take_while(|byte| **byte == b'`').count();
         longest = longest.max(run);
@@ -24,18 +24,18 @@ pub fn fenced(info: &str, content: &str) -> String {
     format!("{fence}{info}\n{content}\n{fence}")
 }
 
-/// `text` escaped for use within a line: it stays on one line and cannot format, link or hide anything. Control
-/// characters become spaces and direction controls U+FFFD. Otherwise only surrounding whitespace changes.
+/// Escapes `text` so that it stays on one line and cannot format, link or hide anything. Trims it, and replaces control
+/// characters with spaces and direction controls with U+FFFD.
 pub fn inline(text: &str) -> Cow<'_, str> {
     escaped(text, None)
 }
 
-/// [`inline`] text for a table cell, with `|` escaped as well.
+/// Like [`inline`], for a table cell: also escapes `|`.
 pub fn cell(text: &str) -> Cow<'_, str> {
     escaped(text, Some('|'))
 }
 
-/// [`inline`] text for a heading, which keeps a trailing `#`.
+/// Like [`inline`], for a heading: also escapes a trailing `#`, which Markdown would drop.
 pub fn heading(text: &str) -> Cow<'_, str> {
     let text = inline(text);
     match text.strip_suffix('#') {
@@ -44,7 +44,7 @@ pub fn heading(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// [`inline`] text for the start of a line or list item, where it cannot begin a block.
+/// Like [`inline`], for the start of a line or list item: also keeps the text from beginning a block.
 pub fn line(text: &str) -> Cow<'_, str> {
     let text = inline(text);
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -88,13 +88,12 @@ fn on_one_line(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether `c` can have a meaning in Markdown within a line.
+/// Whether `c` can have a special meaning within a line of Markdown.
 fn is_marked(c: char) -> bool {
     matches!(c, '\\' | '`' | '*' | '_' | '~' | '[' | '<' | '&')
 }
 
-/// Whether `c` has a meaning between `before` and `after`. Most marks are ordinary text in some places, and names
-/// should stay readable.
+/// Whether `c` has a special meaning between `before` and `after`. Escaping only where necessary keeps names readable.
 fn means_something(c: char, before: Option<char>, after: &str) -> bool {
     let next = after.chars().next();
     match c {
@@ -115,7 +114,6 @@ pub fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The first `chars` characters of `text`.
 pub fn truncate(text: &str, chars: usize) -> &str {
     text.char_indices().nth(chars).map_or(text, |(end, _)| &text[..end])
 }
@@ -133,11 +131,11 @@ pub fn letters(index: usize) -> String {
     digits.into_iter().rev().map(char::from).collect()
 }
 
-/// An invisible character that keeps platforms from turning a word into a link.
+/// A zero-width space, inserted to keep platforms from turning a word into a link.
 const JOINT: char = '\u{200B}';
 
-/// `text` as Markdown that reads the same but has no effect: disables links, images, HTML, mentions, references, lists,
-/// headings and suggestions. Code stays code, in blocks without a language.
+/// Disables links, images, HTML, mentions, references, lists, headings and suggestions in `text`, which still reads the
+/// same. Code blocks stay, but lose their language.
 pub fn defused(text: &str) -> String {
     let text = text.replace(|c: char| c.is_control() && c != '\n', " ").replace(is_bidi_control, "\u{FFFD}");
     let (mut blocks, mut code): (Vec<String>, Option<(&str, Vec<&str>)>) = (Vec::new(), None);
@@ -164,14 +162,14 @@ pub fn defused(text: &str) -> String {
     blocks.join("\n").trim().to_owned()
 }
 
-/// Like [`defused`], but on one line, with code blocks as inline code.
+/// Like [`defused`], but on one line; code blocks become plain text.
 pub fn defused_line(text: &str) -> String {
     let text = text.replace(char::is_control, " ").replace(is_bidi_control, "\u{FFFD}");
     let words: Vec<&str> = text.split_whitespace().filter(|word| opens(word).is_none()).collect();
     prose(&words.join(" "))
 }
 
-/// The fence, if the line opens a code block.
+/// The opening fence, if `line` begins a code block.
 fn opens(line: &str) -> Option<&str> {
     let mark = ['`', '~'].into_iter().find_map(|mark| {
         let length = line.len() - line.trim_start_matches(mark).len();
@@ -184,7 +182,7 @@ fn closes(line: &str, mark: &str) -> bool {
     line.len() >= mark.len() && line.chars().all(|c| mark.starts_with(c))
 }
 
-/// Defuses a line, leaving code in backticks alone.
+/// Defuses a line except for its inline code.
 fn prose(text: &str) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(start) = rest.find('`') {
@@ -199,7 +197,7 @@ fn prose(text: &str) -> String {
     out
 }
 
-/// Where the run of backticks starts that closes `mark`.
+/// The offset of the run of backticks that closes `mark`.
 fn closing(inner: &str, mark: &str) -> Option<usize> {
     let mut at = 0;
     while let Some(found) = inner[at..].find('`') {

@@ -16,7 +16,7 @@ use crate::figures::counted;
 pub struct Usd(u64);
 
 const PICO_PER_DOLLAR: f64 = 1e12;
-/// The value of the last digit shown, a hundredth of a cent, in picodollars.
+/// Amounts are displayed to a hundredth of a cent.
 const PICO_PER_SHOWN_DIGIT: u64 = 100_000_000;
 
 impl Usd {
@@ -48,12 +48,11 @@ impl Usd {
         Self::from_dollars(self.dollars() * factor)
     }
 
-    /// Rounds up to hundredths of a cent, the precision shown.
+    /// Rounds up to a hundredth of a cent, the displayed precision.
     pub fn rounded_up(self) -> Self {
         Self(self.0.div_ceil(PICO_PER_SHOWN_DIGIT).saturating_mul(PICO_PER_SHOWN_DIGIT))
     }
 
-    /// `self - other`, or zero.
     pub fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -79,7 +78,7 @@ impl Sum for Usd {
     }
 }
 
-/// Shows four decimals, as providers bill: `$0.0123`.
+/// Shows four decimals: `$0.0123`.
 impl fmt::Display for Usd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "${:.4}", self.dollars())
@@ -123,7 +122,6 @@ pub struct Amount {
 impl Amount {
     pub const ZERO: Self = Self { usd: Usd::ZERO, requests: 0 };
 
-    /// One request that costs this much.
     pub const fn request(usd: Usd) -> Self {
         Self { usd, requests: 1 }
     }
@@ -132,7 +130,6 @@ impl Amount {
         self.usd <= room.usd && self.requests <= room.requests
     }
 
-    /// `self - other`, or zero, for each part.
     pub fn saturating_sub(self, other: Self) -> Self {
         Self { usd: self.usd.saturating_sub(other.usd), requests: self.requests.saturating_sub(other.requests) }
     }
@@ -187,19 +184,19 @@ const HOUR: f64 = 2.0 / 1.25;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Price {
-    /// Input.
+    /// The price of input.
     #[schemars(range(min = 0))]
     pub input_per_m_tok: f64,
-    /// Input read from the provider's cache. Absent: the price of other input.
+    /// The price of input read from the provider's cache. Default: the price of other input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub cached_input_per_m_tok: Option<f64>,
-    /// Input written to the provider's cache. Absent: 1.25 times the price of other input for Claude models, the price
-    /// of other input for all others.
+    /// The price of input written to the provider's cache. Default: the price of other input, or 1.25 times that for
+    /// Claude models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub cache_write_per_m_tok: Option<f64>,
-    /// Output.
+    /// The price of output.
     #[schemars(range(min = 0))]
     pub output_per_m_tok: f64,
     /// The prices for the whole request if its prompt is long. Only list prices have them; configured prices do not.
@@ -210,12 +207,11 @@ pub struct Price {
 /// The prices, in dollars per million tokens, of a request whose prompt exceeds `above` tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LongPrice {
-    /// The number of input tokens above which these prices apply.
     pub above: u64,
     pub input_per_m_tok: f64,
-    /// The price of input read from the cache; defaults to that of other input.
+    /// Defaults to `input_per_m_tok`.
     pub cached_input_per_m_tok: Option<f64>,
-    /// The price of input written to the cache; defaults to that of other input.
+    /// Defaults to `input_per_m_tok`.
     pub cache_write_per_m_tok: Option<f64>,
     pub output_per_m_tok: f64,
 }
@@ -223,7 +219,7 @@ pub struct LongPrice {
 impl Price {
     pub const FREE: Self = Self::flat(0.0, None, 0.0);
 
-    /// The same prices for prompts of any length.
+    /// Prices that do not depend on the length of the prompt.
     pub const fn flat(input_per_m_tok: f64, cached_input_per_m_tok: Option<f64>, output_per_m_tok: f64) -> Self {
         Self { input_per_m_tok, cached_input_per_m_tok, cache_write_per_m_tok: None, output_per_m_tok, long: None }
     }
@@ -287,7 +283,6 @@ impl Price {
         }
     }
 
-    /// Whether every component is zero.
     pub fn is_free(self) -> bool {
         self.input_per_m_tok <= 0.0 && self.output_per_m_tok <= 0.0 && self.cache_write() <= 0.0
     }
@@ -306,8 +301,8 @@ impl Price {
             + Usd::for_tokens(tokens.output_tokens, price.output_per_m_tok)
     }
 
-    /// The maximum cost of a request. Allows for all input being written to the cache, `for_an_hour` if the server does
-    /// that.
+    /// The maximum cost of a request, even if all input is written to the cache. `for_an_hour`: the server may keep the
+    /// input for an hour, which costs more.
     pub fn most(self, input_tokens: u64, output_tokens: u64, for_an_hour: bool) -> Usd {
         let none = Tokens { input_tokens, output_tokens, ..Tokens::default() };
         let written = Tokens { cache_write_tokens: input_tokens, ..none };

@@ -5,15 +5,15 @@ use std::fmt;
 /// The answer to record if the user has none.
 pub const NO_ANSWER: &str = "NA";
 
-/// Why a text cannot be a problem.
+/// Why a text is rejected as a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProblemFault {
     Empty,
-    /// It contains a NUL character. Servers and programs reject such text or truncate it there.
+    /// Servers and programs reject text with a NUL character or truncate it there.
     Nul {
-        /// The line number, from 1.
+        /// Counted from 1.
         line: usize,
-        /// The column in characters, from 1.
+        /// In characters, counted from 1.
         column: usize,
     },
 }
@@ -28,7 +28,6 @@ impl fmt::Display for ProblemFault {
 }
 
 impl ProblemFault {
-    /// How the user can fix it.
     pub fn hint(self) -> &'static str {
         match self {
             Self::Empty => "it must contain at least one word",
@@ -37,7 +36,7 @@ impl ProblemFault {
     }
 }
 
-/// Checks that a text can be a problem.
+/// Checks that a text can be debated.
 ///
 /// # Errors
 ///
@@ -51,9 +50,9 @@ pub fn check_problem_text(text: &str) -> Result<(), ProblemFault> {
     if text.trim().is_empty() { Err(ProblemFault::Empty) } else { Ok(()) }
 }
 
-/// Shorter lines are headings or fragments.
+/// In characters. Shorter lines are taken for headings or fragments.
 const SHORTEST: usize = 10;
-/// Phrases that mark major and minor requirements.
+/// Phrases that mark a major requirement.
 const MAJOR: [&str; 6] = ["must", "shall", "required", "needs to", "critical", "essential"];
 const MINOR: [&str; 3] = ["should", "ideally", "if possible"];
 
@@ -62,7 +61,7 @@ pub fn major_requirements(problem: &str) -> Vec<String> {
     requirements(problem).filter(|line| says(line, &MAJOR)).map(str::to_owned).collect()
 }
 
-/// The lines of a problem that state a minor but no major requirement, without bullets.
+/// The lines of a problem that state a minor requirement and no major one, without bullets. Skips questions.
 pub fn minor_requirements(problem: &str) -> Vec<String> {
     let is_minor = |line: &&str| !says(line, &MAJOR) && says(line, &MINOR) && !line.ends_with('?');
     requirements(problem).filter(is_minor).map(str::to_owned).collect()
@@ -73,7 +72,7 @@ fn requirements(problem: &str) -> impl Iterator<Item = &str> {
     problem.lines().map(|line| without_bullet(line.trim())).filter(|line| line.chars().count() > SHORTEST)
 }
 
-/// Whether a line contains one of these phrases.
+/// Matches whole words, ignoring case.
 fn says(line: &str, phrases: &[&str]) -> bool {
     let words: Vec<String> =
         line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
@@ -81,7 +80,6 @@ fn says(line: &str, phrases: &[&str]) -> bool {
     phrases.iter().any(|phrase| line.contains(&format!(" {phrase} ")))
 }
 
-/// Whether a line or sentence states a requirement, major or minor.
 pub fn states_requirement(text: &str) -> bool {
     says(text, &MAJOR) || says(text, &MINOR)
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The provider that calls no model and returns canned answers.
 pub const OFFLINE: &str = "offline";
 
-/// The model name that debates with the offline provider record.
+/// The model name recorded for debates with the offline provider.
 pub const OFFLINE_MODEL: &str = "rehearsal";
 
 /// The provider that represents the host: the person or agent that runs the debate and answers its calls. Also the
@@ -55,22 +55,20 @@ pub fn family(model: &str) -> Option<&'static str> {
 /// A built-in provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
-    /// The name used in configurations.
     pub name: &'static str,
-    /// The base URL of its API; empty if it has no server.
+    /// Empty if the provider has no server.
     pub base_url: &'static str,
     /// The environment variable that overrides the base URL, as in the provider's SDK.
     pub base_url_env: Option<&'static str>,
-    /// The environment variable for its key; `None` if it needs no key.
+    /// The environment variable for the key; `None` if the provider needs none.
     pub api_key_env: Option<&'static str>,
-    /// The API to use. `Auto` tries the Responses API first.
     pub api: ApiKind,
-    /// Required headers.
+    /// Headers sent with every request.
     pub headers: &'static [(&'static str, &'static str)],
-    /// Headers that name an account, with the environment variables that the provider's SDK reads.
+    /// Headers that identify an account, each with the environment variable that the provider's SDK reads it from.
     pub account_headers: &'static [(&'static str, &'static str)],
-    /// The model for agents and judges that name none: current, affordable and general-purpose. `None` if a key never
-    /// selects this provider. Reviewed whenever the model table is updated.
+    /// The model for agents and judges that name none: current, affordable and general-purpose. `None` if this provider
+    /// is never selected automatically. Review it whenever the model table is updated.
     pub model: Option<&'static str>,
 }
 
@@ -85,7 +83,6 @@ pub const OPENROUTER: &str = "openrouter";
 
 const PROJECT_URL: &str = env!("CARGO_PKG_REPOSITORY");
 
-/// Default values for presets.
 const BARE: Preset = Preset {
     name: "",
     base_url: "",
@@ -97,8 +94,8 @@ const BARE: Preset = Preset {
     model: None,
 };
 
-/// All built-in providers, with the documented base URLs of their OpenAI-compatible APIs. The first one with a model
-/// and a key serves all agents.
+/// All built-in providers, with the documented base URLs of their OpenAI-compatible APIs. By default, all agents use
+/// the first one that has a model and whose key is set.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: DEFAULT_PROVIDER,
@@ -147,7 +144,7 @@ pub const PRESETS: &[Preset] = &[
     Preset { name: HOST, ..BARE },
 ];
 
-/// The models that `--mixed` uses on a router.
+/// The models that `--mixed` uses through a router.
 pub const ROUTED_MODELS: &[(&str, &str)] = &[
     ("openrouter", "openai/gpt-5.6-luna"),
     ("openrouter", "anthropic/claude-haiku-5.5"),
@@ -155,19 +152,18 @@ pub const ROUTED_MODELS: &[(&str, &str)] = &[
     ("openrouter", "mistralai/mistral-large-2512"),
 ];
 
-/// Whether `base_url` belongs to a provider known to serve the Responses API, so a single failure does not mean that it
-/// is missing.
+/// Whether `base_url` belongs to a provider known to serve the Responses API. A single failure there does not mean that
+/// the API is missing.
 pub fn serves_responses(name: &str, base_url: &str) -> bool {
     let same = |preset: &Preset| preset.base_url == base_url.trim().trim_end_matches('/');
     matches!(name, "openai" | "openrouter") && preset(name).is_some_and(same)
 }
 
-/// The providers with a default model, and that model.
+/// Each provider that has a default model, with that model.
 pub fn default_models() -> impl Iterator<Item = (&'static str, &'static str)> + Clone {
     PRESETS.iter().filter_map(|preset| Some((preset.name, preset.model?)))
 }
 
-/// The built-in provider with that name.
 pub fn preset(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }

@@ -1,16 +1,16 @@
 //! Cleans text from models, servers and files for a terminal or a page. Such text can contain anything, but must not
 //! control the output.
 //!
-//! Each output cleans its own text: `cli::terminal` results and notices, `display` the view of a run, `report::html`
-//! the page. Clippy forbids writing to standard output and standard error anywhere else.
+//! Each output cleans what it shows: `cli::terminal` cleans results and notices, `display` the live view, and
+//! `report::html` the page. Clippy forbids writing to standard output or standard error anywhere else.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::markdown::{is_bidi_control, single_spaced};
 
-/// `text` without anything that could control a terminal or reorder the output. Keeps newlines and tabs, turns `\r\n`
-/// into `\n`, and drops all other control characters. Direction controls become a visible U+FFFD.
+/// Removes everything that could control a terminal or reorder the output. Keeps newlines and tabs, turns `\r\n` into
+/// `\n`, drops all other control characters, and replaces direction controls with U+FFFD.
 pub fn sanitize(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
@@ -29,7 +29,7 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// Escapes characters in `json` that could control a terminal (the C1 range), reorder text, or end a line for some
-/// readers (U+0085, U+2028). They only occur in strings, where an escape is equivalent.
+/// readers (U+0085, U+2028, U+2029). JSON contains such characters only within strings, where an escape is equivalent.
 pub fn escaped_json(json: String) -> String {
     let needs_escape = |c: char| is_unsafe(c) || matches!(c, '\u{2028}' | '\u{2029}');
     if !json.contains(needs_escape) {
@@ -38,7 +38,8 @@ pub fn escaped_json(json: String) -> String {
     let mut safe = String::with_capacity(json.len() + 16);
     for c in json.chars() {
         if needs_escape(c) {
-            // All of them are in the basic plane, so four digits are enough. Writing to a string cannot fail.
+            // Every such character is in the Basic Multilingual Plane, so four digits suffice. Writing to a string
+            // cannot fail.
             let _ = write!(safe, "\\u{:04x}", u32::from(c));
         } else {
             safe.push(c);

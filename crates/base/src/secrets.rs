@@ -1,7 +1,7 @@
 //! Files that models must not see even where reading is allowed, because they usually contain keys, tokens or
 //! passwords. They are recognized by name and by the beginning of a private key.
 //!
-//! The list errs on the side of caution: a file that a model needs can be renamed, but a leaked key must be replaced.
+//! The lists err on the side of caution: a file that a model needs can be renamed, but a leaked key must be replaced.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -10,13 +10,12 @@ use std::sync::Arc;
 
 use secrecy::{ExposeSecret, SecretString};
 
-// Each list is one string of words, which stays readable as the list grows.
+// Strings of words stay more readable than long arrays.
 
-/// Directories with private contents.
 const DIRECTORIES: &str = "\
     .ssh .gnupg .aws .azure .kube .oci .aliyun .gcloud .password-store .1password .vault .secrets .env.d";
 
-/// Directories and the ones inside them that are private.
+/// Pairs of a directory and a private directory inside it.
 const DIRECTORIES_IN: &[(&str, &str)] =
     &[(".config", "gcloud"), (".config", "gh"), (".config", "op"), (".config", "rclone"), (".svn", "auth")];
 
@@ -44,7 +43,7 @@ const STEMS: &str = "\
 const DATA: &str = "\
     json json5 yml yaml toml ini cfg conf config xml properties plist txt csv db sqlite dat enc env";
 
-/// Common file names that are secret anywhere below these directories.
+/// Names that are secret only below certain directories, because they are common elsewhere.
 const NAMES_IN: &[(&str, &[&str])] = &[
     (".git", &["config", "config.worktree", "fetch_head"]),
     (".hg", &["hgrc"]),
@@ -105,7 +104,7 @@ fn holds_account_key(text: &str) -> bool {
     })
 }
 
-/// Shorter values may occur in texts by chance; local servers accept any key, such as `none`.
+/// In bytes. Shorter values may occur in texts by chance, such as `none` for a local server that accepts any key.
 const SHORTEST_KEY: usize = 16;
 /// The shortest prefix of a key, in bytes, that is hidden at the end of a truncated text.
 const SHORTEST_PIECE: usize = 8;
@@ -142,7 +141,7 @@ impl KnownKeys {
         keys.find(|(_, value)| text.contains(value.expose_secret())).map(|(variable, _)| variable.as_str())
     }
 
-    /// The text, with each key replaced by the name of its variable.
+    /// Replaces each key by the name of its variable.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
         for (variable, value) in self.0.iter() {
@@ -153,7 +152,7 @@ impl KnownKeys {
         text
     }
 
-    /// [`redact`](Self::redact) for a truncated text, which may end within a key.
+    /// Like [`redact`](Self::redact), for a truncated text, which may end within a key.
     pub fn redact_cut<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let text = self.redact(text);
         let piece = |value: &str| {
@@ -200,12 +199,13 @@ fn one_of(list: &'static str, name: &str) -> bool {
     words(list).any(|word| word == name)
 }
 
-/// Lower-cased, because some file systems do not distinguish `.ENV` from `.env`.
+/// Some file systems do not distinguish `.ENV` from `.env`.
 fn lower(name: &OsStr) -> String {
     name.to_string_lossy().to_lowercase()
 }
 
-/// Any variant of `.env`, such as `.env~`, `.env.local`, `prod.env.bak` and `.env (copy)`, but not `.environment`.
+/// Matches any variant of `.env`, such as `.env~`, `.env.local`, `prod.env.bak` and `.env (copy)`, but not
+/// `.environment`.
 fn is_environment_file(name: &str) -> bool {
     let is_end = |rest: &str| !rest.starts_with(char::is_alphabetic);
     let rests = |part: &'static str| name.match_indices(part).map(move |(at, _)| &name[at + part.len()..]);
@@ -226,15 +226,15 @@ fn is_secret_name(name: &str, path: &Path) -> bool {
         || NAMES_IN.iter().any(|(directory, names)| names.contains(&name) && is_below(path, directory))
 }
 
-/// Includes bare repositories such as `project.git`.
+/// Also matches bare repositories such as `project.git`.
 fn is_below(path: &Path, directory: &str) -> bool {
     path.parent().into_iter().flat_map(Path::iter).map(lower).any(|name| name.ends_with(directory))
 }
 
-/// The name of the original if the file is a copy.
+/// Strips what editors, tools and people add to the name of a copy.
 fn original(name: &str) -> &str {
     let mut name = name.trim_start_matches('#');
-    // Emacs locks `.#name`, Vim keeps `.name.swp`.
+    // Emacs names its lock files `.#name`, and Vim its swap files `.name.swp`.
     name = name.strip_prefix(".#").unwrap_or(name);
     if [".swp", ".swo"].iter().any(|ending| name.ends_with(ending)) {
         name = name.strip_prefix('.').unwrap_or(name);

@@ -1,5 +1,4 @@
-//! Agents and judge: turns entries of the file into settings, selects the participating agents, and assigns models to
-//! them.
+//! Turns configured agents and the judge into settings, selects the participating agents, and assigns models to them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,15 +22,15 @@ use super::rules::{check_summarization, switch_on_summarization};
 
 /// Temperatures above this are allowed but rarely intended, since answers tend to become erratic.
 const WARM: f64 = 1.0;
-/// The role of an agent whose configured role does not exist.
+/// The role of an agent whose configured role is missing or unknown.
 const FALLBACK_ROLE: &str = "architect";
 
-/// The names and settings that apply to every agent.
+/// Names and settings shared by all agents.
 pub(super) struct AgentScope<'a> {
     /// Roles for which the user has a prompt file.
     pub(super) own_roles: &'a [String],
     pub(super) providers: &'a [&'a str],
-    /// The debate's summarization settings, which agents override key by key.
+    /// The debate's summarization settings, which each agent can override key by key.
     pub(super) summarization: &'a SummarizationSettings,
     /// Whether the debate section disables summarization.
     pub(super) is_summarization_off: bool,
@@ -52,7 +51,7 @@ pub(super) struct ResolvedAgent {
     /// The index in the file; `None` for a built-in agent.
     pub(super) place: Option<usize>,
     pub(super) agent: AgentSettings,
-    /// Where its model comes from, unless that is the file.
+    /// The source of the provider and model, unless that is the agent's entry in the file.
     pub(super) model: Option<ValueSource>,
 }
 
@@ -65,7 +64,6 @@ impl ResolvedAgent {
     }
 }
 
-/// The enabled agents in file order.
 fn enabled_agents(
     entries: &[Value],
     scope: &AgentScope,
@@ -78,7 +76,7 @@ fn enabled_agents(
         let path = KeyPath::root().key("agents").index(index);
         let place = path.to_string();
         for key in ["id", "name", "model"] {
-            // The offline provider has only one model, and the host chooses its own.
+            // The offline provider has a single model, and the host needs no model name.
             let has_model = || calls_models(entry["provider"].as_str().unwrap_or_default());
             if !keys.contains_key(key) && (key != "model" || has_model()) {
                 findings.problem(path.key(key), "is missing");
@@ -100,8 +98,8 @@ pub(super) fn served(entry: &Value) -> Option<ServedModel> {
     Some(ServedModel { provider: text("provider")?, model: text("model")? })
 }
 
-/// The judge from the file. Missing values come from the default judge; without provider and model, it uses those of
-/// the first agent.
+/// Resolves the file's judge. Missing values come from the default judge, but a judge without provider and model uses
+/// those of the first agent.
 fn configured_judge(
     entry: &Map<String, Value>,
     of_first: &ServedModel,
@@ -185,7 +183,7 @@ fn criteria_of(written: &[String], path: &KeyPath, findings: &mut Diagnostics) -
     (!criteria.is_empty()).then_some(criteria)
 }
 
-/// The canonical name of a role, or an error if it is unknown.
+/// The canonical name of a role, or an error message if the role is unknown.
 fn role(written: &str, scope: &AgentScope) -> Result<String, String> {
     let own = scope.own_roles.iter().map(String::as_str).find(|own| *own == written);
     let built_in = Role::built_in_names().into_iter().find(|known| known.eq_ignore_ascii_case(written.trim()));
@@ -207,7 +205,7 @@ fn tools(entries: &[Value], path: &KeyPath, findings: &mut Diagnostics) -> Vec<T
     tools
 }
 
-/// The roles named by `--agents`, canonical and without duplicates, or an error if one does not exist.
+/// Converts the values of `--agents` to canonical role names without duplicates. Fails if a role is unknown.
 fn asked_roles(asked: &[String], scope: &AgentScope) -> Result<Vec<String>, String> {
     let known = scope.roles();
     let mut roles: Vec<String> = Vec::new();
@@ -271,8 +269,8 @@ pub(super) fn check_ids(
     }
 }
 
-/// Determines the agents and judge for `protocol`, and the models chosen for those that name none. `is_expected` says
-/// whether a file should name them.
+/// Determines the agents and judge for `protocol`, and the models chosen for those that name none. `is_expected`: warn
+/// if the files name no agents or judge.
 pub(super) fn roster(
     layers: &mut Layers,
     is_expected: bool,
@@ -331,7 +329,7 @@ pub(super) fn roster(
     if overrides.quick && roles.is_none() {
         agents.truncate(QUICK_AGENTS);
     }
-    // A configured judge indicates the intended provider, so agents without configuration use it too.
+    // A configured judge shows which model is intended, so unconfigured agents use it too.
     let lent = first.map(|first| (first, "the first agent"));
     let lent = lent.or_else(|| Some((served(&judge)?, "the judge")));
     let resolver = ModelResolver { providers: configured, context };
@@ -366,7 +364,7 @@ pub(super) fn roster(
         }
         choice = None;
     } else {
-        // A choice already takes the options into account.
+        // The choice already takes `--model` into account.
         let is_chosen = choice.is_some() && !judge_is_configured;
         resolver.replace_models(&mut agents, &mut judge, is_chosen, findings);
     }
@@ -374,7 +372,7 @@ pub(super) fn roster(
 }
 
 impl ModelResolver<'_> {
-    /// Applies the requested models to agents and judge.
+    /// Applies `--model` and `--judge-model`.
     fn replace_models(
         &self,
         agents: &mut [ResolvedAgent],

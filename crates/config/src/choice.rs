@@ -17,21 +17,18 @@ use super::error::{ConfigError, Diagnostics, Fault, nearest, unknown};
 use super::load::ResolveContext;
 use super::read::ConfigDocument;
 
-/// The environment variable for the default model.
 const MODEL_VARIABLE: &str = "DIALECTIC_MODEL";
-/// The environment variable for the default provider.
 const PROVIDER_VARIABLE: &str = "DIALECTIC_PROVIDER";
 
 /// The models for agents and judges that name none, and why they were chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelChoice {
-    /// One model for all agents, or several that are assigned in turn. Never empty.
+    /// Assigned to agents in turn. Never empty.
     pub(super) models: Vec<ServedModel>,
     pub is_mixed: bool,
     pub because: ChoiceReason,
 }
 
-/// Why models were chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChoiceReason {
     /// These environment variables contain API keys.
@@ -46,14 +43,14 @@ pub enum ChoiceReason {
     NoKeyIsSet,
     /// An environment variable names the model.
     Variable(&'static str),
-    /// The user's own configuration names it.
+    /// The user's own configuration or the project's names the model.
     File(PathBuf),
-    /// A command-line option names it.
+    /// A command-line option names the model.
     Option(&'static str),
 }
 
 impl ModelChoice {
-    /// Checks that the models were not merely assumed because no key is set.
+    /// Fails if the models were merely assumed because no key is set.
     ///
     /// # Errors
     ///
@@ -69,7 +66,7 @@ impl ModelChoice {
         }
     }
 
-    /// The model for the agent at this index.
+    /// The model for the agent at index `place`.
     pub(super) fn dealt(&self, place: usize) -> &ServedModel {
         &self.models[place % self.models.len()]
     }
@@ -92,7 +89,7 @@ impl fmt::Display for ChoiceReason {
     }
 }
 
-/// Displayed as the first line of a run.
+/// Printed as the first line of a run.
 impl fmt::Display for ModelChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let in_words = |served: &ServedModel| match (served.provider.as_str(), served.model.as_str()) {
@@ -136,19 +133,19 @@ impl ServedModel {
         Self { provider: agent.provider.clone(), model: agent.model.clone() }
     }
 
-    /// The default model of a provider.
+    /// The provider's default model, if it has one.
     pub(super) fn by(provider: &str) -> Option<Self> {
         let model = preset(provider).and_then(|preset| preset.model).or_else(|| usual_model(provider))?;
         Some(Self::new(provider, model))
     }
 }
 
-/// The model that a layer prefers.
+/// The provider and model that one layer prefers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ModelPreference {
     pub(super) provider: Option<String>,
     pub(super) model: Option<String>,
-    /// The file that states it; `None` for options and variables.
+    /// The file that states the preference; `None` for options and variables.
     pub(super) file: Option<PathBuf>,
 }
 
@@ -173,7 +170,6 @@ impl ModelPreference {
     }
 }
 
-/// Chooses models from the available providers.
 pub(super) struct ModelResolver<'a> {
     pub(super) providers: &'a BTreeMap<String, ProviderSettings>,
     pub(super) context: &'a ResolveContext<'a>,
@@ -194,8 +190,8 @@ impl ModelResolver<'_> {
         self.providers.iter().map(|(name, entry)| (name.clone(), entry.program.is_some())).collect()
     }
 
-    /// One model for all agents: from the highest layer that names one, or else from the first provider with a key.
-    /// Other providers receive nothing, even if their keys are set.
+    /// Chooses one model for all agents: that of the highest layer that names one, or else the default model of the
+    /// first provider with a key. Nothing is sent to other providers, even if their keys are set.
     fn one(&self, findings: &mut Diagnostics) -> ModelChoice {
         let ResolveContext { overrides, usual, .. } = self.context;
         let asked = self.asked(overrides.model.as_ref());
@@ -244,7 +240,8 @@ impl ModelResolver<'_> {
         }
     }
 
-    /// One model for each provider with a key, or models of several families through a router.
+    /// Chooses one model for each provider with a key. If there are fewer than two, adds models through a router, and
+    /// then installed programs.
     fn mixed(&self, findings: &mut Diagnostics) -> ModelChoice {
         let with_key =
             |(provider, model): (&str, &str)| Some((ServedModel::new(provider, model), self.key_of(provider)?));
@@ -260,7 +257,7 @@ impl ModelResolver<'_> {
                 .iter()
                 .any(|(served, _)| served.provider == program.vendor || served.model.starts_with(program.vendor))
         };
-        // Offline answers need no key.
+        // Offline debates need no keys.
         let is_offline = self.context.overrides.offline;
         let are_wanted = found.len() < 2 && !is_offline;
         let there = if are_wanted { (self.context.programs)(self.providers) } else { Vec::new() };
@@ -275,8 +272,8 @@ impl ModelResolver<'_> {
                 let faults = there.iter().filter_map(|one| one.fault.as_ref());
                 let set = faults.fold(set, |all, fault| format!("{all}; {fault}"));
                 findings.unmet(format!(
-                    "--mixed needs the keys of two providers, or OPENROUTER_API_KEY, or the program `claude` or `codex` \
-                     instead of a key; {set}"
+                    "--mixed needs the keys of two providers, or OPENROUTER_API_KEY; an installed `claude` or `codex` can \
+                     replace a key; {set}"
                 ));
             }
             return ModelChoice { is_mixed: true, ..self.first(default_models()) };
@@ -292,7 +289,7 @@ impl ModelResolver<'_> {
         ModelChoice { models, is_mixed: true, because }
     }
 
-    /// The first of `models` whose provider has a key, or else the first.
+    /// The first of `models` whose provider has a key, or else the first of all.
     fn first<'a>(&self, models: impl Iterator<Item = (&'a str, &'a str)>) -> ModelChoice {
         let models: Vec<_> = models.collect();
         let with_key = models.iter().find_map(|served| Some((*served, self.key_of(served.0)?)));
@@ -313,7 +310,7 @@ impl ModelResolver<'_> {
         }
         let own = self.providers.keys().map(String::as_str).filter(|name| preset(name).is_none());
         let callable: Vec<&str> = known().filter(|name| self.key_of(name).is_some()).chain(own).collect();
-        // A word such as `claud` is unlikely to be a model of a built-in provider.
+        // A word such as `claud` is more likely a misspelled program than a model of a built-in provider.
         let programs = || PROGRAMS.iter().map(|program| program.name);
         let near = nearest(model, programs()).filter(|_| model.chars().all(char::is_alphabetic));
         let choices = match callable.as_slice() {
@@ -335,7 +332,7 @@ impl ModelResolver<'_> {
         Err(format!("names an {}", unknown("provider", &served.provider, &names)).into())
     }
 
-    /// Explains that naming only this provider does not determine a model.
+    /// The error for naming `provider` without a model.
     fn no_default_model(&self, provider: &str) -> Fault {
         let names = provider_names(self.providers);
         if names.contains(&provider) {
@@ -349,7 +346,7 @@ impl ModelResolver<'_> {
         self.context.environment.get(name).map(str::to_owned)
     }
 
-    /// The variable with a provider's key, if set.
+    /// The environment variable with the provider's key, if it is set.
     fn key_of(&self, provider: &str) -> Option<String> {
         let outline = Outline::of(provider, self.providers)?;
         outline.key(self.context.environment).and(outline.api_key_env()).map(str::to_owned)

@@ -1,5 +1,5 @@
-//! Captures the environment: the process's variables, then an environment file, then the user's own keys. Only this
-//! module reads them.
+//! Reads the environment: the process's variables, an environment file, and the user's own keys, in this order of
+//! precedence. No other module reads them.
 
 use std::io;
 use std::ops::Range;
@@ -11,10 +11,8 @@ use dialectic_base::encoding::{NotUtf8, decode};
 use dialectic_engine::access::{Environment, is_trusted};
 use dialectic_llm::openai::CERTIFICATE_FILE;
 
-/// The environment file read by default.
 const DEFAULT_FILE: &str = ".env";
 
-/// Why the environment cannot be captured.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvError {
     #[error("cannot read the environment file `{}`", path.display())]
@@ -24,12 +22,12 @@ pub enum EnvError {
 }
 
 /// Reads the process's variables, the environment file and the user's own keys, in this order of precedence. Without a
-/// `named` file, it reads `.env` in the working directory; if the user has not trusted that file, it only provides
-/// keys. Empty variables count as unset. Does not change the process's environment.
+/// `named` file, reads `.env` in the working directory, which only provides keys unless the user trusts it. Empty
+/// variables count as unset. Does not change the process's environment.
 ///
 /// # Errors
 ///
-/// The file cannot be read. The default file may be missing, or be a directory (another tool's virtual environment).
+/// A file cannot be read. It is no error if `.env` is missing or is a directory (another tool's virtual environment).
 pub fn capture_environment(named: Option<&Path>) -> Result<Environment, EnvError> {
     let default = Path::new(DEFAULT_FILE);
     let mut environment = with_own_keys()?;
@@ -46,7 +44,7 @@ pub fn capture_environment(named: Option<&Path>) -> Result<Environment, EnvError
 ///
 /// # Errors
 ///
-/// The file with the keys cannot be read.
+/// The file with the user's keys cannot be read.
 pub fn users_environment() -> Result<Environment, EnvError> {
     let mut environment = with_own_keys()?;
     environment.extend(process_variables());
@@ -60,18 +58,17 @@ pub fn process_environment() -> Environment {
     environment
 }
 
-/// The variable for the cache directory.
 const CACHE: &str = "XDG_CACHE_HOME";
 
 /// This program's cache directory; `None` if there is neither a home directory nor `XDG_CACHE_HOME`.
 pub fn cache_directory() -> Option<PathBuf> {
-    // The strategy ignores the variable if there is no home directory, as in a container.
+    // `etcetera` ignores `XDG_CACHE_HOME` if there is no home directory, as in some containers.
     let named = || std::env::var_os(CACHE).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = etcetera::choose_base_strategy().map(|strategy| strategy.cache_dir()).ok().or_else(named)?;
     Some(cache.join("dialectic"))
 }
 
-/// Adds the user's own keys as the lowest layer.
+/// An environment with the user's own keys, which everything added later overrides.
 fn with_own_keys() -> Result<Environment, EnvError> {
     let mut environment = places();
     let keys = environment.keys_path().filter(|path| path.is_file());
@@ -114,16 +111,17 @@ fn read(path: &Path) -> Result<String, EnvError> {
     decode(&bytes).map(str::to_owned).map_err(|fault| EnvError::NotUtf8 { path: path.to_owned(), fault })
 }
 
-/// The pairs in an environment file, and warnings. Malformed lines are not errors, since other tools may use the file.
+/// The variables in an environment file, and warnings. Malformed lines are not errors, because the file may belong to
+/// another tool.
 fn read_text(text: &str, path: &Path) -> (Vec<(String, String)>, Vec<String>) {
     let mut faults = Vec::new();
     let pairs = parse(text, &mut faults);
-    // Never quotes the line, because it may contain a key.
+    // Never quote the line: it may contain a key.
     let warning = |(line, fault)| format!("line {line} of the environment file `{}` {fault}", path.display());
     (pairs, faults.into_iter().map(warning).collect())
 }
 
-/// The file's mode, if users other than its owner can read it.
+/// The file's mode, if users other than its owner have access.
 #[cfg(unix)]
 fn open_to_others(path: &Path) -> Option<u32> {
     use std::os::unix::fs::PermissionsExt;
@@ -136,21 +134,19 @@ fn open_to_others(_: &Path) -> Option<u32> {
     None
 }
 
-/// Skips names and values that are not Unicode, since the program uses none of them.
+/// Skips variables that are not Unicode; the program uses none of them.
 fn process_variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// The quotes that may surround a value.
 const QUOTES: [char; 3] = ['"', '\'', '`'];
 
-/// Faults, phrased to follow the line number.
 const NO_PAIR: &str = "is ignored: it is not `NAME=value`";
 const OPEN_QUOTE: &str = "has an unclosed quote; using the value as written";
 
-/// The names and values in a text, in order. Adds its faulty lines to `faults`, numbered from 1.
+/// The names and values in `text`, in order. Adds malformed lines to `faults`, numbered from 1.
 fn parse(text: &str, faults: &mut Vec<(usize, &'static str)>) -> Vec<(String, String)> {
-    // A lone carriage return ends a line, as on old systems.
+    // Classic Mac OS ended lines with a lone carriage return.
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n");
     let mut pairs = Vec::new();
     let mut rest = text.as_str();
@@ -183,7 +179,7 @@ fn is_blank_or_comment(text: &str) -> bool {
     text.is_empty() || text.starts_with('#')
 }
 
-/// The name that a line sets, and where its value begins.
+/// The name that a line sets, and the offset of the value.
 fn name_and_value(line: &str) -> Option<(&str, usize)> {
     let unindented = line.trim_start();
     let exported = unindented.strip_prefix("export").filter(|after| after.starts_with(char::is_whitespace));
@@ -193,7 +189,7 @@ fn name_and_value(line: &str) -> Option<(&str, usize)> {
     let (name, after) = named.split_at(end);
     let value = match after.trim_start().strip_prefix('=') {
         Some(value) => value,
-        // YAML requires a space here, so `http://x` is not a pair.
+        // A colon only separates name and value if whitespace follows, as in YAML, so that `http://x` is not a pair.
         None => after.strip_prefix(':').filter(|value| value.is_empty() || value.starts_with(char::is_whitespace))?,
     };
     (!name.is_empty()).then(|| (name, line.len() - value.len()))
@@ -214,8 +210,8 @@ fn value(text: &str) -> (String, usize, Option<&'static str>) {
     (written.to_owned(), line.len(), is_open.then_some(OPEN_QUOTE))
 }
 
-/// The range inside quotes that open at `begin`. `None` if they are not closed, or if anything but a comment follows. A
-/// quote after a backslash only closes if no other quote does, as in `'C:\dir\'`.
+/// The byte range inside quotes that open at `begin`. `None` if they are not closed, or if anything but a comment
+/// follows. A quote after a backslash only closes if no other quote does, as in `'C:\dir\'`.
 fn quoted(text: &str, begin: usize, quote: char) -> Option<Range<usize>> {
     let closes = |at: &usize| is_blank_or_comment(first_line(&text[at + 1..]));
     let mut escaped = None;
@@ -232,7 +228,7 @@ fn quoted(text: &str, begin: usize, quote: char) -> Option<Range<usize>> {
     escaped.map(|end| begin..end)
 }
 
-/// Resolves escapes in double quotes. Keeps unknown escapes.
+/// Resolves the escapes of a double-quoted value. Keeps unknown escapes.
 fn unescape(written: &str) -> String {
     let mut value = String::with_capacity(written.len());
     let mut chars = written.chars();

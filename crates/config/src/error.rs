@@ -7,7 +7,7 @@ use dialectic_base::encoding::NotUtf8;
 use dialectic_base::figures::backquoted;
 use dialectic_base::key_path::KeyPath;
 
-/// A configuration that cannot be used.
+/// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("cannot read the configuration `{}`", path.display())]
@@ -17,7 +17,7 @@ pub enum ConfigError {
     #[error("the configuration `{}` is not UTF-8 text ({location})", path.display())]
     NotUtf8 {
         path: PathBuf,
-        /// The first invalid byte.
+        /// The position of the first invalid byte.
         location: Location,
         fault: NotUtf8,
     },
@@ -38,7 +38,6 @@ pub enum ConfigError {
         /// The type that was found. Never the value, which may be a misplaced secret.
         found: String,
     },
-    /// The file has values that cannot be used.
     #[error("the configuration `{}` cannot be used{}", path.display(), listed(problems))]
     Invalid {
         path: PathBuf,
@@ -51,37 +50,26 @@ pub enum ConfigError {
     #[error("`{}` is not trusted, so {fault}", path.display())]
     Untrusted {
         path: PathBuf,
-        /// What the file may not do.
+        /// A clause such as `it may not set hooks`.
         fault: String,
     },
-    /// A requirement of the request is not met.
+    /// The request cannot be met, such as `--mixed` with the key of only one provider.
     #[error("{0}")]
     Unmet(String),
     #[error("no API key is set, and no model is configured")]
     NoKey,
-    /// The value of a command-line option cannot be used.
     #[error("{option} {message}")]
-    Argument {
-        /// The option, as typed.
-        option: &'static str,
-        message: String,
-    },
+    Argument { option: &'static str, message: String },
     /// It is unclear which provider should serve the model in a command-line option.
     #[error("{option} {message}")]
-    NeedsProvider {
-        /// The option, as typed.
-        option: &'static str,
-        message: String,
-    },
+    NeedsProvider { option: &'static str, message: String },
     #[error("cannot use the context directory `{}`", path.display())]
     ContextDir { path: PathBuf, source: io::Error },
 }
 
-/// Why a text is not JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SyntaxFault {
     Empty,
-    /// It contains a comment, which JSON does not allow.
     Comment,
     /// The parser's message.
     Other(String),
@@ -105,7 +93,6 @@ pub struct Location {
 }
 
 impl Location {
-    /// The position at the end of a text.
     pub(super) fn after(text: &str) -> Self {
         let last_line = text.rsplit('\n').next().unwrap_or_default();
         Self { line: text.matches('\n').count() + 1, column: last_line.chars().count() + 1 }
@@ -121,15 +108,16 @@ impl fmt::Display for Location {
 /// A value that cannot be used. Its message never contains a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigProblem {
-    /// The value of a key in the file.
     Key {
         path: KeyPath,
-        /// The position of the key, or of its nearest existing parent.
+        /// The position of the value, or of the nearest existing parent.
         location: Option<Location>,
         message: String,
     },
-    /// The value of an environment variable.
-    Variable { name: String, message: String },
+    Variable {
+        name: String,
+        message: String,
+    },
 }
 
 impl fmt::Display for ConfigProblem {
@@ -142,7 +130,7 @@ impl fmt::Display for ConfigProblem {
     }
 }
 
-/// A single problem on the same line, or several on a line of their own each.
+/// Puts a single problem on the same line, and several on separate lines.
 fn listed(problems: &[ConfigProblem]) -> String {
     if let [problem] = problems {
         return format!(": {problem}");
@@ -151,11 +139,10 @@ fn listed(problems: &[ConfigProblem]) -> String {
     format!(", {} problems:\n  {}", problems.len(), lines.join("\n  "))
 }
 
-/// Why a value cannot be used and how to fix it.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) message: String,
-    /// Whether naming the provider as well would help.
+    /// Whether naming the provider as well would solve the problem.
     pub(super) needs_provider: bool,
 }
 
@@ -170,7 +157,7 @@ impl From<String> for Fault {
 pub(super) struct Diagnostics {
     pub(super) problems: Vec<ConfigProblem>,
     pub(super) warnings: Vec<String>,
-    /// An error that does not concern a file.
+    /// The first error that concerns an option or the request rather than a file.
     pub(super) refusal: Option<ConfigError>,
 }
 
@@ -183,7 +170,7 @@ impl Diagnostics {
         self.problems.push(ConfigProblem::Variable { name: name.to_owned(), message: message.into() });
     }
 
-    /// Reports a command-line option that cannot be used. Keeps only the first one.
+    /// Records that a command-line option cannot be used, unless an earlier error is recorded.
     pub(super) fn argument(&mut self, option: &'static str, fault: impl Into<Fault>) {
         let Fault { message, needs_provider } = fault.into();
         self.refusal.get_or_insert(if needs_provider {
@@ -193,7 +180,7 @@ impl Diagnostics {
         });
     }
 
-    /// Reports that a model cannot be chosen as requested. Keeps only the first one.
+    /// Records that a model cannot be chosen as requested, unless an earlier error is recorded.
     pub(super) fn unmet(&mut self, message: String) {
         self.refusal.get_or_insert(ConfigError::Unmet(message));
     }
@@ -216,7 +203,7 @@ impl Diagnostics {
         self.problems
     }
 
-    /// Reports a name that is not in `known`. `what` is the kind of name.
+    /// Reports `name` unless it is in `known`. `what` is the kind of name, such as `provider`.
     pub(super) fn check_name(&mut self, path: KeyPath, name: Option<&str>, what: &str, known: &[&str]) {
         if let Some(name) = name.filter(|name| !known.contains(name)) {
             self.problem(path, unknown(what, name, known));
@@ -233,7 +220,7 @@ pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     }
 }
 
-/// The minimum score of similar names.
+/// The minimum similarity, from 0 to 1, at which a name is suggested.
 const SIMILAR: f64 = 0.6;
 
 /// The candidate most similar to `name`, ignoring case and separators; `None` if none is similar enough.

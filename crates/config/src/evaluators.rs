@@ -1,7 +1,7 @@
 //! The configuration of `dialectic eval`: the evaluators and their providers.
 //!
-//! They are in a separate file, with the same keys and checks as a debate's configuration. A missing file or an empty
-//! list is an error, because a user who names evaluators wants them.
+//! Evaluators are configured in a separate file, with keys and checks like those of a debate's configuration. A missing
+//! file or an empty list is an error, because a user who passes the file wants evaluators.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,13 +25,11 @@ use super::{rules, schema};
 
 /// The default limit for an evaluator's first token, in milliseconds.
 const DEFAULT_TIMEOUT: u64 = 600_000;
-/// The default that the older program wrote but never enforced. Enforcing it would cut off evaluators that used to
-/// work.
+/// An older program wrote this default but never enforced it. Enforcing it would cut off evaluators that used to work.
 const OLD_DEFAULT_TIMEOUT: u64 = 30_000;
 /// The temperature of all evaluators, low so that scores are reproducible.
 pub const EVALUATOR_TEMPERATURE: f64 = 0.1;
 
-/// The complete settings of an evaluation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvaluationSettings {
     /// The enabled evaluators in file order; at least one.
@@ -40,7 +38,6 @@ pub struct EvaluationSettings {
     pub providers: BTreeMap<String, ProviderSettings>,
     /// Prices by model, which override the built-in table.
     pub prices: BTreeMap<String, Price>,
-    /// Warnings about the environment file, unknown keys and values.
     pub warnings: Vec<String>,
 }
 
@@ -49,32 +46,29 @@ pub struct EvaluatorSettings {
     /// Unique among the enabled evaluators.
     pub id: AgentId,
     pub name: String,
-    /// The model's name at its provider.
     pub model: String,
     pub provider: String,
     /// The absolute path of a file that replaces the built-in system prompt.
     pub system_prompt_path: Option<PathBuf>,
-    /// The absolute path of a file that replaces the built-in message.
+    /// The absolute path of a file that replaces the built-in user prompt.
     pub user_prompt_path: Option<PathBuf>,
-    /// The time limit for its first token, or for the whole answer without streaming.
+    /// The time limit for the first token, or for the whole answer if it is not streamed.
     pub timeout: Duration,
     /// The output limit in tokens; `None` for the provider's default.
     pub max_tokens: Option<u32>,
 }
 
-/// Why evaluators could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluatorsError {
     #[error("there is no evaluator configuration `{}`", .0.display())]
     Missing(PathBuf),
     #[error("the evaluator configuration `{}` {fault}", path.display())]
     Nobody { path: PathBuf, fault: &'static str },
-    /// The file cannot be read, or contains values that cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
 }
 
-/// An entry as written. Every key is optional, and `null` counts as absent.
+/// An evaluator's entry in the file. Every key is optional, and `null` counts as absent.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct EvaluatorEntry {
@@ -104,7 +98,7 @@ enum EvaluatorId {
     Number(f64),
 }
 
-/// The schema of a file of evaluators.
+/// Has the agents of [`EvaluatorEntry`], and the providers and prices of a debate's configuration.
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let mut schema = schema::CONFIG.clone();
     let entries = schema::schema_of::<Vec<EvaluatorEntry>>();
@@ -119,12 +113,12 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     schema
 });
 
-/// Reads the evaluators from a file. With `offline` they all use the offline provider.
-/// [`missing_keys_of`](dialectic_engine::access::missing_keys_of) checks API keys separately.
+/// Reads the evaluators from a file. If `offline` is set, they all use the offline provider. Does not check API keys;
+/// [`missing_keys_of`](dialectic_engine::access::missing_keys_of) does.
 ///
 /// # Errors
 ///
-/// The file is missing, names no evaluators, or cannot be used (one error lists all its problems).
+/// The file is missing, names no evaluators, or cannot be used. One error lists all problems of the file.
 pub fn load_evaluators(
     path: &Path,
     environment: &Environment,
@@ -145,7 +139,7 @@ pub fn load_evaluators(
     Ok(settings)
 }
 
-/// Uses the judge of the user's configuration as the only evaluator, without a file of evaluators.
+/// Settings with the user's judge as the only evaluator, for users who have no evaluators' file.
 pub fn judge_as_evaluator(settings: Settings, warnings: Vec<String>) -> EvaluationSettings {
     let Settings { judge, providers, prices, .. } = settings;
     let evaluator = EvaluatorSettings {
@@ -153,7 +147,7 @@ pub fn judge_as_evaluator(settings: Settings, warnings: Vec<String>) -> Evaluati
         name: judge.name,
         model: judge.model,
         provider: judge.provider,
-        // The judge's prompts are about debates, so they do not apply.
+        // The judge's own prompts are written for debates.
         system_prompt_path: None,
         user_prompt_path: None,
         timeout: Duration::from_millis(DEFAULT_TIMEOUT),
@@ -221,8 +215,8 @@ fn evaluator(
     let mut timeout = entry.timeout.unwrap_or(DEFAULT_TIMEOUT);
     if timeout <= OLD_DEFAULT_TIMEOUT {
         findings.warn(format!(
-            "`{path}.timeout` is {timeout} ms, too short for a model to think: using {DEFAULT_TIMEOUT} ms \
-                 until its first token"
+            "`{path}.timeout` is {timeout} ms, too short for a model to think; allowing {DEFAULT_TIMEOUT} ms \
+             until the first token"
         ));
         timeout = DEFAULT_TIMEOUT;
     }

@@ -1,5 +1,5 @@
-//! The stack of layers, each in the form of the configuration file. The highest layer that sets a value determines it
-//! and is its source.
+//! Configuration layers, each a tree like that of a configuration file. The highest layer that sets a value determines
+//! it and is reported as its source.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -29,11 +29,10 @@ pub enum ValueSource {
     File(PathBuf),
     /// An environment variable, from the process or the environment file.
     Variable(String),
-    /// An option of the command line.
     Option(&'static str),
     /// No layer sets the value, so it was chosen automatically.
     Chosen(ChoiceReason),
-    /// No layer sets the value, so it is the same as for the named agent or judge.
+    /// No layer sets the value, so it is copied from the named agent or judge.
     Like(&'static str),
 }
 
@@ -76,7 +75,7 @@ impl Layers {
         let dollars = |amount: Option<Usd>| amount.map(|amount| amount.dollars().into());
         let quick = |value: Value| options.quick.then_some(value);
         let options: [(&'static str, &str, Option<Value>); 10] = [
-            // Explicit options override `--quick`.
+            // `--quick` comes first, so that explicit options override it.
             ("--quick", "debate.protocol", quick(COUNCIL.name.into())),
             ("--quick", "debate.check", quick(1.into())),
             ("--check", "debate.check", options.check.map(Value::from)),
@@ -106,14 +105,13 @@ impl Layers {
         all
     }
 
-    /// Removes a section from all layers.
     pub(super) fn take_section(&mut self, key: &str) {
         for (_, tree) in &mut self.0 {
             tree.as_object_mut().map(|sections| sections.remove(key));
         }
     }
 
-    /// Removes the topmost value at `path`, because it was replaced.
+    /// Removes a value that was replaced from the topmost layer that sets it.
     pub(super) fn forget(&mut self, path: &KeyPath) {
         let Some((parent, key)) = path.split_key() else { return };
         let Some((_, tree)) = self.0.iter_mut().rev().find(|(_, tree)| at(tree, path).is_some()) else { return };
@@ -139,7 +137,7 @@ impl Layers {
             if at(tree, path).is_some() {
                 return source.clone();
             }
-            // The layers below this entry are ignored.
+            // This entry replaces the entries of lower layers as a whole.
             if entry.is_some_and(|entry| at(tree, &KeyPath(entry.to_vec())).is_some()) {
                 return ValueSource::BuiltIn;
             }
@@ -159,7 +157,7 @@ fn is_by_entry(section: &str) -> bool {
     matches!(section, "providers" | "prices" | "models")
 }
 
-/// The value of a tree at `path`.
+/// The value at `path`; `null` counts as absent.
 pub(super) fn at<'a>(tree: &'a Value, path: &KeyPath) -> Option<&'a Value> {
     let found = path.0.iter().try_fold(tree, |value, segment| match segment {
         Segment::Key(key) => value.get(key),
@@ -208,11 +206,9 @@ pub(super) fn laid_over<T: Clone + Serialize + DeserializeOwned>(
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingRow {
-    /// A path such as `debate.rounds` or `endpoints.openai.baseUrl`.
+    /// As `config show` displays it; for an API key, only whether it is set.
     pub path: String,
-    /// The value; for an API key, whether it is set.
     pub value: String,
-    /// The layer that determined it.
     pub source: ValueSource,
 }
 

@@ -2,11 +2,11 @@
 //!
 //! The layers are the built-in defaults, the user's own file, the project's file and the command line. Each file is
 //! checked against a schema generated from the settings types, and problems are reported with their positions. A pure
-//! function resolves the layers to settings and reports all problems and warnings together. [`ConfigFiles`] does both,
-//! and reads each file once.
+//! function resolves the layers to settings and reports all problems and warnings together. [`ConfigFiles`] reads each
+//! file once, checks it and resolves the layers.
 //!
-//! Nothing here prints, and only [`capture_environment`] reads the process environment. Settings, warnings and errors
-//! never contain secrets.
+//! This crate prints nothing, and only [`capture_environment`] reads the process environment. Settings, warnings and
+//! errors never contain secrets.
 
 mod agents;
 mod choice;

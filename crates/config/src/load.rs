@@ -1,4 +1,4 @@
-//! Loads the files and resolves them to settings.
+//! Loads configuration files and resolves them to settings.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,25 +28,24 @@ use super::read::{ConfigDocument, read};
 use super::user::{UserConfig, read_user};
 use super::{rules, schema};
 
-/// The default configuration file.
 pub const DEFAULT_PATH: &str = "./debate-config.json";
 
 /// Which configuration file to read. The default file may be missing without a warning; the user's own configuration or
 /// the built-in defaults then apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigPath {
-    /// [`DEFAULT_PATH`].
+    /// The file at [`DEFAULT_PATH`], if it exists.
     Default,
-    /// A named file, which must exist.
+    /// A file that the user named. It must exist, and is trusted.
     Named(PathBuf),
-    /// A file found elsewhere than at [`DEFAULT_PATH`], such as in an earlier revision.
+    /// A file that the program found elsewhere, such as in an earlier revision.
     Found(PathBuf),
     /// Do not read the project's file.
     None,
 }
 
 impl ConfigPath {
-    /// The path, given or default.
+    /// The path of the file; [`DEFAULT_PATH`] for `Default` and `None`.
     pub fn as_path(&self) -> &Path {
         match self {
             Self::Default | Self::None => Path::new(DEFAULT_PATH),
@@ -55,20 +54,20 @@ impl ConfigPath {
     }
 }
 
-/// A valid configuration.
+/// Valid settings, and where their values come from.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     pub settings: Settings,
-    /// Warnings in the order in which they were found: environment file, unknown keys, values.
+    /// Warnings about the environment file, then unknown keys, then values.
     pub warnings: Vec<String>,
     pub(super) layers: Layers,
-    /// Keys of the user's own configuration that are not settings of a debate, with their displayed values.
+    /// Keys of the user's own configuration that are not settings of a debate, each with its displayed value.
     pub(super) own: Vec<(String, String)>,
-    /// The path of the file as given; `None` without a file.
+    /// The project's file, as given; `None` if there is none.
     pub file: Option<PathBuf>,
     /// The models chosen for agents that name none; `None` if all agents name theirs.
     pub choice: Option<ModelChoice>,
-    /// The commands that may run after the debate.
+    /// Commands to run after the debate.
     pub hooks: Vec<String>,
 }
 
@@ -81,12 +80,10 @@ pub struct ConfigFiles<'a> {
 }
 
 impl<'a> ConfigFiles<'a> {
-    /// The files that apply in this environment.
     pub fn new(path: ConfigPath, environment: &'a Environment) -> Self {
         Self { path, environment, project: OnceCell::new(), user: OnceCell::new() }
     }
 
-    /// The project's file.
     pub fn path(&self) -> &ConfigPath {
         &self.path
     }
@@ -114,12 +111,12 @@ impl<'a> ConfigFiles<'a> {
         Ok(self.project.get().and_then(Option::as_ref))
     }
 
-    /// Reads and resolves all layers. [`missing_keys`](dialectic_engine::access::missing_keys()) checks API keys
-    /// separately, so that a configuration can be shown without them.
+    /// Reads and resolves all layers. Does not check API keys, so that a configuration can be shown without them;
+    /// [`missing_keys`](dialectic_engine::access::missing_keys()) does.
     ///
     /// # Errors
     ///
-    /// The file cannot be used (one error lists all its problems), or a command-line value cannot.
+    /// A file or a command-line value cannot be used. One error lists all problems of a file.
     pub fn load(&self, overrides: &Overrides) -> Result<Loaded, ConfigError> {
         check_arguments(overrides)?;
         let context_dir = overrides.context_dir.as_deref().map(open_directory).transpose()?;
@@ -147,7 +144,7 @@ impl<'a> ConfigFiles<'a> {
                 return Err(ConfigError::Untrusted { path: project.path.clone(), fault });
             }
         }
-        // Without a context directory, file tools read the working directory; prompts must mention that.
+        // Without a context directory, file tools read the working directory, which prompts must mention.
         let reads_files =
             |agent: &AgentSettings| agent.tools.iter().any(|tool| FILE_TOOLS.contains(&tool.name.as_str()));
         let working_dir =
@@ -156,12 +153,12 @@ impl<'a> ConfigFiles<'a> {
         Ok(loaded)
     }
 
-    /// Whether the user named or trusted a file.
+    /// Whether the user named or trusts `file`.
     fn trusts(&self, file: &ConfigDocument) -> bool {
         matches!(self.path, ConfigPath::Named(_)) || is_trusted(&file.path, &file.text, self.environment)
     }
 
-    /// The project's file, if the user named or trusted it.
+    /// The project's file, if the user named or trusts it.
     fn trusted(&self) -> Result<Option<&ConfigDocument>, ConfigError> {
         match self.path {
             ConfigPath::Named(_) => self.project(),
@@ -172,7 +169,7 @@ impl<'a> ConfigFiles<'a> {
         }
     }
 
-    /// The commands that may run after a saved debate.
+    /// Like [`Loaded::hooks`], for a saved debate: ignores a file that the user neither named nor trusts.
     ///
     /// # Errors
     ///
@@ -182,7 +179,7 @@ impl<'a> ConfigFiles<'a> {
     }
 
     /// The settings that a saved debate takes from the user's files: the user's own configuration, and the project's if
-    /// the user named or trusted it.
+    /// the user named or trusts it.
     ///
     /// # Errors
     ///
@@ -215,7 +212,7 @@ pub(super) struct FileSet<'a> {
     pub(super) path: &'a ConfigPath,
     pub(super) project: Option<&'a ConfigDocument>,
     pub(super) user: Option<&'a UserConfig>,
-    /// Whether the project's file was discovered, and the user has not trusted it.
+    /// Whether the project's file was found rather than named, and the user does not trust it.
     pub(super) is_untrusted: bool,
 }
 
@@ -224,7 +221,7 @@ impl FileSet<'_> {
         self.project.filter(|_| self.is_untrusted)
     }
 
-    /// The contents of the files, lowest layer first. `own` are the providers that they define.
+    /// One layer per file, the lowest first. `own`: the providers that the files define.
     fn layers(&self, own: &OwnProviders) -> Layers {
         let mut layers = Layers::default();
         let named = |tree: &Value| rules::named_by_models(tree.clone(), own);
@@ -274,7 +271,7 @@ pub(super) fn assemble(
     let own: OwnProviders = documents.flat_map(|document| rules::own_providers(&document.tree)).collect();
     let of_project = project.map(|project| ModelPreference::of_document(project).with_provider_named(&own));
     let of_project = of_project.filter(|named| !named.is_none());
-    // A project that only selects models leaves the agents open, as the user's own configuration does.
+    // A project's file that selects a default model need not list agents.
     let is_expected = project.is_some() && of_project.is_none();
     let usual = usual(user, of_project.clone());
     let there = |providers: &_| programs_there(providers, environment);
@@ -305,8 +302,8 @@ pub(super) fn assemble(
     Ok(Loaded { settings, warnings, layers, own, file, choice, hooks })
 }
 
-/// The default model: the project's preference, or else the user's. If the model is named without a provider, the
-/// user's provider serves it.
+/// The default model: the project's preference, or else the user's. If the project names only a model, the user's
+/// provider serves it.
 fn usual(user: Option<&UserConfig>, of_project: Option<ModelPreference>) -> ModelPreference {
     let own = user.map(|user| user.usual.clone()).unwrap_or_default();
     let Some(ModelPreference { provider, model, file }) = of_project else { return own };
@@ -335,7 +332,6 @@ fn remove_higher_limits(tree: &mut Value, own: &Value) {
     }
 }
 
-/// Checks values given on the command line.
 fn check_arguments(overrides: &Overrides) -> Result<(), ConfigError> {
     let fault = |option, message: String| Err(ConfigError::Argument { option, message });
     if overrides.rounds == Some(0) {
@@ -394,11 +390,11 @@ pub(super) struct ResolveContext<'a> {
     pub(super) usual: &'a ModelPreference,
     /// Finds installed programs that have their own login. Called only when needed.
     pub(super) programs: &'a dyn Fn(&BTreeMap<String, ProviderSettings>) -> Vec<ProgramThere>,
-    /// Whether a file should name the agents.
+    /// Whether to warn if the files name no agents.
     pub(super) is_expected: bool,
 }
 
-/// Resolved settings, which are valid only if there were no problems.
+/// Resolved settings, which are valid only if `findings` has no problems.
 pub(super) struct Resolved {
     pub(super) settings: Settings,
     /// The layers, with agents in the order of the settings.
@@ -408,11 +404,10 @@ pub(super) struct Resolved {
     pub(super) choice: Option<ModelChoice>,
 }
 
-/// Determines every value. Adds the command line to `layers`, which come from files. `findings` are the problems so
-/// far.
+/// Resolves the files' `layers` and the command line to settings. `findings` holds the problems found so far.
 pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings: Diagnostics) -> Resolved {
     let overrides = context.overrides;
-    // A user's own configuration need not name agents.
+    // The user's own configuration need not name agents. If it does, warn about what is missing.
     let mut is_expected = context.is_expected || !layers.section("agents").is_null();
     if overrides.mixed {
         layers.take_section("agents");

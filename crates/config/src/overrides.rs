@@ -23,7 +23,7 @@ use super::schema::{self, keys_at};
 #[derive(Debug, Clone, PartialEq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent options")]
 pub struct Overrides {
-    /// `--agents`: roles to keep.
+    /// `--agents`: the roles that take part.
     pub agents: Option<Vec<String>>,
     pub model: Option<String>,
     pub judge_model: Option<String>,
@@ -40,7 +40,7 @@ pub struct Overrides {
     pub context_dir: Option<PathBuf>,
 }
 
-/// The path of a setting in the configuration, and its new value.
+/// A setting's path in the configuration, and its new value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SettingChange {
     path: KeyPath,
@@ -53,7 +53,7 @@ impl SettingChange {
     }
 }
 
-/// Parses `agents[1].model=…` or `agents.<id>.model=…`. A value that is not JSON is plain text.
+/// Parses `agents[1].model=…` or `agents.<id>.model=…`. A value that is not JSON is taken as plain text.
 impl FromStr for SettingChange {
     type Err = String;
 
@@ -66,8 +66,8 @@ impl FromStr for SettingChange {
     }
 }
 
-/// Changes settings under the rules of a configuration file. Values that inherit, such as an agent's summarization,
-/// follow changes to the debate's. Returns the settings after the changes, and warnings.
+/// Changes settings, with the same checks as for a configuration file. Inherited values, such as an agent's
+/// summarization, follow changes to the debate's. Returns the new settings, and the warnings that the changes cause.
 ///
 /// # Errors
 ///
@@ -114,7 +114,7 @@ pub fn change_settings(
     for (path, value) in paths {
         if has_no_effect(&effective, &file, &path, value) {
             let why = if warnings.is_empty() { String::new() } else { format!(": {}", warnings.join("; ")) };
-            return Err(fault(format!("{path} has no effect as {value}{why}")));
+            return Err(fault(format!("{path}={value} has no effect{why}")));
         }
     }
     let settings = Settings { base_dir: settings.base_dir.clone(), context_dir: settings.context_dir.clone(), ..new };
@@ -164,7 +164,7 @@ fn as_file(settings: &Settings) -> Value {
     file
 }
 
-/// The path with agents' ids replaced by indices, or an error if a key does not exist.
+/// Replaces agents' ids by indices. Fails if a key does not exist.
 fn known_path(file: &Value, path: &KeyPath) -> Result<KeyPath, ConfigError> {
     let mut known = KeyPath::root();
     for segment in &path.0 {
@@ -208,7 +208,7 @@ fn put(file: &mut Value, path: &KeyPath, new: &Value) -> Result<(), ConfigError>
     Ok(())
 }
 
-/// The settings that a file results in, and warnings.
+/// Checks and resolves `file`. Returns the settings and warnings.
 fn resolved(file: &Value, context: &ResolveContext) -> Result<(Settings, Vec<String>), ConfigError> {
     let checked = check(&schema::CONFIG, file, |_| false)
         .map_err(|wrong| fault(format!("{}: expected {}, found {}", wrong.path, wrong.expected, wrong.found)))?;
@@ -240,7 +240,7 @@ fn is_equal(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// Whether the settings ignore a new value: an unknown role, or a model for a provider that has only one.
+/// Whether the settings ignore a new value, such as an unknown role, or a model for a provider that has only one.
 fn has_no_effect(effective: &Value, file: &Value, path: &KeyPath, value: &Value) -> bool {
     let mut path = path.clone();
     if let [Segment::Key(section), Segment::Index(index), ..] = path.0.as_mut_slice()
@@ -336,7 +336,7 @@ mod tests {
         --set agents.agent-kis.model: there is no agent `agent-kis` (did you mean `agent-kiss`?)
         --set agents[9].model: agents has no element 9
         --set agents[2].temperature: must be from 0 to 2, not 3
-        --set agents[2].role has no effect as "alchemist": unknown role `alchemist` (known: roles) at `agents[2].role`; using architect
+        --set agents[2].role="alchemist" has no effect: unknown role `alchemist` (known: roles) at `agents[2].role`; using architect
         --set agents[2].id: `agent-architect` is already the id of `agents[0]`
         --set judge.model: expected a string, found a number
         --set baseDir: unknown key `baseDir` (known: `agents`, `debate`, `hooks`, `judge`, `model`, `models`, `prices`, `provider`, `providers`)

@@ -1,4 +1,4 @@
-//! Reads a configuration file and checks it against the schema: types, bounds and key names, each problem with its
+//! Reads a configuration file and checks types, bounds and key names against the schema. Reports each problem with its
 //! position. The schema is generated from the settings types, so each key is described only once.
 
 use std::io;
@@ -42,11 +42,7 @@ impl ConfigDocument {
         findings
     }
 
-    /// Returns the warnings, or an error if there are problems.
-    ///
-    /// # Errors
-    ///
-    /// There are problems; each has its position.
+    /// Returns the warnings, or all problems with their positions.
     pub(super) fn refuse(&self, findings: Diagnostics) -> Result<Vec<String>, ConfigError> {
         if findings.problems.is_empty() {
             return Ok(findings.warnings);
@@ -107,7 +103,7 @@ fn syntax_error(path: &Path, text: &str, error: &serde_json::Error) -> ConfigErr
     } else if line.trim_start().starts_with("/*") || comment_start(line).is_some_and(|start| start < location.column) {
         SyntaxFault::Comment
     } else {
-        // Removes the position that serde appends.
+        // `serde_json` appends the position, which `location` already states.
         let message = error.to_string();
         SyntaxFault::Other(message.rsplit_once(" at line ").map_or(message.clone(), |(text, _)| text.to_owned()))
     };
@@ -134,12 +130,11 @@ fn locate(values: &JsonText, text: &str, path: &KeyPath) -> Option<Location> {
     text.get(..values.start(path)?).map(Location::after)
 }
 
-/// Longer names are not shown.
+/// In bytes. Longer strings are not quoted in errors: they may be misplaced keys.
 const LONGEST_NAME: usize = 22;
-/// Larger floats cannot represent every whole number.
+/// 2^53: larger floats cannot represent every whole number.
 const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 
-/// A value of the wrong type.
 #[derive(Debug)]
 pub struct Mismatch {
     pub path: KeyPath,
@@ -147,11 +142,9 @@ pub struct Mismatch {
     pub found: String,
 }
 
-/// The result of a check.
 #[derive(Debug, Default)]
 pub struct CheckedTree {
-    /// The tree without unknown keys, remarks, nulls, blank paths and unreadable numbers, and with normalized whole
-    /// numbers.
+    /// The value without unknown keys, remarks, nulls, blank paths and invalid numbers; whole numbers are normalized.
     pub tree: Value,
     /// Unknown keys, each with a suggestion.
     pub unknown: Vec<(KeyPath, String)>,
@@ -190,7 +183,6 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
         let all = choices(self.schema, node);
         let wrong = || {
             let found = match value {
-                // Longer texts are probably misplaced and may be keys.
                 Value::String(text) if all.iter().any(|node| names(node).is_some()) && text.len() <= LONGEST_NAME => {
                     format!("`{text}`")
                 }
@@ -270,7 +262,7 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
         Ok(read.into())
     }
 
-    /// The path of a key with this name inside one of the objects among `keys`, which are at `path`.
+    /// Finds `key` in an object nested below `path`, where the known keys are `keys`.
     fn below(&self, keys: Option<&'a Map<String, Value>>, key: &str, path: &KeyPath) -> Option<KeyPath> {
         keys?.iter().find_map(|(name, node)| {
             let path = path.key(name);
@@ -282,7 +274,7 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
         })
     }
 
-    /// Reads a whole number. Like JavaScript, accepts `300000.0` and `3e5`. Returns null for an invalid number.
+    /// Reads a whole number. Like JavaScript, accepts `300000.0` and `3e5`. Reports an invalid number and returns null.
     #[expect(clippy::cast_possible_truncation, reason = "whole and within bounds")]
     fn whole(&mut self, node: &Value, number: &Number, path: &KeyPath) -> Value {
         let written = number.as_f64().unwrap_or(f64::MAX);
@@ -331,7 +323,7 @@ fn choices<'a>(schema: &'a Value, node: &'a Value) -> Vec<&'a Value> {
     }
 }
 
-/// Resolves a reference to its definition.
+/// Resolves a `$ref`, if `node` is one.
 pub(super) fn follow<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
     let reference = node.get("$ref").and_then(Value::as_str);
     reference.and_then(|reference| schema.pointer(reference.trim_start_matches('#'))).unwrap_or(node)
@@ -342,12 +334,11 @@ fn kind_wanted(node: &Value) -> &str {
     match &node["type"] {
         Value::String(kind) => kind,
         Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null").unwrap_or_default(),
-        // An enum of names.
+        // An enum of names has no `type`.
         _ => "string",
     }
 }
 
-/// The JSON Schema type of a value.
 fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::String(_) => "string",
@@ -359,7 +350,7 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// The everyday name of a type.
+/// How messages name a JSON type.
 fn words(kind: &str) -> &str {
     match kind {
         "string" => "a string",
@@ -405,7 +396,7 @@ fn expected(choices: &[&Value]) -> String {
     }
 }
 
-/// Formats a number without rounding noise.
+/// Uses scientific notation for very large and very small numbers.
 fn shown(number: f64) -> String {
     let magnitude = number.abs();
     if magnitude != 0.0 && !(1e-6..1e15).contains(&magnitude) { format!("{number:e}") } else { number.to_string() }

@@ -1,4 +1,4 @@
-//! Rules beyond the types and bounds in the schema, providers that are programs, and warnings about models.
+//! Checks beyond the schema's types and bounds, providers that are programs, and warnings about models.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,7 +30,8 @@ pub(super) fn debate(tree: &Value, findings: &mut Diagnostics) -> DebateSettings
     laid_over(&DebateSettings::default(), &tree, &KeyPath::root().key("debate"), findings)
 }
 
-/// Enables a `summarization` that has settings but no `enabled`. Without that section nothing is summarized.
+/// Sets `enabled` in a `summarization` that has other keys but no `enabled`. Without that section, nothing is
+/// summarized.
 pub(super) fn switch_on_summarization(of: &mut Value) {
     let section = of.get_mut("summarization").and_then(Value::as_object_mut);
     if let Some(section) = section.filter(|section| section.values().any(|value| !value.is_null())) {
@@ -41,14 +42,14 @@ pub(super) fn switch_on_summarization(of: &mut Value) {
     }
 }
 
-/// Checks the names used in `debate`.
+/// Checks the protocol and the summarization method of `debate`.
 pub(super) fn check_debate(tree: &Value, findings: &mut Diagnostics) {
     let path = KeyPath::root().key("debate");
     findings.check_name(path.key("protocol"), tree["protocol"].as_str(), "protocol", &Protocol::names());
     check_summarization(tree, &path, findings);
 }
 
-/// Checks the names used in the `summarization` of the debate or of an agent.
+/// Checks the summarization method of the debate or of an agent.
 pub(super) fn check_summarization(of: &Value, path: &KeyPath, findings: &mut Diagnostics) {
     let method = of["summarization"]["method"].as_str();
     let path = path.key("summarization").key("method");
@@ -107,7 +108,7 @@ pub(super) fn providers(section: &Value, findings: &mut Diagnostics) -> BTreeMap
             }
             None => {}
         }
-        // Not quoted, because some people put the key itself here.
+        // Do not quote the value: some people put the key itself here.
         if provider.api_key_env.as_deref().is_some_and(|variable| !is_variable_name(variable)) {
             findings.problem(
                 path.key("apiKeyEnv"),
@@ -124,7 +125,6 @@ pub(super) fn providers(section: &Value, findings: &mut Diagnostics) -> BTreeMap
     providers
 }
 
-/// Checks and returns the configured model limits.
 pub(super) fn models(section: &Value, findings: &mut Diagnostics) -> BTreeMap<String, ModelLimits> {
     let limits = |(name, entry, path): (&String, &Value, KeyPath)| {
         (name.clone(), laid_over(&ModelLimits::default(), entry, &path, findings))
@@ -132,7 +132,6 @@ pub(super) fn models(section: &Value, findings: &mut Diagnostics) -> BTreeMap<St
     entries(section, &KeyPath::root().key("models")).map(limits).collect()
 }
 
-/// Checks and returns the configured prices.
 pub(super) fn prices(section: &Value, findings: &mut Diagnostics) -> BTreeMap<String, Price> {
     let mut prices = BTreeMap::new();
     for (model, entry, path) in entries(section, &KeyPath::root().key("prices")) {
@@ -146,16 +145,17 @@ pub(super) fn prices(section: &Value, findings: &mut Diagnostics) -> BTreeMap<St
     prices
 }
 
-/// The `type` of a program.
+/// The `type` of a provider that is a program.
 const COMMAND: &str = "command";
 
-/// Adds the keys of programs to a configuration schema.
+/// Adds the keys of providers that are programs to a configuration schema.
 pub(super) fn describe(schema: &mut Value) {
     let keys = &mut schema["$defs"]["Provider"]["properties"];
     keys["argv"] = json!({
         "description":
             "The program and its arguments; the prompt goes to its standard input. `{model}` in an argument is \
-             replaced with the agent's model. For a built-in program: its path, and arguments to put before its own.",
+             replaced with the agent's model. For a built-in program: its path, and arguments to put before the \
+             built-in ones.",
         "type": "array",
         "items": { "type": "string", "minLength": 1 },
     });
@@ -165,8 +165,8 @@ pub(super) fn describe(schema: &mut Value) {
     });
 }
 
-/// Whether an entry of `providers` is a program. An entry with the name of a built-in program is one, unless it
-/// describes a server, which was possible before programs existed.
+/// Whether an entry of `providers` is a program. An entry with the name of a built-in program is, unless it has a
+/// `baseUrl`: older configurations may use such names for servers.
 fn describes_program(name: &str, entry: &Value) -> bool {
     entry["type"] == COMMAND || program_preset(name).is_some() && entry["baseUrl"].is_null()
 }
@@ -190,7 +190,7 @@ pub(super) fn named_by_models(mut tree: Value, own: &OwnProviders) -> Value {
     tree
 }
 
-/// The program that an entry describes; `None` for a server.
+/// The program that an entry describes, or `None` for a server.
 fn program(name: &str, entry: &Value, path: &KeyPath, findings: &mut Diagnostics) -> Option<ProviderSettings> {
     if !describes_program(name, entry) {
         if entry.get("argv").is_some() {

@@ -21,7 +21,7 @@ use super::rules;
 /// The schema of a project's configuration.
 pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
     let mut schema = schema_of::<Settings>();
-    // All required keys of these types have defaults, except prices.
+    // Keys that the settings types require have defaults, so files may omit them. Prices are the exception.
     let required = schema["$defs"]["Price"]["required"].clone();
     strip(&mut schema, &["default", "required"]);
     schema["$defs"]["Price"]["required"] = required;
@@ -36,7 +36,7 @@ pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
     }
     schema["properties"]["hooks"] = json!({
         "description":
-            "The user's commands. Only a file that you name or trust may have them.",
+            "Commands to run. Only a file that you name or trust may set them.",
         "type": "object",
         "properties": { "afterDebate": {
             "description":

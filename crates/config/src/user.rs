@@ -1,4 +1,5 @@
-//! The user's own configuration in the platform's configuration directory; a layer below the project's.
+//! The user's own configuration: a file in the platform's configuration directory, and a layer below the project's
+//! file.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,18 +19,17 @@ use super::overrides::Overrides;
 use super::read::{ConfigDocument, read};
 use super::{rules, schema};
 
-/// The name of the file in the user's directory.
 const FILE: &str = "config.json";
 /// Keys of the user's own configuration that are not settings of a debate.
 const OWN: [&str; 5] = ["provider", "model", "directory", "color", "confirmAbove"];
-/// Keys that do not apply below a project's configuration.
+/// Keys that are ignored if the project has a configuration.
 const OF_ONE_DEBATE: [&str; 2] = ["agents", "judge"];
 /// The default cost, in dollars, above which a debate needs confirmation.
 const CONFIRM_ABOVE: f64 = 1.0;
-/// The default directory of debates.
+/// Where debates are saved by default.
 const DIRECTORY: &str = "./debates";
 
-/// A user's own configuration, validated on its own.
+/// The user's own configuration, validated independently of a project's.
 #[derive(Debug, Clone)]
 pub(super) struct UserConfig {
     /// The model for agents and judges that name none.
@@ -78,8 +78,8 @@ pub fn usual_model(environment: &Environment) -> Option<(String, String)> {
     Some((provider, model))
 }
 
-/// The providers of the user's own configuration, and the entries of programs among them as written. Empty if the
-/// configuration cannot be used.
+/// The providers in the user's own configuration, and its entries for programs as written. Empty if the configuration
+/// cannot be used.
 pub fn user_programs(environment: &Environment) -> (BTreeMap<String, ProviderSettings>, Map<String, Value>) {
     let Ok(Some(user)) = read_user(environment) else { return Default::default() };
     let providers = user.settings.providers;
@@ -157,7 +157,7 @@ impl UserConfig {
         OWN.into_iter().filter_map(shown).collect()
     }
 
-    /// The prompt file for summaries in every debate.
+    /// The absolute path of the user's prompt file for summaries.
     pub(super) fn summary_prompt(&self) -> Option<PathBuf> {
         let path = self.settings.debate.summarization.prompt_path.as_ref()?;
         Some(parent(&self.document.path).join(path))
