@@ -28,9 +28,9 @@ fn what_goes_wrong_is_a_warning_and_the_next_one_runs() {
     let sandbox =
         Sandbox::new().config(&hooks(&["echo no such channel >&2; exit 7", "no-such-program-at-all", "touch done"]));
     let finished = sandbox.run(["debate", "--offline", "-c", "debate-config.json", "Design a queue"]).expect_code(0);
-    assert!(finished.stderr.contains("warning: the command `echo no such channel"), "{finished}");
+    assert!(finished.stderr.contains("warning: the hook `echo no such channel"), "{finished}");
     assert!(finished.stderr.contains("no such channel") && finished.stderr.contains('7'), "{finished}");
-    assert!(finished.stderr.contains("warning: the command `no-such-program-at-all`"), "{finished}");
+    assert!(finished.stderr.contains("warning: the hook `no-such-program-at-all`"), "{finished}");
     sandbox.read("done");
 }
 

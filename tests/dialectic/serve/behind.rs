@@ -43,7 +43,7 @@ fn the_users_commands_run_behind_each_debate() {
     wait_until("the commands run after a branch", || is_there(&sandbox, "done"));
     assert_eq!(serde_json::from_str::<Value>(&sandbox.read("state.json")).unwrap()["id"], fork["id"]);
     let finished = serving.interrupt().expect_code(130);
-    assert_eq!(finished.stderr.matches("warning: the command `exit 7` after the debate").count(), 2, "{finished}");
+    assert_eq!(finished.stderr.matches("warning: the hook `exit 7` failed").count(), 2, "{finished}");
 }
 
 /// How many debates the archive has taken in; nothing where there is none.

@@ -21,10 +21,10 @@ use dialectic_record::store::{Replica, StoreError};
 use super::budget::{AttemptRequest, Permission};
 use super::{Engine, EngineError};
 
-/// Calls in flight. Dropping them abandons them.
+/// Dropping this aborts the calls in flight.
 pub(super) struct Calls {
     tasks: JoinSet<CallResult>,
-    /// A map, because each finished call looks up every wanted one.
+    /// A map, because after every result each wanted call is looked up.
     in_flight: HashMap<CallKey, RunningCall>,
     /// Attempts that wait for room under the limit, oldest first.
     waiting: Vec<(AttemptRequest, oneshot::Sender<Reserved>)>,
@@ -37,16 +37,14 @@ type CallResult = Result<RequestResult, FailedCall>;
 struct RunningCall {
     task: Id,
     step: Step,
-    /// The total length of the debate's texts in its request, before shortening.
+    /// The total length of the debate's texts in the request, before shortening.
     length: usize,
-    /// Whether it was permitted to send a request and has not reported the result. Only tracked if requests need
-    /// permission.
+    /// Whether the call may have a request on its way. Only tracked if requests need permission.
     is_sending: bool,
 }
 
-/// A message from a call before its result.
 enum Message {
-    /// An attempt asks for permission; the reply goes through the channel.
+    /// Asks for permission to send a request.
     Reserve(AttemptRequest, oneshot::Sender<Reserved>),
     /// An attempt failed; its cost must be recorded before the next attempt.
     AttemptFailed(CallKey, String, CallRecord),
@@ -57,7 +55,7 @@ enum Message {
     NotCopied(StoreError),
 }
 
-/// Accounts for one call's attempts and displays them.
+/// Reports a call's attempts to the engine and its progress to watchers.
 struct Connection {
     step: Step,
     sender: UnboundedSender<Message>,
@@ -122,7 +120,6 @@ impl Calls {
         Self { tasks: JoinSet::new(), in_flight: HashMap::new(), waiting: Vec::new(), sender, receiver }
     }
 
-    /// Whether no call is in flight.
     pub(super) fn is_idle(&self) -> bool {
         self.in_flight.is_empty()
     }
@@ -142,7 +139,6 @@ impl Calls {
         self.in_flight.contains_key(key)
     }
 
-    /// Makes a call in its own task.
     pub(super) fn spawn(&mut self, step: Step, length: usize, call: impl Future<Output = CallResult> + Send + 'static) {
         let task = self.tasks.spawn(call).id();
         self.in_flight.insert(step.key.clone(), RunningCall { task, step, length, is_sending: false });
@@ -188,7 +184,7 @@ impl Engine {
         let sender = self.calls.sender.clone();
         let on_reply: OnReply = {
             let sender = sender.clone();
-            // The receiver is only dropped when all calls are abandoned.
+            // The receiver is only dropped when all calls are aborted.
             Arc::new(move |reply, call| drop(sender.send(Message::Replied(key.clone(), reply, call))))
         };
         let connection = Arc::new(Connection {
@@ -230,7 +226,7 @@ impl Engine {
                 Some(command) = self.commands.recv() => self.handle_command(command)?,
             }
         };
-        // A reply is recorded before the result derived from it.
+        // Record replies before the result that is derived from them.
         while let Ok(message) = self.calls.receiver.try_recv() {
             self.handle_message(message)?;
         }
@@ -239,7 +235,7 @@ impl Engine {
         let Some((key, RunningCall { step, length, .. })) = of_task else { return Ok(Some(false)) };
         // A panic in a call must not leave the debate waiting for it.
         let result = result.unwrap_or_else(|| {
-            let error = ModelError::Broken { message: "the program failed during the call".to_owned() };
+            let error = ModelError::Broken { message: "an internal error ended the call".to_owned() };
             self.abandon_cost(std::slice::from_ref(&key));
             Err(FailedCall { error, attempts: 1, spent: None })
         });
@@ -266,8 +262,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether no call, not even one in flight, may send another request: the debate is pausing, and another machine
-    /// may soon continue it.
+    /// Whether even calls in flight must send no further request: the debate is pausing, and another machine may soon
+    /// continue it.
     pub(super) fn sends_no_more(&self) -> bool {
         self.is_pausing && self.record.replica().is_some()
     }

@@ -5,50 +5,48 @@ use dialectic_record::protocol::OutputSpec;
 
 use super::{Engine, EngineError};
 
-/// A command to a running debate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunCommand {
-    /// Start nothing new, and pause when the calls in flight have returned.
+    /// Start no new calls, and pause once those in flight have ended.
     Pause,
-    /// Like [`Pause`](Self::Pause), but stay ready to continue.
+    /// Like [`Pause`](Self::Pause), but the run does not end.
     Hold,
-    /// Cancel a pause, or continue after it.
+    /// Cancel a pause, or continue after a [`Hold`](Self::Hold).
     GoOn,
-    /// Start nothing new, and end the debate early with its current texts.
+    /// Start no new calls, and end the debate early with its current texts. Ignored with a warning if a running debate
+    /// has no text yet.
     Stop(StopReason),
-    /// A stop request is stored next to the record; obey it once the debate can close.
+    /// Obey the stop request that is stored next to the record, as soon as the debate has a text to close with.
     ObeyStop,
-    /// The host may have replied.
+    /// Look for replies from the host.
     HostReplied,
-    /// The user acknowledged the cost.
+    /// The user acknowledged the cost warning.
     Acknowledge,
     /// The user answered a question. Ignored if the question is not open.
     Answer {
-        /// The agent that asked.
         agent_id: AgentId,
-        /// The id of its question.
+        /// The id of the question.
         item_id: String,
         answer: String,
         /// The program that answered for the user, if any.
         by: Option<Answerer>,
     },
-    /// The user or a substitute gives no further answers.
+    /// Leave open questions unanswered and ask no more. Names the program that decided this for the user, if any.
     EndQuestions(Option<Answerer>),
 }
 
-/// How a debate that waits for the user goes on.
+/// How a debate continues after it waited for the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UserReply {
-    /// It continues, possibly only to close.
+    /// The debate continues, possibly only to close.
     GoOn,
-    /// It fails, because it has no text to make an answer from.
+    /// The debate fails, because it has no text to make an answer from.
     GiveUp,
-    /// It stays paused.
+    /// The debate stays paused.
     Nothing,
 }
 
 impl Engine {
-    /// Handles the commands received so far.
     pub(super) fn drain_commands(&mut self) -> Result<(), EngineError> {
         while let Ok(command) = self.commands.try_recv() {
             self.handle_command(command)?;
@@ -86,7 +84,7 @@ impl Engine {
     }
 
     /// Obeys a stop request once the debate can close. Removes the request's file only after recording the stop, so
-    /// that it survives a crash.
+    /// that a crash does not lose the request.
     fn obey_stop(&mut self) -> Result<(), EngineError> {
         if self.is_to_stop && self.debate().final_round().is_some() {
             self.is_to_stop = false;
@@ -113,7 +111,6 @@ impl Engine {
         self.told_while(|engine| engine.debate().open_questions().next().is_some()).await
     }
 
-    /// Handles commands while the debate waits.
     async fn told_while(&mut self, waits: impl Fn(&Self) -> bool) -> Result<UserReply, EngineError> {
         while waits(self) {
             match self.commands.recv().await {
@@ -125,7 +122,6 @@ impl Engine {
         Ok(UserReply::GoOn)
     }
 
-    /// Ends a waiting debate early with its current texts.
     fn told_to_stop(&mut self) -> Result<UserReply, EngineError> {
         if self.debate().final_round().is_none() {
             return Ok(UserReply::GiveUp);
@@ -147,8 +143,8 @@ impl Engine {
         Ok(self.record.flush().await?)
     }
 
-    /// Waits for a command that continues or closes a paused debate. Returns at once if the debate is not held, or if
-    /// no more commands can arrive. [`run`](Self::run) then continues it.
+    /// Waits for a command that continues or closes a held debate. Call [`run`](Self::run) afterwards. Returns at once
+    /// if the debate is not held, or if no more commands can arrive.
     ///
     /// # Errors
     ///
@@ -181,7 +177,7 @@ impl Engine {
         Ok(self.append(Event::QuestionAnswered { agent_id, item_id, answer, by })?)
     }
 
-    /// Ends the questions; open ones stay unanswered. Has no effect after the stage for questions.
+    /// Has no effect once the first round has begun.
     fn end_questions(&mut self, by: Option<Answerer>) -> Result<(), EngineError> {
         if self.debate().questions_ended || self.debate().current_round > 0 {
             return Ok(());

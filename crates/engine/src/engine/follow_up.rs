@@ -12,16 +12,15 @@ use super::budget::{AttemptRequest, Budget};
 use super::forecast::planned_call;
 use super::{Engine, EngineError};
 
-/// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum FollowUpError {
-    #[error("this debate has the maximum of {0} questions")]
+    #[error("this debate already has the maximum of {0} questions")]
     TooMany(usize),
     #[error("the cost limit leaves {room}, but an answer can cost {needed}")]
     TooDear {
-        /// The remaining amount.
+        /// What is left of the limit.
         room: Usd,
-        /// The cost of the shortest answer.
+        /// The most that an answer of minimum length can cost.
         needed: Usd,
     },
     #[error("follow-up questions cannot be answered by the host, who is the judge of this debate")]
@@ -38,8 +37,8 @@ pub enum FollowUpError {
 }
 
 impl Engine {
-    /// Asks the judge a question about the finished debate. Saves the result in any case, and returns the answer. `own`
-    /// limits this question; otherwise the debate's limits apply. `past` are the events of the record.
+    /// Asks the judge a question about the finished debate, and records the question and the answer. `own` limits this
+    /// question alone; without it, the debate's limits apply. `past` are all recorded events.
     ///
     /// # Errors
     ///
@@ -61,7 +60,7 @@ impl Engine {
             self.append(Event::FollowUpAsked { question }).map_err(EngineError::from)?;
         }
         let answered = self.answer_or_stop(&step).await;
-        // Abandons calls before the last save, so that no event follows it.
+        // Abort calls before the last save, so that no event follows it.
         self.calls = super::calls::Calls::new();
         let saved = self.record.flush().await.map_err(EngineError::from);
         if saved.is_err() {
@@ -91,14 +90,14 @@ impl Engine {
             if let Some(answer) = asked.and_then(|asked| asked.answer.clone()) {
                 return Ok(answer);
             }
-            // Without a reason, the request is repeated with less of the debate.
+            // Without a refusal, the request is repeated with less of the debate.
             if let Some(reason) = self.refusal.take() {
                 return Err(FollowUpError::Failed { reason });
             }
         }
     }
 
-    /// Sets the question's limit: its own in addition to the spending so far, otherwise the rest of the debate's.
+    /// Limits the question to `own` on top of what has been spent, or else to what is left of the debate's limit.
     fn limit_follow_up(&mut self, own: BudgetLimit, past: &[Recorded]) {
         let Some(mut settings) = self.debate().settings.clone() else { return };
         let budget = &mut settings.debate.budget;
@@ -117,7 +116,8 @@ impl Engine {
     }
 }
 
-/// The debate with the question, and the question's number from 1. Reuses an unanswered question with the same text.
+/// Returns the debate with the question added, and the number of the question, from 1. An unanswered question with the
+/// same text is reused.
 fn asked(debate: &Debate, question: &Arc<str>) -> Result<(Debate, u8), FollowUpError> {
     let mut asked = debate.clone();
     let is_open = |one: &FollowUp| one.answer.is_none() && one.question == *question;
@@ -132,7 +132,7 @@ fn asked(debate: &Debate, question: &Arc<str>) -> Result<(Debate, u8), FollowUpE
     Ok((asked, number))
 }
 
-/// The call for a question and its likely cost. Calls no model.
+/// Estimates the cost of a question without calling a model.
 pub(crate) fn forecast_follow_up(
     panel: &Panel,
     settings: &Settings,

@@ -1,5 +1,5 @@
-//! Requests to the host, the person or agent that runs the debate. Each is stored next to the record until it is
-//! answered, even if a different process is running by then.
+//! Requests to the host: the person or agent that runs the debate and answers in place of a model. They are stored next
+//! to the record, so the host can reply even after this process has ended.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use super::budget::{AttemptRequest, Permission};
 use super::{Engine, EngineError};
 use crate::agent::Call;
 
-/// The requests to the host. They follow from the record, so a new run shows the same ones.
+/// The open requests to the host. A new run derives the same ones from the record.
 #[derive(Default)]
 pub(super) struct Host {
     waiting: Vec<Call>,
-    /// Whether the file with the requests is out of date.
+    /// Whether the file of requests must be rewritten.
     has_changed: bool,
     /// Whether the file says that the requests are complete.
     is_complete: bool,
@@ -25,7 +25,7 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// The host for a new run, which replaces the requests of an earlier one.
+    /// If an earlier run left requests, marks their file for rewriting.
     pub(super) fn of(entry: &Entry) -> Self {
         let has_changed = entry.shown_to_host().map_or(true, |shown| !shown.requests.is_empty());
         Self { has_changed, ..Self::default() }
@@ -40,7 +40,7 @@ impl Host {
     }
 }
 
-/// The caller for a call that the host has answered.
+/// A caller that returns the host's reply instead of calling a model.
 pub(crate) fn replying(caller: Caller, SavedReply { text, by }: SavedReply) -> Caller {
     // The host replies only once, so do not retry.
     let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::unbounded()), max_retries: 0 };
@@ -107,7 +107,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Drops requests to the host that are no longer wanted.
     pub(super) fn drop_unwanted_host_requests(&mut self) {
         let (open, budget, before) = (&self.open, &mut self.budget, self.host.waiting.len());
         self.host.waiting.retain(|call| {
@@ -121,7 +120,6 @@ impl Engine {
         self.host.has_changed |= self.host.waiting.len() < before;
     }
 
-    /// Removes all requests to the host.
     pub(super) fn withdraw_host_requests(&mut self) -> Result<(), EngineError> {
         self.open.clear();
         self.drop_unwanted_host_requests();

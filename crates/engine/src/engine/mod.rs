@@ -57,7 +57,6 @@ use host::Host;
 use outage::Outage;
 use run_loop::{check_before_closing, has_something_to_check};
 
-/// How a run of a debate ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunEnding {
     /// The debate ended with an answer.
@@ -91,7 +90,6 @@ pub enum EngineError {
     UnknownAgent(AgentId),
 }
 
-/// Collects the material of a debate.
 pub type Gather = Box<dyn Fn(&Debate) -> BoxFuture<'static, Gathered> + Send + Sync>;
 
 pub struct Engine {
@@ -102,15 +100,13 @@ pub struct Engine {
     signals: Signals,
     cancel: CancellationToken,
     commands: mpsc::UnboundedReceiver<RunCommand>,
-    /// Earlier replies that are not yet results.
+    /// Recorded replies to calls that have no result yet.
     past: HashMap<CallKey, Vec<PaidReply>>,
     calls: Calls,
-    /// Unreachable servers, and the calls that wait for them.
     outage: Outage,
-    /// The calls that the host answers.
     host: Host,
-    /// Unfinished calls of the current stages, in the order in which they are wanted, each with the stage that requests
-    /// it, which may differ from its own.
+    /// Wanted calls without a result, in order, each with the stage that requests it. The call's own stage may be a
+    /// different one.
     open: Vec<(StageId, Step)>,
     /// The started stages, by round and rank.
     announced: BTreeMap<(u32, usize), Announced>,
@@ -123,7 +119,7 @@ pub struct Engine {
     /// The idle limit for the calls of the current round, once it has started.
     silence: Option<Arc<IdleTimeout>>,
     beginnings: Option<Arc<[Arc<str>]>>,
-    /// The context of the current round's tools.
+    /// The round that the context is for, and the context; `None` if there are no tools.
     tools: Option<(u32, Option<ToolContext>)>,
     budget: Option<Budget>,
     known_cost: Usd,
@@ -132,25 +128,22 @@ pub struct Engine {
     is_held: bool,
     /// Whether a stop request is stored next to the record.
     is_to_stop: bool,
-    /// Whether any attempt may have been billed.
     may_be_billed: Arc<AtomicBool>,
     round: RoundInProgress,
     /// The name that the server reported for each configured model before this run; removed once compared.
     served: HashMap<(String, String), String>,
 }
 
-/// A started stage.
 struct Announced {
     stage: StageId,
-    /// The steps of the stage that requests its calls; they change with its inputs.
+    /// The steps of the stage that requests the calls, which may be a different stage.
     steps: fn(&Debate) -> Vec<Step>,
     /// The first pass of this visit. Earlier passes belong to an earlier visit.
     first_pass: u8,
 }
 
 impl Engine {
-    /// Opens a debate. `past` are the events before this run, `commands` delivers commands, and `cancel` ends the run
-    /// at once.
+    /// `past` are the events before this run. `cancel` ends the run at once.
     pub fn new(
         protocol: &'static Protocol,
         panel: Panel,
@@ -207,12 +200,11 @@ impl Engine {
         }
     }
 
-    /// Sets how to collect the debate's material, if its protocol wants any.
     pub fn gathering(self, gather: Gather) -> Self {
         Self { gather: Some(gather), ..self }
     }
 
-    /// Limits the total cost, including `past`, in addition to the debate's own limit.
+    /// Limits the total cost, including that of `past`, in addition to the debate's own limit.
     pub fn at_most(mut self, most: Usd, past: &[Recorded]) -> Self {
         let Some(mut settings) = self.debate().settings.clone() else { return self };
         settings.debate.budget.max_cost_usd = Some(settings.max_cost().map_or(most, |own| own.min(most)));
@@ -226,8 +218,8 @@ impl Engine {
         self
     }
 
-    /// Removes the record of a debate with nothing worth keeping: it failed, was certainly not billed, and the user
-    /// added nothing. Returns whether it was removed.
+    /// Removes the record if it is not worth keeping: the debate failed, was certainly not billed, and the user added
+    /// nothing. Returns whether the record was removed.
     pub fn forget(&mut self) -> bool {
         let debate = self.debate();
         let is_answered = |group: &AgentClarifications| group.items.iter().any(|item| !item.answer.is_empty());
@@ -326,8 +318,8 @@ impl Engine {
     }
 }
 
-/// Whether two reported names of the model configured as `asked` denote different models. Streams and whole answers
-/// often report different names, with or without a version.
+/// Whether the names `before` and `now`, reported for the model `asked`, denote different models. Servers may report
+/// the version of a model in streams but not in whole answers, or the other way round.
 fn is_another_model(asked: &str, before: &str, now: &str) -> bool {
     let [asked, before, now] = [asked, before, now].map(|name| name.rsplit('/').next().unwrap_or(name).to_lowercase());
     let is_version_of = |long: &str, short: &str| {

@@ -19,17 +19,16 @@ use super::{Engine, EngineError};
 
 /// The minimum number of agents needed to continue, unless the team is smaller.
 const FEWEST_AGENTS: usize = 2;
-/// How often a call may return to a server that answers other calls but not this one, before the call fails.
+/// How often a call is repeated on a server that answers other calls but not this one, before the call fails.
 const MOST_RETURNS: u32 = 2;
-/// How often in a row a server may become reachable without answering before the waiting ends.
+/// How often in a row a server may become reachable without answering before the run ends.
 const MOST_IN_VAIN: u32 = 3;
 /// The delay before a server is first checked; it doubles with each check.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
-/// The same delay for a server that became reachable without answering.
+/// The delay before the first check of a server that has become reachable without answering.
 const WAIT_IN_VAIN: Duration = Duration::from_secs(15);
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
-/// The state of a debate's servers.
 #[derive(Debug, Default)]
 pub(super) struct Outage {
     /// Whether to wait for a server and continue when it is back; otherwise an outage ends the run.
@@ -38,15 +37,16 @@ pub(super) struct Outage {
     pub(super) ends_run: bool,
     /// The providers that have answered in this debate.
     answered: HashSet<String>,
-    /// Calls that wait for their server, or for a decision about it.
+    /// Failed calls. They are repeated when their server is back, or fail for good if the debate can continue without
+    /// them.
     waiting: BTreeMap<CallKey, WaitingCall>,
     /// Providers that were unreachable when last called.
     unreachable: BTreeSet<Arc<str>>,
-    /// Agents whose server was unreachable in their last call.
+    /// Agents whose provider responded to their last call, but not the server behind it.
     cut_off: BTreeSet<AgentId>,
-    /// How often each call returned to a server that has answered others since.
+    /// How often each call was repeated because its provider answered another call.
     returned: HashMap<CallKey, u32>,
-    /// How often servers became reachable again without answering.
+    /// How often in a row servers became reachable without answering.
     in_vain: u32,
     /// The delay before the next check of a server.
     wait: Option<Duration>,
@@ -60,14 +60,13 @@ struct WaitingCall {
 }
 
 impl WaitingCall {
-    /// Whether the server itself did not respond, rather than a server behind it.
+    /// Whether the provider itself is unavailable, rather than a server behind it.
     fn is_for_connection(&self) -> bool {
         matches!(self.failed.error, ModelError::Unreachable { .. } | ModelError::UsageLimit { .. })
     }
 }
 
 impl Outage {
-    /// The state after earlier events.
     pub(super) fn of(past: &[Recorded]) -> Self {
         let is_answer = |event: &Event| !matches!(event, Event::AttemptFailed { .. } | Event::CallFailed { .. });
         let calls = past.iter().filter(|of| is_answer(&of.event)).filter_map(|of| of.event.call());
@@ -92,18 +91,17 @@ impl Outage {
         self.waiting.contains_key(key)
     }
 
-    /// Providers with waiting calls, which receive no calls until these are decided.
+    /// Providers with waiting calls. They receive no new calls until those are decided.
     pub(super) fn providers(&self) -> BTreeSet<Arc<str>> {
         self.waiting.values().map(|waiting| Arc::clone(&waiting.provider)).collect()
     }
 
-    /// Whether a subscription is used up while no server is unreachable.
+    /// Whether all waiting calls wait for a subscription's usage limit.
     pub(super) fn is_limit(&self) -> bool {
         let is_limit = |waiting: &WaitingCall| waiting.failed.error.is_used_up();
         !self.waiting.is_empty() && self.waiting.values().all(is_limit)
     }
 
-    /// Notes that a provider has answered.
     pub(super) fn heard(&mut self, provider: &str) {
         if !self.answered.contains(provider) {
             self.answered.insert(provider.to_owned());
@@ -112,7 +110,7 @@ impl Outage {
         (self.in_vain, self.wait) = (0, None);
     }
 
-    /// Notes that a provider answered a call of `agent`. Waiting calls return to that provider.
+    /// Notes that a provider answered a call of `agent`, and repeats the calls that wait for this provider.
     pub(super) fn answered(&mut self, agent: &AgentId, provider: &str) {
         self.heard(provider);
         self.cut_off.remove(agent);
@@ -155,11 +153,12 @@ impl Engine {
         }
     }
 
-    /// Whether a failed call waits for its unreachable server. A provider that never answered may not exist.
+    /// Whether a failed call should wait for its server; if so, notes it as waiting. No call waits for a provider that
+    /// has never answered, because it may not exist.
     pub(super) fn waits_for_server(&mut self, step: &Step, failed: &FailedCall) -> bool {
         let key = &step.key;
         let Some(provider) = self.provider_of(&key.agent_id) else { return false };
-        // A provider whose usage limit is reached is reachable.
+        // A provider that reports a usage limit exists.
         let is_there = failed.error.is_used_up() || self.outage.answered.contains(&*provider);
         if !failed.is_server_gone() || !is_there {
             return false;
@@ -185,7 +184,6 @@ impl Engine {
         team.iter().filter(|agent| can_reach(&agent.id)).count() >= enough && can_reach(&self.panel.judge.settings.id)
     }
 
-    /// Whether the debate cannot continue before a server is back.
     pub(super) fn is_waiting_for_servers(&self) -> bool {
         !self.outage.waiting.is_empty() && !self.has_enough_agents()
     }
@@ -229,7 +227,7 @@ impl Engine {
                         if self.is_pausing {
                             return Ok(Trigger::PAUSE);
                         }
-                        // The judge may be reachable although this server is not.
+                        // The debate may be able to close without this server.
                         if self.must_close(id) {
                             return Ok(Trigger::STOP);
                         }
@@ -272,7 +270,7 @@ impl Engine {
         let present = gone.filter(|failure| failure.key.round == debate.current_round).map(|failure| &failure.key);
         let mut keys: Vec<CallKey> = present.filter(|key| !self.is_built_on(key)).cloned().collect();
         loop {
-            // A call may only be needed together with another one.
+            // Without one call, another may no longer be wanted.
             let wanted: HashSet<CallKey> = self.protocol.steps(&debate.reopening(&keys)).map(|step| step.key).collect();
             let before = keys.len();
             keys.retain(|key| wanted.contains(key));

@@ -25,7 +25,6 @@ use super::{Engine, EngineError};
 /// The minimum characters of the debate's texts that a solution needs.
 const LEAST_TEXT: usize = 500;
 
-/// The record of a call that failed permanently.
 fn failure(step: &Step, failed: &FailedCall) -> Failure {
     Failure {
         key: step.key.clone(),
@@ -38,8 +37,8 @@ fn failure(step: &Step, failed: &FailedCall) -> Failure {
 }
 
 impl Engine {
-    /// Records the result of a call, then shows that it has ended. `length` is the total length of the debate's texts in
-    /// its request, before shortening. Returns whether the wanted calls must be recomputed.
+    /// Records the result of a call, then signals that the call has ended. `length` is the total length of the debate's
+    /// texts in the request, before shortening. Returns whether the wanted calls must be recomputed.
     pub(super) fn record_result(
         &mut self,
         step: &Step,
@@ -182,17 +181,17 @@ impl Engine {
             }
         };
         self.append(event)?;
-        // Which agents read findings depends on whether there are any.
+        // New findings can change which agents are asked to read them.
         let yields = self.debate().stage(step.key.stage).and_then(|stage| stage.yields);
         Ok(yields == Some(ResultKind::Findings))
     }
 
-    /// The solution with its text, as its step requires.
+    /// Returns the event for a draft or for the final answer, as the step requires.
     fn delivered(&self, step: &Step, solution: Solution, text: Arc<Contribution>, call: CallRecord) -> Event {
         let (key, call) = (Some(step.key.clone()), Some(call));
         let draft = self.debate().draft.as_ref();
         let solution = match draft {
-            // Parts that were not requested again stay unchanged.
+            // Keep the parts of the draft that the judge was not asked to write again.
             Some(draft) => Solution {
                 base: solution.base.or_else(|| draft.base.clone()),
                 description: with_candidates_of(draft, step, solution.description),
@@ -243,7 +242,6 @@ impl Engine {
         }
     }
 
-    /// Records that the debate failed.
     pub(super) fn fail(&mut self, error: impl Into<String>) -> Result<Trigger, EngineError> {
         self.append(Event::Failed { error: error.into() })?;
         self.withdraw_host_requests()?;
@@ -277,10 +275,9 @@ impl Engine {
         Ok(())
     }
 
-    /// Records a call that failed or exceeded the limit.
     pub(super) fn record_failed_call(&mut self, step: &Step, failed: &FailedCall) -> Result<(), EngineError> {
         if let ModelError::OverBudget { limit } = failed.error {
-            // A missing vote affects the result, so it is recorded.
+            // Record a missing vote, because it affects the result.
             let is_missed = matches!(step.answer, OutputSpec::Choice | OutputSpec::Word(_));
             if step.cost == BudgetClass::Extra && is_missed {
                 return self.record_failure(failure(step, failed), None);
@@ -288,7 +285,7 @@ impl Engine {
             if step.cost == BudgetClass::Extra {
                 let words = self.debate().stage(step.key.stage).map(|stage| stage.words.plural.clone());
                 let what = words.unwrap_or_else(|| step.key.stage.as_str().into());
-                self.warn(format!("the {limit} has no room for {what} of {}", step.key.agent_id));
+                self.warn(format!("the {limit} has no room for {what} by {}", step.key.agent_id));
                 self.refused.insert(step.key.clone());
                 return Ok(());
             }
@@ -310,7 +307,8 @@ impl Engine {
         self.record_failure(failure(step, failed), None)
     }
 
-    /// How much of the debate's texts probably fits into the model's window. Warns if not all of it does.
+    /// Estimates how many characters of the debate's texts fit into the model's context window. Warns if some texts
+    /// must be shortened.
     pub(super) fn room_of(&mut self, whole: &Call) -> usize {
         if let Some(known) = self.rooms.get(&whole.step.key) {
             return *known;
@@ -372,7 +370,7 @@ impl Engine {
         true
     }
 
-    /// The tools of an agent for a step, which see the finished rounds and the step's texts.
+    /// The agent's tools for a step, which can read the finished rounds and the step's inputs.
     pub(super) fn tools_of(&mut self, agent: &AgentSettings, step: &Step) -> Result<Option<Tools>, EngineError> {
         let round = self.debate().current_round;
         if self.tools.as_ref().is_none_or(|(of, _)| *of != round) {
@@ -424,8 +422,8 @@ impl Engine {
     }
 }
 
-/// The description of the final text, with its draft's list of candidates appended. The judge refers to candidates by
-/// number, but is not shown the list again.
+/// Appends the draft's list of candidates to an amended text. The judge refers to candidates by number, but is not
+/// shown the list again.
 fn with_candidates_of(draft: &Solution, step: &Step, description: String) -> String {
     let is_amended = draft.base.is_some() && step.answer == OutputSpec::Solution(Authorship::Judge);
     let named = draft.description.rfind(CANDIDATES).map(|at| &draft.description[at..]);
@@ -435,7 +433,7 @@ fn with_candidates_of(draft: &Solution, step: &Step, description: String) -> Str
     }
 }
 
-/// A summary of `before_chars` characters, cut at the maximum length in the settings.
+/// `before_chars` is the length of the summarized texts.
 fn summary(settings: &AgentSettings, answered: &RequestResult, before_chars: usize) -> Summary {
     let whole = answered.text.trim();
     let text = cut_summary(whole, settings.summarization.max_length);
@@ -458,7 +456,7 @@ fn summary(settings: &AgentSettings, answered: &RequestResult, before_chars: usi
     }
 }
 
-/// A contribution by an agent, a text or a ballot. `target` is the author of the text that it is about.
+/// `target` is the author of the text that this text is about or that this ballot chooses.
 pub(super) fn contribution(
     settings: &AgentSettings,
     stage: StageId,

@@ -17,7 +17,7 @@ impl Engine {
     /// The debate cannot be saved, or there is a bug. It can be resumed from its last event.
     pub async fn run(&mut self) -> Result<RunEnding, EngineError> {
         let ended = self.run_stages().await;
-        // Abandons calls before the last save, so that no event follows it.
+        // Abort calls before the last save, so that no event follows it.
         self.calls = Calls::new();
         let saved = match ended {
             Ok(ending) => self.record.flush().await.map(|()| ending).map_err(EngineError::from),
@@ -39,7 +39,8 @@ impl Engine {
             reached = self.reopen(reached)?;
         }
         self.plan_costs(self.debate().current_round.max(1))?;
-        // Interrupted calls are repeated. If a run was killed after deciding to stop, it had not left its stage.
+        // Repeat interrupted calls. If the last run was killed after it had decided to stop, it had not left its stage,
+        // so stop now.
         let stops = self.must_close(reached);
         let again = if stops { Trigger::STOP } else { Trigger::RETRY };
         let Next::Go(mut stage) = self.protocol.next(reached, again)? else {
@@ -88,7 +89,8 @@ impl Engine {
     /// Starts the next round with `stage` if the limit allows it; otherwise closes the debate.
     fn begin_round(&mut self, stage: StageId) -> Result<StageId, EngineError> {
         let round = self.debate().current_round + 1;
-        // Rehearse from the new round, since a rehearsal after the closing would end at once.
+        // Plan from inside the new round: the current stage may be the closing, after which a rehearsal would end at
+        // once.
         let mut ahead = self.debate().clone();
         let at = Timestamp::now();
         for event in [Event::RoundBegun { round, stage }, Event::StageEntered { stage }] {
@@ -117,15 +119,15 @@ impl Engine {
         }
     }
 
-    /// Makes the calls of a stage until they have finished, and calls of later stages that are ready.
+    /// Makes the calls of a stage, and calls of later stages that are ready, until the stage is finished.
     pub(super) async fn run_stage(&mut self, id: StageId) -> Result<Trigger, EngineError> {
         self.gather(id).await?;
         if self.protocol.stage(id).is_some_and(|stage| stage.info.yields == Some(ResultKind::Check)) {
-            // The parsed text may have to be recorded first.
+            // The text to check may first have to be recorded as the draft.
             self.refresh_open_steps(id)?;
         }
         if self.protocol.is_closing(id) {
-            // The answer's inputs are complete, so only the closing is needed now.
+            // All inputs of the answer are known, so plan only for the closing.
             self.plan_costs(0)?;
         } else if self.makes_calls_around_rounds(id) {
             // The inputs are known, so reserve for their actual length rather than the worst case.
@@ -153,10 +155,10 @@ impl Engine {
             }
             is_stale |= self.fail_unreachable_calls()?;
             if self.is_waiting_for_servers() {
-                // Calls in flight run to completion.
+                // Let calls in flight finish first.
                 match self.record_next().await? {
                     Some(_) => {}
-                    // A pause was requested meanwhile, so waiting calls get no permission.
+                    // A pause was requested meanwhile; the next iteration handles it.
                     None if self.is_pausing => {}
                     None => return self.wait_for_servers(id).await,
                 }
@@ -174,9 +176,9 @@ impl Engine {
                 break;
             }
             match self.record_next().await? {
-                // The last result may lead to another call of this stage.
+                // The stage's last result may lead to another call, so look again.
                 Some(leads_on) => is_stale = leads_on || !self.open.iter().any(|(stage, _)| *stage == id),
-                // A pause was requested meanwhile, so waiting calls get no permission, and the stage has not ended.
+                // A pause was requested meanwhile, so the stage has not ended; the next iteration pauses.
                 None if self.is_pausing => {}
                 None if self.host.is_asked() => {
                     self.host.ends_run = true;
@@ -203,7 +205,7 @@ impl Engine {
         }
     }
 
-    /// Whether a stage outside the rounds has calls.
+    /// Whether a stage is outside the rounds and has calls.
     fn makes_calls_around_rounds(&self, id: StageId) -> bool {
         let stage = self.protocol.stage(id).filter(|stage| !stage.info.in_round);
         stage.is_some_and(|stage| !(stage.steps)(self.debate()).is_empty())
@@ -221,7 +223,7 @@ impl Engine {
                 self.warn(format!("{} {}: {error}", material.source.name(), material.name));
             }
         }
-        // Later prompts must include it.
+        // Later prompts must include the material.
         self.beginnings = None;
         Ok(self.append(Event::Gathered { gathered })?)
     }
@@ -232,7 +234,7 @@ impl Engine {
         Ok(protocol.stage(id).ok_or(missing)?)
     }
 
-    /// Asks the protocol for facts, which are recorded, and for wanted calls.
+    /// Records the facts that follow from the debate so far, then finds the calls that are wanted.
     fn refresh_open_steps(&mut self, id: StageId) -> Result<(), EngineError> {
         let within_reach = self.protocol.within_reach(id);
         for stage in &within_reach {
@@ -301,13 +303,14 @@ impl Engine {
         Ok(())
     }
 
-    /// Shows that a stage starts. `steps` are the steps of the stage that requests its calls.
+    /// Signals that a stage starts, once per visit. `steps` belongs to the stage that requests the calls, which may be
+    /// a different one.
     fn announce(&mut self, round: u32, stage: StageId, steps: fn(&Debate) -> Vec<Step>) {
         let place = (round, self.debate().stage_rank(stage));
         if self.announced.contains_key(&place) {
             return;
         }
-        // A stage that is visited twice in a round ends twice.
+        // A stage can be visited twice in a round: count only the passes of this visit.
         let wanted = self.wanted_by(steps);
         let passes = wanted.iter().filter(|key| key.stage == stage && key.round == round).map(|key| key.pass);
         let announced = Announced { stage, steps, first_pass: passes.min().unwrap_or(1) };
@@ -316,7 +319,7 @@ impl Engine {
         self.signal(Signal::StageStarted { stage, round, total });
     }
 
-    /// Shows that a stage has ended, including the kinds of call within it.
+    /// Signals the end of a stage, and of every kind of call that has no open calls left.
     fn end_announced(&mut self, id: StageId) {
         let is_over = |stage: StageId| {
             let is_kind = self.debate().stage(stage).is_some_and(|info| !info.is_transition_target);
@@ -330,12 +333,11 @@ impl Engine {
         }
     }
 
-    /// The keys of a stage's calls at this point.
     fn wanted_by(&self, steps: fn(&Debate) -> Vec<Step>) -> Vec<CallKey> {
         steps(self.debate()).into_iter().map(|step| step.key).collect()
     }
 
-    /// The number of a stage's results in this visit, and of `wanted` calls without a result.
+    /// Counts a stage's results in this visit, and its calls that failed or are still `wanted`.
     fn results_of(&self, round: u32, announced: &Announced, wanted: &[CallKey]) -> (usize, usize) {
         let (debate, Announced { stage, first_pass, .. }) = (self.debate(), announced);
         let is_meant = |key: &CallKey| key.round == round && key.stage == *stage && key.pass >= *first_pass;
@@ -347,22 +349,22 @@ impl Engine {
 }
 
 impl Engine {
-    /// Whether a closing debate leaves this stage early. It finishes the closing stage, and the check unless the user
-    /// stopped the debate.
+    /// Whether a closing debate must leave this stage. It finishes the closing stage, and if it closes because money
+    /// ran out, also the check.
     pub(super) fn must_close(&self, stage: StageId) -> bool {
         let rank = |id: StageId| self.protocol.stages.iter().position(|stage| stage.info.id == id);
         let is_over_money = self.is_out_of_money() && rank(stage) >= rank(self.closing_stage());
         self.is_stopping() && stage != self.protocol.closing && !is_over_money
     }
 
-    /// The stage that a closing debate enters. The reserve for the check is used even if the check precedes the
-    /// closing.
+    /// The stage that a closing debate enters. If money ran out, this is a check that precedes the closing, because its
+    /// cost is reserved.
     fn closing_stage(&self) -> StageId {
         let is_wanted = self.is_out_of_money() && has_something_to_check(self.debate());
         check_before_closing(self.protocol).filter(|_| is_wanted).unwrap_or(self.protocol.closing)
     }
 
-    /// Whether the debate is closing and nothing follows.
+    /// Whether the debate is in its closing stage and no check follows.
     pub(super) fn is_at_its_end(&self) -> bool {
         let debate = self.debate();
         let leads_on = |stage: &Stage| stage.rows.iter().any(|row| matches!(row.1, Next::Go(_)));
@@ -373,13 +375,11 @@ impl Engine {
     }
 }
 
-/// The check stage, if it precedes the closing.
 pub(super) fn check_before_closing(protocol: &Protocol) -> Option<StageId> {
     let mut before = protocol.stages.iter().take_while(|stage| stage.info.id != protocol.closing);
     before.find(|stage| stage.info.yields == Some(ResultKind::Check)).map(|stage| stage.info.id)
 }
 
-/// Whether there is a text to check.
 pub(super) fn has_something_to_check(debate: &Debate) -> bool {
     !debate.lenses().is_empty() && debate.final_round().is_some()
 }

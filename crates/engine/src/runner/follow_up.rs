@@ -1,4 +1,4 @@
-//! A question about a finished debate.
+//! Questions to the judge about a finished debate.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use dialectic_record::store::{Entry, Record, StoreError, read_state};
 
 use super::{ResumableDebate, Runner, RunnerError};
 
-/// A question that is ready to be asked. Nothing has been saved or paid yet.
+/// A question that is ready to be asked. Nothing has been spent yet.
 pub struct PreparedQuestion {
     protocol: &'static Protocol,
     panel: Panel,
@@ -31,8 +31,8 @@ pub struct PreparedQuestion {
 }
 
 impl Runner {
-    /// Opens a finished debate for a question. `lent` replaces unknown settings: the older program saved neither
-    /// settings nor a journal, so this creates the journal.
+    /// Opens a finished debate for a question. The older program saved neither a journal nor settings: for its debates,
+    /// this creates a journal and uses `lent` as the settings.
     ///
     /// # Errors
     ///
@@ -64,8 +64,8 @@ impl Runner {
         Ok(ResumableDebate { record, contents, protocol, settings, most: None, warnings })
     }
 
-    /// Prepares a question to the judge of a finished debate, with the user's `own` providers. `limit` limits this
-    /// question; otherwise the debate's limits apply.
+    /// Prepares a question to the judge of a finished debate, with the providers of the user's `own` settings. `limit`
+    /// applies to this question alone; without it, the debate's limits apply.
     ///
     /// # Errors
     ///
@@ -95,12 +95,12 @@ impl Runner {
 }
 
 impl PreparedQuestion {
-    /// The debate in its current state.
+    /// The debate that the question is about.
     pub fn debate(&self) -> &Debate {
         self.record.debate()
     }
 
-    /// Warnings about prompt files that could not be used.
+    /// Warnings about unusable prompt files and about programs.
     pub fn warnings(&self) -> &[String] {
         &self.panel.warnings
     }
@@ -110,7 +110,7 @@ impl PreparedQuestion {
         &self.settings
     }
 
-    /// The question's call with its tokens and cost, without making it.
+    /// Estimates the tokens and cost of the question's call.
     ///
     /// # Errors
     ///
@@ -120,7 +120,7 @@ impl PreparedQuestion {
         forecast_follow_up(panel, settings, record.debate(), question)
     }
 
-    /// What is left of the limit; `None` without a limit. Calls of unknown cost are not subtracted.
+    /// How much the question may cost; `None` without a limit. Earlier calls of unknown cost count as zero.
     pub fn left(&self) -> Option<Usd> {
         let spent = self.debate().total_cost().unwrap_or_default();
         self.limit.usd.or_else(|| Some(self.settings.max_cost()?.saturating_sub(spent)))
@@ -136,7 +136,7 @@ impl PreparedQuestion {
         self.record.journal_path()
     }
 
-    /// The number of events before the question.
+    /// The number of events in the journal before the question.
     pub fn events_before(&self) -> u64 {
         self.record.events()
     }
@@ -148,7 +148,6 @@ impl PreparedQuestion {
     /// The limit leaves no room for an answer, or the judge failed.
     pub async fn run(self, cancel: CancellationToken) -> Result<(Debate, Arc<str>), FollowUpError> {
         let Self { protocol, panel, record, past, signals, question, settings: _, limit } = self;
-        // The run receives no commands.
         let (_commands, heard) = mpsc::unbounded_channel();
         let mut engine = Engine::new(protocol, panel, record, &past, signals, cancel, heard);
         let answer = engine.follow_up(question, limit, &past).await?;

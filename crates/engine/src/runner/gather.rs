@@ -25,11 +25,10 @@ use dialectic_record::protocol::Protocol;
 
 use super::DebateHistory;
 
-/// The time limit for a command, and the maximum bytes kept of its output.
+/// The time limit for each of the user's commands.
 const COMMAND_TIME: Duration = Duration::from_secs(30);
 const COMMAND_BYTES: usize = 16_000;
 
-/// The inputs for collecting material.
 #[derive(Clone)]
 pub(super) struct Collector {
     pub(super) past: Option<Arc<dyn DebateHistory>>,
@@ -38,7 +37,6 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// Turns the collector into a function for the engine.
     pub(super) fn into_gather(self) -> Gather {
         let collector = Arc::new(self);
         Box::new(move |debate: &Debate| {
@@ -51,7 +49,7 @@ impl Collector {
                 let here = settings.clone();
                 let rest = spawn_blocking(move || quiet.without_commands(&here, &problem));
                 let (printed, rest) = tokio::join!(commands, rest);
-                // If past debates cannot be looked up, the debate continues without them.
+                // If the blocking task panics, the debate continues without its results.
                 let mut gathered = rest.unwrap_or_default();
                 let (files, memory): (Vec<Material>, Vec<Material>) =
                     gathered.material.into_iter().partition(|one| one.source != MaterialSource::Memory);
@@ -61,8 +59,8 @@ impl Collector {
         })
     }
 
-    /// The minimum and maximum of the material, determined without running commands; empty if the protocol collects
-    /// nothing.
+    /// Returns the least and the most material to expect, without running commands; nothing if the protocol collects
+    /// none.
     pub(super) fn foreseen(&self, protocol: &Protocol, settings: &Settings, problem: &str) -> Span<Gathered> {
         if !protocol.stages.iter().any(|stage| stage.info.yields == Some(ResultKind::Material)) {
             return Span { low: Gathered::default(), high: Gathered::default() };
@@ -112,7 +110,6 @@ impl Collector {
         material
     }
 
-    /// The output of the commands in the settings.
     async fn commands(&self, settings: &Settings) -> Vec<Material> {
         let commands = &settings.debate.arena.context_commands;
         let without: BTreeSet<String> = secret_variables(&settings.providers);
@@ -138,33 +135,32 @@ fn failed(source: MaterialSource, name: &str, error: String) -> Material {
     Material { source, name: name.to_owned(), text: String::new(), cut: false, error: Some(error) }
 }
 
-/// The family of each agent's model, if known.
 fn families(settings: &Settings) -> BTreeMap<AgentId, String> {
     let known = |model: &str| family(model).map(str::to_owned);
     settings.agents.iter().filter_map(|agent| Some((agent.id.clone(), known(&agent.model)?))).collect()
 }
 
-/// The maximum bytes of a character.
+/// The maximum bytes of a UTF-8 character.
 const WIDEST: u64 = 4;
 
 /// Why a file cannot be attached.
 #[derive(Debug, thiserror::Error)]
 pub enum AttachmentError {
-    /// It is not UTF-8.
+    /// The file is not UTF-8 text.
     #[error("the attachment {name} is not UTF-8 text")]
     NotUtf8 {
-        /// The user's name for it.
+        /// The file's name, as given by the user.
         name: String,
         /// The likely encoding.
         fault: NotUtf8,
     },
-    /// It is empty.
+    /// The file is empty or blank.
     #[error("the attachment {0} is empty")]
     Empty(String),
-    /// The files exceed the limit for text that every call includes.
+    /// The attachments are too long in total, given that every call includes them.
     #[error("with {name}, the attachments exceed {} characters in total", thousands(*limit as u64))]
     TooLong {
-        /// The file that exceeds it.
+        /// The file that exceeds the limit.
         name: String,
         /// The limit in characters.
         limit: usize,
@@ -172,27 +168,27 @@ pub enum AttachmentError {
     /// The file's name or directory suggests secrets.
     #[error("the attachment {0} may contain keys or passwords, judging by its name")]
     SecretName(String),
-    /// The file contains a key.
+    /// The file contains a private key or a provider's key.
     #[error("the attachment {name} contains {what}")]
     Secret {
-        /// The user's name for it.
+        /// The file's name, as given by the user.
         name: String,
-        /// The kind of secret, without its value.
+        /// Describes the secret without revealing it.
         what: String,
     },
 }
 
-/// The attachments of a debate, added one by one. If one is rejected, none must be sent.
+/// The attachments of a debate, added one by one. If one is rejected, do not send the others.
 pub struct Attachments<'a> {
     settings: &'a Settings,
     environment: &'a Environment,
-    /// The remaining characters.
+    /// The number of characters that may still be attached.
     left: usize,
     attached: Vec<Attachment>,
 }
 
 impl<'a> Attachments<'a> {
-    /// An empty list. Attachments must not contain the keys that `environment` has for providers in `settings`.
+    /// Creates an empty list. It rejects files that contain a key which `environment` has for a provider in `settings`.
     pub fn new(settings: &'a Settings, environment: &'a Environment) -> Self {
         Self { settings, environment, left: DebateSettings::ATTACHMENT_LIMIT, attached: Vec::new() }
     }
@@ -218,7 +214,7 @@ impl<'a> Attachments<'a> {
         Self { left: usize::MAX, ..self }
     }
 
-    /// Attaches the contents of a file, or at least its first [`most_bytes`](Self::most_bytes).
+    /// Attaches a file. Of a longer file, `bytes` may be only the first [`most_bytes`](Self::most_bytes).
     ///
     /// # Errors
     ///
@@ -228,7 +224,7 @@ impl<'a> Attachments<'a> {
         let is_cut = bytes.len() as u64 >= self.most_bytes();
         let text = match decode(bytes) {
             Ok(text) => text,
-            // The limit may have split a character.
+            // Reading only the beginning of the file may have split a character.
             Err(_) if is_cut => return Err(AttachmentError::TooLong { name, limit }),
             Err(fault) => return Err(AttachmentError::NotUtf8 { name, fault }),
         };

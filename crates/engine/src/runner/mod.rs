@@ -1,9 +1,9 @@
 //! The entry point: starts, resumes or forks a debate, and returns a handle to the run.
 //!
-//! A [`Runner`] keeps debates in a directory and builds their parts from its [`Services`]. It returns a [`Prepared`]
-//! debate, which has cost nothing yet: keys, prices, prompts and the cost limit are checked. This becomes a [`Run`],
-//! which proceeds on its own, on the runtime where it was started, until it ends or waits for answers. Any number of
-//! consumers can watch it without slowing it down. `examples/embed.rs` runs a debate in a few lines.
+//! A [`Runner`] stores debates in a directory and calls models through its [`Services`]. It returns a [`Prepared`]
+//! debate, which has cost nothing yet; its keys, prices and prompts are checked. This becomes a [`Run`], which proceeds
+//! on its own, on the runtime where it was started, until it ends or waits for answers. Any number of consumers can
+//! watch it without slowing it down. `examples/embed.rs` runs a debate in a few lines.
 //!
 //! This module neither prints nor prompts. The command line is one of its clients.
 
@@ -46,16 +46,16 @@ pub use run::{After, Controls, Failed, Finished, HOOK_LIMIT, Run};
 pub use services::{DebateHistory, Models, Services, ServicesError};
 pub use spending::{SpendingError, SpendingLock, note_spent, remove, renew_limit, spent_by, spent_today};
 
-/// Starts, resumes and forks the debates of a directory.
+/// Starts, resumes and forks debates, and keeps their records in a directory.
 #[derive(Clone)]
 pub struct Runner {
     directory: Directory,
     services: Services,
-    /// The protocols besides the built-in ones.
+    /// Custom protocols, searched before the built-in ones.
     protocols: Vec<&'static Protocol>,
 }
 
-/// A new debate about `problem`. Its seed comes from the settings, or is random.
+/// Creates a debate about `problem`. The seed comes from the settings; if they have none, it is random.
 pub fn new_debate(problem: impl Into<Arc<str>>, protocol: &Protocol, mut settings: Settings) -> Created {
     protocol.name.clone_into(&mut settings.debate.protocol);
     Created {
@@ -73,13 +73,13 @@ pub fn new_debate(problem: impl Into<Arc<str>>, protocol: &Protocol, mut setting
     }
 }
 
-/// A saved debate that can be resumed.
+/// A saved debate, opened to resume it or to ask about it.
 pub struct ResumableDebate {
     record: Record,
     contents: JournalContents,
     protocol: &'static Protocol,
     settings: Settings,
-    /// A limit for the total cost, in addition to the debate's own.
+    /// A limit on the total cost, in addition to the debate's own.
     most: Option<Usd>,
     warnings: Vec<String>,
 }
@@ -91,7 +91,7 @@ pub struct Branch {
     at: ForkPoint,
 }
 
-/// Why a debate cannot run.
+/// Why a debate cannot run, or cannot take a question or a reply.
 #[derive(Debug, thiserror::Error)]
 pub enum RunnerError {
     /// An agent or the judge cannot be called.
@@ -103,7 +103,7 @@ pub enum RunnerError {
     /// The debate cannot be saved or loaded.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The calls could not be determined.
+    /// The remaining calls could not be planned.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The forecast failed.
@@ -120,59 +120,57 @@ pub enum RunnerError {
     Fork {
         /// The debate to fork.
         id: DebateId,
-        /// The reason.
+        /// What makes the fork impossible.
         reason: ForkError,
     },
-    /// A saved debate is finished.
+    /// The debate is finished, so it cannot be resumed.
     #[error("the debate {id} is finished")]
     IsFinished {
-        /// The debate.
+        /// The finished debate.
         id: DebateId,
-        /// Warnings about repaired files.
+        /// Warnings about damaged files that were repaired.
         warnings: Vec<String>,
     },
-    /// The call for a host's reply has ended, or its stage is over.
+    /// The call that the host's reply is for has been settled, or its stage is over.
     #[error("the debate no longer needs the reply")]
     ReplyNotWanted,
-    /// The engine would ask the host again.
+    /// The engine could not use the host's reply; contains the reason.
     #[error("the reply cannot be used: {0}")]
     ReplyUnusable(String),
-    /// A question about the saved debate cannot be answered.
+    /// No question can be asked about the debate.
     #[error("cannot ask about the debate {id}: {reason}")]
     NotAnswerable {
-        /// The debate.
+        /// The debate that the question is about.
         id: DebateId,
-        /// The reason.
+        /// A clause such as `it has no solution`.
         reason: &'static str,
     },
     /// A saved debate cannot be resumed.
     #[error("the debate {id} cannot be resumed: {reason}")]
     NotResumable {
-        /// The debate.
+        /// The debate that was to be resumed.
         id: DebateId,
-        /// The reason.
+        /// A clause such as `its protocol is unknown`.
         reason: &'static str,
     },
 }
 
 impl Runner {
-    /// A runner for debates in `directory`.
+    /// Creates a runner that keeps debates in `directory`.
     pub fn new(directory: Directory, services: Services) -> Self {
         Self { directory, services, protocols: Vec::new() }
     }
 
-    /// Adds protocols to the built-in ones.
+    /// Sets custom protocols. One that has the name of a built-in protocol replaces it.
     pub fn with_protocols(self, protocols: &[&'static Protocol]) -> Self {
         Self { protocols: protocols.to_vec(), ..self }
     }
 
-    /// The protocol that the settings name, if it is known.
     fn protocol(&self, settings: &Settings) -> Option<&'static Protocol> {
         let name = &settings.debate.protocol;
         self.protocols.iter().copied().find(|protocol| protocol.name == name).or_else(|| Protocol::named(name))
     }
 
-    /// The protocol of a new debate.
     fn protocol_of(&self, created: &Created) -> Result<&'static Protocol, Unfit> {
         let unknown = || {
             let problem = format!("the protocol `{}` is unknown", created.settings.debate.protocol);
@@ -181,7 +179,7 @@ impl Runner {
         self.protocol(&created.settings).ok_or_else(unknown)
     }
 
-    /// Prepares a new debate, without saving or spending anything.
+    /// Prepares a new debate, without saving or spending anything. Use [`Prepared::check_limit`] to check the limits.
     ///
     /// # Errors
     ///
@@ -201,7 +199,7 @@ impl Runner {
         (protocol.check)(&created.settings).map(|()| protocol)
     }
 
-    /// Prepares a new debate that begins with the events `taken_over`.
+    /// Prepares a new debate, or a fork that keeps the events `taken_over`.
     fn prepare_from(
         &self,
         protocol: &'static Protocol,
@@ -218,7 +216,6 @@ impl Runner {
         Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None }
     }
 
-    /// A collector of a debate's material that shows neither the file `withheld` nor values of `keys`.
     fn collector(&self, withheld: Option<PathBuf>, keys: KnownKeys) -> Collector {
         Collector { past: self.services.past.clone(), withheld, keys }
     }
@@ -278,11 +275,11 @@ impl Runner {
         Ok(ResumableDebate { record, contents, protocol, settings, most: None, warnings })
     }
 
-    /// Prepares a saved debate to continue with the user's `own` providers.
+    /// Prepares to continue a saved debate, with the providers of the user's `own` settings.
     ///
     /// # Errors
     ///
-    /// An agent or the judge cannot be called, or the record names files that the user has not allowed.
+    /// An agent or the judge cannot be called, or the record names files or commands that the user has not allowed.
     pub fn resume(&self, saved: ResumableDebate, own: &UserSettings) -> Result<Prepared, RunnerError> {
         let ResumableDebate { mut record, contents, protocol, settings, most, .. } = saved;
         let settings = own.over(&settings, &self.services.environment);
@@ -293,8 +290,8 @@ impl Runner {
         Ok(self.prepared(protocol, panel, origin))
     }
 
-    /// Prepares a saved debate, which another machine started as `created`, to continue here. Its providers, files and
-    /// limits come only from `created`, not from its record.
+    /// Prepares to continue a debate that another machine started as `created`. Providers, files and limits come from
+    /// `created`, never from the record.
     ///
     /// # Errors
     ///
@@ -317,12 +314,12 @@ impl Runner {
         Ok(self.prepared(protocol, panel, origin))
     }
 
-    /// Finds a point at which a debate can be forked with the user's `own` providers. The debate may be running;
-    /// nothing is written to it.
+    /// Reads a debate up to the point where it will be forked. The debate may be running; nothing is written to it. The
+    /// fork will use the providers of the user's `own` settings.
     ///
     /// # Errors
     ///
-    /// The debate has no journal, never reached the point, or names files that the user has not allowed.
+    /// The debate has no journal, never reached the point, or names files or commands that the user has not allowed.
     pub fn branch(&self, entry: &Entry, at: &ForkPoint, own: &UserSettings) -> Result<Branch, RunnerError> {
         let refused = |reason| RunnerError::Fork { id: DebateId::new(entry.id()), reason };
         let parent = read_journal(entry.journal_path()?).map_err(StoreError::from)?.events;
@@ -351,7 +348,7 @@ impl Runner {
         Ok(prepared)
     }
 
-    /// The protocol, first event and kept events of a fork with `settings`.
+    /// Returns the protocol, the first event and the kept events of a fork.
     fn branched(
         &self,
         branch: Branch,
@@ -383,12 +380,12 @@ impl Runner {
         Ok((protocol, new, taken_over))
     }
 
-    /// Checks that the engine could use this reply to a call's request without asking again. The debate may be running;
-    /// otherwise it must be able to continue with the user's `own` providers. Writes nothing.
+    /// Checks that the engine could use a host's reply to the call `key` without asking again. Writes nothing. If the
+    /// debate is not running, it must be resumable with the providers of the user's `own` settings.
     ///
     /// # Errors
     ///
-    /// The debate cannot use the reply.
+    /// The debate cannot use the reply, or cannot be resumed.
     pub async fn check_reply(
         &self,
         entry: &Entry,
@@ -402,7 +399,7 @@ impl Runner {
         let settings = own.over(settings, &self.services.environment);
         own.check(&settings)?;
         let protocol = self.protocol(&settings).ok_or_else(|| not_resumable("its protocol is unknown"))?;
-        // No model is called here, so keys that only the running process has are not needed.
+        // No model is called here, so the keys that only the running process may have are not needed.
         let services = self.services.clone();
         let services = if entry.is_held() { services.with_model(Arc::new(HostModel::default())) } else { services };
         let panel = services.panel(protocol, &settings)?;
@@ -411,7 +408,7 @@ impl Runner {
         let beginnings = beginnings(&debate).map_err(EngineError::from)?;
         let call = prepare(&panel, agent, &beginnings, &debate, &step, usize::MAX).map_err(EngineError::from)?;
         let call = call.to_be_read(&debate);
-        // Set if the engine would keep the reply but ask again.
+        // The parse error, if the engine would record the reply but ask again.
         let asks_again = Arc::new(Mutex::new(None));
         let noted = Arc::clone(&asks_again);
         let on_reply: OnReply = Arc::new(move |reply, _| {
@@ -428,31 +425,31 @@ impl Runner {
 }
 
 impl Branch {
-    /// The settings and problem of the original debate.
+    /// The first event of the original debate, with the providers of the user's own settings.
     pub fn parent(&self) -> &Created {
         &self.created
     }
 }
 
 impl ResumableDebate {
-    /// The debate in its current state.
+    /// The debate as recorded so far.
     pub fn debate(&self) -> &Debate {
         self.record.debate()
     }
 
-    /// The debate's settings.
+    /// The settings to continue with, including the limit from [`at_most`](Self::at_most).
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Limits the total cost of the continued debate, in addition to its own limit.
+    /// Limits the total cost, including what has already been spent. The debate's own limit still applies.
     pub fn at_most(mut self, most: Usd) -> Self {
         let own = &mut self.settings.debate.budget.max_cost_usd;
         *own = Some(own.map_or(most, |own| own.min(most)));
         Self { most: Some(most), ..self }
     }
 
-    /// Warnings about repaired files.
+    /// Warnings about damaged files that were repaired.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }

@@ -24,7 +24,7 @@ use dialectic_record::store::{Directory, Record, Replica, StoreError};
 use super::gather::Collector;
 use super::{Branch, Run, Runner, RunnerError};
 
-/// A debate with its panel. Nothing has been saved or paid yet.
+/// A debate that can be started. Nothing has been saved or spent yet.
 pub struct Prepared {
     pub(super) protocol: &'static Protocol,
     pub(super) panel: Panel,
@@ -34,15 +34,14 @@ pub struct Prepared {
     pub(super) copied: Option<Arc<dyn Replica>>,
 }
 
-/// Where a debate comes from.
 pub(super) enum Origin {
-    /// A new debate; a fork begins with the events that it keeps.
+    /// A new debate, or a fork that keeps the events `taken_over`.
     New { created: Box<Created>, taken_over: Vec<Event> },
-    /// A saved debate, with an optional limit for its total cost.
+    /// A saved debate. `most` limits its total cost, in addition to its own limit.
     Saved { record: Box<Record>, past: Vec<Recorded>, most: Option<Usd> },
 }
 
-/// A new debate with the events kept from another one, and their number.
+/// Returns a debate that begins with `created` and the events `taken_over`, and its number of events.
 pub(super) fn begun(created: &Created, taken_over: &[Event]) -> Result<(Debate, u64), RunnerError> {
     let events = std::iter::once(Event::Created(Box::new(created.clone()))).chain(taken_over.iter().cloned());
     let at = Timestamp::now();
@@ -61,7 +60,7 @@ pub struct Ready {
     /// The first event, if this run recorded it.
     begun: Option<Arc<Recorded>>,
     signals: Signals,
-    /// A limit for the total cost, in addition to the debate's own.
+    /// A limit on the total cost, in addition to the debate's own.
     most: Option<Usd>,
     closes: bool,
     is_kept: bool,
@@ -82,7 +81,7 @@ impl Prepared {
         }
     }
 
-    /// Checks that the cost and call limits cover the debate.
+    /// Checks that the cost and call limits cover a new debate. Does not check a saved one.
     ///
     /// # Errors
     ///
@@ -101,7 +100,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// The remaining calls and their cost, from a dry run.
+    /// Estimates the remaining calls and their cost by a dry run; `None` if the debate's settings are unknown.
     ///
     /// # Errors
     ///
@@ -112,7 +111,7 @@ impl Prepared {
         Ok(foreseen.map(|forecast| forecast()).transpose()?)
     }
 
-    /// What is left of the limit; `None` without a limit. Calls of unknown cost are not subtracted.
+    /// What is left of the cost limit; `None` without one. Earlier calls of unknown cost count as zero.
     ///
     /// # Errors
     ///
@@ -128,7 +127,7 @@ impl Prepared {
         Ok(limit.map(|limit| limit.saturating_sub(debate.total_cost().unwrap_or_default())))
     }
 
-    /// The debate before this run, and its number of events.
+    /// Returns the debate before this run, and its number of events.
     fn debate(&self) -> Result<(Debate, u64), RunnerError> {
         match &self.origin {
             Origin::Saved { record, .. } => Ok((record.debate().clone(), record.events())),
@@ -141,7 +140,7 @@ impl Prepared {
         Self { copied: Some(replica), ..self }
     }
 
-    /// Records the debate.
+    /// Creates the record of a new debate, or takes over that of a saved one.
     ///
     /// # Errors
     ///
@@ -189,27 +188,27 @@ impl Prepared {
 }
 
 impl Ready {
-    /// The debate in its current state.
+    /// The debate as recorded so far.
     pub fn debate(&self) -> &Debate {
         self.record.debate()
     }
 
-    /// The path of its state.
+    /// The path of the debate's state file.
     pub fn state_path(&self) -> &Path {
         self.record.state_path()
     }
 
-    /// The path of its journal.
+    /// The path of the debate's journal.
     pub fn journal_path(&self) -> &Path {
         self.record.journal_path()
     }
 
-    /// The number of events in its journal before this run.
+    /// The number of events in the journal before this run.
     pub fn events_before(&self) -> u64 {
         if self.begun.is_some() { 0 } else { self.record.events() }
     }
 
-    /// Ends the debate early with its current texts instead of continuing.
+    /// Makes the run end the debate early with its current texts.
     pub fn closing(self) -> Self {
         Self { closes: true, ..self }
     }
@@ -220,22 +219,23 @@ impl Ready {
         Self { is_kept: true, ..self }
     }
 
-    /// Waits for unreachable servers instead of pausing.
+    /// Makes the run wait for unreachable servers instead of pausing.
     pub fn waiting_for_servers(self) -> Self {
         Self { waits_for_servers: true, ..self }
     }
 
-    /// The remaining calls and their cost, from a dry run. This takes a moment, so run it on another thread.
+    /// Returns a function that estimates the remaining calls and their cost by a dry run, or `None` if the debate's
+    /// settings are unknown. The dry run takes a moment, so do it on another thread.
     pub fn forecast(&self) -> Option<impl FnOnce() -> Result<Forecast, ForecastError> + Send + use<>> {
         to_come(self.protocol, &self.panel.routed, &self.collector, self.debate().clone(), self.record.events())
     }
 
-    /// The signals of its run.
+    /// The signals that the run will send.
     pub fn signals(&self) -> &Signals {
         &self.signals
     }
 
-    /// Starts the debate on the current runtime. It runs even if the handle is dropped.
+    /// Starts the debate on the current runtime.
     ///
     /// # Panics
     ///
@@ -254,7 +254,7 @@ impl Ready {
         }
         let cancel = CancellationToken::new();
         let (id, journal) = (record.debate().id.clone(), record.journal_path().to_owned());
-        // A fork contains results that another debate paid for.
+        // Keep a failed fork: it contains results that another debate paid for.
         let is_new = is_begun && past.is_empty() && !is_kept;
         let mut engine = Engine::new(protocol, panel, record, &past, signals.clone(), cancel.clone(), heard)
             .gathering(collector.into_gather())
@@ -266,7 +266,7 @@ impl Ready {
     }
 }
 
-/// The remaining calls of a debate after `events`.
+/// Returns a function that estimates the remaining calls of a debate with `events` recorded events.
 pub(super) fn to_come(
     protocol: &'static Protocol,
     routed: &BTreeSet<String>,
@@ -307,8 +307,8 @@ pub(super) fn to_come(
 }
 
 impl Runner {
-    /// The calls of a debate, without calling a model or needing a key. Looks up past debates for material and for the
-    /// panel, but runs no commands.
+    /// Estimates the calls of a debate and their cost, without calling a model or needing a key. Looks up past debates,
+    /// but runs no commands.
     ///
     /// # Errors
     ///
@@ -320,7 +320,7 @@ impl Runner {
         Ok(forecast(protocol, &repeatable(created), &routed, &gathered)?)
     }
 
-    /// Checks that the programs in use can be called, without calling a model. Returns warnings.
+    /// Checks that the programs used as providers can be called, without calling a model. Returns warnings.
     ///
     /// # Errors
     ///
@@ -329,7 +329,7 @@ impl Runner {
         self.services.program_warnings(&created.settings)
     }
 
-    /// The remaining calls of a saved debate, judging by its record. `None` if it is finished or its protocol is
+    /// Estimates the remaining calls of a saved debate. `None` if it is over, or if its settings or protocol are
     /// unknown.
     pub fn forecast_rest(&self, debate: &Debate) -> Option<Forecast> {
         if matches!(debate.status, Status::Completed | Status::Failed) {
@@ -342,7 +342,7 @@ impl Runner {
         to_come(protocol, &routed, &collector, debate.clone(), 0)?().ok()
     }
 
-    /// The calls of a fork with `settings`, without calling a model or needing a key.
+    /// Estimates the calls of a fork with `settings`, without calling a model or needing a key.
     ///
     /// # Errors
     ///
@@ -356,8 +356,8 @@ impl Runner {
         Ok(forecast.map(|forecast| forecast()).transpose()?)
     }
 
-    /// Checks that the problem fits into the models' context windows, and if in doubt that the prompts do. Returns a
-    /// warning for each model that probably cannot read its whole prompt.
+    /// Checks that the problem fits into the models' context windows. If it is unclear whether the prompts do, checks
+    /// them by a dry run. Returns a warning for each model that probably cannot read its whole prompt.
     ///
     /// # Errors
     ///
@@ -381,7 +381,7 @@ impl Runner {
     }
 }
 
-/// The debate with the same seed in every forecast.
+/// Replaces a random seed, so that repeated forecasts agree.
 fn repeatable(created: &Created) -> Created {
     Created { seed: created.settings.debate.seed.unwrap_or_default(), ..created.clone() }
 }

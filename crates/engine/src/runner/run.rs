@@ -20,11 +20,11 @@ use dialectic_record::store::{Entry, JournalReader};
 
 use super::{DebateHistory, Runner};
 
-/// How often to check for a stop request and for replies.
+/// How often to look for stop requests and host replies.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// A running debate. It continues if the handle is dropped, unless it waits for answers that can only come through the
-/// handle.
+/// A handle to a running debate. If it is dropped, the debate continues, but pauses when it needs answers and no
+/// [`Controls`] are left to give them.
 pub struct Run {
     id: DebateId,
     journal: PathBuf,
@@ -42,7 +42,7 @@ pub struct Controls {
     cancel: CancellationToken,
 }
 
-/// A finished run.
+/// The debate after a run, whether it was completed or only paused.
 #[derive(Debug)]
 pub struct Finished {
     /// The saved debate.
@@ -54,13 +54,13 @@ pub struct Finished {
     pub is_kept: bool,
 }
 
-/// A run that failed.
+/// A run that could not continue. The debate can be resumed from its last event.
 #[derive(Debug, thiserror::Error)]
 #[error("the debate {} could not continue", debate.id)]
 pub struct Failed {
     /// The debate up to its last event.
     pub debate: Box<Debate>,
-    /// The cause.
+    /// The error that stopped the run.
     pub source: EngineError,
 }
 
@@ -87,7 +87,8 @@ impl Run {
         &self.id
     }
 
-    /// The current state, and the signals that follow. A slow watcher delays nothing and is notified of gaps.
+    /// Returns the current progress and a subscription to later signals. A slow subscriber delays nothing; if it misses
+    /// signals, it is told so.
     pub fn subscribe(&self, words: Words) -> (Progress, Subscription) {
         self.signals.subscribe(words)
     }
@@ -103,7 +104,7 @@ impl Run {
         Ok(Follower::new(subscription, Box::new(journal), 0, recorded))
     }
 
-    /// Waits for open questions, and returns the debate with them; `None` if it ends first.
+    /// Waits until the debate asks the user questions, and returns the debate with them; `None` if the run ends first.
     pub async fn questions(&mut self) -> Option<Arc<Debate>> {
         loop {
             self.waiting.changed().await.ok()?;
@@ -114,7 +115,7 @@ impl Run {
         }
     }
 
-    /// The controls, for callers that do not have the run.
+    /// Returns controls that can be used independently of this handle.
     pub fn controls(&self) -> Controls {
         self.controls.clone()
     }
@@ -137,25 +138,25 @@ impl Run {
 }
 
 impl Controls {
-    /// Answers a question of `agent`. The debate continues when no question is open. If this question is not open, a
-    /// warning says so and the first answer is kept. `by` is the program that answers for the user, if any.
+    /// Answers an open question. The debate continues once none is open. If the question is not open, a warning is sent
+    /// and the first answer is kept. `by` is the program that answers for the user, if any.
     pub fn answer(&self, by: Option<Answerer>, agent_id: AgentId, item_id: String, answer: String) {
-        // A finished debate needs no answer.
+        // If the debate has ended, nobody needs the answer.
         drop(self.commands.send(RunCommand::Answer { agent_id, item_id, answer, by }));
     }
 
-    /// Ends the questions: open ones count as unanswered, and no agent asks again. `by` is the program that does this
+    /// Leaves all open questions unanswered and keeps agents from asking more. `by` is the program that decides this
     /// for the user, if any.
     pub fn end_questions(&self, by: Option<Answerer>) {
         drop(self.commands.send(RunCommand::EndQuestions(by)));
     }
 
-    /// Starts nothing new, waits for calls in flight, which are paid for, and saves the debate as paused.
+    /// Starts no new calls, waits for those in flight because they are paid for, and saves the debate as paused.
     pub fn pause(&self) {
         drop(self.commands.send(RunCommand::Pause));
     }
 
-    /// Like [`pause`](Self::pause), but stays ready to [`go_on`](Self::go_on).
+    /// Like [`pause`](Self::pause), but the run does not end, so that it can [`go_on`](Self::go_on).
     pub fn hold(&self) {
         drop(self.commands.send(RunCommand::Hold));
     }
@@ -165,7 +166,7 @@ impl Controls {
         drop(self.commands.send(RunCommand::GoOn));
     }
 
-    /// Starts nothing new, and ends the debate early with its current texts.
+    /// Starts no new calls, and ends the debate early with its current texts.
     pub fn stop(&self) {
         drop(self.commands.send(RunCommand::Stop(StopReason::User)));
     }
@@ -175,12 +176,12 @@ impl Controls {
         drop(self.commands.send(RunCommand::Acknowledge));
     }
 
-    /// Abandons calls in flight and saves the debate as paused.
+    /// Aborts calls in flight and saves the debate as paused.
     pub fn interrupt(&self) {
         self.cancel.cancel();
     }
 
-    /// Whether the run was interrupted.
+    /// Whether [`interrupt`](Self::interrupt) was called.
     pub fn is_interrupted(&self) -> bool {
         self.cancel.is_cancelled()
     }
@@ -194,7 +195,6 @@ impl std::ops::Deref for Run {
     }
 }
 
-/// Runs the debate; receives answers while it waits for the user.
 async fn drive(
     mut engine: Engine,
     asks: watch::Sender<Option<Arc<Debate>>>,
@@ -235,7 +235,7 @@ async fn drive(
     };
     drop(alive);
     if matches!(ended, Ok(RunEnding::Completed | RunEnding::Failed)) {
-        // A late request must not affect the next run.
+        // A stop request that came too late must not affect the next run.
         entry.forget_stop();
     }
     let is_kept = !(is_new && matches!(ended, Ok(RunEnding::Failed)) && engine.forget());
@@ -249,8 +249,8 @@ async fn drive(
     }
 }
 
-/// Forwards stop requests and the host's replies, found next to the record, to a run until it is `over`. Uses its own
-/// thread, independent of the runtime's clock and tasks.
+/// Forwards stop requests and host replies, which are files next to the record, to the run until it is `over`. Uses its
+/// own thread, which neither a busy runtime nor a paused clock delays.
 fn watch_files(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>, over: Receiver<()>) {
     let order = entry.clone();
     let is_there = move || order.stop_path().symlink_metadata().is_ok();
@@ -278,21 +278,21 @@ fn watch_files(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>, ov
     drop(thread::Builder::new().name("files".to_owned()).spawn(watch));
 }
 
-/// The time limit for a command after a debate.
+/// The time limit for each hook.
 pub const HOOK_LIMIT: Duration = Duration::from_mins(1);
 
-/// What to do after a debate.
+/// The steps after a debate: indexing it and running the user's hooks.
 pub struct After {
-    /// Shell commands in order; each receives the debate's state on standard input.
     hooks: Vec<String>,
-    /// The variables withheld from the commands.
+    /// Environment variables that the hooks must not see.
     secrets: BTreeSet<String>,
     past: Option<Arc<dyn DebateHistory>>,
     settings: Settings,
 }
 
 impl Runner {
-    /// What to do after a debate with these settings. `hooks` come from the user, never from a record or a request.
+    /// Returns the steps after a debate with these settings. `hooks` must come from the user, never from a record or a
+    /// request.
     pub fn after(&self, settings: &Settings, hooks: Vec<String>) -> After {
         let (past, secrets) = (self.services.past.clone(), secret_variables(&settings.providers));
         After { hooks, secrets, past, settings: settings.clone() }
@@ -300,15 +300,15 @@ impl Runner {
 }
 
 impl After {
-    /// Indexes the debate at `state` for later ones, then runs the commands in order, with the state on standard input.
-    /// Returns warnings; failures do not affect the debate.
+    /// Indexes the debate for later ones, then runs the hooks in order, each with the contents of the file `state` on
+    /// standard input. Returns warnings; failures do not affect the debate.
     pub async fn run(self, state: &Path) -> Vec<String> {
         let Self { hooks, secrets, past, settings } = self;
         let mut warnings = Vec::new();
         if let Some(past) = past {
             let counted = spawn_blocking(move || past.take_in(&settings)).await;
             if let Err(error) = counted.unwrap_or_else(|defect| Err(defect.to_string())) {
-                // It will be indexed when past debates are read next.
+                // The debate will be indexed when past debates are next read.
                 warnings.push(format!("the debate is not indexed yet: {error}"));
             }
         }
@@ -330,7 +330,7 @@ async fn run_all(hooks: &[String], without: &BTreeSet<String>, state: &Path) -> 
     for command in hooks {
         let limited = Limited { command, input: Some(&input), limit: HOOK_LIMIT, keep: 0, without };
         if let Err(error) = run(&limited).await {
-            warnings.push(format!("the command `{command}` after the debate failed: {error}"));
+            warnings.push(format!("the hook `{command}` failed: {error}"));
         }
     }
     warnings

@@ -20,20 +20,20 @@ use dialectic_llm::{Caller, CallerLimits, ChatModel, ConcurrencyLimit, HostModel
 use dialectic_record::debate::{AgentSettings, Material, ProviderSettings, Settings, Standings};
 use dialectic_record::protocol::Protocol;
 
-/// Clients by their configuration.
+/// Keyed by the client's configuration.
 type SharedModels = Mutex<HashMap<String, Arc<dyn ChatModel>>>;
 
-/// What debates depend on.
+/// The environment, the models and the past debates that new debates use.
 #[derive(Clone)]
 pub struct Services {
     pub(super) environment: Environment,
     model: Option<Arc<dyn ChatModel>>,
-    /// The clients that all debates share, if they share them.
+    /// Set by [`sharing_models`](Self::sharing_models).
     shared: Option<Arc<SharedModels>>,
     pub(super) past: Option<Arc<dyn DebateHistory>>,
 }
 
-/// Why a panel cannot be called.
+/// Why the agents and the judge cannot be called.
 #[derive(Debug, thiserror::Error)]
 pub enum ServicesError {
     /// Keys are missing.
@@ -75,12 +75,12 @@ impl Services {
         Self { shared: Some(Arc::default()), ..self }
     }
 
-    /// Adds the knowledge of past debates.
+    /// Lets debates use the results of past ones.
     pub fn with_past(self, past: Arc<dyn DebateHistory>) -> Self {
         Self { past: Some(past), ..self }
     }
 
-    /// The agents and the judge for these settings.
+    /// Builds the agents and the judge for these settings.
     ///
     /// # Errors
     ///
@@ -123,33 +123,31 @@ impl Services {
         Ok(panel)
     }
 
-    /// The warnings about the programs in use.
     pub(super) fn program_warnings(&self, settings: &Settings) -> Result<Vec<String>, ProviderAccessError> {
         let used = settings.everybody().map(|agent| agent.provider.as_str());
         program_warnings(used, &settings.providers, &self.environment, &project_of(settings))
     }
 
-    /// Keys whose values are redacted.
     pub(super) fn keys(&self, settings: &Settings) -> KnownKeys {
         known_keys(&settings.providers, &self.environment)
     }
 
-    /// The file with keys, which is never shown.
+    /// The file with keys, which agents must not see.
     pub(super) fn withheld(&self) -> Option<PathBuf> {
         self.environment.file().map(std::path::absolute).and_then(Result::ok)
     }
 }
 
-/// The directories of a project, where no programs are looked up.
+/// The project's directories. Programs in them are not run, because a repository could bring its own.
 fn project_of(settings: &Settings) -> Vec<PathBuf> {
     [&settings.base_dir, &settings.context_dir].into_iter().flatten().cloned().collect()
 }
 
-/// Knowledge from past debates. Read once per debate and updated at its end, on a blocking thread.
+/// The results of past debates. Read once per debate and updated at its end, on a blocking thread.
 ///
 /// # Errors
 ///
-/// Errors become warnings for the user, and the debate continues without the missing part.
+/// The user sees the error, and the debate continues without the missing part.
 pub trait DebateHistory: Send + Sync {
     /// The past results of the models of `agents` in their roles.
     ///
@@ -158,7 +156,7 @@ pub trait DebateHistory: Send + Sync {
     /// The results cannot be read.
     fn standings(&self, agents: &[AgentSettings]) -> Result<Standings, String>;
 
-    /// Past decisions on the same subject, as material with its source; empty if the debate should not see them.
+    /// Past decisions on the same subject, each with its source; empty if the debate must not see them.
     ///
     /// # Errors
     ///
@@ -179,9 +177,8 @@ pub struct Models {
 }
 
 impl Models {
-    /// Builds the clients of `used`, of which there must be at least one; `configured` are the providers in the file.
-    /// `has_limit` says whether there is a cost limit, and `project` lists directories in which no programs are looked
-    /// up.
+    /// Builds the clients of the providers named in `used`, at least one. `configured` are the providers in the
+    /// settings, `has_limit` says whether there is a cost limit, and programs in the `project` directories are ignored.
     ///
     /// # Errors
     ///
@@ -222,7 +219,6 @@ impl Models {
         Ok(models)
     }
 
-    /// The clients of `used` for a debate with these settings.
     fn of_settings<'a>(
         used: impl IntoIterator<Item = &'a str>,
         settings: &Settings,
@@ -232,7 +228,7 @@ impl Models {
         Self::build(used, &settings.providers, environment, has_limit, &project_of(settings))
     }
 
-    /// Like [`of_settings`](Self::of_settings), but builds only the clients that are not `shared` yet.
+    /// Builds only the clients that are not in `shared` yet.
     fn shared<'a>(
         shared: &SharedModels,
         used: impl IntoIterator<Item = &'a str>,
@@ -260,12 +256,12 @@ impl Models {
         Ok(models)
     }
 
-    /// One model for every provider.
+    /// Uses one model for every provider.
     pub(super) fn only(model: Arc<dyn ChatModel>) -> Self {
         Self { by_provider: vec![(String::new(), model)] }
     }
 
-    /// The client of a provider in use.
+    /// The client of the provider `name`, which must be in use.
     pub fn of(&self, name: &str) -> Arc<dyn ChatModel> {
         let found = self.by_provider.iter().find(|(provider, _)| provider == name);
         let (_, chat) = found.unwrap_or_else(|| &self.by_provider[0]);

@@ -1,5 +1,5 @@
-//! What the debates of a directory have spent, according to their journals. A ledger adds what journals lack: removed
-//! debates, and new limits of resumed ones.
+//! What the debates of a directory have spent, according to their journals. A ledger adds what journals lack: the
+//! spending of removed debates and of evaluations, and the limits of resumed debates.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -17,14 +17,14 @@ use dialectic_base::money::Usd;
 use dialectic_record::debate::{DebateId, Event, Recorded};
 use dialectic_record::store::{Directory, Entry, JournalReader, Readers, StoreError, write_atomically};
 
-/// The file name of the ledger. Only files that end in `.json` are debates.
+/// Does not end in `.json`, because such files count as debates.
 const LEDGER: &str = "spending.ledger";
-/// The file name of the ledger's lock, which is separate because each change replaces the ledger.
+/// Locked instead of the ledger, which every change replaces.
 const LOCK: &str = "spending.lock";
 const LEDGER_FORMAT: u32 = 1;
-/// The name for evaluations among removed debates. No debate has this id.
+/// The id under which the ledger lists evaluations among removed debates. No debate has this id.
 const EVALUATIONS: &str = "evaluations";
-/// How long to wait for the lock, and how often to retry.
+/// How long to wait for the lock.
 const TO_WAIT: Duration = Duration::from_secs(20);
 const TRY_AGAIN: Duration = Duration::from_millis(10);
 
@@ -37,33 +37,33 @@ pub enum SpendingError {
     /// The ledger cannot be read.
     #[error("cannot read the spending ledger {path}")]
     Unreadable {
-        /// The file.
+        /// The path of the ledger.
         path: PathBuf,
-        /// The cause.
+        /// The error of the file system.
         source: io::Error,
     },
     /// The ledger is damaged.
     #[error("the spending ledger {path} is damaged")]
     Damaged {
-        /// The file.
+        /// The path of the ledger.
         path: PathBuf,
-        /// The cause.
+        /// What is wrong with the JSON.
         source: serde_json::Error,
     },
     /// A later version wrote the ledger.
-    #[error("the spending ledger {path} is in format {found}, which a newer version wrote")]
+    #[error("the spending ledger {path} was written by a newer version (format {found})")]
     Newer {
-        /// The file.
+        /// The path of the ledger.
         path: PathBuf,
-        /// The format.
+        /// The ledger's format, which this version cannot read.
         found: u32,
     },
-    /// The lock cannot be taken.
+    /// The lock file cannot be opened or locked.
     #[error("cannot lock {path}")]
     Lock {
-        /// The file.
+        /// The path of the lock file.
         path: PathBuf,
-        /// The cause.
+        /// The error of the file system.
         source: io::Error,
     },
     /// Another process has held the lock for too long.
@@ -71,7 +71,6 @@ pub enum SpendingError {
     Held(PathBuf),
 }
 
-/// The contents of the ledger.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SpendingFile {
@@ -91,7 +90,7 @@ struct Removed {
 }
 
 impl SpendingFile {
-    /// Reads a directory's ledger. A damaged ledger is an error, since the spending is then unknown.
+    /// A damaged ledger is an error, because the spending is then unknown.
     fn read(directory: &Directory) -> Result<Self, SpendingError> {
         let path = directory.path().join(LEDGER);
         let bytes = match fs::read(&path) {
@@ -129,7 +128,7 @@ pub struct SpendingLock {
 }
 
 impl SpendingLock {
-    /// Waits for the lock and blocks the thread.
+    /// Takes the lock. Blocks the thread until the lock is free.
     ///
     /// # Errors
     ///
@@ -171,8 +170,8 @@ impl SpendingLock {
     }
 }
 
-/// Replaces a server's limit for an earlier run of a debate with the limit of the current run, like
-/// [`SpendingLock::note_limit`]. Does nothing if no server has kept a ledger. Blocks the thread.
+/// Notes the limit of a debate's current run, if it differs from the one that a server noted for an earlier run. Does
+/// nothing if no server has kept a ledger. Blocks the thread.
 ///
 /// # Errors
 ///
@@ -186,7 +185,7 @@ pub fn renew_limit(directory: &Directory, id: &DebateId, limit: Option<Usd>) -> 
     SpendingLock::take(directory)?.note_limit(id, limit)
 }
 
-/// Records spending that leaves no journal, under the current day. Blocks the thread.
+/// Records the spending of an evaluation, which leaves no journal, under the current day (UTC). Blocks the thread.
 ///
 /// # Errors
 ///
@@ -227,8 +226,9 @@ pub fn remove(directory: &Directory, entry: &Entry) -> Result<(), SpendingError>
     Ok(())
 }
 
-/// What all debates of a directory have spent since midnight (UTC), including removed ones, plus what is left of the
-/// limits of running ones. A call of unknown cost counts as zero unless money was reserved for it.
+/// What all debates of a directory have spent since midnight (UTC), including removed debates and evaluations, plus
+/// what is left of the limits of running debates. A call of unknown cost counts as zero unless money was reserved for
+/// it.
 ///
 /// # Errors
 ///
@@ -239,14 +239,15 @@ pub fn spent_today(directory: &Directory) -> Result<Usd, SpendingError> {
     let mut spent = Usd::ZERO;
     for entry in directory.entries()? {
         let Some(journal) = &entry.journal else { continue };
-        // Check this first: a debate that ends meanwhile stays within its limit.
+        // Check this before reading the journal: a debate that ends in between then counts with its full limit, not too
+        // little.
         let is_held = entry.is_held();
         if !is_held && !is_younger(journal, today.and_time(NaiveTime::MIN).and_utc()) {
             continue;
         }
         let of_debate = JournalSpending::read(journal, today);
         spent += of_debate.by_day.values().copied().sum();
-        // If its journal is damaged, a debate counts with its full limit.
+        // A debate with a damaged journal counts with its full limit.
         if is_held || !of_debate.is_whole {
             // The limit in the ledger takes precedence, since a follow-up question may cost more than is left of the
             // debate's limit.
@@ -254,7 +255,7 @@ pub fn spent_today(directory: &Directory) -> Result<Usd, SpendingError> {
             spent += limit.map_or(Usd::ZERO, |limit| limit.saturating_sub(of_debate.total));
         }
     }
-    // If its removal was interrupted, a debate still exists and counts by its journal.
+    // After an interrupted removal, the debate still exists and counts by its journal.
     let is_gone = |removed: &&Removed| !directory.journal_path(&DebateId::new(removed.id.as_str())).exists();
     let removed = beside.removed.iter().filter(|removed| removed.day >= today).filter(is_gone);
     Ok(spent + removed.map(|removed| removed.usd).sum())
@@ -270,7 +271,6 @@ fn is_younger(path: &Path, than: DateTime<Utc>) -> bool {
     !path.metadata().and_then(|file| file.modified()).is_ok_and(|changed| changed < SystemTime::from(than))
 }
 
-/// The spending recorded in a journal.
 #[derive(Default)]
 struct JournalSpending {
     /// What was spent and reserved by day. An amount reserved before midnight and settled afterwards counts on both
@@ -282,7 +282,7 @@ struct JournalSpending {
 }
 
 impl JournalSpending {
-    /// The spending from the day `since` on. A file that is not a debate's journal counts as zero.
+    /// Reads the whole journal, but `by_day` begins at `since`. A file that is not a debate's journal counts as zero.
     fn read(journal: &Path, since: NaiveDate) -> Self {
         let Ok(mut reader) = JournalReader::open(journal) else { return Self::default() };
         let (mut all, mut by_day) = (Books::default(), BTreeMap::<NaiveDate, Books>::new());
@@ -305,7 +305,7 @@ impl JournalSpending {
     }
 }
 
-/// The initial limit of a debate that calls models.
+/// The limit in the debate's first event; `None` if it calls no models, because it then costs nothing.
 fn limit_of(recorded: &Recorded) -> Option<Usd> {
     let Event::Created(created) = &recorded.event else { return None };
     created.settings.max_cost().filter(|_| created.settings.calls_models())
