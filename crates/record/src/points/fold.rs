@@ -14,39 +14,38 @@ use super::{
     Response, Statement,
 };
 
-/// Identifies a text by its lines, ignoring its answers to critics.
+/// A hash of the text's lines, without its answers to critics.
 fn identity(text: &Contribution) -> u64 {
-    // Uses fixed keys, so that ledgers of the same record are equal.
+    // `DefaultHasher::new` has fixed keys, so ledgers of the same record are equal.
     let mut hasher = DefaultHasher::new();
     lines(&text.without_answers()).for_each(|line| line.hash(&mut hasher));
     hasher.finish()
 }
 
-/// A ledger being folded.
 pub(crate) struct Fold<'a> {
     pub(super) folded: Folded,
-    /// The record, for numbers and for identifying critics; absent if only counts matter.
+    /// `None` if the record cannot be created from its first event; the counts are then approximate.
     debate: Option<&'a Debate>,
     pub(super) numbers: Vec<&'a AgentId>,
 }
 
-/// The points against each author's texts. Cheap to clone.
+/// Clones share the points until one is changed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Folded {
     authors: BTreeMap<AgentId, Arc<Criticised>>,
     moves: Arc<Vec<Move>>,
-    /// The number of all points.
+    /// The number of points so far, which is the rank of the next one.
     raised: usize,
 }
 
-/// An author's text and the points against it.
+/// An author's last text, and the points against all of that author's texts.
 #[derive(Debug, Clone, Default)]
 struct Criticised {
     /// The [`identity`] of the author's last text.
     text: Option<u64>,
     /// The points, each with its rank among all points of the debate.
     points: Vec<(usize, Point)>,
-    /// The indices of the points by their ids.
+    /// Indices into `points`.
     by_id: Arc<HashMap<PointId, usize>>,
 }
 
@@ -85,12 +84,10 @@ impl<'a> Fold<'a> {
         Self { debate, numbers, ..Self::without_numbers() }
     }
 
-    /// A fold of contributions without their record.
     pub(crate) fn without_numbers() -> Self {
         Self { folded: Folded::default(), debate: None, numbers: Vec::new() }
     }
 
-    /// The ledger so far.
     pub(crate) fn ledger(&self) -> Ledger {
         let mut points: Vec<&(usize, Point)> = self.folded.authors.values().flat_map(|one| &one.points).collect();
         points.sort_unstable_by_key(|(rank, _)| *rank);
@@ -98,13 +95,12 @@ impl<'a> Fold<'a> {
         Ledger { objections, moves: self.folded.moves.to_vec(), is_derived: false }
     }
 
-    /// The points against the text of `target`.
     pub(super) fn against(&self, target: &AgentId) -> Ledger {
         let objections = self.folded.authors.get(target).into_iter().flat_map(|one| one.all()).cloned().collect();
         Ledger { objections, ..Ledger::default() }
     }
 
-    /// Adds the next contribution to a round.
+    /// Folds in a contribution. Call it in the order of the record.
     pub(crate) fn take(&mut self, round: u32, one: &Contribution) {
         // A carried-over text was already read in its own round.
         if let Some(reading) = one.reading.as_ref().filter(|_| !one.metadata.carried_over) {
@@ -138,13 +134,13 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Whether it is its author's current text.
+    /// Whether the contribution is a proposal, which is also assumed if its kind is unknown.
     fn is_text(&self, one: &Contribution) -> bool {
         let yields = self.debate.and_then(|debate| debate.yield_of(one));
         yields.is_none_or(|yields| yields == ResultKind::Proposal)
     }
 
-    /// Adds the drafts with their checks, the texts that replaced them, and the rulings.
+    /// Folds in what follows the rounds: drafts with their checks, and the judge's rulings.
     pub(super) fn close(&mut self, debate: &Debate) {
         let (mut draft, mut text, mut raised) = (0, None, 0);
         for one in &debate.checks {
@@ -168,7 +164,6 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Adds what a checker found about accepted points.
     fn check(&mut self, one: &Contribution, draft: u32, text: Option<u64>) {
         for found in one.reading.iter().flat_map(|reading| &reading.verifications) {
             let Some(objection) = self.folded.point(&found.point) else { continue };
@@ -207,7 +202,7 @@ impl<'a> Fold<'a> {
         let (at, debate) = (RemarkTime::Round(round), self.debate);
         let criticised = self.folded.author(target);
         let text = criticised.text;
-        // Critics in the same round do not see each other, so only a later round can recheck an answer.
+        // Only points from earlier rounds: critics of the same round do not see each other's points.
         let is_passed_over = |known: &Point| {
             let is_own = debate.is_none() || known.critic_id == one.agent_id;
             known.round < round && !known.was_not_reraised && is_own
@@ -296,12 +291,11 @@ impl<'a> Fold<'a> {
     }
 }
 
-/// The first remark on a point.
 fn raised_by(at: RemarkTime, one: &Contribution) -> Remark {
     Remark { at, by: Some(one.agent_id.clone()), kind: RemarkKind::Raised, section: None, reason: None }
 }
 
-/// The authors of the criticised texts.
+/// The authors of the criticised texts, each once.
 fn targets(reading: &ParsedAnswer) -> Vec<&AgentId> {
     let mut targets: Vec<&AgentId> = Vec::new();
     for target in reading.points.iter().flatten().filter_map(|point| point.target.as_ref()) {
@@ -312,14 +306,14 @@ fn targets(reading: &ParsedAnswer) -> Vec<&AgentId> {
     targets
 }
 
-/// Caches the ledger of finished rounds, so that prompts need not fold the whole debate. Comparisons of debates ignore
-/// it, because it is derived. Cheap to clone.
+/// Caches the fold of finished rounds, so that prompts need not fold the whole debate again. All caches are equal, so
+/// that comparisons of debates ignore them. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Past {
     folded: Folded,
     /// The contributions already folded. They are kept alive so that comparing pointers detects replacements.
     of: Arc<[(u32, Arc<Contribution>)]>,
-    /// The authors in the order in which their texts are numbered; this also affects the result.
+    /// The authors in the order of their text numbers, which are part of the points' numbers.
     numbers: Arc<[AgentId]>,
     stages: Arc<[StageInfo]>,
 }
@@ -331,7 +325,7 @@ impl PartialEq for Past {
 }
 
 impl Past {
-    /// The cached fold of rounds before `round`, and the contributions that it lacks.
+    /// Returns the cached fold if it is valid, or else an empty one, and the contributions that it lacks.
     pub(super) fn begin(
         self,
         debate: &Debate,

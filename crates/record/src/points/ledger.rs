@@ -9,7 +9,7 @@ use dialectic_base::figures::counted;
 
 use super::{Change, Point, PointId, PointStatus, RecheckStanding, RejectedApproach, RemarkTime, Response};
 
-/// How an agent changed its text in a round, and the points that caused the change.
+/// An author's answers to points in one round, and how much its text changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Move {
@@ -20,31 +20,29 @@ pub struct Move {
     pub rejected: Vec<PointId>,
     /// The open points that the agent did not answer.
     pub unanswered: Vec<PointId>,
-    /// The size of the change to its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
 }
 
 impl Move {
-    /// Whether it mentions a point, answered or not.
+    /// Whether the point is in any of the lists.
     pub(super) fn names(&self, point: &PointId) -> bool {
         [&self.accepted, &self.partly, &self.rejected, &self.unanswered].iter().any(|points| points.contains(point))
     }
 }
 
-/// All points of a debate with their states.
+/// The points of a debate, or those that concern one text, with their states.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ledger {
-    /// The points in the order in which they were raised.
+    /// In the order in which they were raised.
     pub objections: Vec<Point>,
-    /// How the authors reacted.
     pub moves: Vec<Move>,
-    /// Whether it was derived from the texts for display, because the record predates parsed texts.
+    /// Set if the texts were parsed for display only, because the record predates saved points.
     pub is_derived: bool,
 }
 
 impl Ledger {
-    /// The ledger of a complete record.
+    /// All points with everything said about them so far, including checks and rulings.
     pub fn of(debate: &Debate) -> Self {
         let (mut fold, new) = debate.past.clone().begin(debate, u32::MAX);
         for (round, one) in new {
@@ -77,7 +75,7 @@ impl Ledger {
         fold.against(target)
     }
 
-    /// The ledger after round `round`.
+    /// The points after this round, without the checks and the rulings.
     pub fn at_end_of(debate: &Debate, round: u32) -> Self {
         let (mut fold, new) = debate.past.clone().begin(debate, round.saturating_add(1));
         for (number, one) in new.filter(|(number, _)| *number <= round) {
@@ -86,23 +84,21 @@ impl Ledger {
         fold.ledger()
     }
 
-    /// The authors' reactions in a round.
     pub fn moves_in(&self, round: u32) -> impl Iterator<Item = &Move> {
         self.moves.iter().filter(move |one| one.round == round)
     }
 
-    /// The points against the texts of `target`.
     pub fn against<'a>(&'a self, target: &AgentId) -> impl Iterator<Item = &'a Point> {
         self.objections.iter().filter(move |one| one.target_id == *target)
     }
 
-    /// The approaches that reviewers rejected entirely, with the reviewers.
+    /// The approaches that reviewers rejected, each with its reviewer.
     pub fn given_up(debate: &Debate) -> Vec<(&AgentId, &RejectedApproach)> {
         let readings = debate.contributions().filter_map(|(_, one)| Some((&one.agent_id, one.reading.as_ref()?)));
         readings.flat_map(|(by, reading)| reading.given_up.iter().map(move |one| (by, one))).collect()
     }
 
-    /// The open points grouped by text, most severe first, followed by those of the check.
+    /// The points that the judge must rule on: by text, most severe first, and then those of the checks.
     pub fn to_rule(&self, debate: &Debate) -> Vec<&Point> {
         let mut open: Vec<_> = self.objections.iter().filter(|one| one.is_undecided()).collect();
         let number = debate.text_numbers();
@@ -118,7 +114,7 @@ impl Ledger {
         grave
     }
 
-    /// The ledger to display. For records of the older program it is derived from the texts and never saved.
+    /// The points to display. Records of the older program have none saved, so their texts are parsed here.
     pub fn shown(debate: &Debate) -> Self {
         let has_readings = debate.rounds.iter().flat_map(|round| &round.contributions).any(|one| one.reading.is_some());
         if has_readings {
@@ -134,14 +130,14 @@ impl Ledger {
         self.objections.is_empty()
     }
 
-    /// The points in display order: by status with open points first, then by severity.
+    /// By status, open points first, and then by severity.
     pub fn in_order(&self) -> Vec<&Point> {
         let mut shown: Vec<&Point> = self.objections.iter().collect();
         shown.sort_by_cached_key(|one| (one.status(), one.point.severity));
         shown
     }
 
-    /// The unsettled points of `critic` against `target`'s text, which the critic rechecks.
+    /// The unsettled points of `critic` against `target`'s text, without those of the checks.
     pub fn to_recheck(&self, critic: &AgentId, target: &AgentId) -> Vec<&Point> {
         let own = self.against(target).filter(|one| one.critic_id == *critic);
         own.filter(|one| one.draft.is_none() && !one.is_settled()).collect()
@@ -175,14 +171,14 @@ impl Ledger {
         claimed
     }
 
-    /// The open points against an author's text, all of which it must answer.
+    /// The open points that the author must answer, without those of the checks.
     pub fn to_answer(&self, author: &AgentId) -> Vec<&Point> {
         self.against(author).filter(|one| one.draft.is_none() && one.is_undecided()).collect()
     }
 }
 
 impl Debate {
-    /// Whether authors can answer critics in a later text.
+    /// Whether a later stage lets authors answer their critics.
     pub(crate) fn has_answers(&self) -> bool {
         let yields = |wanted| move |stage: &StageInfo| stage.yields == Some(wanted);
         let criticised = self.stages.iter().skip_while(|stage| !yields(ResultKind::Critique)(stage));
@@ -212,33 +208,29 @@ impl Debate {
 /// Counts of points: of given points ([`Tally::of`]), or of a debate at the end of a round ([`Ledger::tally`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Tally {
-    /// The number of points by status, in the order of [`PointStatus::ALL`].
+    /// In the order of [`PointStatus::ALL`].
     #[serde(skip)]
     pub by_status: [usize; 4],
-    /// The number of open points by severity: blocking, major, minor.
+    /// Open points by severity: blocking, major, minor.
     #[serde(skip)]
     pub open: [usize; 3],
     pub accepted: usize,
-    /// The number of partly accepted points.
     pub partly: usize,
     pub rejected: usize,
-    /// The number of points that the author ignored.
     pub unanswered: usize,
-    /// The number of points whose author wrote no later text in this round.
+    /// Points whose author wrote no later text in this round.
     pub waiting: usize,
-    /// The number of points that the protocol gives authors no chance to answer.
+    /// Points that the protocol gives authors no chance to answer.
     #[serde(skip_serializing_if = "dialectic_base::call::is_default")]
     pub final_words: usize,
-    /// The number of earlier points that a critic withdrew.
     pub withdrawn: usize,
-    /// The number of earlier points that a critic maintained.
     pub maintained: usize,
-    /// The number of earlier points that a critic verified as fixed.
+    /// Points whose fix was verified by a critic.
     pub verified: usize,
 }
 
 impl Ledger {
-    /// The points at the end of a round with what was said about them in it; `None` if nothing was.
+    /// Counts the points by status, and what was said about them in `round`; `None` if nothing was said.
     pub fn tally(&self, round: u32) -> Option<Tally> {
         let mut tally = Tally::default();
         let moves: Vec<&Move> = self.moves_in(round).collect();
@@ -303,12 +295,12 @@ impl Tally {
         listed(PointStatus::ALL.iter().map(|status| (self.count(*status), status.name())))
     }
 
-    /// The open points by severity: `1 blocking, 2 minor`.
+    /// `1 blocking, 2 minor`, omitting zeros.
     pub fn open_by_severity(&self) -> String {
         listed(Severity::ALL.iter().map(|severity| (self.open[*severity as usize], severity.name())))
     }
 
-    /// All counts in sentences, omitting zeros.
+    /// The counts by status, in sentences.
     pub fn sentences(&self) -> String {
         let is = |count: usize| if count == 1 { "is" } else { "are" };
         let mut text = format!("The critics raised {}.", counted(self.all() as u64, "point"));
@@ -343,7 +335,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// `2 major, 1 minor`
+/// `2 major, 1 minor`, omitting zeros.
 fn listed<'n>(counts: impl Iterator<Item = (usize, &'n str)>) -> String {
     let present = counts.filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
     present.collect::<Vec<_>>().join(", ")

@@ -14,18 +14,17 @@ use crate::debate::AgentId;
 
 use super::{Found, Place, RecheckStanding, Remark, RemarkKind, RemarkTime, Response, Statement};
 
-/// The maximum characters shown of a point's subject.
+/// The maximum number of characters of a section or subject after a point's number.
 const PLACE: usize = 60;
-/// Shown for an empty value.
 const NOTHING: &str = "-";
 
 dialectic_base::named! {
-    /// The severity of a point, the gravest first.
+    /// Ordered from the gravest, so the minimum is the highest severity.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum Severity {
         /// A major requirement is not met.
         Blocking = "blocking",
-        /// A major requirement is at risk, or a minor one fails. Also the default for texts without a severity.
+        /// A major requirement is at risk, or a minor one is not met. Also assumed if a critic names no severity.
         Major = "major",
         /// Anything less.
         Minor = "minor",
@@ -50,7 +49,6 @@ impl PointId {
         Self(format!("check{draft}/{lens}/{checker}/{number}").into())
     }
 
-    /// The id of a finding with this number.
     pub fn of_finding(number: &str) -> Self {
         Self(number.into())
     }
@@ -60,7 +58,7 @@ impl PointId {
     }
 }
 
-/// Escapes separators in an agent's name: `a/b` could otherwise produce another point's id.
+/// Escapes `/`: an agent named `a/b` could otherwise produce another point's id.
 fn escaped(name: &str) -> String {
     name.replace('%', "%25").replace('/', "%2F")
 }
@@ -75,36 +73,35 @@ impl fmt::Display for PointId {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RaisedPoint {
     pub severity: Severity,
-    /// The requirement or part that it concerns, if given.
+    /// The requirement or part that it concerns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// Where in the change the fault is, if given.
+    /// Where the fault is in the change under review.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     /// The objection in Markdown, without its number and severity.
     pub text: Arc<str>,
-    /// The remedy, if given.
+    /// The remedy that the critic proposes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Arc<str>>,
-    /// How to observe the fault, if given.
+    /// How to observe the fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Arc<str>>,
     /// The author of the criticised text, if the critique covers several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<AgentId>,
-    /// The id of a finding in later reviews.
+    /// Identifies a finding across reviews.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
 }
 
 impl RaisedPoint {
-    /// A point without optional parts.
     pub fn new(severity: Severity, text: impl Into<Arc<str>>) -> Self {
         let (text, place, target, fingerprint) = (text.into(), None, None, None);
         Self { severity, about: None, place, text, resolution: None, evidence: None, target, fingerprint }
     }
 
-    /// The requirement or part, and the objection.
+    /// `Part: objection`, or only the objection.
     pub fn in_words(&self) -> Cow<'_, str> {
         match &self.about {
             Some(about) => format!("{about}: {}", self.text).into(),
@@ -131,7 +128,6 @@ pub struct Ruling {
     /// The section of the solution that addresses the point.
     #[serde(default, rename = "where", skip_serializing_if = "String::is_empty")]
     pub section: String,
-    /// What remains to be done.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remains: String,
     #[serde(default)]
@@ -142,7 +138,6 @@ pub struct Ruling {
 }
 
 impl Ruling {
-    /// Records that the judge did not rule on a point.
     pub fn missing(point: PointId) -> Self {
         Self {
             point,
@@ -159,7 +154,6 @@ impl Ruling {
         matches!(self.decision, Decision::Partly | Decision::NotMet)
     }
 
-    /// The decision as text.
     pub fn in_words(&self) -> &'static str {
         match self.decision {
             _ if self.missing => "not ruled",
@@ -215,15 +209,14 @@ pub struct PointHistory {
     pub critic_id: AgentId,
     /// The author of the criticised text.
     pub target_id: AgentId,
-    /// The criticised draft, from 1, if the check raised it.
+    /// For a point of the check, the number of the criticised draft, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draft: Option<u32>,
-    /// The lens of the check.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lens: Option<String>,
     #[serde(flatten)]
     pub point: RaisedPoint,
-    /// Everything said about it, in order, starting with the critic who raised it. Determines its state.
+    /// Everything said about the point, in order, which determines its state. The first remark is that it was raised.
     #[serde(skip)]
     pub remarks: Vec<Remark>,
     /// Whether its critic criticised the text again without mentioning this point.
@@ -241,7 +234,7 @@ pub struct PointHistory {
 }
 
 dialectic_base::named! {
-    /// The state of a point in one word. Open points come first.
+    /// What became of a point. Open points sort first.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum PointStatus {
         /// It needs a change or a decision.
@@ -255,21 +248,15 @@ dialectic_base::named! {
     }
 }
 
-/// The state of a point, folded from its remarks.
 #[derive(Debug, Clone, Copy, Default)]
 struct PointState<'a> {
-    /// The author's last answer.
     answer: Option<(Response, &'a Remark)>,
-    /// The critic's last recheck.
     recheck: Option<(RecheckStanding, &'a Remark)>,
-    /// The result of the last check.
     check: Option<(Found, &'a Remark)>,
     ruling: Option<&'a Ruling>,
-    /// Whether it needs a change or a decision.
+    /// Whether the judge still has to rule on the point.
     open: bool,
-    /// When its critic last mentioned it.
     critic_spoke: Option<RemarkTime>,
-    /// Whether the author answered after the check.
     was_answered_last: bool,
 }
 
@@ -285,7 +272,7 @@ impl<'a> PointState<'a> {
             RemarkKind::Answered(response) => {
                 self.answer = Some((*response, remark));
                 self.was_answered_last = remark.at == RemarkTime::Final;
-                // A point stays settled once its critic withdrew or verified it.
+                // Once its critic withdrew or verified a point, only an answer to the check can reopen it.
                 let is_over = self.recheck.is_some_and(|(standing, _)| standing.is_over());
                 if !is_over || self.was_answered_last {
                     self.open = *response != Response::Accepted || remark.is_bare_acceptance();
@@ -304,7 +291,7 @@ impl<'a> PointState<'a> {
                 self.was_answered_last = false;
                 match found {
                     Found::NotFound => self.open = true,
-                    // A point that was accepted in part is only met in part.
+                    // A partly accepted point stays open: the check only confirms the accepted part.
                     Found::Verified | Found::Moot => {
                         let is_accepted = self.answer.is_some_and(|(response, _)| response == Response::Accepted);
                         self.open &= !is_accepted;
@@ -322,7 +309,6 @@ impl<'a> PointState<'a> {
 }
 
 impl Point {
-    /// A point as its critic raises it.
     pub(super) fn raised(
         id: PointId,
         number: String,
@@ -352,7 +338,6 @@ impl Point {
         PointState::of(&self.remarks)
     }
 
-    /// What became of it, in one word.
     pub fn status(&self) -> PointStatus {
         let PointState { answer, recheck, check, ruling, open, was_answered_last, .. } = self.state();
         if let Some(ruling) = ruling {
@@ -382,7 +367,7 @@ impl Point {
         }
     }
 
-    /// The permanent number: `2.7`, `D3`.
+    /// `2.7`, or `D3` for a point of the check.
     pub fn number(&self) -> String {
         self.number.clone()
     }
@@ -392,27 +377,22 @@ impl Point {
         self.state().open
     }
 
-    /// The author's last response; `None` without any.
     pub fn response(&self) -> Option<Response> {
         self.state().answer.map(|(response, _)| response)
     }
 
-    /// The author's last answer.
     pub fn answer(&self) -> Option<&Remark> {
         self.state().answer.map(|(_, answer)| answer)
     }
 
-    /// The critic's last recheck.
     pub fn recheck(&self) -> Option<RecheckStanding> {
         self.state().recheck.map(|(standing, _)| standing)
     }
 
-    /// The result of the last check.
     pub fn found(&self) -> Option<Found> {
         self.state().check.map(|(found, _)| found)
     }
 
-    /// The judge's ruling, if there is one.
     pub fn ruling(&self) -> Option<&Ruling> {
         self.state().ruling
     }
@@ -422,7 +402,6 @@ impl Point {
         self.state().was_answered_last
     }
 
-    /// When it was last rechecked.
     pub(super) fn rechecked_in(&self) -> Option<RemarkTime> {
         self.state().recheck.map(|(_, remark)| remark.at)
     }
@@ -456,7 +435,7 @@ impl Point {
         self.ruling().is_some_and(|ruling| ruling.decision == Decision::NotMet)
     }
 
-    /// Its number with the changed section, or else with its subject: `D3 (Failover)`.
+    /// The number with the changed section, or else with the point's subject: `D3 (Failover)`.
     pub fn with_place(&self) -> String {
         let section = self.answer().and_then(Remark::section);
         let place = section.or(self.point.about.as_deref()).map(one_line);
@@ -466,7 +445,6 @@ impl Point {
         format!("{} ({}{more})", self.number, shown.trim_end())
     }
 
-    /// The author's answer in words.
     pub fn answer_in_words(&self) -> &'static str {
         match self.state().answer {
             None if self.is_unanswerable => NOTHING,
@@ -494,7 +472,7 @@ impl RecheckStanding {
     }
 }
 
-/// Serializes the point as in the state file's `ledger`.
+/// The point as the state file's `ledger` shows it.
 impl Serialize for Point {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]

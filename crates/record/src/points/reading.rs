@@ -26,22 +26,18 @@ pub struct ParsedAnswer {
     /// The points of a critique. Empty if it says that there are none; absent if none could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<Vec<RaisedPoint>>,
-    /// The number of points beyond the limit.
+    /// The number of points or findings left out because there were too many.
     #[serde(skip_serializing_if = "is_default")]
     pub unread: usize,
-    /// The number of texts for which a review of several has no readable section.
+    /// The number of texts for which a review has no readable section.
     #[serde(skip_serializing_if = "is_default")]
     pub unread_texts: usize,
-    /// Approaches that a review rejects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub given_up: Vec<RejectedApproach>,
-    /// Rechecks of earlier points.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rechecks: Vec<Statement<RecheckStanding>>,
-    /// Findings of a checker about accepted points.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub verifications: Vec<Statement<Found>>,
-    /// Answers of a proposal to earlier points.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<Statement<Response>>,
     /// The byte range of the answers in the text.
@@ -53,24 +49,21 @@ pub struct ParsedAnswer {
     /// A reader's findings about a change. Empty if it reported none; absent if none could be parsed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub findings: Option<Vec<RaisedPoint>>,
-    /// A reader's opinions on other readers' findings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub opinions: Vec<Statement<Stance>>,
-    /// The listed decisions of a proposal.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
-    /// A [`JsonAnswer`](crate::protocol::JsonAnswer).
+    /// A serialized [`JsonAnswer`](crate::protocol::JsonAnswer).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub json: Option<Value>,
 }
 
 impl ParsedAnswer {
-    /// `text`, from which this was parsed, without its answers to critics.
+    /// Removes the answers to critics from `text`, which must be the parsed text.
     pub fn without_answers<'a>(&self, text: &'a str) -> Cow<'a, str> {
         without(text, self.answers_at.as_ref())
     }
 
-    /// Whether anything could be parsed.
     pub fn says_something(&self) -> bool {
         *self != Self::default()
     }
@@ -87,7 +80,7 @@ pub struct RejectedApproach {
 }
 
 impl RejectedApproach {
-    /// The reason, without the leading label of a text if `target` already names its author.
+    /// The reason without a leading `Text 2:` if `target` already names the author.
     pub fn remark(&self) -> &str {
         let is_mark = |c: char| c.is_whitespace() || "*_`[]".contains(c);
         let label = || {
@@ -106,9 +99,7 @@ impl RejectedApproach {
 /// How many lines of a text changed, ignoring its answers to critics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// New lines.
     pub added: usize,
-    /// Removed lines.
     pub removed: usize,
 }
 
@@ -119,9 +110,8 @@ pub enum AnswerFormat {
     Critique(Vec<Point>),
     /// A review of several texts, with points against each.
     Review {
-        /// The shown texts with their numbers.
+        /// The numbers and authors of the shown texts.
         texts: Vec<(u32, AgentId)>,
-        /// The reviewer's own text and its number.
         own: Option<(u32, AgentId)>,
     },
     /// A check of a draft: new points, and findings about these accepted points.
@@ -130,14 +120,13 @@ pub enum AnswerFormat {
     Answers {
         /// Whether its prompt asks for answers, because it shows critiques or points.
         asked: bool,
-        /// The shown points.
         points: Vec<Point>,
-        /// Its author's previous text, without answers.
+        /// The author's previous text without answers; empty if there is none.
         before: String,
     },
-    /// Findings about a change of files with these paths; the attachments show the change.
+    /// Findings about a change: the paths of the changed files, and the attachments that show them.
     Findings(Vec<String>, Arc<[Attachment]>),
-    /// Opinions on other readers' findings with these numbers.
+    /// Opinions on another reader's findings, which have these numbers.
     Opinion(Vec<String>),
     /// The text after a check, which answers these points under a separate heading.
     Final(Vec<Point>),
@@ -148,7 +137,8 @@ fn numbers(points: &[Point]) -> Vec<&str> {
 }
 
 impl AnswerFormat {
-    /// How to parse the answer to this call. `inputs` are the calls whose texts its prompt shows.
+    /// How to parse the answer to this call, if it is parsed at all. `inputs` are the calls whose texts its prompt
+    /// shows.
     pub fn of(debate: &Debate, key: &CallKey, inputs: &[CallKey]) -> Option<Self> {
         let yields = debate.stage(key.stage)?.yields?;
         match (&key.target_agent_id, yields) {
@@ -213,7 +203,6 @@ impl AnswerFormat {
         Self::Answers { asked: is_criticised || !points.is_empty(), points, before }
     }
 
-    /// Parses the text.
     pub fn read(&self, text: &str) -> ParsedAnswer {
         match self {
             Self::Critique(earlier) => {
@@ -229,7 +218,6 @@ impl AnswerFormat {
                 // Without a critique there is nothing to answer, even under this heading.
                 let read = asked.then(|| read_answers(text, ANSWERS_HEADING, &numbers(points))).unwrap_or_default();
                 let now = without(text, read.section.as_ref());
-                // A change is only recorded if there were points to answer.
                 let change = (!before.is_empty() && !points.is_empty()).then(|| Change::between(before, &now));
                 let decisions = read_decisions(&now);
                 ParsedAnswer { change, decisions, ..answered(read, points) }
@@ -250,7 +238,6 @@ impl AnswerFormat {
         }
     }
 
-    /// Whether the text is supposed to contain points.
     pub fn asks_for_points(&self) -> bool {
         match self {
             Self::Critique(_) | Self::Check(_) | Self::Review { .. } | Self::Findings(..) | Self::Opinion(_) => true,
@@ -258,7 +245,7 @@ impl AnswerFormat {
         }
     }
 
-    /// Whether the points that were requested are missing; the engine then repeats the call.
+    /// Whether requested points are missing, so that the engine asks again.
     pub fn lacks_points(&self, reading: &ParsedAnswer) -> bool {
         match self {
             Self::Critique(_) | Self::Check(_) => reading.points.is_none(),
@@ -269,7 +256,7 @@ impl AnswerFormat {
         }
     }
 
-    /// The texts for which a review has no readable section, provided that it has a section for others.
+    /// The numbers of the texts for which a review has no readable section; empty if it has none at all.
     pub fn unread_texts(&self, text: &str) -> Vec<u32> {
         let order = self.texts();
         let read = read_review(text, &order);
@@ -278,8 +265,8 @@ impl AnswerFormat {
         if unread.len() < order.len() { unread } else { Vec::new() }
     }
 
-    /// Joins a critic's first text with the points of the `second`, which answers a repeated request, and parses the
-    /// result. `None` if the second has no points.
+    /// Combines a critic's `first` text with the `second`, which answers the repeated request, and parses the result.
+    /// `None` if the second has no points.
     pub fn joined(&self, first: &str, second: &str) -> Option<(String, ParsedAnswer)> {
         let unread = self.unread_texts(first);
         if !unread.is_empty() {
@@ -289,7 +276,8 @@ impl AnswerFormat {
         if self.lacks_points(&more) && (more.points.is_none() || more.unread_texts > reading.unread_texts) {
             return None;
         }
-        // The second text repeats the points, so it replaces the first, unless only the first has rechecks.
+        // The second text repeats the points, so it replaces the first, unless it lacks the rechecks, verifications or
+        // rejected approaches of the first.
         let is_needed = !reading.rechecks.is_empty() && more.rechecks.is_empty()
             || !reading.verifications.is_empty() && more.verifications.is_empty()
             || !reading.given_up.is_empty() && more.given_up.is_empty();
@@ -300,7 +288,7 @@ impl AnswerFormat {
         Some((text, ParsedAnswer { given_up, rechecks, verifications, ..more }))
     }
 
-    /// Joins the first text with the sections for the `unread` texts from the `second`.
+    /// Adds the second text's sections about the `unread` texts to the first text.
     fn with_sections(&self, first: &str, second: &str, unread: &[u32]) -> Option<(String, ParsedAnswer)> {
         let order = self.texts();
         let section = |number: &u32| {
@@ -326,7 +314,7 @@ impl AnswerFormat {
         Some((text, ParsedAnswer { points: Some(points), unread, unread_texts, ..reading }))
     }
 
-    /// The numbers of a review's texts.
+    /// The numbers of a review's texts; empty for all other formats.
     fn texts(&self) -> Vec<u32> {
         match self {
             Self::Review { texts, .. } => texts.iter().map(|(number, _)| *number).collect(),
@@ -340,7 +328,7 @@ impl AnswerFormat {
     }
 }
 
-/// The points against each text, and the rejected approaches. An unreadable section yields no points.
+/// Parses a review of several texts. A text whose section is unreadable gets no points.
 fn review(text: &str, texts: &[(u32, AgentId)], own: Option<&(u32, AgentId)>) -> ParsedAnswer {
     let order: Vec<u32> = texts.iter().map(|(number, _)| *number).collect();
     let read = read_review(text, &order);
@@ -366,7 +354,7 @@ fn answered(read: ReadAnswers, points: &[Point]) -> ParsedAnswer {
     ParsedAnswer { answers: about(answers, points), answers_at: read.section, ..ParsedAnswer::default() }
 }
 
-/// Replaces indices into a prompt's points with their ids.
+/// Replaces the points' indices with their ids.
 fn about<V>(said: impl IntoIterator<Item = Statement<V, usize>>, points: &[Point]) -> Vec<Statement<V>> {
     let about = |one: Statement<V, usize>| {
         let id = points.get(one.point)?.id.clone();
@@ -405,14 +393,13 @@ pub(super) fn without<'a>(text: &'a str, part: Option<&Range<usize>>) -> Cow<'a,
 }
 
 impl Contribution {
-    /// The text without its answers to critics.
     pub fn without_answers(&self) -> Cow<'_, str> {
         without(&self.content, self.reading.as_ref().and_then(|reading| reading.answers_at.as_ref()))
     }
 }
 
 impl Debate {
-    /// The record, with parsed texts added if its version had none. For display only, never saved.
+    /// A copy in which the texts of an older record are parsed. For display only, never saved.
     pub fn with_derived_points(&self) -> Self {
         let mut debate = self.clone();
         for at in 0..debate.rounds.len() {

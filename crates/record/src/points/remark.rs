@@ -25,7 +25,6 @@ pub struct Statement<V, P = PointId> {
 }
 
 impl<V, P> Statement<V, P> {
-    /// The same statement with another identification of the point.
     pub fn about<Q>(self, point: Q) -> Statement<V, Q> {
         let Self { verdict, section, reason, .. } = self;
         Statement { point, verdict, section, reason }
@@ -56,7 +55,7 @@ impl<V: StatementKeys + Serialize> Serialize for Statement<V> {
     }
 }
 
-/// Derived code could not require the keys of one kind, nor name them in errors.
+/// Not derived, because the keys depend on `V`.
 impl<'de, V: StatementKeys + Deserialize<'de>> Deserialize<'de> for Statement<V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Keys<V>(PhantomData<V>);
@@ -90,14 +89,11 @@ impl<'de, V: StatementKeys + Deserialize<'de>> Deserialize<'de> for Statement<V>
 }
 
 dialectic_base::named! {
-    /// The author's response to a point.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum Response {
         /// The point holds, and the text was changed.
         Accepted = "accepted",
-        /// Part of the point holds.
         Partly = "partly",
-        /// The point does not hold.
         Rejected = "rejected",
     }
 }
@@ -112,9 +108,8 @@ dialectic_base::named! {
     pub enum RecheckStanding {
         /// The point still holds.
         Maintained = "maintained",
-        /// The point is withdrawn.
         Withdrawn = "withdrawn",
-        /// The text meets it now.
+        /// The text now meets the point.
         Verified = "verified",
     }
 }
@@ -127,9 +122,8 @@ impl StatementKeys for RecheckStanding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Found {
-    /// The change is in the text.
+    /// The text contains the accepted change.
     Verified,
-    /// The change is not in the text.
     NotFound,
     /// The point no longer applies to the changed text.
     Moot,
@@ -153,9 +147,7 @@ dialectic_base::named! {
     /// A reader's opinion on another reader's finding.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum Stance {
-        /// The finding is right.
         Confirmed = "confirmed",
-        /// The finding is wrong.
         Refuted = "refuted",
         /// The reader cannot decide.
         Left = "left",
@@ -171,7 +163,7 @@ impl StatementKeys for Stance {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
     pub at: RemarkTime,
-    /// The author; absent for the judge's ruling.
+    /// Absent for the judge's ruling.
     pub by: Option<AgentId>,
     pub kind: RemarkKind,
     /// See [`Statement::section`].
@@ -182,25 +174,21 @@ pub struct Remark {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemarkTime {
     Round(u32),
-    /// In the check of the draft with this number, from 1.
+    /// The check of the draft with this number, from 1.
     Check(u32),
-    /// In the text after the check.
+    /// The text after the check.
     Final,
-    /// In the judge's rulings.
     Ruling,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RemarkKind {
-    /// A critic or a checker raised it.
     Raised,
     Answered(Response),
     Rechecked(RecheckStanding),
-    /// It was marked as verified although the text had not changed.
+    /// A critic or checker marked the point as verified although the text had not changed.
     Unchanged,
-    /// A checker looked for the accepted change.
     Checked(Found),
-    /// Another reader's opinion.
     Opinion(Stance),
     Ruled(Box<Ruling>),
 }
@@ -221,12 +209,12 @@ impl Remark {
             && self.section.as_ref().map_or(self.reason.is_none(), |section| section.trim().is_empty())
     }
 
-    /// The section, if given.
+    /// `None` also if the section is blank.
     pub fn section(&self) -> Option<&str> {
         self.section.as_deref().map(str::trim).filter(|section| !section.is_empty())
     }
 
-    /// The reason as written, if given.
+    /// `None` also if the reason is blank.
     pub fn reason(&self) -> Option<&str> {
         self.reason.as_deref().filter(|reason| !reason.trim().is_empty())
     }

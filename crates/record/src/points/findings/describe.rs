@@ -12,7 +12,7 @@ use dialectic_base::markdown::{defused, defused_line, inline, is_bidi_control};
 /// The maximum number of omitted files to list.
 const LISTED_FILES: usize = 100;
 
-/// A review with these rulings and the judge's summary, as Markdown for people. Markdown written by models is escaped.
+/// The review as Markdown, with these rulings and the judge's summary. Markdown written by models is escaped.
 pub fn describe_review(debate: &Debate, rulings: &[FindingRuling], summary: &str) -> String {
     let review = ReviewText::of(debate, debate.findings_ruled(rulings));
     let mut out = format!("**{}**\n", review.verdict());
@@ -34,7 +34,6 @@ pub struct ReviewText<'a> {
 }
 
 impl<'a> ReviewText<'a> {
-    /// Creates the text of a review with these findings.
     pub fn of(debate: &'a Debate, findings: Vec<ReviewedFinding>) -> Self {
         Self { debate, findings, voices: Voices::of(debate) }
     }
@@ -100,7 +99,7 @@ impl<'a> ReviewText<'a> {
         notes.fold(String::new(), |notes, note| format!("{notes}\n{note}\n"))
     }
 
-    /// The findings that were not dismissed and satisfy `is_wanted`, each under a heading.
+    /// The kept findings that satisfy `is_wanted`, each under a numbered heading.
     pub fn kept_in_words(&self, is_wanted: impl Fn(&ReviewedFinding) -> bool) -> String {
         let numbered = (1..).zip(self.kept().filter(|finding| is_wanted(finding)));
         let section =
@@ -143,7 +142,7 @@ impl<'a> ReviewText<'a> {
             let _ = write!(out, "\n{note}\n");
         }
         out.push('\n');
-        // Reports keep their own severity, supporters and opponents; identical ones without opponents are merged.
+        // Each report is listed with its own severity, supporters and opponents, unless all are alike and undisputed.
         let is_alike = |report: &Report| {
             let point = &report.finding;
             point.text == lead.text
@@ -254,7 +253,7 @@ impl Debate {
     }
 }
 
-/// The sentence about what `who` opened; empty if `opened` is.
+/// The sentence about what `who` opened; empty if `opened` is empty.
 pub fn describe_opened(who: &str, opened: &[String]) -> String {
     let shown: Vec<String> = opened.iter().take(SHOWN_CALLS).map(|one| defused_line(one)).collect();
     let more = match opened.len().saturating_sub(SHOWN_CALLS) {
@@ -280,7 +279,7 @@ pub fn opened<'a>(all: impl Iterator<Item = &'a Metadata>) -> Vec<String> {
             "file_search" | "context_search" => {
                 given("pattern").or(given("term")).map(|text| format!("search \"{text}\""))
             }
-            // A list of files reveals no code.
+            // Listing files shows no code.
             _ => None,
         };
         opened.extend(one.filter(|one| !opened.contains(one)));

@@ -38,7 +38,8 @@ impl std::fmt::Display for Place {
 /// The judge's decision on a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindingRuling {
-    /// The finding's number, `2.1`. In records of older versions `F1`, a group of findings at the same lines.
+    /// The finding's number, such as `2.1`. In records of older versions, `F1` is a group of findings at the same
+    /// lines.
     pub finding: String,
     pub decision: FindingDecision,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,12 +52,10 @@ pub struct FindingRuling {
 }
 
 dialectic_base::named! {
-    /// The decision of a [`FindingRuling`].
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum FindingDecision {
         /// The change has this fault.
         Stands = "stands",
-        /// The change does not have the fault.
         Dismissed = "dismissed",
         /// The material is not sufficient to decide.
         Open = "open",
@@ -72,7 +71,7 @@ dialectic_base::named! {
         New = "new",
         StillThere = "still there",
         Fixed = "fixed",
-        /// Neither the judge nor the code says.
+        /// Neither the ruling nor unchanged code tells whether the fault is still there.
         Unseen = "not to be seen",
     }
 }
@@ -80,18 +79,18 @@ dialectic_base::named! {
 /// The prefix of an earlier review's finding numbers: `E1`.
 const EARLIER_MARK: char = 'E';
 
-/// A finding with its ruling. It may combine several reports that the judge or their wording identifies as the same.
+/// A finding with its ruling. Combines the reports that the judge or identical words identify as the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewedFinding {
     /// The number of its first report.
     pub number: String,
-    /// The id, which stays the same in later reviews.
+    /// Stays the same in later reviews.
     pub id: String,
-    /// What became of it since the earlier review, if there was one.
+    /// `None` if there was no earlier review.
     pub since: Option<Since>,
     /// The highest severity that the judge assigned, or else that any report has.
     pub severity: Severity,
-    /// The readers' reports, starting with the one that the others repeat.
+    /// Never empty. The words of the first one are shown.
     pub reports: Vec<Report>,
     pub ruling: Option<FindingRuling>,
 }
@@ -100,23 +99,22 @@ pub struct ReviewedFinding {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     pub number: String,
-    /// The round, which is the part of the change.
+    /// Each round reads one part of the change. 0 for a finding of an earlier review.
     pub round: u32,
     /// The reader; `None` for a finding of an earlier review.
     pub by: Option<AgentId>,
     pub finding: RaisedPoint,
-    /// The other readers' opinions on it.
     pub opinions: Vec<Remark>,
 }
 
 impl Report {
-    /// The readers with this opinion and their remarks, ordered by number.
+    /// The readers who hold this opinion, with their remarks.
     pub fn opinions(&self, stance: Stance) -> impl Iterator<Item = (&AgentId, &Remark)> {
         let given = self.opinions.iter().filter(move |one| one.kind == RemarkKind::Opinion(stance));
         given.filter_map(|one| Some((one.by.as_ref()?, one)))
     }
 
-    /// The reader's id, or a phrase for an earlier review.
+    /// The reader's id, or `an earlier review`.
     pub fn author(&self) -> &str {
         self.by.as_ref().map_or("an earlier review", AgentId::as_str)
     }
@@ -138,7 +136,6 @@ impl ReviewedFinding {
         &self.reports[0].finding
     }
 
-    /// Whether the judge ruled that the change does not have this fault.
     pub fn is_dismissed(&self) -> bool {
         self.ruling.as_ref().is_some_and(|ruling| ruling.decision == FindingDecision::Dismissed)
     }
@@ -148,7 +145,7 @@ impl ReviewedFinding {
         !self.is_dismissed() && self.since != Some(Since::Fixed)
     }
 
-    /// The place, and where it lies in the change.
+    /// The first place that a report gives, and where it lies in the change.
     pub fn place<'a>(&'a self, debate: &Debate) -> Option<(&'a Place, Placed)> {
         let place = self.reports.iter().find_map(|report| report.finding.place.as_ref())?;
         let change = debate.change.as_ref();
@@ -173,7 +170,7 @@ impl Debate {
     }
 
     /// Like [`findings`](Self::findings), but with these rulings. Reports are merged only if a ruling or identical
-    /// words say so, and no rulings contradict that.
+    /// words identify them, and only if their rulings agree.
     pub fn findings_ruled(&self, rulings: &[FindingRuling]) -> Vec<ReviewedFinding> {
         let reports = self.reports();
         let ruling_on = |report: &Report| rulings.iter().rev().find(|ruling| ruling.finding == report.number);
@@ -191,7 +188,7 @@ impl Debate {
         for at in 0..reports.len() {
             for of in (0..reports.len()).filter(|of| is_same(at, *of)) {
                 let (from, to) = (first[at], first[of]);
-                // Merged reports all have compatible rulings.
+                // Reports with different decisions stay separate.
                 if decision(&first, from).zip(decision(&first, to)).is_none_or(|(one, other)| one == other) {
                     first.iter_mut().filter(|first| **first == from).for_each(|first| *first = to);
                 }
@@ -199,7 +196,7 @@ impl Debate {
         }
         let finding = |at: usize| {
             let mut same: Vec<usize> = (0..reports.len()).filter(|other| first[*other] == at).collect();
-            // The line numbers of an earlier review are out of date.
+            // Reports of an earlier review come last, because their line numbers are out of date.
             same.sort_by_key(|other| (reports[*other].by.is_none(), *other != at, reports[*other].finding.severity));
             let reports: Vec<Report> = same.into_iter().map(|one| reports[one].clone()).collect();
             let most = reports.iter().map(|report| report.finding.severity).min()?;
@@ -221,7 +218,7 @@ impl Debate {
             Some(ReviewedFinding { number, id, since, severity, reports, ruling })
         };
         let mut findings: Vec<ReviewedFinding> = (0..reports.len()).filter_map(finding).collect();
-        // Distinguishes different faults at the same place.
+        // Findings at the same place have the same fingerprint, so number them.
         let mut known: Vec<String> = self.earlier().map(|(_, earlier)| earlier.id.clone()).collect();
         for finding in findings.iter_mut().filter(|finding| matches!(finding.since, None | Some(Since::New))) {
             let same =
@@ -273,13 +270,14 @@ impl Debate {
         reports
     }
 
-    /// The number of a reader's finding, from 1.
+    /// `2.1`: the number of the reader's text, and the finding's number, from 1.
     fn finding_number(&self, by: &AgentId, place: usize) -> String {
         let number = self.text_number(by).map_or_else(|| by.to_string(), |number| number.to_string());
         format!("{number}.{place}")
     }
 
-    /// A reader's findings in a round, numbered on from earlier rounds; `None` if its text could not be parsed.
+    /// A reader's findings in one round, whose numbers continue those of earlier rounds; `None` if the text could not
+    /// be parsed.
     pub fn findings_of(&self, by: &AgentId, round: u32) -> Option<Vec<Report>> {
         let is_own = |one: &Contribution| one.agent_id == *by && self.yield_of(one) == Some(ResultKind::Findings);
         let own = self.contributions().filter(|(at, one)| *at <= round && is_own(one));
@@ -316,12 +314,11 @@ impl Debate {
         Some((read, change.files.len() + change.left_out.len()))
     }
 
-    /// The texts of stages with this kind of result.
     pub fn texts_yielding(&self, yields: ResultKind) -> impl Iterator<Item = &Contribution> {
         self.contributions().map(|(_, one)| one.as_ref()).filter(move |one| self.yield_of(one) == Some(yields))
     }
 
-    /// The opinions on a reader's finding, in the order of the readers' numbers.
+    /// In the order of the readers' numbers.
     fn opinions_on(&self, number: &str) -> Vec<Remark> {
         let texts = self.contributions().filter(|(_, one)| self.yield_of(one) == Some(ResultKind::Opinion));
         let given = texts.flat_map(|(round, text)| {
@@ -338,8 +335,8 @@ impl Debate {
     }
 }
 
-/// The readers who found or confirmed something. They count by model family, since models of one family make the same
-/// mistakes.
+/// Names the readers who found or confirmed something: by model family if there are several, because models of one
+/// family make the same mistakes.
 #[derive(Debug, Clone, Copy)]
 pub struct Voices<'a> {
     debate: &'a Debate,
@@ -347,13 +344,12 @@ pub struct Voices<'a> {
 }
 
 impl<'a> Voices<'a> {
-    /// Counts by model family, or by agent if there is only one family.
     pub fn of(debate: &'a Debate) -> Self {
         let families: BTreeSet<&str> = debate.agents().iter().map(kind).collect();
         Self { debate, by_family: families.len() > 1 }
     }
 
-    /// A note that explains how voices are counted.
+    /// A warning if all readers use models of one family.
     pub fn note(&self) -> Option<&'static str> {
         let is_one = !self.by_family && self.debate.agents().len() > 1;
         is_one.then_some(
@@ -362,8 +358,8 @@ impl<'a> Voices<'a> {
         )
     }
 
-    /// What an agent counts as: its model family, its model if the family is unknown, or its own name if there is only
-    /// one family.
+    /// The name that an agent is listed under: its model family, its model if the family is unknown, or its own name if
+    /// there is only one family.
     pub fn name(&self, id: &AgentId) -> String {
         match self.debate.agents().iter().find(|agent| agent.id == *id) {
             Some(agent) if self.by_family => kind(agent).to_owned(),
@@ -385,7 +381,7 @@ impl<'a> Voices<'a> {
         names
     }
 
-    /// The names of those who made the reports, starting with an earlier review.
+    /// The names of the reports' authors; an earlier review comes first.
     pub fn finders<'r>(&self, reports: impl IntoIterator<Item = &'r Report>) -> Vec<String> {
         let reports: Vec<&Report> = reports.into_iter().collect();
         let earlier = reports.iter().find(|report| report.by.is_none()).map(|report| report.author().to_owned());

@@ -18,7 +18,6 @@ pub(super) enum BlockKind {
     Quoted,
 }
 
-/// A visible line.
 #[derive(Debug, Clone)]
 pub(super) struct BlockLine {
     pub(super) kind: BlockKind,
@@ -125,7 +124,7 @@ fn fence_of(line: &str) -> Option<&str> {
     (line.len() - rest.len() > 2 && !rest.contains('`')).then_some(&line[..line.len() - rest.len()])
 }
 
-/// The text with hidden parts blanked out and `\n` line breaks.
+/// The text with hidden parts blanked out and `\n` line breaks, at the same length.
 fn without_hidden(text: &str) -> String {
     let mut bytes = text.replace("\r\n", " \n").replace(['\r', '\0'], "\n").into_bytes();
     bytes.resize(text.len(), b' ');

@@ -19,7 +19,7 @@ const DECORATION: &str = "*_`~[](){}#";
 /// Separators between a number, a verdict and a reason.
 const SEPARATORS: &str = ":.,;–—-=→|";
 
-/// The beginning of an entry: its numbers, its verdict, and where the rest starts.
+/// The beginning of an entry: the indices of its points, its verdict, and the offset of the rest.
 struct Lead<V> {
     points: Vec<usize>,
     verdict: Option<V>,
@@ -27,7 +27,7 @@ struct Lead<V> {
 }
 
 impl<V: Copy + PartialEq> Entries<'_, V> {
-    /// All entries in these lines. If several concern one point, the last one with a verdict counts.
+    /// If several entries concern one point, only the last one counts. An entry without a verdict yields nothing.
     pub(super) fn read(&self, lines: &[BlockLine]) -> Vec<Statement<V, usize>> {
         let mut entries: Vec<Statement<V, usize>> = Vec::new();
         let mut at = 0;
@@ -48,7 +48,7 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
         entries
     }
 
-    /// The entry that starts at a line, and the index after it.
+    /// The entry that starts at line `at`, and the index of the line after it.
     fn entry(&self, lines: &[BlockLine], at: usize) -> Option<(Lead<V>, usize)> {
         let line = &lines[at];
         let mut lead = self.lead(line)?;
@@ -104,7 +104,7 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
         Some(Lead { points, verdict, rest: line.end - rest.len() })
     }
 
-    /// The complete number at the beginning of `text`: `2.7`, `D3`.
+    /// The index of the number at the beginning of `text` (`2.7`, `D3`), and the rest.
     fn number<'t>(&self, text: &'t str) -> Option<(usize, &'t str)> {
         let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(text.len());
         let word = text[..end].trim_end_matches('.');
@@ -118,7 +118,7 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
         self.verdicts.iter().find_map(|(words, verdict)| Some((*verdict, strip_word(text, words)?)))
     }
 
-    /// The verdict of a line such as `Decision: accepted` after a number, and where the rest starts.
+    /// The verdict on the line below a number, such as `Decision: accepted`, and where the rest starts.
     fn verdict_below(&self, line: &BlockLine) -> Option<(V, usize)> {
         let text = spoken(without_bullet(&self.page.text[line.start..line.end]));
         let named = text.split_once(':').filter(|(name, _)| name.split_whitespace().count() <= 2);
@@ -218,7 +218,7 @@ pub(super) fn after_separator(text: &str) -> &str {
     }
 }
 
-/// A verbatim text without leading separators, list indentation and surrounding whitespace.
+/// The text without leading separators, list indentation and surrounding whitespace.
 pub(super) fn tidy(text: &str) -> String {
     let text = after_separator(text);
     let indents = text.lines().skip(1).filter(|line| !line.trim().is_empty());

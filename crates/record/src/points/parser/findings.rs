@@ -24,7 +24,6 @@ const STANCES: &[(&str, Stance)] = &[
     ("leave", Stance::Left),
     ("not confirmed", Stance::Left),
 ];
-/// Characters that may surround a place.
 const MARKS: &str = "*_`\"'([<{";
 const CLOSING_MARKS: &str = "*_`\"')]>}";
 
@@ -75,12 +74,12 @@ fn place<'t>(text: &'t str, paths: &[&str]) -> Option<(Place, &'t str)> {
     Some((Place { path: path.to_owned(), lines }, after_separator(rest)))
 }
 
-/// The longest path of the change at the beginning of a text; also accepts the form that diffs use.
+/// The longest path of the change at the beginning of a text, also after a diff's `a/` or `b/`.
 fn known_path<'p, 't>(text: &'t str, paths: &[&'p str]) -> Option<(&'p str, &'t str)> {
     let starts = ["", "a/", "b/", "./"].into_iter().filter_map(|prefix| text.strip_prefix(prefix));
     let found = starts.flat_map(|start| paths.iter().filter_map(move |path| Some((*path, start.strip_prefix(path)?))));
     let whole = found.filter(|(_, rest)| !rest.starts_with(|c: char| c.is_alphanumeric() || "/_".contains(c)));
-    // The name of its attachment also counts.
+    // Also matches the name of the file's attachment.
     whole.max_by_key(|(path, _)| path.len()).map(|(path, rest)| (path, rest.strip_prefix(DIFF_ENDING).unwrap_or(rest)))
 }
 

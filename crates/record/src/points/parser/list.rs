@@ -16,13 +16,12 @@ const ABOUT: usize = 120;
 /// The maximum bytes of a quotation used as subject.
 const QUOTATION: usize = 600;
 const RESOLVED_BY: &str = "resolved by";
-/// The tags for each severity.
+/// Words for each severity in titles and labels, separated by spaces.
 const SEVERITIES: [(&str, Severity); 3] = [
     ("blocking critical high", Severity::Blocking),
     ("major moderate medium", Severity::Major),
     ("minor low nits", Severity::Minor),
 ];
-/// Phrases for "no points".
 const NONE: &str = "|no objections|no objection|no further objections|no new objections|no points|no new points|\
     no further points|i have no further points|none|";
 /// Titles of sections about points shown earlier. Untagged items there are not new points.
@@ -35,11 +34,10 @@ fn is_among(words: &str, list: &str) -> bool {
     !words.is_empty() && list.contains(&format!("|{words}|"))
 }
 
-/// The form of a list of points.
 pub(super) struct Form {
     /// The lower-case words that introduce a point's remedy.
     pub(super) remedy: &'static str,
-    /// Phrases for "no points".
+    /// Lower-case phrases for "no points", each between two bars.
     pub(super) none: &'static str,
 }
 
@@ -57,7 +55,8 @@ pub(super) fn read(
     read_as(page, lines, is_said, has_said, &OF_CRITIQUES, point)
 }
 
-/// Like [`read`], for points of this form. `T` is built from a point's text, its severity and its section's severity.
+/// Like [`read`], for points of this `form`. `point` builds a point from its text, its own severity and its section's
+/// severity.
 pub(super) fn read_as<T>(
     page: &Page,
     lines: &[BlockLine],
@@ -67,7 +66,7 @@ pub(super) fn read_as<T>(
     point: impl Fn(&str, Option<Severity>, Option<Severity>) -> Option<T>,
 ) -> (Option<Vec<T>>, usize) {
     let (mut points, mut is_tagged, mut has_others) = (Vec::new(), false, false);
-    // Whether the bullets form a list of points, whose tags may be missing.
+    // `is_list`: these bullets are points, even without tags.
     let (mut in_section, mut above, mut is_list) = (None, String::new(), false);
     let (mut rest, mut at) = (String::new(), 0);
     while at < lines.len() {
@@ -188,7 +187,7 @@ fn title(page: &Page, line: &BlockLine) -> Option<String> {
         .then(|| text.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase())
 }
 
-/// `Blocking`, `Critical issues`.
+/// Matches `Blocking` and `Critical issues`.
 fn severity_of_title(title: &str) -> Option<Severity> {
     severities().find_map(|(word, one)| {
         let rest = strip_word(title, word)?.trim();
@@ -229,7 +228,7 @@ fn point(text: &str, severity: Option<Severity>, in_section: Option<Severity>) -
     Some(RaisedPoint { about, resolution: resolution.map(Arc::from), ..RaisedPoint::new(severity, text) })
 }
 
-/// The text before `Resolved by:` or a similar phrase, and the remedy.
+/// Splits a text at the words that introduce the remedy, such as `Resolved by:`.
 pub(super) fn resolution<'t>(text: &'t str, before_it: &str) -> (&'t str, Option<String>) {
     let lower = text.to_ascii_lowercase();
     let found = lower.match_indices(before_it).map(|(at, _)| at).find(|at| {

@@ -1,8 +1,8 @@
 //! Parses Markdown critiques and refinements: points, rechecks of earlier points, answers.
 //!
-//! Accepts the English forms that the prompts request, with the decoration that models add; the engine repeats the
-//! request if it finds none. Parsing is a pure function of the text and the possible numbers and never fails. Its
-//! result is saved with each contribution, so that improvements do not change existing debates.
+//! Accepts the English forms that the prompts request, with the decoration that models add. If nothing can be read, the
+//! engine repeats the request. Parsing never fails and depends only on the text and the possible numbers. The result is
+//! saved with each contribution, so that improvements do not change existing debates.
 
 mod blocks;
 mod entries;
@@ -50,41 +50,38 @@ const RESPONSES: &[(&str, Response)] = &[
     ("rejected", Response::Rejected),
 ];
 
-/// A parsed critique or check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadCritique<V> {
     /// The points in order. Empty if the text says that there are none; `None` if none could be read.
     pub points: Option<Vec<RaisedPoint>>,
-    /// The number of points beyond the limit.
+    /// The number of points left out because there were too many.
     pub unread: usize,
-    /// What it says about the shown points, one statement each; a point is given as its index among the possible
-    /// numbers.
+    /// The verdicts on shown points, at most one each. A point is given as its index among the possible numbers.
     pub said: Vec<Statement<V, usize>>,
 }
 
-/// The parsed answers of an author.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReadAnswers {
     /// The last answer to each point.
     pub answers: Vec<Statement<Response, usize>>,
-    /// The byte range of the answers under the requested heading, if there is at least one. Answers elsewhere remain
-    /// part of the text.
+    /// The byte range of the answers under the requested heading. Answers elsewhere remain part of the text.
     pub section: Option<Range<usize>>,
 }
 
-/// Parses a critique; its prompt showed points with these numbers.
+/// Parses a critique. `numbers` are those of the points that its prompt showed.
 pub fn read_critique(text: &str, numbers: &[&str]) -> ReadCritique<RecheckStanding> {
     let page = Page::new(text);
     said_and_points(&page, &page.lines, numbers, STANDINGS)
 }
 
-/// Parses a check; its prompt showed accepted points with these numbers.
+/// Parses a check. `numbers` are those of the accepted points that its prompt showed.
 pub fn read_check(text: &str, numbers: &[&str]) -> ReadCritique<Found> {
     let page = Page::new(text);
     said_and_points(&page, &page.lines, numbers, FOUND)
 }
 
-/// Parses a review of several texts, one section per text number. A missing or unreadable section has no points.
+/// Parses a review of several texts, one section per text number. The points of a missing or unreadable section are
+/// `None`.
 pub fn read_review(text: &str, texts: &[u32]) -> Vec<ReadCritique<RecheckStanding>> {
     let page = Page::new(text);
     let lines = |number: &u32| section_of(&page, *number, texts).unwrap_or_default();
@@ -128,7 +125,6 @@ pub fn read_given_up(text: &str) -> Vec<(Option<u32>, String)> {
     said.filter(|(_, said)| said.split_whitespace().count() > 2).collect()
 }
 
-/// Whether a line is a title for rejected approaches.
 fn is_give_up(page: &Page, line: &BlockLine) -> bool {
     ["Approach to give up", "Approaches to give up"].iter().any(|name| is_named(page, line, name))
 }
@@ -153,7 +149,6 @@ pub fn read_answers(text: &str, heading: &str, numbers: &[&str]) -> ReadAnswers 
     read
 }
 
-/// Parses statements about numbered points, and new points.
 fn said_and_points<V: Copy + PartialEq>(
     page: &Page,
     lines: &[BlockLine],
@@ -162,7 +157,7 @@ fn said_and_points<V: Copy + PartialEq>(
 ) -> ReadCritique<V> {
     let entries = Entries { page, numbers, verdicts };
     let said = entries.read(lines);
-    // Unknown numbers refer to other agents' points.
+    // Lines with unknown numbers concern other agents' points.
     let is_said = |line: &BlockLine| entries.is_entry(line) || is_on_any_point(page, line, verdicts);
     let (points, unread) = list::read(page, lines, is_said, !said.is_empty());
     ReadCritique { points, unread, said }
@@ -213,7 +208,6 @@ fn is_on_any_point<V: Copy + PartialEq>(page: &Page, line: &BlockLine, verdicts:
 
 /// The maximum number of decisions per text; prompts ask for far fewer.
 const MOST_DECISIONS: usize = 20;
-/// The headings under which decisions are listed.
 const DECISION_HEADINGS: [&str; 6] =
     ["decisions", "key decisions", "decisions made", "my decisions", "decision", "final decisions"];
 
