@@ -112,7 +112,7 @@ fn a_part_that_nobody_read_is_in_the_verdict() {
     let run = sandbox.run(["review", "-c", "own.json", "--head", "work"]);
     assert_eq!(run.code, Some(5), "{run}");
     assert!(run.stdout.contains("; reviewed ") && run.stdout.contains(" of 21 files.**"), "{run}");
-    assert!(run.stdout.contains("There are no readable findings of The architect on part"), "{run}");
+    assert!(run.stdout.contains("There are no readable findings from The architect on part"), "{run}");
 }
 
 #[test]

@@ -7,29 +7,29 @@ use serde_json::Value;
 
 use crate::debate::Contribution;
 
-/// A kind of JSON answer. Requests have its schema, an unreadable answer is requested once more, and the answer becomes
-/// a contribution.
+/// A kind of JSON answer. Requests contain its schema, an unreadable answer is requested once more, and a readable one
+/// becomes a contribution.
 pub trait JsonAnswer: Serialize + DeserializeOwned + JsonSchema {
     /// The name of its schema in requests: letters, digits, `_` and `-`.
     const NAME: &'static str;
 
-    /// A typical answer, for forecasts.
+    /// A typical answer, for cost forecasts.
     fn sample() -> Self;
 
-    /// The text of its contribution.
+    /// The text of the contribution.
     fn text(&self) -> String;
 
     /// Checks what the schema cannot express.
     ///
     /// # Errors
     ///
-    /// Why the answer cannot be used, for the second request.
+    /// Why the answer cannot be used, in words for the model, which is then asked once more.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
 
-    /// The answer of a contribution; `None` if it has none that can be read as this kind. The kind is not recorded, so
-    /// check the stage first.
+    /// Reads the answer of a contribution, if it has one of this kind. The kind is not recorded, so check the stage
+    /// first.
     fn of(contribution: &Contribution) -> Option<Self> {
         let json = contribution.reading.as_ref()?.json.clone()?;
         serde_json::from_value(json).ok()
@@ -41,9 +41,9 @@ pub trait JsonAnswer: Serialize + DeserializeOwned + JsonSchema {
 pub struct JsonAnswerKind {
     pub name: &'static str,
     pub schema: fn(SchemaGenerator) -> Schema,
-    /// Reads an object. Returns it, and its text.
+    /// Parses and checks a JSON object. Returns it with the text of its contribution, or why it cannot be used.
     pub read: fn(&str) -> Result<(Value, String), String>,
-    /// The sample; `None` if it is not JSON.
+    /// `None` if the sample cannot be serialized.
     pub sample: fn() -> Option<Value>,
 }
 

@@ -26,7 +26,6 @@ static SOLE_AUTHOR: Prompt = prompt!("system/sole-author.md", None);
 static SEVERAL_DRAWS: Prompt = prompt!("system/several-draws.md", None);
 static CAST_BALLOT: Prompt = prompt!("phases/vote.md", None);
 
-/// One agent answers.
 pub static SINGLE: Protocol = Protocol {
     name: "single",
     about: "one agent answers, once",
@@ -50,7 +49,6 @@ pub static SINGLE: Protocol = Protocol {
     ],
 };
 
-/// One agent answers, then criticises and rewrites its answer round by round.
 pub static SELF_REFINE: Protocol = Protocol {
     name: "self-refine",
     about: "one agent answers, criticises its own answer and rewrites it, until it finds nothing to fix",
@@ -88,7 +86,6 @@ pub static SELF_REFINE: Protocol = Protocol {
     ],
 };
 
-/// Every agent answers independently, and the judge chooses one answer.
 pub static BEST_OF_N: Protocol = Protocol {
     name: "best-of-n",
     about: "every agent answers independently, and the judge chooses one of the answers",
@@ -140,7 +137,7 @@ fn one_agent(settings: &Settings, protocol: &str) -> Result<(), Unfit> {
         return Ok(());
     }
     let problem = format!("{protocol} has one agent, but {agents} take part");
-    Err(Unfit::new(problem, "choose one in the configuration").about("agents"))
+    Err(Unfit::new(problem, "enable only one agent in the configuration").about("agents"))
 }
 
 fn one_round(settings: &Settings, protocol: &str) -> Result<(), Unfit> {
@@ -155,12 +152,11 @@ fn one_round(settings: &Settings, protocol: &str) -> Result<(), Unfit> {
 fn best_of_several(settings: &Settings) -> Result<(), Unfit> {
     if settings.agents.len() < 2 {
         let problem = "best-of-n needs at least two agents, but only one takes part";
-        return Err(Unfit::new(problem, "choose more in the configuration").about("agents"));
+        return Err(Unfit::new(problem, "enable more agents in the configuration").about("agents"));
     }
     one_round(settings, "best-of-n")
 }
 
-/// The only agent writes its first text.
 const fn first_text(rows: &'static [Row]) -> Stage {
     Stage {
         info: proposal_info(),
@@ -183,7 +179,7 @@ const fn last_text_is_the_answer() -> Stage {
         info: synthesis_info(),
         facts: |debate| delivered(debate, last_text),
         steps: no_steps,
-        outcome: |debate| check::ended(debate, CHOICE, "there is no text to end with", "there is no text to end with"),
+        outcome: |debate| check::ended(debate, CHOICE, "there is no answer", "there is no answer"),
         rows: &[Row(COMPLETE, Next::Done), Row(CHECK_DUE, Next::Go(CHECK))],
     }
 }
@@ -215,7 +211,7 @@ fn last_text(debate: &Debate) -> Option<CallKey> {
     last_text_after(debate, debate.current_round)
 }
 
-/// The text that a round criticises. It may be pending in the first round; `None` if it failed.
+/// The text that the current round criticises; `None` if it failed. The first text may still be pending.
 fn criticised_text(debate: &Debate, author: &AgentSettings) -> Option<CallKey> {
     let before = debate.current_round.saturating_sub(1);
     last_text_after(debate, before).or_else(|| Some(text_after(0, author)).filter(|first| !debate.has_failed(first)))
@@ -225,7 +221,6 @@ fn critique_key(debate: &Debate, author: &AgentSettings) -> CallKey {
     key(debate, CRITIQUE, author).about(&author.id)
 }
 
-/// The author criticises its own text.
 fn own_critique(debate: &Debate) -> Vec<Step> {
     let step = author(debate).and_then(|author| {
         let critique = Step::new(critique_key(debate, author), &CRITICISE, OutputSpec::Text);
@@ -251,7 +246,6 @@ fn criticised(debate: &Debate) -> Trigger {
     complete_or_fallback(debate, CRITIQUE, CRITIQUES_COMPLETE)
 }
 
-/// The author rewrites its criticised text.
 fn own_refinement(debate: &Debate) -> Vec<Step> {
     let Some(author) = author(debate) else { return Vec::new() };
     let critique = critique_key(debate, author);

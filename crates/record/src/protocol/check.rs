@@ -13,12 +13,9 @@ use super::{
     Authorship, BudgetClass, Delivery, Next, OutputSpec, PromptContext, Row, Stage, Step, Trigger, with_failure,
 };
 
-/// Checkers read the draft.
 pub const CHECK: StageId = StageId::new("check");
-/// The author writes the final text.
 pub const FINAL: StageId = StageId::new("final");
 
-/// A draft needs a check.
 pub(super) const CHECK_DUE: Trigger = Trigger("CHECK_DUE");
 /// The check found serious faults.
 const POINTS_RAISED: Trigger = Trigger("POINTS_RAISED");
@@ -42,7 +39,7 @@ pub(super) const fn check_of_answer() -> Stage {
     }
 }
 
-/// The draft's author, the judge or an agent, writes the final text. `facts` derives what follows from it.
+/// The draft's author (the judge or an agent) writes the final text. `facts` turns it into events.
 pub(super) const fn final_text(facts: fn(&Debate) -> Vec<Event>) -> Stage {
     let words = [
         "final text",
@@ -65,7 +62,7 @@ pub(super) const fn final_text(facts: fn(&Debate) -> Vec<Event>) -> Stage {
     }
 }
 
-/// What follows from the judge's final text, or from its failure.
+/// The facts of a [`final_text`] by the judge: the draft stands if the rewrite failed.
 pub(super) fn finalised(debate: &Debate) -> Vec<Event> {
     stands(debate, has_rewrite_failed(debate))
 }
@@ -91,26 +88,26 @@ pub(super) fn drafted(debate: &Debate) -> Option<Trigger> {
     }
 }
 
-/// Makes the draft the answer if nothing can replace it: because there is no check, or `is_over`.
+/// Makes the draft the answer if no check of it is due, or if all checks have ended and `is_over` says that no rewrite
+/// follows.
 pub(super) fn stands(debate: &Debate, is_over: bool) -> Vec<Event> {
     let draft = debate.draft.as_ref().filter(|_| debate.final_solution.is_none());
     let draft = draft.filter(|_| !is_due(debate) || is_over && is_read(debate));
     draft.map(|draft| answer(debate, draft.clone())).into_iter().collect()
 }
 
-/// Makes `solution` the answer, with a note on what was not checked.
+/// Makes `solution` the answer, with a note on what was not verified.
 pub(super) fn answer(debate: &Debate, solution: Solution) -> Event {
     let solution = Box::new(solution.with_unverified(debate.unverified()));
     Event::Synthesized { key: None, text: None, solution, call: None }
 }
 
-/// How a closing stage delivers its solution.
 pub(super) fn delivery(debate: &Debate) -> Delivery {
     if debate.lenses().is_empty() { Delivery::Answer } else { Delivery::Draft }
 }
 
-/// The checkers: the models of the panel in turn, except the draft's author, and the judge's model if it is a different
-/// one.
+/// The agents that check a draft, ordered so that different models alternate. Excludes the draft's author and agents
+/// with the judge's model, unless nobody else is left.
 fn checkers<'a>(debate: &'a Debate, author: &AgentId) -> Vec<&'a AgentSettings> {
     let model = |agent: &'a AgentSettings| (agent.provider.as_str(), agent.model.as_str());
     let narrowed = |all: Vec<&'a AgentSettings>, keep: &dyn Fn(&AgentSettings) -> bool| {
@@ -136,7 +133,6 @@ fn keys(debate: &Debate, draft: &Draft<'_>) -> Vec<CallKey> {
     lenses.map(|(lens, checker)| key(checker).pass(lens.pass(draft.number))).collect()
 }
 
-/// The checkers read the draft at the same time.
 fn steps(debate: &Debate) -> Vec<Step> {
     let Some(draft) = debate.newest_draft().filter(|_| is_due(debate)) else { return Vec::new() };
     let step = |(lens, key)| Step::new(key, &READ, OutputSpec::Check(lens)).after([draft.key.clone()]);
@@ -181,8 +177,8 @@ fn rewrite(debate: &Debate) -> Option<Step> {
     Some(step.paid(BudgetClass::Check))
 }
 
-/// What follows from an agent's text that replaces its draft: the answer or another draft. If the text is missing, the
-/// draft becomes the answer. `solution` builds the solution.
+/// The events after an agent's rewrite of its draft. The final text becomes the answer, or another draft if it abandons
+/// the approach. If the rewrite failed, the draft becomes the answer. `solution` turns a text into a solution.
 pub(super) fn rewritten(debate: &Debate, solution: impl Fn(&Contribution) -> Solution) -> Vec<Event> {
     match debate.final_text().filter(|_| debate.final_solution.is_none()) {
         Some(text) => vec![answer(debate, solution(text))],
@@ -191,7 +187,7 @@ pub(super) fn rewritten(debate: &Debate, solution: impl Fn(&Contribution) -> Sol
     }
 }
 
-/// Turns an agent's text that abandoned the draft's approach into another draft.
+/// Makes a text that abandoned the draft's approach another draft.
 fn redrafted(debate: &Debate, solution: impl Fn(&Contribution) -> Solution) -> Vec<Event> {
     let rethought = debate.newest_draft().filter(|draft| draft.number > 1 && draft.checks.is_empty());
     let rethought = rethought.filter(|_| debate.final_solution.is_none());
@@ -212,7 +208,7 @@ pub(super) fn delivered(debate: &Debate, text: &Contribution, solution: Solution
     if debate.lenses().is_empty() { answer(debate, solution) } else { draft(text, solution) }
 }
 
-/// A draft of the answer with its text, without what was parsed from it.
+/// Records a draft with its text, but without the parsed points.
 fn draft(text: &Contribution, solution: Solution) -> Event {
     let text = Contribution {
         agent_id: text.agent_id.clone(),

@@ -24,10 +24,8 @@ static SYNTHESIZE: Prompt = prompt!("council/synthesize.md", None);
 
 /// The number of agents with `--quick`.
 pub const QUICK_AGENTS: usize = 2;
-/// The single round.
 const ROUNDS: u32 = 1;
 
-/// Agents propose and review each other's proposals; the judge drafts the answer, which is then checked.
 pub static COUNCIL: Protocol = Protocol {
     name: "council",
     about: "agents propose, each reviews all others at once, the judge drafts one answer, and the draft is checked",
@@ -66,7 +64,7 @@ pub static COUNCIL: Protocol = Protocol {
             facts: |debate| check::stands(debate, false),
             steps: |debate| synthesis(debate).into_iter().collect(),
             outcome: |debate| {
-                let nothing = "there is no proposal to close the debate with";
+                let nothing = "there is no proposal to write an answer from";
                 check::ended(debate, SYNTHESIS, nothing, "the judge could not write the answer")
             },
             rows: &[Row(COMPLETE, Next::Done), Row(CHECK_DUE, Next::Go(CHECK))],
@@ -113,7 +111,6 @@ fn reviews(debate: &Debate) -> Vec<Step> {
     steps.filter(has_others).collect()
 }
 
-/// The judge drafts the answer.
 fn synthesis(debate: &Debate) -> Option<Step> {
     let settings = debate.settings.as_ref().filter(|_| debate.final_round().is_some())?;
     let solution =

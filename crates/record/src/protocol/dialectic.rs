@@ -37,10 +37,9 @@ static SCORE_QUALITY: Prompt = prompt!("judge/evaluate-quality.md", None);
 static SUMMARIZE_EARLIER: Prompt = prompt!("judge/summarize.md", Summarize);
 static SYNTHESIZE: Prompt = prompt!("judge/synthesize.md", None);
 
-/// The salt for shuffling texts when the judge scores; the round is added to it.
+/// The salt for shuffling the texts that the judge scores. The round is added to it.
 const EVALUATION_SALT: u32 = 2 << 16;
 
-/// Agents propose, criticise each other and refine, round by round; the judge writes the answer.
 pub static DIALECTIC: Protocol = Protocol {
     name: "dialectic",
     about: "agents propose, criticise each other and refine, round by round; the judge writes the answer",
@@ -144,7 +143,7 @@ pub static DIALECTIC: Protocol = Protocol {
             facts: |debate| check::stands(debate, false),
             steps: closing,
             outcome: |debate| {
-                let nothing = "no round got far enough to close the debate";
+                let nothing = "there is no proposal to write a solution from";
                 check::ended(debate, SYNTHESIS, nothing, "the judge could not write the solution")
             },
             rows: &[Row(COMPLETE, Next::Done), Row(CHECK_DUE, Next::Go(CHECK))],
@@ -158,8 +157,8 @@ fn rules(debate: &Debate) -> Option<&DebateSettings> {
     debate.settings.as_ref().map(|settings| &settings.debate)
 }
 
-/// Whether an agent summarizes its history at the start of this round. It no longer needs to once the round is under
-/// way.
+/// Whether an agent summarizes its history at the start of this round. Once that stage is over, no further summaries
+/// are requested.
 fn is_summary_due(debate: &Debate, agent: &AgentSettings) -> bool {
     let own = key(debate, SUMMARIZATION, agent);
     if debate.settled(&own).is_some() {
@@ -197,7 +196,6 @@ fn carried_over(debate: &Debate) -> Vec<Event> {
     carried.collect()
 }
 
-/// A step in which an agent writes its text.
 fn text(key: CallKey, prompt: &'static Prompt) -> Step {
     Step::new(key, prompt, OutputSpec::Text).showing(PromptContext::InputsAndHistory)
 }
@@ -205,7 +203,7 @@ fn text(key: CallKey, prompt: &'static Prompt) -> Step {
 fn proposals(debate: &Debate) -> Vec<Step> {
     let before = debate.current_round.saturating_sub(1);
     let step = |agent: &AgentSettings| {
-        let again = || format!("{} has no refinement of round {before}, and is asked for a new proposal", agent.id);
+        let again = || format!("{} wrote no refinement in round {before}; asking for a new proposal", agent.id);
         text(key(debate, PROPOSAL, agent), &PROPOSE).after(own_summary(debate, agent)).saying((before > 0).then(again))
     };
     debate.agents().iter().map(step).collect()
@@ -281,7 +279,7 @@ fn evaluation(debate: &Debate) -> Vec<Step> {
     vec![score.after(positions(debate)).showing(shows).paid(BudgetClass::Decision)]
 }
 
-/// Records that a score is missing.
+/// Records a failed evaluation as a missing score.
 fn missing_score(debate: &Debate) -> Vec<Event> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let key = key(debate, EVALUATION, &settings.judge);

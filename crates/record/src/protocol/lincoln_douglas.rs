@@ -19,7 +19,6 @@ const CROSS_EXAMINATION_ANSWER: StageId = StageId::new("cross-examination-answer
 static QUESTION: Prompt = prompt!("motion/question.md", None);
 static ANSWER: Prompt = prompt!("motion/answer.md", None);
 
-/// One agent speaks for the motion and one against it, with cross-examination. The judge decides.
 pub static LINCOLN_DOUGLAS: Protocol = Protocol {
     name: "lincoln-douglas",
     about: "one speaks for a motion and one against it, in turn, with cross-examination; the judge decides",
@@ -66,21 +65,20 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     if agents != 2 {
         let takes_part =
             if agents == 1 { "1 agent takes part".to_owned() } else { format!("{agents} agents take part") };
-        let problem = format!("lincoln-douglas is a debate of two, and {takes_part}");
-        return Err(Unfit::new(problem, "set `enabled` to false for the others, or choose two in the configuration")
-            .about("agents"));
+        let problem = format!("lincoln-douglas needs exactly two agents, but {takes_part}");
+        return Err(Unfit::new(problem, "enable exactly two agents in the configuration").about("agents"));
     }
     let is_manned = |position| on_side(settings, position).next().is_some();
     if !is_manned(Position::For) || !is_manned(Position::Against) {
-        let hint = "set one `position` to for and the other to against, or remove both: the first then speaks for \
-             the motion";
+        let hint = "set one `position` to `for` and the other to `against`, or remove both: the first agent then \
+             speaks for the motion";
         return Err(Unfit::new("lincoln-douglas needs one agent for the motion and one against it", hint));
     }
     Ok(())
 }
 
-/// The openings. Each is examined by the other side before that side's own opening. Each call sees all earlier ones; a
-/// missing opening is not examined, and there is no answer without questions.
+/// Each opening is cross-examined by the other side before that side's own opening. Each call sees all earlier ones. A
+/// failed opening is not examined, and failed questions get no answer.
 fn constructives(debate: &Debate) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let speakers = speakers(settings);

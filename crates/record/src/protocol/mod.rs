@@ -1,8 +1,8 @@
 //! Protocols: who speaks in a debate, in which order, and how it ends.
 //!
-//! A protocol is a declaration: one file here and its prompts. It has stages with their words, computes the calls of
-//! each stage as a pure function of the record, and has a table of transitions. It depends only on the record. The
-//! engine can run any protocol, including those declared elsewhere.
+//! A protocol is a declaration, in one file here and its prompts: the stages and the words that describe them, the
+//! calls of each stage as a pure function of the record, and a table of transitions. The engine can run any protocol,
+//! including those declared in other crates.
 
 // New variants must be handled explicitly.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
@@ -56,7 +56,6 @@ pub const PROTOCOLS: &[&Protocol] =
 pub struct Protocol {
     /// The name in configurations and on the command line.
     pub name: &'static str,
-    /// A one-line description.
     pub about: &'static str,
     /// When to use it, in one line.
     pub suits: &'static str,
@@ -78,34 +77,30 @@ pub struct Protocol {
     pub built_in_agents: Option<usize>,
 }
 
-/// Settings under which a protocol cannot run.
+/// Why a protocol cannot run with the given settings.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct Unfit {
     pub problem: String,
     pub hint: String,
-    /// The setting concerned, for front ends that have another way to set it.
+    /// The key of the setting, for front ends that have another way to set it.
     pub key: Option<&'static str>,
 }
 
 impl Unfit {
-    /// Describes the problem and how to fix it.
     pub fn new(problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { problem: problem.into(), hint: hint.into(), key: None }
     }
 
-    /// Names the setting concerned.
     pub fn about(self, key: &'static str) -> Self {
         Self { key: Some(key), ..self }
     }
 }
 
-/// A stage of a protocol.
 #[derive(Debug)]
 pub struct Stage {
-    /// Its id, words and kind of result.
     pub info: StageInfo,
-    /// Facts that follow from the record without a call and are not recorded yet. Called whenever the record grows,
+    /// Events that follow from the record without a call and are not recorded yet. Called whenever the record grows,
     /// while the stage is current or can start early.
     pub facts: fn(&Debate) -> Vec<Event>,
     /// All calls of this stage in the current round, including finished ones. Omits calls whose inputs can never exist.
@@ -120,7 +115,6 @@ pub struct Stage {
     pub rows: &'static [Row],
 }
 
-/// A row of a protocol's table.
 #[derive(Debug, Clone, Copy)]
 pub struct Row(pub Trigger, pub Next);
 
@@ -131,12 +125,11 @@ pub struct Trigger(pub &'static str);
 impl Trigger {
     /// Retry the stage, keeping its finished calls.
     pub const RETRY: Self = Self("RETRY");
-    /// Continue regularly with partial results.
+    /// Take the regular transition with partial results.
     pub const FALLBACK: Self = Self("FALLBACK");
-    /// The debate cannot continue.
     pub const FAILED: Self = Self("FAILED");
     pub const PAUSE: Self = Self("PAUSE");
-    /// The debate must close now.
+    /// Go to the closing stage now.
     pub const STOP: Self = Self("STOP");
     /// The triggers that any stage may have.
     pub const COMMON: [Self; 5] = [Self::RETRY, Self::FALLBACK, Self::FAILED, Self::PAUSE, Self::STOP];
@@ -158,7 +151,7 @@ pub enum Next {
     Pause,
 }
 
-/// The table lacks a row. This is a bug.
+/// The table of a protocol lacks a row, which is a bug in its declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("protocol {protocol} has no transition from {stage} after {}", trigger.0)]
 pub struct NoTransition {
@@ -168,7 +161,6 @@ pub struct NoTransition {
 }
 
 impl Protocol {
-    /// The built-in protocol with that name.
     pub fn named(name: &str) -> Option<&'static Self> {
         PROTOCOLS.iter().copied().find(|protocol| protocol.name == name)
     }
@@ -181,12 +173,11 @@ impl Protocol {
         self.stages.iter().find(|stage| stage.info.id == id)
     }
 
-    /// The calls that all stages want.
+    /// The calls of all stages in the current round.
     pub fn steps(&self, debate: &Debate) -> impl Iterator<Item = Step> {
         self.stages.iter().flat_map(|stage| (stage.steps)(debate))
     }
 
-    /// The first stage.
     pub fn start(&self) -> StageId {
         self.stages[0].info.id
     }
@@ -197,9 +188,9 @@ impl Protocol {
         place(stage).is_some_and(|stage| place(self.closing).is_some_and(|closing| stage >= closing))
     }
 
-    /// Whether a step's inputs are complete. An input is complete when the record has the end of its call, or when a
-    /// closing debate skipped its stage. `is_over` overrides this for calls that are running or were abandoned. A
-    /// choice also needs at least one candidate.
+    /// Whether all inputs of a step have ended and a choice has at least one candidate. An input has ended if the
+    /// record says so. Otherwise `is_over` decides for running or abandoned calls, and a closing debate counts the
+    /// inputs of skipped stages as ended.
     pub fn can_start(&self, step: &Step, debate: &Debate, is_over: impl Fn(&CallKey) -> Option<bool>) -> bool {
         let is_closing = debate.current_stage.is_some_and(|stage| self.is_closing(stage));
         let place = |id: StageId| self.stages.iter().position(|stage| stage.info.id == id);
@@ -213,7 +204,7 @@ impl Protocol {
             && (!is_chosen_from || step.inputs.iter().any(|input| debate.contribution(input).is_some()))
     }
 
-    /// The recorded descriptions of its stages.
+    /// The descriptions of the stages, which each record contains.
     pub fn infos(&self) -> Arc<[StageInfo]> {
         self.stages.iter().map(|stage| stage.info.clone()).collect()
     }
@@ -272,7 +263,6 @@ pub fn nothing(_: &Debate) -> Vec<Event> {
     Vec::new()
 }
 
-/// For stages without calls.
 pub fn no_steps(_: &Debate) -> Vec<Step> {
     Vec::new()
 }
@@ -306,7 +296,7 @@ const fn synthesis_info() -> StageInfo {
     StageInfo::new(SYNTHESIS, words).yielding(ResultKind::Solution).essential()
 }
 
-/// How the proposal stage ends in a debate of that kind.
+/// How the proposal stage ends. `kind` names the debate in the error, with an article.
 fn enough_proposals(debate: &Debate, kind: &str) -> Result<Trigger, String> {
     let team = debate.team();
     let needed = FEWEST_PROPOSALS.min(team.len());
@@ -326,14 +316,14 @@ fn enough_agents(settings: &Settings, who: &str) -> Result<(), Unfit> {
         return Ok(());
     }
     let problem = format!("{who} needs at least {FEWEST_PROPOSALS} agents, but only {agents} takes part");
-    Err(Unfit::new(problem, "choose more in the configuration").about("agents"))
+    Err(Unfit::new(problem, "enable more agents in the configuration").about("agents"))
 }
 
 fn has_timed_out(debate: &Debate) -> bool {
     debate.round(debate.current_round).is_some_and(|round| round.timed_out)
 }
 
-/// A kind of call within another stage. It is not in the table, because that stage makes the calls.
+/// Declares a kind of call that another stage makes. It has no transitions of its own.
 pub const fn kind_of_call(info: StageInfo) -> Stage {
     Stage {
         info: info.kind_of_call(),
@@ -352,17 +342,14 @@ pub fn complete_or_fallback(debate: &Debate, stage: StageId, trigger: Trigger) -
     if debate.settled.iter().any(|(key, settled)| failed(key, *settled)) { Trigger::FALLBACK } else { trigger }
 }
 
-/// A call in the current round.
 pub fn key(debate: &Debate, stage: StageId, agent: &AgentSettings) -> CallKey {
     CallKey::new(debate.current_round, stage, &agent.id)
 }
 
-/// The calls of all agents in a stage of a round.
 pub fn keys(debate: &Debate, round: u32, stage: StageId) -> Vec<CallKey> {
     debate.agents().iter().map(|agent| CallKey::new(round, stage, &agent.id)).collect()
 }
 
-/// Whether the current round is the last.
 pub fn is_last_round(debate: &Debate) -> bool {
     debate.settings.as_ref().is_none_or(|settings| debate.current_round >= settings.debate.rounds)
 }

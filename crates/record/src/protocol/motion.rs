@@ -26,7 +26,7 @@ pub(super) static OPEN: Prompt = prompt!("motion/open.md", None);
 pub(super) static REBUT: Prompt = prompt!("motion/rebut.md", None);
 pub(super) static CLOSE: Prompt = prompt!("motion/close.md", None);
 
-/// The default number of rounds: an opening, rebuttals, and a closing.
+/// An opening, three rounds of rebuttals, and a closing.
 pub(super) const DEFAULT_ROUNDS: u32 = 5;
 const FEWEST_ROUNDS: u32 = 2;
 const MOST_ROUNDS: u32 = 10;
@@ -47,7 +47,7 @@ pub fn side(settings: &Settings, agent: &AgentId) -> Position {
     }
 }
 
-/// The agents on a side, in the order of the configuration.
+/// In the order of the configuration.
 pub(super) fn on_side(settings: &Settings, wanted: Position) -> impl Iterator<Item = &AgentSettings> {
     settings.agents.iter().filter(move |agent| side(settings, &agent.id) == wanted)
 }
@@ -61,7 +61,6 @@ pub(super) fn speakers(settings: &Settings) -> Vec<&AgentSettings> {
     speakers
 }
 
-/// Checks the number of rounds.
 pub(super) fn check_rounds(settings: &Settings) -> Result<(), Unfit> {
     let (protocol, rounds) = (&settings.debate.protocol, settings.debate.rounds);
     if (FEWEST_ROUNDS..=MOST_ROUNDS).contains(&rounds) {
@@ -84,7 +83,6 @@ pub(super) const fn opening(info: StageInfo, steps: fn(&Debate) -> Vec<Step>) ->
     }
 }
 
-/// The description of [`opening`].
 pub(super) const fn opening_info() -> StageInfo {
     let words = ["opening", "openings", "opening", "opens", "opened", "open"];
     StageInfo::new(OPENING, words).yielding(ResultKind::Speech).in_round().essential()
@@ -104,7 +102,6 @@ pub(super) const fn rebuttal(info: StageInfo) -> Stage {
     }
 }
 
-/// The description of [`rebuttal`].
 pub(super) const fn rebuttal_info() -> StageInfo {
     let words = ["rebuttal", "rebuttals", "rebutting", "rebuts", "rebutted", "rebut"];
     StageInfo::new(REBUTTAL, words).yielding(ResultKind::Speech).in_round().essential()
@@ -121,7 +118,6 @@ pub(super) const fn closing(info: StageInfo, rows: &'static [Row]) -> Stage {
     }
 }
 
-/// The description of [`closing`].
 pub(super) const fn closing_info() -> StageInfo {
     let words = ["closing", "closings", "closing", "closes", "closed", "close"];
     StageInfo::new(CLOSING, words).yielding(ResultKind::Speech).in_round().essential()
@@ -156,13 +152,13 @@ fn opened(debate: &Debate) -> Result<Trigger, String> {
     for (position, where_to) in [(Position::For, "for"), (Position::Against, "against")] {
         let mut speakers = on_side(settings, position).peekable();
         if speakers.peek().is_some() && !speakers.any(|agent| has_opened(&agent)) {
-            return Err(format!("nobody opened {where_to} the motion"));
+            return Err(format!("nobody spoke {where_to} the motion in the opening round"));
         }
     }
     let speakers = speakers(settings);
     let (there, needed) = (speakers.iter().filter(|agent| has_opened(agent)).count(), speakers.len().min(2));
     if there < needed {
-        return Err(format!("a debate needs {needed} openings and has {there}"));
+        return Err(format!("a debate needs {needed} openings, but has only {there}"));
     }
     let last = is_next_to_last_round(debate);
     Ok(if last { ALL_ROUNDS_COMPLETE } else { complete_or_fallback(debate, OPENING, ARGUMENTS_READY) })

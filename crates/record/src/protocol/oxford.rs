@@ -30,7 +30,7 @@ const FOR: &str = "for";
 const AGAINST: &str = "against";
 const UNDECIDED: &str = "undecided";
 
-/// The words for a vote at this time.
+/// The words for a stage that votes at this time.
 macro_rules! votes {
     ($when:literal) => {
         [
@@ -44,7 +44,6 @@ macro_rules! votes {
     };
 }
 
-/// Two sides speak at the same time, and an audience votes before and after. The judge decides.
 pub static OXFORD: Protocol = Protocol {
     name: "oxford",
     about: "two sides speak on a motion, an audience votes before and after; the judge decides",
@@ -95,21 +94,21 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     for (position, name) in [(Position::For, FOR), (Position::Against, AGAINST)] {
         if on_side(settings, position).next().is_none() {
             let problem = format!("oxford needs agents on both sides, but nobody speaks {name} the motion");
-            let hint = "set `position` to for and to against for one agent each; without positions, the first agent \
-                 speaks for the motion and the second against it";
+            let hint = "set `position` to `for` for one agent and to `against` for another; without positions, the \
+                 first agent speaks for the motion and the second against it";
             return Err(Unfit::new(problem, hint));
         }
     }
     Ok(())
 }
 
-/// The closings that were requested, even if they failed. If the last round ran out of time, some were not.
+/// The closings that have ended, even in failure. If the last round ran out of time, some were never requested.
 fn closings(debate: &Debate) -> Vec<CallKey> {
     let closings = speeches(debate, CLOSING, &CLOSE).into_iter().map(|step| step.key);
     closings.filter(|closing| debate.settled(closing).is_some()).collect()
 }
 
-/// The audience votes, knowing `inputs` and all earlier rounds.
+/// The audience votes once `inputs` have ended.
 fn poll(debate: &Debate, stage: StageId, shows: PromptContext, inputs: &[CallKey]) -> Vec<Step> {
     let audience = debate.settings.iter().flat_map(|settings| on_side(settings, Position::Neutral));
     let step = |voter| {
@@ -148,13 +147,13 @@ pub(super) fn describe(debate: &Debate) -> String {
     let names = settings.agents.iter().filter(|agent| is_uncounted(&agent.id)).map(|agent| inline(&agent.name));
     let names: Vec<_> = names.collect();
     if !names.is_empty() {
-        let _ = writeln!(text, "- not counted, with no vote before or none after: {}", names.join(", "));
+        let _ = writeln!(text, "- not counted, because a vote before or after is missing: {}", names.join(", "));
     }
     let result = match polls.gained_most() {
         Some(FOR) => "The floor vote goes to the side for the motion, which gained more.",
         Some(_) => "The floor vote goes to the side against the motion, which gained more.",
         None if counted > 0 && names.is_empty() => "The floor vote is a tie: both sides gained the same.",
-        None if counted > 0 => "Nobody has the floor vote: the votes that are missing could have decided it.",
+        None if counted > 0 => "Nobody wins the floor vote: the missing votes could have decided it.",
         None => "There is no floor vote: no agent voted both before and after the debate.",
     };
     let _ = writeln!(text, "\n{result}");

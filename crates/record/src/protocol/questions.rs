@@ -6,11 +6,8 @@ use crate::prompt::Prompt;
 
 use super::{BudgetClass, Next, OutputSpec, PromptContext, Row, Stage, Step, Trigger, no_steps, nothing};
 
-/// The start of every debate.
 const INITIALIZATION: StageId = StageId::new("initialization");
-/// Agents ask questions.
 const CLARIFICATION: StageId = StageId::new("clarification");
-/// The user answers.
 const CLARIFICATION_INPUT: StageId = StageId::new("clarification-input");
 
 const START: Trigger = Trigger("START");
@@ -19,10 +16,8 @@ const ALL_CLEAR: Trigger = Trigger("ALL_CLEAR");
 const WAITING_FOR_INPUT: Trigger = Trigger("WAITING_FOR_INPUT");
 const ANSWERS_SUBMITTED: Trigger = Trigger("ANSWERS_SUBMITTED");
 
-/// The prompt that asks agents for questions.
 pub static CLARIFY: Prompt = prompt!("phases/clarify.md", Clarify);
 
-/// The first stage: the debate exists.
 pub const fn initialization() -> Stage {
     Stage {
         info: StageInfo::new(INITIALIZATION, ["start", "starts", "starting", "starts", "started", "start"]),
@@ -33,7 +28,7 @@ pub const fn initialization() -> Stage {
     }
 }
 
-/// Agents ask questions if the user allows it; `rows` starts with the stage that follows (see [`all_clear`]).
+/// Agents ask the user questions, if the settings allow it. Get `rows` from [`all_clear`].
 pub const fn clarification(rows: &'static [Row]) -> Stage {
     Stage {
         info: StageInfo::new(
@@ -105,12 +100,11 @@ fn questions(debate: &Debate) -> Vec<Step> {
     in_pass(pass).map(|agent| Step::new(key(agent, pass), &CLARIFY, answer.clone()).paid(BudgetClass::Extra)).collect()
 }
 
-/// The stage that answers follow-up questions.
 const FOLLOW_UP: StageId = StageId::new("follow-up");
 
 pub static ANSWER: Prompt = prompt!("judge/follow-up.md", None);
 
-/// Describes such a call. It is not among the stages of any record.
+/// Describes follow-up calls, whose stage is in no record.
 pub const fn follow_up_info() -> StageInfo {
     StageInfo::new(FOLLOW_UP, ["answer", "answers", "answering", "answers", "answered", "answer"])
 }

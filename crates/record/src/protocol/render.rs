@@ -3,7 +3,6 @@
 use super::{Next, Protocol, Row, Stage};
 
 impl Next {
-    /// The name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Go(stage) | Self::Begin(stage) => stage.as_str(),
@@ -16,7 +15,6 @@ impl Next {
 }
 
 impl Protocol {
-    /// Each row of the table with its stage.
     pub fn rows(&self) -> impl Iterator<Item = (&Stage, &Row)> {
         self.stages.iter().flat_map(|stage| stage.rows.iter().map(move |row| (stage, row)))
     }
@@ -104,22 +102,21 @@ impl Protocol {
     }
 }
 
-/// The label of a transition.
 fn label(Row(trigger, next): Row) -> String {
     let begins = if matches!(next, Next::Begin(_)) { ", new round" } else { "" };
     format!("{}{begins}", trigger.0)
 }
 
-/// The gap before the first line on the right, and between two lines.
+/// The number of columns before the first line on the right, and between two lines.
 const GAP: usize = 3;
 
 /// A column of stages, with lines between distant ones.
 #[derive(Debug, Default)]
 struct Drawing {
     lines: Vec<String>,
-    /// The line of each stage.
+    /// The line number of each stage.
     stages: Vec<usize>,
-    /// The transitions to each stage, as pairs of an index and a line.
+    /// Transitions drawn on the right: the line number of the label, and the index of the target stage.
     exits: Vec<(usize, usize)>,
 }
 

@@ -22,8 +22,6 @@ static FIND: Prompt = prompt!("review/find.md", Critique);
 static CONFIRM: Prompt = prompt!("review/confirm.md", Critique);
 static RULE: Prompt = prompt!("review/rule.md", None);
 
-/// Each agent reads a change, and then the findings of every other agent; the judge rules on the findings. Each part of
-/// a large change is a round.
 pub static REVIEW: Protocol = Protocol {
     name: "review",
     about: "each agent reads a change and reports findings, the others confirm or refute them, and the judge rules",
@@ -118,7 +116,6 @@ fn confirmations(debate: &Debate) -> Vec<Step> {
     steps
 }
 
-/// The judge rules on all findings.
 fn ruling(debate: &Debate) -> Option<Step> {
     let settings = debate.settings.as_ref().filter(|_| !debate.reports().is_empty())?;
     let round = debate.current_round;

@@ -9,7 +9,6 @@ use super::motion::{
 use super::verdict::{JUDGE, VERDICT, verdict};
 use super::{CLARIFY, Next, Protocol, Row, Unfit, all_clear, answers, clarification, initialization};
 
-/// All speak in turn for themselves, and the judge scores them.
 pub static ROUNDTABLE: Protocol = Protocol {
     name: "roundtable",
     about: "agents without sides speak in turn on a motion, each knowing the earlier speeches; the judge scores them",
@@ -18,8 +17,8 @@ pub static ROUNDTABLE: Protocol = Protocol {
     check: |settings| {
         check_rounds(settings)?;
         if settings.agents.len() < 2 {
-            let problem = "roundtable needs two agents, but only one takes part";
-            return Err(Unfit::new(problem, "choose more in the configuration").about("agents"));
+            let problem = "roundtable needs at least two agents, but only one takes part";
+            return Err(Unfit::new(problem, "enable more agents in the configuration").about("agents"));
         }
         Ok(())
     },

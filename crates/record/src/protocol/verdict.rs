@@ -34,7 +34,7 @@ pub fn criteria_or<'a>(settings: &'a Settings, default: &[&'static str]) -> Vec<
     }
 }
 
-/// The debaters in the order of their labels: in configuration order, or `reversed` for the second reading.
+/// The agents that have spoken, in the order of their labels: as configured, or `reversed` for the second reading.
 pub fn debaters(debate: &Debate, reversed: bool) -> Vec<&AgentSettings> {
     let said = debate.rounds.iter().flat_map(|round| &round.contributions);
     let speeches = said.filter(|one| debate.yield_of(one) == Some(ResultKind::Speech));
@@ -60,8 +60,8 @@ pub(super) const fn verdict() -> Stage {
     }
 }
 
-/// The judge reads in both orders. What is left of a cost limit is reserved for the one judgement that the answer
-/// needs.
+/// The judge reads the debate in both orders, but only once if the budget has run out, because only one reading is
+/// reserved.
 fn steps(debate: &Debate) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let step = |pass, cost| {
@@ -79,7 +79,7 @@ fn steps(debate: &Debate) -> Vec<Step> {
     }
 }
 
-/// The combined judgements once complete, and then the text.
+/// Records the verdict once all readings have ended, and then its text.
 fn facts(debate: &Debate) -> Vec<Event> {
     let steps = steps(debate);
     let is_open = steps.is_empty() || steps.iter().any(|step| debate.settled(&step.key).is_none());
@@ -148,14 +148,13 @@ pub(super) fn decide(first: &Judgement, all: &[Judgement]) -> Verdict {
     }
 }
 
-/// The debaters, best first.
+/// Best first.
 fn ranked(scores: &BTreeMap<AgentId, f64>) -> Vec<(&AgentId, &f64)> {
     let mut ranked: Vec<_> = scores.iter().collect();
     ranked.sort_by(|one, other| other.1.total_cmp(one.1));
     ranked
 }
 
-/// The verdict as Markdown.
 fn describe(debate: &Debate, settings: &Settings, verdict: &Verdict) -> String {
     let called = |id: &AgentId| {
         let agent = settings.agents.iter().find(|agent| agent.id == *id);
@@ -177,7 +176,7 @@ fn describe(debate: &Debate, settings: &Settings, verdict: &Verdict) -> String {
              the debaters' labels were swapped.{}",
             named(first),
             named(second),
-            if verdict.winner.is_some() { " Who is ahead follows from the mean scores." } else { "" }
+            if verdict.winner.is_some() { " The mean scores decide who is ahead." } else { "" }
         ),
         [Judgement { winner: None, .. }, _, ..] => {
             writeln!(text, "\nThe judge put nobody ahead in either reading.")

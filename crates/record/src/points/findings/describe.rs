@@ -235,7 +235,7 @@ impl<'a> ReviewText<'a> {
                 continue;
             }
             let of = if set.parts() > 1 { format!(" on part {}", list(&unread)) } else { String::new() };
-            let _ = writeln!(out, "\nThere are no readable findings of {}{of}.", inline(&agent.name));
+            let _ = writeln!(out, "\nThere are no readable findings from {}{of}.", inline(&agent.name));
         }
         out
     }

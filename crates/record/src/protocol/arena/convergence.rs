@@ -18,7 +18,7 @@ fn texts(debate: &Debate) -> Vec<CallKey> {
     debate.team().into_iter().filter_map(|agent| revised(debate, agent)).collect()
 }
 
-/// The texts to compare, once all are finished.
+/// The texts to compare; `None` until all are finished.
 fn settled_texts(debate: &Debate) -> Option<Vec<CallKey>> {
     let texts = texts(debate);
     texts.iter().all(|text| debate.settled(text) == Some(CallStatus::Done)).then_some(texts)
@@ -47,7 +47,7 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
     steps
 }
 
-/// The number of challenges in earlier rounds.
+/// The number of earlier rounds whose challenge raised an objection.
 fn challenges_before(debate: &Debate) -> usize {
     let earlier = debate.rounds.iter().filter(|round| round.round_number < debate.current_round);
     earlier.filter(|round| round.challenge.as_ref().is_some_and(|challenge| !challenge.is_empty())).count()
@@ -60,7 +60,7 @@ fn observation(debate: &Debate, judge: &AgentSettings) -> Step {
     observation.after(there).showing(PromptContext::Numbered).paid(BudgetClass::Extra)
 }
 
-/// The round's figures, once their inputs are complete.
+/// Measures how far the texts agree, once the calls that this needs have ended.
 pub(super) fn measured(debate: &Debate) -> Vec<Event> {
     let (Some(settings), Some(rules)) = (&debate.settings, rules(debate)) else { return Vec::new() };
     let Some(round) = debate.round(debate.current_round).filter(|round| round.convergence.is_none()) else {
@@ -88,7 +88,7 @@ pub(super) fn measured(debate: &Debate) -> Vec<Event> {
     vec![Event::Measured { round: debate.current_round, convergence }]
 }
 
-/// How similar two of these texts are by their words.
+/// Returns a function that compares two of these texts by their words.
 fn by_words(debate: &Debate, texts: Vec<CallKey>) -> impl Fn(&CallKey, &CallKey) -> Option<f64> + use<> {
     let content = |key: &CallKey| debate.contribution(key).map(|text| text.without_answers().into_owned());
     let contents: Vec<String> = texts.iter().map(|key| content(key).unwrap_or_default()).collect();

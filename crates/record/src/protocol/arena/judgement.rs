@@ -29,7 +29,7 @@ fn extension(debate: &Debate) -> Option<&Extension> {
     debate.extensions.last().filter(|extension| extension.round == debate.current_round)
 }
 
-/// The verdict that the answer rests on: the newest, or the one before an extension that could not run.
+/// The verdict that the answer rests on: the newest, or the one before an extension that did not run.
 fn verdict_of(debate: &Debate) -> Option<&Verdict> {
     debate.verdict.as_ref().or_else(|| extension(debate)?.verdict.as_ref())
 }
@@ -38,19 +38,18 @@ fn voting_of(debate: &Debate) -> Option<&Voting> {
     debate.voting.as_ref().or_else(|| extension(debate)?.voting.as_ref())
 }
 
-/// The first pass of this judgement; the second pass follows it.
+/// The pass number of this judgement's first reading. The second one has the next number.
 fn first_pass(debate: &Debate) -> u8 {
     let before = debate.extensions.iter().filter(|extension| extension.round < debate.current_round).count();
     u8::try_from(2 * before + 1).unwrap_or(u8::MAX - 1)
 }
 
-/// The judgements of both passes.
+/// The results of both readings, as far as they exist.
 fn judgements(debate: &Debate) -> Vec<Judgement> {
     let first = first_pass(debate);
     debate.judgements.iter().filter(|one| one.pass == first || one.pass == first + 1).cloned().collect()
 }
 
-/// The calls that score the texts.
 fn scorings(debate: &Debate, judge: &AgentSettings, candidates: &[CallKey]) -> Vec<Step> {
     let first = first_pass(debate);
     let salt = salt::SCORES + debate.current_round;
@@ -60,7 +59,7 @@ fn scorings(debate: &Debate, judge: &AgentSettings, candidates: &[CallKey]) -> V
     };
     let second = step(first + 1, PromptContext::CandidatesReversed { salt }, BudgetClass::Decision);
     let first = step(first, PromptContext::Candidates { salt }, BudgetClass::Closing);
-    // What is left of a cost limit is reserved for the one judgement that the answer needs.
+    // If the budget has run out, only one reading is reserved.
     let is_affordable = debate.stop_reason != Some(StopReason::Budget) || debate.settled(&second.key).is_some();
     if candidates.len() > 1 && is_affordable { vec![first, second] } else { vec![first] }
 }
@@ -71,7 +70,8 @@ fn is_unscored(debate: &Debate, judge: &AgentSettings, candidates: &[CallKey]) -
     judgements(debate).is_empty() && scorings(debate, judge, candidates).iter().all(is_settled)
 }
 
-/// The text that the answer builds on: the winner of the vote, or else of the verdict. In a tie the judge chooses.
+/// The text that the answer builds on: the winner of the vote, or else of the verdict. `None` in a tie: the judge then
+/// chooses.
 fn winner(debate: &Debate, candidates: &[CallKey]) -> Option<CallKey> {
     let by_vote = voting_of(debate).and_then(|voting| voting.winner.as_ref());
     let winner = by_vote.or_else(|| verdict_of(debate)?.winner.as_ref());
@@ -79,7 +79,7 @@ fn winner(debate: &Debate, candidates: &[CallKey]) -> Option<CallKey> {
     winner.or_else(|| candidates.first().filter(|_| candidates.len() == 1)).cloned()
 }
 
-/// The texts that share the highest mean, if there are scores.
+/// The texts with the highest mean score.
 fn leading(verdict: &Verdict, candidates: &[CallKey]) -> Vec<CallKey> {
     let most = verdict.scores.values().copied().fold(f64::NEG_INFINITY, f64::max);
     let is_best =
@@ -96,7 +96,7 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
     if extension(debate).is_some() && debate.stop_reason.is_none() {
         return Vec::new();
     }
-    // If an extension could not run, the earlier scores count.
+    // If an extension did not run, the earlier scores count.
     let mut steps = if extension(debate).is_some() { Vec::new() } else { scorings(debate, judge, &candidates) };
     if verdict_of(debate).is_some() || is_unscored(debate, judge, &candidates) {
         let authorship = match winner(debate, &candidates) {
@@ -111,7 +111,7 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
     steps
 }
 
-/// The verdict, once all judgements exist, and then a possible extension.
+/// Records the verdict once all readings have ended, and then an extension if one is needed.
 pub(super) fn facts(debate: &Debate) -> Vec<Event> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     if debate.draft.is_some() {
@@ -137,7 +137,7 @@ pub(super) fn facts(debate: &Debate) -> Vec<Event> {
         // In a tie the judge can choose a text that misses nothing.
         None => leading(verdict, &candidates),
     };
-    // Both orders must agree, because either may be wrong.
+    // The readings in both orders must agree, because either may be wrong.
     let is_missed = |text: &CallKey| given.iter().all(|one| one.missing.contains_key(&text.agent_id));
     let first = best.first().filter(|_| !given.is_empty() && best.iter().all(is_missed));
     let extended = first.map(|winner| Event::Extended {
@@ -164,7 +164,7 @@ pub(super) fn outcome(debate: &Debate) -> Result<Trigger, String> {
 /// The minimum number of ballots, whatever the number of voters.
 const LEAST_QUORUM: u32 = 2;
 
-/// The calls whose texts exist or are pending.
+/// The texts to vote on, some of which may be pending.
 fn voted_on(debate: &Debate) -> Vec<CallKey> {
     let final_text = |agent: &AgentSettings| {
         let refined = key(debate, FINAL_REFINEMENT, agent);
@@ -186,8 +186,8 @@ pub(super) fn ballots(debate: &Debate) -> Vec<Step> {
     (first..).zip(debate.team()).map(ballot).collect()
 }
 
-/// The result, once every ballot is cast or has failed. A winner needs its share of all possible votes, so that failed
-/// ballots cannot create a majority, and enough ballots must be cast. Otherwise there is no winner, and the judge's scores
+/// The result, once every ballot is cast or has failed. A winner needs the required share of all possible votes, so
+/// that failed ballots cannot create a majority, and enough ballots must be cast. Without a winner, the judge's scores
 /// decide.
 pub(super) fn vote_result(debate: &Debate) -> Vec<Event> {
     let team = debate.team();

@@ -55,17 +55,16 @@ static VOTE: Prompt = prompt!("arena/vote.md", None);
 static SCORE: Prompt = prompt!("arena/score.md", None);
 static SOLVE: Prompt = prompt!("arena/solve.md", None);
 
-/// The salts of the candidates' shuffles, to which rounds and voters are added.
+/// Salts for shuffling the candidates. The round or the voter's index is added to them.
 mod salt {
     pub(super) const VOTER: u32 = 6 << 16;
     pub(super) const CHALLENGE: u32 = 7 << 16;
     pub(super) const SCORES: u32 = 8 << 16;
     pub(super) const SOLUTION: u32 = 9 << 16;
-    /// The distance between the voters of two rounds.
+    /// Multiplied by the round and added to `VOTER`, so that every vote has a salt of its own.
     pub(super) const ROUND: u32 = 1 << 8;
 }
 
-/// Agents propose, criticise and revise until they agree or vote; the judge scores and builds on the winner.
 pub static ARENA: Protocol = Protocol {
     name: "arena",
     about: "proposals compete: they are revised until they agree or are voted on; the judge scores them and \
@@ -240,7 +239,7 @@ fn rules(debate: &Debate) -> Option<&ArenaSettings> {
     debate.settings.as_ref().map(|settings| &settings.debate.arena)
 }
 
-/// Whether no revision follows this round. A winner with a fault causes another round.
+/// Whether no further round of revisions follows. Each extension adds a round.
 fn is_last_round(debate: &Debate) -> bool {
     let extensions = u32::try_from(debate.extensions.len()).unwrap_or(u32::MAX);
     let rounds = debate.settings.as_ref().map(|settings| settings.debate.rounds.saturating_add(extensions));
@@ -253,7 +252,6 @@ fn is_criticised(debate: &Debate) -> bool {
     round <= 1 || debate.extensions.iter().any(|extension| extension.round + 1 == round)
 }
 
-/// A step that writes an agent's text.
 fn text(key: CallKey, inputs: Vec<CallKey>, prompt: &'static Prompt) -> Step {
     Step::new(key, prompt, OutputSpec::Text).after(inputs).showing(PromptContext::InputsAndDispute)
 }
@@ -282,7 +280,7 @@ fn critiques(debate: &Debate) -> Vec<Step> {
     steps
 }
 
-/// Each agent revises its text: by its critiques if any, otherwise by the others' texts.
+/// Each agent revises its text: by the critiques of it in a criticised round, or else by the other agents' texts.
 fn revisions(debate: &Debate) -> Vec<Step> {
     let team = debate.team();
     let mut steps = Vec::new();
@@ -306,7 +304,7 @@ fn others<'a>(team: &'a [&'a AgentSettings], agent: &'a AgentSettings) -> impl I
     team.iter().copied().filter(move |other| other.id != agent.id)
 }
 
-/// Each agent writes its final text after seeing the others'.
+/// Each agent writes its final text after seeing the other agents' texts.
 fn final_refinements(debate: &Debate) -> Vec<Step> {
     let team = debate.team();
     let mut steps = Vec::new();
@@ -319,15 +317,13 @@ fn final_refinements(debate: &Debate) -> Vec<Step> {
     steps
 }
 
-/// The rating of an unknown agent.
 const UNKNOWN_RATING: f64 = 1500.0;
-/// The rating difference that adds 1.
+/// A rating that is higher by this much adds 1 to a candidate's score.
 const RATING_SCALE: f64 = 400.0;
 /// The calibration of an unknown agent, as if it always predicted fifty-fifty.
 const UNKNOWN_CALIBRATION: f64 = 0.5;
 
-/// The team: the best by rating and calibration, if possible from more than one model family, once the agents' past
-/// results are available.
+/// Selects the team: the best by rating and calibration, if possible from more than one model family.
 pub(super) fn selected(debate: &Debate) -> Vec<Event> {
     if debate.selection.is_some() {
         return Vec::new();
@@ -367,7 +363,7 @@ fn select(debate: &Debate) -> Selection {
     Selection { size: wanted, debates: standings.debates, candidates }
 }
 
-/// Chooses the best `size` candidates, ties in order, with at most half from one family if others are available.
+/// Chooses the best `size` candidates, at most half of them from one model family if others are available.
 fn choose(candidates: &mut [TeamCandidate], size: usize) {
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     // The stable sort keeps the configured order for equal scores.
@@ -390,7 +386,7 @@ fn choose(candidates: &mut [TeamCandidate], size: usize) {
             }
         }
     }
-    // There are no others.
+    // Without enough others, take the candidates that were passed over.
     for place in order.iter().filter(|place| !candidates[**place].chosen).take(left).copied().collect::<Vec<_>>() {
         (candidates[place].chosen, candidates[place].passed_over) = (true, false);
     }

@@ -47,7 +47,7 @@ fn refinements_are_carried_over_and_missing_ones_asked_for_anew() {
     let proposals: Vec<_> = second.contributions.iter().take(2).map(|one| one.metadata.carried_over).collect();
     assert_eq!(proposals, [true, false]);
     let asked = course.calls.iter().find(|step| name(step) == "proposal b 2").unwrap();
-    assert_eq!(asked.notice.as_deref(), Some("b has no refinement of round 1, and is asked for a new proposal"));
+    assert_eq!(asked.notice.as_deref(), Some("b wrote no refinement in round 1; asking for a new proposal"));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_debate_that_is_stopped_before_its_first_proposal_has_no_answer() {
     let mut course = Course::start(&DIALECTIC, settings(&DIALECTIC, 2, 2));
     course.stop(StopReason::Budget);
     let course = course.run(&good, &mut first);
-    assert_eq!(course.debate.error.as_deref(), Some("no round got far enough to close the debate"));
+    assert_eq!(course.debate.error.as_deref(), Some("there is no proposal to write a solution from"));
     let course = failing(2, 1, &["synthesis judge 1"]);
     assert_eq!(course.debate.error.as_deref(), Some("the judge could not write the solution: 503"));
 }

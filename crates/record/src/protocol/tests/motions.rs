@@ -90,13 +90,13 @@ fn unfit_settings_are_refused_with_a_hint() {
         refused(&OXFORD, &[Some(Against), Some(Neutral), None], 5),
         "oxford needs agents on both sides, but nobody speaks for the motion"
     );
-    let two = "lincoln-douglas is a debate of two, and";
+    let two = "lincoln-douglas needs exactly two agents, but";
     assert_eq!(refused(&LINCOLN_DOUGLAS, &[None], 5), format!("{two} 1 agent takes part"));
     assert_eq!(refused(&LINCOLN_DOUGLAS, &[None; 3], 5), format!("{two} 3 agents take part"));
     let sides = "lincoln-douglas needs one agent for the motion and one against it";
     assert_eq!(refused(&LINCOLN_DOUGLAS, &[Some(For), Some(For)], 5), sides);
     assert_eq!(refused(&LINCOLN_DOUGLAS, &[Some(For), None], 5), sides);
-    assert_eq!(refused(&ROUNDTABLE, &[None], 5), "roundtable needs two agents, but only one takes part");
+    assert_eq!(refused(&ROUNDTABLE, &[None], 5), "roundtable needs at least two agents, but only one takes part");
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn who_did_not_open_is_not_examined_and_who_was_not_asked_does_not_answer() {
     assert_eq!(course.debate.status, Status::Completed);
     let course = failing("opening", "a");
     assert_eq!(said(&course.debate.rounds[0]), ["opening b", "cross-examination a b", "cross-examination-answer b"]);
-    assert_eq!(course.debate.error.as_deref(), Some("nobody opened for the motion"));
+    assert_eq!(course.debate.error.as_deref(), Some("nobody spoke for the motion in the opening round"));
     let course = failing("rebuttal", "a");
     assert_eq!(course.debate.status, Status::Completed);
     let course = failing("closing", "b");
@@ -177,7 +177,7 @@ fn at_a_roundtable_each_knows_what_was_said_before() {
     assert_eq!(heard[3..], [vec![], vec!["closing a".to_owned()], vec!["closing a".into(), "closing b".into()]]);
     let fails = |step: &Step| if step.key.agent_id.as_str() == "c" { good(step) } else { ScriptedReply::Failed };
     let course = Course::start(&ROUNDTABLE, settings(&ROUNDTABLE, 3, 2)).run(&fails, &mut first);
-    assert_eq!(course.debate.error.as_deref(), Some("a debate needs 2 openings and has 1"));
+    assert_eq!(course.debate.error.as_deref(), Some("a debate needs 2 openings, but has only 1"));
 }
 
 #[test]
@@ -367,9 +367,9 @@ fn a_failed_ballot_makes_no_majority() {
 - for the motion: 0 before, 1 after (+1)
 - against the motion: 0 before, 1 after (+1)
 - undecided: 2 before, 0 after (-2)
-- not counted, with no vote before or none after: Emil
+- not counted, because a vote before or after is missing: Emil
 
-Nobody has the floor vote: the votes that are missing could have decided it."
+Nobody wins the floor vote: the missing votes could have decided it."
     );
     for (before, after, side) in [("uuaa", "ffaa", "for"), ("fuua", "faaa", "against")] {
         let vote = format!("The floor vote goes to the side {side} the motion, which gained more.");
