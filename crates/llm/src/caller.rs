@@ -1,5 +1,5 @@
-//! Wraps model calls: concurrency, cost limit, time limit for the first token, retries, prices and streaming. Contains
-//! the only retry loop.
+//! Makes model calls: limits concurrency, cost and the time to the first token, retries, computes costs and streams
+//! text. Contains the only retry loop.
 
 mod bill;
 mod in_flight;
@@ -33,7 +33,7 @@ const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Observes one call until its answer arrives.
 pub trait CallObserver: Send + Sync {
-    /// Called when attempt number `attempt` failed with `error`; the next one starts after `wait`.
+    /// Called when attempt number `attempt` failed with `error`; the next attempt starts after `wait`.
     fn retrying(&self, attempt: u32, error: &ModelError, wait: Duration);
 
     /// `text` continues the answer received so far. Called at most every 100 ms, and at the end of each attempt.
@@ -42,14 +42,13 @@ pub trait CallObserver: Send + Sync {
     }
 }
 
-/// Limits shared by many calls.
 #[derive(Clone)]
 pub struct CallerLimits {
     pub in_flight: Arc<ConcurrencyLimit>,
     pub max_retries: u32,
 }
 
-/// A model and everything that its calls need. `account` and `observer` are set for each call.
+/// Makes calls to one model. `account` and `observer` are set for each call.
 #[derive(Clone)]
 pub struct Caller {
     pub chat: Arc<dyn ChatModel>,
@@ -58,7 +57,7 @@ pub struct Caller {
     /// The price of tokens; `None` if unknown.
     pub price: Option<Price>,
     pub timeouts: Timeouts,
-    /// An idle limit that related calls share.
+    /// The idle limit that the calls of a round share.
     pub silence: Option<Arc<IdleTimeout>>,
     pub limits: CallerLimits,
     pub account: Option<Arc<dyn Account>>,
@@ -72,7 +71,7 @@ pub struct FailedCall {
     /// The error of the last attempt.
     pub error: ModelError,
     pub attempts: u32,
-    /// The usage of failed attempts, if there is no account; boxed because it is rare.
+    /// The usage of failed attempts, if there is no account to charge. Boxed because it is rare.
     pub spent: Option<Box<AttemptUsage>>,
 }
 
@@ -90,7 +89,7 @@ pub struct AttemptUsage {
     pub tokens: Option<Tokens>,
     /// The total cost; `None` if any part is unknown.
     pub cost_usd: Option<Usd>,
-    /// The list price of calls covered by a subscription; absent if there are none or the price is unknown.
+    /// The list price of requests covered by a subscription; `None` if there are none or the price is unknown.
     pub notional_usd: Option<Usd>,
 }
 
@@ -250,7 +249,7 @@ impl Caller {
         Err(FailedAttempt::with_usage(error, reply.usage()))
     }
 
-    /// The usage with its cost. A stated cost takes precedence over the price table.
+    /// Adds the cost to a usage. A cost stated by the server takes precedence over the price table.
     fn spent(&self, request: &Request, usage: StatedUsage) -> AttemptUsage {
         // A free model costs nothing even if its usage is unknown.
         let priced = self.price.and_then(|price| match usage.tokens {
@@ -262,14 +261,14 @@ impl Caller {
         AttemptUsage { tokens: usage.tokens, cost_usd, notional_usd }
     }
 
-    /// The stated cost. Servers also state 0 for models whose price they do not know, so 0 only counts if the call can
-    /// be free.
+    /// The cost that the server stated. Servers also state 0 for models whose price they do not know, so 0 only counts
+    /// if the call can be free.
     fn stated(&self, model: &str, usage: StatedUsage) -> Option<Usd> {
         let can_be_free = || self.price.is_none_or(Price::is_free) || self.chat.is_local() || model.ends_with(":free");
         usage.cost.filter(|cost| *cost > Usd::ZERO || can_be_free())
     }
 
-    /// Whether the host answers; its requests are displayed, not sent.
+    /// Whether the host answers the calls. Its requests are displayed rather than sent.
     pub fn is_host(&self) -> bool {
         *self.provider == *HOST
     }
@@ -309,14 +308,14 @@ pub trait Account: Send + Sync {
     /// [`ModelError::OverBudget`] if the limit has no room for the attempt.
     fn reserve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Option<Reserved>, ModelError>>;
 
-    /// Charges a failed attempt; `call` states its usage.
+    /// Charges a failed attempt, whose usage is in `call`.
     fn enter_failure(&self, error: &ModelError, call: CallRecord);
 }
 
-/// The reservation for an attempt.
+/// Money reserved for one attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reserved {
-    /// The number of the event that records it.
+    /// The number of the event that records the reservation.
     pub number: u64,
     /// The output limit to send, in tokens; `None` if the cost limit requires none.
     pub max_tokens: Option<u32>,

@@ -26,30 +26,15 @@ fn goes_on(until: DateTime<Utc>) -> String {
 pub enum ModelError {
     /// Status 429, 402 with a delay, and other refusals that mention a rate limit.
     #[error("rate limited ({status}): {message}")]
-    RateLimited {
-        status: u16,
-        /// The delay that the server asked for.
-        retry_after: Option<Duration>,
-        message: String,
-    },
+    RateLimited { status: u16, retry_after: Option<Duration>, message: String },
     /// Status 408, 409, 424, 425, 499 or 5xx, except for [`Unavailable`](Self::Unavailable), and refusals that blame
     /// the model.
     #[error("the server failed ({status}): {message}")]
-    ServerFailed {
-        status: u16,
-        /// The delay that the server asked for.
-        retry_after: Option<Duration>,
-        message: String,
-    },
+    ServerFailed { status: u16, retry_after: Option<Duration>, message: String },
     /// Status 502, 503, 504 or 529 before any part of an answer: a proxy cannot reach the model, or all of its servers
     /// are busy.
     #[error("the server failed ({status}): {message}")]
-    Unavailable {
-        status: u16,
-        /// The delay that the server asked for.
-        retry_after: Option<Duration>,
-        message: String,
-    },
+    Unavailable { status: u16, retry_after: Option<Duration>, message: String },
     /// Status 401, and other refusals that blame the key.
     #[error("the key was refused ({status}): {message}")]
     Unauthorized {
@@ -63,7 +48,7 @@ pub enum ModelError {
     /// Status 400, 403, 404, 410 or 422, and all other refusals.
     #[error("the request was refused ({status}): {message}")]
     Refused { status: u16, message: String },
-    /// The request plus its output limit exceeds the model's context window. A shorter one may be accepted.
+    /// The request plus its output limit exceeds the model's context window. A shorter request may be accepted.
     #[error("the request exceeds the model's context window: {message}")]
     ContextExceeded { message: String },
     #[error("cannot reach the server: {message}")]
@@ -107,10 +92,7 @@ pub enum ModelError {
     /// Two failed attempts were charged in full under the cost limit. A third could cost as much again, so the call
     /// ends as if the server were unreachable.
     #[error("two attempts failed that may have been billed; the last error: {last}")]
-    FailedTwice {
-        /// The last failure.
-        last: Box<Self>,
-    },
+    FailedTwice { last: Box<Self> },
     /// Not sent, because the cost or call limit leaves no room for it.
     #[error("the {limit} leaves no room for this call")]
     OverBudget { limit: BudgetLimit },
@@ -122,7 +104,7 @@ pub enum ModelError {
     Unsendable { message: String },
 }
 
-/// When a failed request could succeed.
+/// Whether and when the same request may succeed after a failure.
 #[derive(PartialEq, Eq)]
 enum Prospect {
     Again,

@@ -12,12 +12,12 @@ use super::{ChatModel, FailedAttempt, Live, ModelError, Reply, Request, request_
 /// The bytes per token of English text, for estimates.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// The host with at most one reply. The engine calls it only after the reply has arrived.
+/// Returns the host's reply once. The engine asks only after the reply has arrived.
 #[derive(Debug, Default)]
 pub struct HostModel(Mutex<Option<Reply>>);
 
 impl HostModel {
-    /// The host with its reply to a request, written by the person or model `by`.
+    /// A host whose reply to the next request is `text`, written by the person or model `by`.
     pub fn replying(text: String, by: Option<String>) -> Self {
         Self(Mutex::new(Some(Reply { text, served_model: by, ..Reply::default() })))
     }

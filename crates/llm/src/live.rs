@@ -17,7 +17,7 @@ use super::ModelError;
 /// How long a model may be idle. The total time is unlimited, since a slow model is not broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// The limit for the first token of an attempt, or for the whole answer without streaming.
+    /// The limit for the first token of an attempt, or for the whole answer if it is not streamed.
     pub first_token: Duration,
     /// The maximum gap in a stream after its first token.
     pub idle: Duration,
@@ -36,7 +36,7 @@ pub struct Live<'a> {
     pub further: Option<&'a dyn Further>,
 }
 
-/// Permits further requests of an attempt after one that may be billed, since the reservation covers a single request.
+/// Permits an attempt to send another request, because its reservation covers only one.
 pub trait Further: Send + Sync {
     /// Charges the failed request and reserves money for another. Returns the new output limit in tokens, if there is a
     /// cost limit.
@@ -58,18 +58,16 @@ pub trait Listener: Send + Sync {
     fn on_token(&self, text: &str);
 }
 
-/// Ignores the answer.
 impl Listener for () {
     fn on_token(&self, _: &str) {}
 }
 
-/// A failed attempt and its usage.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct FailedAttempt {
     pub error: ModelError,
     pub usage: StatedUsage,
-    /// Whether the provider may bill it. Without a stated cost, it is then charged its whole reservation.
+    /// Whether the provider may bill the attempt. If so, and no cost is stated, the whole reservation is charged.
     pub may_be_billed: bool,
 }
 
@@ -92,7 +90,7 @@ impl From<ModelError> for FailedAttempt {
     }
 }
 
-/// Text received but not passed on yet, because words arrive much faster than anyone can read.
+/// Collects text between updates, because words arrive much faster than anyone can read.
 #[derive(Default)]
 pub(super) struct Batch {
     text: Mutex<String>,
@@ -101,8 +99,8 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Resolves once a token has arrived. Poll it in the receiving task, after the answer, because a token wakes no
-    /// other task.
+    /// Resolves once a token has arrived. A token wakes no other task, so poll this in the task that receives the
+    /// answer, after the answer.
     pub(super) async fn first_token(&self) {
         poll_fn(|_| if self.has_more.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }).await;
     }
@@ -149,14 +147,13 @@ impl IdleTimeout {
         Self { limit, heard: Mutex::new(LastToken { last: Instant::now(), waiting: 0, still_since: None }) }
     }
 
-    /// Whether the limit is reached.
     pub fn is_too_long(&self) -> bool {
         let heard = self.heard();
         let until = heard.still_since.unwrap_or_else(Instant::now);
         until.saturating_duration_since(heard.last) >= self.limit
     }
 
-    /// Notes that a token arrived.
+    /// Restarts the timeout when a token arrives.
     pub(super) fn end(&self) {
         let (mut heard, now) = (self.heard(), Instant::now());
         heard.last = now;

@@ -25,7 +25,7 @@ pub struct ModelFacts {
     input: Option<f64>,
     cached: Option<f64>,
     out: Option<f64>,
-    /// The prices below apply to prompts longer than this.
+    /// The `long_` prices apply to prompts of more tokens than this.
     above: Option<u64>,
     long_in: Option<f64>,
     long_cached: Option<f64>,
@@ -36,10 +36,10 @@ pub struct ModelFacts {
     /// The maximum number of output tokens.
     #[serde(rename = "output")]
     pub max_output: Option<u32>,
-    /// The day on which it is retired.
+    /// The day on which the model is retired.
     #[serde(rename = "until")]
     pub retires: Option<NaiveDate>,
-    /// Whether it is a reasoning model, whose thoughts are billed as output.
+    /// Whether the model reasons. Its thoughts are billed as output.
     #[serde(default)]
     pub reasons: bool,
     #[serde(default)]
@@ -90,7 +90,7 @@ impl ModelFacts {
 struct ModelsFile {
     #[serde(default)]
     as_of: NaiveDate,
-    /// The models of each provider by name.
+    /// By provider, then by model name.
     models: HashMap<String, HashMap<String, ModelFacts>>,
 }
 
@@ -176,9 +176,9 @@ pub fn with_cache_writes(price: Price, provider: &str, model: &str) -> Price {
     if is_anthropics { price.with_writes(ANTHROPIC_WRITES) } else { price }
 }
 
-/// The maximum number of suggestions.
+/// The maximum number of suggested models.
 const NAMED: usize = 3;
-/// The minimum Jaro-Winkler similarity of suggestions.
+/// The minimum Jaro-Winkler similarity of suggested names.
 const SIMILAR: f64 = 0.8;
 
 /// The names of a provider's models that are most similar to `model` and in service on `day`, best first. Omits dated

@@ -1,4 +1,4 @@
-//! Requests to models with the schemas of their answers, and replies with their finish reasons.
+//! Requests to models, the schemas of their answers, and replies with finish reasons.
 
 use std::sync::Arc;
 
@@ -29,12 +29,12 @@ pub trait ChatModel: Send + Sync {
     /// A typed failure that says whether another attempt may help, with the attempt's usage.
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>>;
 
-    /// Whether its server cannot bill anyone, because it is local or receives no key.
+    /// Whether the server cannot bill anyone, because it is local or receives no key.
     fn is_local(&self) -> bool {
         false
     }
 
-    /// Whether a subscription covers its usage: nothing is billed, and costs are list prices.
+    /// Whether a subscription covers the calls: nothing is billed, and costs are list prices.
     fn is_notional(&self) -> bool {
         false
     }
@@ -45,7 +45,7 @@ pub trait ChatModel: Send + Sync {
         None
     }
 
-    /// Checks whether its server can be reached, without calling a model.
+    /// Checks whether the server can be reached, without calling a model.
     ///
     /// # Errors
     ///
@@ -55,10 +55,9 @@ pub trait ChatModel: Send + Sync {
     }
 }
 
-/// One question to a model.
+/// One request to a model, with the conversation so far.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The model's name at its provider.
     pub model: Arc<str>,
     /// The sampling temperature, 0.0 to 2.0.
     pub temperature: f64,
@@ -72,7 +71,6 @@ pub struct Request {
     pub turns: Vec<Turn>,
     /// The schema of the answer; free text if `None`.
     pub answer: Option<Arc<AnswerSchema>>,
-    /// Tools that the model may call.
     pub tools: Arc<[ToolSpec]>,
     /// Whether a model that rejects tools may answer without them; otherwise its refusal is final.
     pub tools_are_optional: bool,
@@ -98,7 +96,7 @@ pub fn request_bytes(request: &Request) -> usize {
 #[derive(Debug, Clone)]
 pub enum Turn {
     Assistant {
-        /// The text, possibly empty.
+        /// May be empty.
         text: String,
         calls: Vec<ToolCall>,
         /// The original message, if it contains more than text and calls.
@@ -123,19 +121,18 @@ impl Turn {
     }
 }
 
-/// A tool as offered to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
     pub name: String,
-    /// What the tool does, for the model.
+    /// Tells the model what the tool does.
     pub description: String,
-    /// The JSON schema of its parameters.
+    /// A JSON schema.
     pub parameters: Value,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reply {
-    /// The text, which may be empty if there are tool calls.
+    /// May be empty if there are tool calls.
     pub text: String,
     pub tool_calls: Vec<ToolCall>,
     /// The original message, including unknown fields, if it contains more than text and calls. It is sent back when
@@ -147,7 +144,7 @@ pub struct Reply {
     /// The model that answered, according to the server.
     pub served_model: Option<String>,
     pub tokens: Option<Tokens>,
-    /// The stated cost, which takes precedence over the price table.
+    /// The cost stated by the server, which takes precedence over the price table.
     pub stated_cost: Option<Usd>,
     /// The record of the whole call, which the [`Caller`](super::Caller) adds.
     pub record: CallRecord,
@@ -168,7 +165,7 @@ pub enum FinishReason {
     Length,
     /// The provider's filter or the model itself refused.
     Filtered,
-    /// The server interrupted the answer for another reason.
+    /// The server stopped the answer early, e.g. because it ran out of resources.
     Interrupted,
     /// The server's reason is unknown, so the answer may be complete.
     Unknown,
@@ -183,7 +180,8 @@ pub struct AnswerSchema {
     pub schema: Value,
 }
 
-/// Keywords that do not constrain an answer. Descriptions come from doc comments, which address readers of the code.
+/// Schema keywords that do not constrain an answer. Descriptions come from doc comments, which address readers of the
+/// code.
 const ANNOTATIONS: [&str; 5] = ["title", "description", "default", "examples", "format"];
 
 impl AnswerSchema {
@@ -207,7 +205,7 @@ impl AnswerSchema {
     }
 }
 
-/// An object with these properties, all required, no others allowed.
+/// The schema of an object with these properties. All are required, and no others are allowed.
 pub fn strict_object(properties: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     let properties: Map<String, Value> = properties.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let required: Vec<&String> = properties.keys().collect();
@@ -222,7 +220,7 @@ fn make_strict(schema: &mut Schema) {
         object.insert("required".to_owned(), json!(names));
         object.insert("additionalProperties".to_owned(), json!(false));
     }
-    // Documented enum variants become alternatives, which strict output does not support.
+    // `schemars` turns documented enum variants into `oneOf`, which strict output does not support.
     let variants = object.get("oneOf").and_then(Value::as_array);
     let names = variants.and_then(|variants| variants.iter().map(|variant| variant.get("const").cloned()).collect());
     if let Some(names) = names {
@@ -233,7 +231,7 @@ fn make_strict(schema: &mut Schema) {
     }
 }
 
-/// The maximum length of a finish reason, in characters.
+/// The maximum length of a finish reason in the record, in characters.
 const KEPT: usize = 64;
 
 /// Known finish reasons in lower case; `None` means that there is no answer.

@@ -1,4 +1,4 @@
-//! Charges each request of a call before the next one is sent, and decides about retries.
+//! Charges each request of a call before the next one is sent, and decides whether and when to retry.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,7 +16,6 @@ use super::{AttemptUsage, Caller};
 /// How many failed requests of a call may be charged in full under a cost limit: the first one and one retry.
 const MOST_IN_FULL: u32 = 2;
 
-/// Charges the requests of one call.
 pub(super) struct Bill<'a> {
     caller: &'a Caller,
     request: &'a Request,
@@ -31,7 +30,7 @@ struct OpenCharge {
     begun: Option<Instant>,
     /// The usage of failed requests, if there is no account.
     spent: Option<AttemptUsage>,
-    /// How many failed requests were charged in full.
+    /// How many failed requests were charged their whole reservation.
     in_full: u32,
 }
 
@@ -53,7 +52,7 @@ impl<'a> Bill<'a> {
         Ok(reserved.and_then(|reserved| reserved.max_tokens))
     }
 
-    /// Charges the failed request in flight. Returns whether it is the second one charged in full.
+    /// Charges the request in flight, which failed. Returns whether it is the second one charged in full.
     pub(super) fn charge(&self, failed: &FailedAttempt) -> bool {
         let reserved = self.open().reserved.take();
         let is_in_full = self.is_in_full(failed, reserved);
@@ -64,7 +63,7 @@ impl<'a> Bill<'a> {
         is_in_full && open.in_full >= MOST_IN_FULL
     }
 
-    /// Charges the failed request and returns what was spent, if there is no account.
+    /// Charges a failed request to the account. Without an account, returns what was spent.
     fn enter(&self, failed: &FailedAttempt, reserved: Option<Reserved>) -> Option<AttemptUsage> {
         let FailedAttempt { error, usage, may_be_billed } = failed;
         let has_usage = usage.tokens.is_some() || usage.cost.is_some();
@@ -84,7 +83,7 @@ impl<'a> Bill<'a> {
         }
     }
 
-    /// Whether a failure is charged its whole reservation: it may have been billed, and its cost is unknown.
+    /// Whether a failure is charged its whole reservation, because it may have been billed and its cost is unknown.
     fn is_in_full(&self, failed: &FailedAttempt, reserved: Option<Reserved>) -> bool {
         let is_unsaid = || self.caller.spent(self.request, failed.usage).cost_usd.is_none();
         self.is_limited(reserved) && failed.may_be_billed && is_unsaid()
@@ -139,7 +138,7 @@ impl Further for Bill<'_> {
 }
 
 /// The delay before the first retry; it doubles with each further one. A random delay of up to the same length is
-/// added, so that calls that failed together do not return together.
+/// added, so that calls that failed together are not retried together.
 pub(super) const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// The maximum delay before adding the random part, which at most doubles it.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(15);
@@ -149,7 +148,7 @@ pub(super) const RATE_WINDOW: Duration = Duration::from_mins(1);
 /// A longer `Retry-After` ends the call.
 pub(super) const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(5);
 
-/// Counts the retries of a call.
+/// Decides whether and when a call is retried.
 pub(super) struct Retries {
     most: u32,
     made: u32,

@@ -1,4 +1,4 @@
-//! Limits the attempts in flight, in total and for providers that accept fewer.
+//! Limits the number of attempts in flight, in total and per provider.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -7,8 +7,9 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
-/// Limits the attempts in flight of all providers together. A rate limit halves the number that the provider may have
-/// in flight; each answer to a later attempt raises it by one, until it is back at the old number.
+/// A limit on the attempts in flight to all providers together. When a provider reports a rate limit, its own limit
+/// becomes half of its attempts in flight. Each answer to a later attempt raises that limit by one, and it is lifted at
+/// the old number.
 #[derive(Debug)]
 pub struct ConcurrencyLimit {
     all: Semaphore,
@@ -68,7 +69,6 @@ impl Share {
 }
 
 impl ConcurrencyLimit {
-    /// A single limit for all providers.
     pub fn at_most(count: usize) -> Self {
         let all = Semaphore::new(count.min(Semaphore::MAX_PERMITS));
         Self { all, providers: Mutex::default(), room: Notify::new() }
@@ -134,7 +134,8 @@ impl ConcurrencyLimit {
 }
 
 impl Slot<'_> {
-    /// Notes a rate limit without a delay. Attempts that were in flight together count once.
+    /// Halves the provider's attempts after a rate limit without `Retry-After`. Rate limits of attempts that were in
+    /// flight together count once.
     pub(super) fn refused(&self) {
         self.in_flight.share(&self.provider, |share| {
             if share.bound.is_none_or(|bound| bound.since <= self.began) {

@@ -48,14 +48,15 @@ const TOOLS: [&str; 14] = [
     "view_image",
 ];
 
-/// Other features that a call does not need. `unified_exec` stays on; without `shell_tool` it provides no tool.
+/// Other features that a call does not need. Switching off `unified_exec` has no effect, but without `shell_tool` it
+/// provides no tool.
 const OTHER_FEATURES: [&str; 4] =
     ["shell_snapshot", "unbounded_connection_retries", "unified_exec", "workspace_dependencies"];
 
 /// Kinds of items that involve no tool.
 const PLAIN: [&str; 3] = ["agent_message", "reasoning", "error"];
 
-/// How the user is logged in. Unknown with extra arguments, which may select a key or another provider.
+/// How the user is logged in. Unknown if there are extra arguments, which may select a key or another provider.
 fn login(ask: Ask<'_>, has_arguments: bool) -> Login {
     if has_arguments {
         return Login::Unsaid;
@@ -72,8 +73,8 @@ fn login(ask: Ask<'_>, has_arguments: bool) -> Login {
     }
 }
 
-/// The first tool-disabling switch without effect. A row of the program's feature list is `name  stage  true|false`;
-/// switching off a feature in the stage `removed` does nothing.
+/// The first tool-disabling switch that has no effect. A row of the program's feature list is `name  stage
+/// true|false`; switching off a feature in the stage `removed` does nothing.
 fn stuck(ask: Ask<'_>) -> Option<String> {
     let list = |switches: Vec<String>| {
         let arguments: Vec<&str> = switches.iter().map(String::as_str).chain(["features", "list"]).collect();
@@ -141,7 +142,7 @@ fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener) {
                 heard.whole = Some(text.to_owned());
             }
         }
-        // Connections that are retried cause this too, so the end of the turn decides.
+        // Retried connections also cause errors, so the end of the turn decides.
         Some("error") => heard.error = text_at(line, "/message"),
         Some("turn.failed") => {
             heard.error = text_at(line, "/error/message").or_else(|| Some("the turn failed".to_owned()));

@@ -16,7 +16,6 @@ use super::{claude, codex};
 /// How long a program may take to report its version or login.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Why a program cannot be called.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramFault {
     #[error("cannot find the program `{0}` on PATH")]
@@ -87,7 +86,7 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    /// The stamp of the file at `path`, following links.
+    /// Follows symbolic links.
     pub(super) fn of(path: &Path) -> Self {
         #[cfg(unix)]
         use std::os::unix::fs::MetadataExt as _;
@@ -214,7 +213,6 @@ fn output(program: &Program, arguments: &[&str], home: Option<&str>) -> String {
 
 pub static PROGRAMS: [ProgramPreset; 2] = [claude::PROGRAM, codex::PROGRAM];
 
-/// The built-in program of that name.
 pub fn program_preset(name: &str) -> Option<&'static ProgramPreset> {
     PROGRAMS.iter().find(|preset| preset.name == name)
 }
@@ -223,12 +221,12 @@ pub fn program_preset(name: &str) -> Option<&'static ProgramPreset> {
 #[derive(Debug, Clone)]
 pub struct Program {
     pub name: Arc<str>,
-    /// The preset; `None` for the user's own program.
+    /// `None` for the user's own program.
     pub preset: Option<&'static ProgramPreset>,
     pub executable: PathBuf,
-    /// Arguments placed before ours; for the user's own program, all of its arguments.
+    /// Arguments to put before the preset's; for the user's own program, all of its arguments.
     pub leading: Vec<String>,
-    /// The complete environment.
+    /// The environment, without the variables of the preset.
     pub environment: Vec<(String, SecretString)>,
 }
 
@@ -245,7 +243,8 @@ impl Program {
         self.preset.map_or(&[], |preset| preset.environment)
     }
 
-    /// The environment of a call, including switched-off features and the output limit, if there is a variable for it.
+    /// The environment of a call, with the variables that switch features off, and with the output limit if the program
+    /// has a variable for it.
     pub(super) fn environment_of(&self, request: &Request) -> Vec<(String, SecretString)> {
         let variable = self.preset.and_then(|preset| preset.output_limit);
         let limit = variable.zip(request.max_tokens).map(|(name, limit)| (name.to_owned(), limit.to_string().into()));

@@ -43,15 +43,15 @@ const UNTOLD_LIMIT: TimeDelta = TimeDelta::minutes(5);
 
 pub struct CommandModel {
     program: Program,
-    /// The name of the limit shared by all calls of the same program.
+    /// The name of the concurrency limit that all calls of the program share.
     bound: Arc<str>,
-    /// The program's file when it was last checked.
+    /// Identifies the program's file as it was last checked.
     checked: Mutex<Stamp>,
     /// Whether the program reports a subscription login, so that calls are not billed and costs are notional.
     is_subscription: OnceCell<bool>,
     /// When the current usage limit ends.
     limited_until: Mutex<Option<DateTime<Utc>>>,
-    /// Whether it reported calls billed in addition to the subscription.
+    /// Whether the program reported calls billed in addition to the subscription.
     is_overage: AtomicBool,
 }
 
@@ -172,8 +172,8 @@ impl ChatModel for CommandModel {
     }
 }
 
-/// The beginning of every prompt. Programs treat a leading `/` as their own command and a leading `!` as a shell
-/// command.
+/// Every prompt begins with this, because programs treat a leading `/` as their own command and a leading `!` as a
+/// shell command.
 const OPENING: &str = "Answer what follows.";
 
 /// The text of a request, including the system text if `with_system` is set.
@@ -196,10 +196,6 @@ fn text(request: &Request, with_system: bool) -> String {
 }
 
 /// Checks that a model's name cannot be mistaken for an option.
-///
-/// # Errors
-///
-/// The name can be mistaken for an option or contains invalid characters.
 fn check_model(model: &str) -> Result<(), ModelError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._:/@+[]-".contains(c);
     if model.starts_with(|c: char| c.is_ascii_alphanumeric()) && model.chars().all(is_plain) {

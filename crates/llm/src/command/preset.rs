@@ -10,13 +10,13 @@ use crate::{Listener, Request};
 
 use super::transcript::Transcript;
 
-/// Queries a program with these arguments. The variable, if any, is set to an empty directory.
+/// Queries a program with these arguments. The named variable, if any, is set to an empty directory.
 pub(super) type Ask<'a> = &'a dyn Fn(&[&str], Option<&str>) -> String;
 
 /// A built-in program: how to call it and read its output, and what is known about it.
 #[derive(Debug)]
 pub struct ProgramPreset {
-    /// The program's name, which configurations also use.
+    /// Also the provider's name in configurations.
     pub name: &'static str,
     /// The versions that passed `tests/vendors/run`; any other version causes a warning.
     pub tested: &'static [&'static str],
@@ -27,20 +27,20 @@ pub struct ProgramPreset {
     pub vendor: &'static str,
     /// The maximum number of billed requests per call, including the program's own retries.
     pub requests: u32,
-    /// The maximum bytes that it adds to our prompt.
+    /// The maximum number of bytes that the program adds to our prompt.
     pub overhead: usize,
     pub(super) arguments: fn(&Request, &Workplace) -> Vec<String>,
-    /// Reads one line of its output.
+    /// Reads one line of output.
     pub(super) read: fn(&Value, &mut Transcript, &dyn Listener),
     /// Environment variables that switch features off.
     pub(super) environment: &'static [(&'static str, &'static str)],
     /// The environment variable for a request's output limit.
     pub(super) output_limit: Option<&'static str>,
-    /// Whether it reads the answer's schema from a file.
+    /// Whether the program reads the answer's schema from a file.
     pub(super) takes_schemas: bool,
     /// Determines how the user is logged in; the flag tells whether the user configured arguments, which precede ours.
     pub(super) login: fn(Ask<'_>, bool) -> Login,
-    /// The arguments that print its help.
+    /// The arguments that print the help.
     pub(super) help: &'static [&'static str],
     /// The arguments that keep tools, MCP servers and the user's settings out of a call.
     pub(super) fence: &'static [&'static str],
@@ -48,20 +48,20 @@ pub struct ProgramPreset {
     pub(super) stuck: fn(Ask<'_>) -> Option<String>,
 }
 
-/// How a program is logged in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Login {
-    /// With a subscription, so calls are not billed.
+    /// A subscription covers the calls, so they are not billed.
     Subscription,
-    /// With an account that pays for each call.
+    /// An account pays for each call.
     Account,
-    /// Not at all.
+    /// The program is not logged in.
     Nobody,
-    /// Unknown: it does not report its login, or the report does not apply to our calls.
+    /// Unknown: the program does not report its login, or the report does not apply to our calls.
     Unsaid,
 }
 
-/// The workspace of a call: an empty directory, and the files that its arguments name. Removed after the call.
+/// The workspace of a call: an empty working directory, and the files that the program's arguments name. Removed after
+/// the call.
 #[derive(Debug)]
 pub(super) struct Workplace {
     all: TempDir,
@@ -91,17 +91,14 @@ impl Workplace {
         self.all.path().join(name)
     }
 
-    /// The empty working directory.
     pub(super) fn work(&self) -> PathBuf {
         self.path("work")
     }
 
-    /// The file with the system text.
     pub(super) fn system(&self) -> PathBuf {
         self.path("system.md")
     }
 
-    /// The file with the schema of the answer.
     pub(super) fn schema(&self) -> PathBuf {
         self.path("schema.json")
     }

@@ -17,7 +17,7 @@ use crate::{FailedAttempt, ModelError};
 
 use super::transcript::{Exit, Transcript};
 
-/// How long a program may run after its last line, and how long to read output after its end, since a background
+/// How long to wait for a program to exit after its last output, and for its output to end after its exit. A background
 /// process can keep the pipe open.
 const AFTERMATH: Duration = Duration::from_secs(5);
 /// The bytes kept from the end of standard error, where the reason usually is.
@@ -38,9 +38,8 @@ impl From<ModelError> for Stop {
     }
 }
 
-/// The process group of a child, which is killed when this is dropped.
+/// A child process and its process group. Dropping it kills the group.
 pub struct ProcessGroup {
-    /// The leader of the group.
     pub child: Child,
     #[cfg(unix)]
     id: Option<rustix::process::Pid>,
@@ -159,14 +158,14 @@ pub(super) async fn run(
             }
             read(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']), heard);
             if heard.is_over || heard.tool.is_some() {
-                // Kills it at once, because a program whose model calls a tool makes further requests.
+                // Kill the program at once: after a tool call, it would send further requests.
                 #[cfg(unix)]
                 id.into_iter().for_each(end);
                 return Err(Stop::Enough);
             }
         }
     };
-    // The first one to end early stops the others.
+    // If one of the three stops early, the others are cancelled.
     let work = async { tokio::try_join!(write, listen, complain).map(|((), (), complaint)| complaint) };
     tokio::pin!(work);
     let enough = || Exit { code: Some(0), is_whole: true, complaint: String::new() };
@@ -201,7 +200,7 @@ pub(super) async fn run(
     Ok(Exit { code, is_whole: has_ended && complaint.is_some(), complaint: complaint.unwrap_or_default() })
 }
 
-/// Reads a stream to its end, so that the writer never blocks, and keeps the last part.
+/// Reads a stream to its end, so that the writer never blocks. Returns the last part.
 async fn tail(stream: Option<impl AsyncRead + Unpin>) -> String {
     let mut kept = Vec::new();
     let Some(mut stream) = stream else { return String::new() };

@@ -25,7 +25,7 @@ pub(super) fn count(value: &Value, key: &str) -> Option<u64> {
 
 /// The maximum characters of a failure message.
 const LONGEST_MESSAGE: usize = 500;
-/// The finish reason to record if a program that usually states one does not.
+/// Recorded as the finish reason if a program that usually states one does not.
 pub(super) const UNSAID: &str = "not said";
 
 /// A program's output so far, filled in by the parser for its format.
@@ -34,11 +34,11 @@ pub(super) const UNSAID: &str = "not said";
 pub(super) struct Transcript {
     /// The answer as it streamed in.
     text: String,
-    /// The answer as repeated at the end, which takes precedence.
+    /// The answer as repeated at the end, which takes precedence over `text`.
     pub(super) whole: Option<String>,
     /// The finish reason; `None` for programs without one.
     pub(super) finish: Option<String>,
-    /// Whether it reported the end of the answer.
+    /// Whether the program reported the end of the answer.
     pub(super) is_complete: bool,
     pub(super) tokens: Option<Tokens>,
     /// The input tokens reported at the beginning of the answer.
@@ -46,7 +46,7 @@ pub(super) struct Transcript {
     pub(super) cost: Option<Usd>,
     pub(super) served_model: Option<String>,
     pub(super) error: Option<String>,
-    /// The reported HTTP status.
+    /// The HTTP status that the program reported.
     pub(super) status: Option<u16>,
     /// Whether the rest of the output is not needed.
     pub(super) is_over: bool,
@@ -56,23 +56,23 @@ pub(super) struct Transcript {
     pub(super) tool: Option<String>,
     /// Whether the subscription's limit is reached.
     pub(super) is_limited: bool,
-    /// When that limit ends, if reported.
+    /// When the subscription's limit ends, if reported.
     pub(super) limited_until: Option<DateTime<Utc>>,
 }
 
 /// How a program ended.
 #[derive(Debug)]
 pub(super) struct Exit {
-    /// The exit code; `None` if killed by a signal.
+    /// `None` if the program was killed by a signal.
     pub(super) code: Option<i32>,
-    /// Whether it ended on its own and all of its output was read.
+    /// Whether the program ended on its own and all of its output was read.
     pub(super) is_whole: bool,
-    /// The end of its standard error.
+    /// The last part of standard error.
     pub(super) complaint: String,
 }
 
 impl Transcript {
-    /// Adds a part of the answer.
+    /// Appends to the answer and tells the listener.
     pub(super) fn say(&mut self, text: &str, listener: &dyn Listener) {
         if !text.is_empty() {
             self.text.push_str(text);
@@ -84,7 +84,7 @@ impl Transcript {
         !self.text.is_empty()
     }
 
-    /// The result of the call. A reported failure counts whatever the exit code.
+    /// Turns the transcript into the result of the call. A reported failure counts whatever the exit code.
     pub(super) fn conclude(self, exit: &Exit) -> Result<Reply, FailedAttempt> {
         // Zero tokens mean that the usage is unknown.
         let tokens = self.tokens.filter(|tokens| tokens.total() > 0);
@@ -153,7 +153,7 @@ const LOGINS: [&str; 8] = [
     "401 unauthorized",
 ];
 
-/// The error for a program's message and the HTTP status in it.
+/// Classifies a failure by the program's message and the HTTP status that it reported.
 fn error_of(message: String, status: Option<u16>) -> ModelError {
     let lower = message.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|words| lower.contains(words));

@@ -1,4 +1,4 @@
-//! Answers tasks in the form that their schemas request, and in speeches.
+//! Writes answers that fit the requested schemas, and speeches.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use super::task::{
 const EQUAL: u8 = 50;
 
 impl<'a> PlayedAgent<'a> {
-    /// An instance of `schema`: values from the task by property name, neutral values otherwise.
+    /// Fills in `schema`: properties that the task knows with their values, all others with neutral values.
     pub(super) fn form(&self, schema: &Value) -> Value {
         let known = match self.task {
             "clarify" => {
@@ -109,7 +109,7 @@ fn instance(name: &str, schema: &Value, known: &Value) -> Value {
         return value.clone();
     }
     let properties = |of: &Value| of.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
-    // If there are several types, the first one is the informative one.
+    // Of several types, the first is the informative one, as in `["string", "null"]`.
     match schema.get("type").and_then(|kind| kind.get(0).unwrap_or(kind).as_str()).unwrap_or_default() {
         "object" => {
             let values = properties(schema).into_iter().map(|(name, of)| (name.clone(), instance(&name, &of, known)));

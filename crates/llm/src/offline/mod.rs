@@ -24,7 +24,6 @@ use dialectic_base::provider::OFFLINE_MODEL;
 
 use super::{ChatModel, FailedAttempt, Listener, Live, ModelError, Reply, Request};
 
-/// The offline provider.
 #[derive(Debug, Default)]
 pub struct OfflineProvider {
     seed: u64,
@@ -89,7 +88,7 @@ fn mixed(seed: u64, text: &str) -> u64 {
     hash ^ (hash >> 31)
 }
 
-/// Sends `text` word by word over this duration.
+/// Sends `text` word by word, spread evenly over `time`.
 async fn speak(text: &str, time: Duration, listener: &dyn Listener) {
     if time.is_zero() {
         return;

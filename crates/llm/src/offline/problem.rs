@@ -7,8 +7,9 @@ use dialectic_base::problem::{major_requirements, minor_requirements};
 
 use super::mixed;
 
-/// The maximum characters to quote from a problem, and the maximum number of requirements of each kind and of figures.
+/// The maximum length of a quotation from a problem, in characters.
 const QUOTED: usize = 120;
+/// The maximum number of requirements of each kind, and of figures.
 const LISTED: usize = 12;
 /// The maximum number of questions that a role asks.
 const OWN: usize = 4;
@@ -23,7 +24,7 @@ const NUMBER_WORDS: &str = " two three four five six seven eight nine ten eleven
 /// Words that precede years.
 const BEFORE_YEARS: &str = " after before by during from in of since until ";
 
-/// Something that a debate needs to know.
+/// A row of `gaps.md`: something that a debate needs to know and a problem may not state.
 pub(super) struct Gap {
     pub(super) title: &'static str,
     pub(super) severity: &'static str,
@@ -62,7 +63,7 @@ pub(super) fn gap_of(point: &str) -> Option<(&'static Gap, bool)> {
 }
 
 impl Gap {
-    /// Whether critics may say that it does not matter.
+    /// Whether critics may say that the gap does not matter.
     pub(super) fn is_minor(&self) -> bool {
         self.severity == "minor"
     }
@@ -98,12 +99,12 @@ pub(super) struct Figure {
 
 /// What the rules find in a problem.
 pub(super) struct ProblemReading {
-    /// Its first sentence.
+    /// The problem's first sentence.
     pub(super) name: String,
     pub(super) major: Vec<String>,
     pub(super) minor: Vec<String>,
     pub(super) figures: Vec<Figure>,
-    /// Its words in lower case, each preceded by a space.
+    /// The problem's words in lower case, each preceded by a space.
     words: String,
 }
 
@@ -191,7 +192,7 @@ fn figure_at(line: &[&str], at: usize) -> Option<Figure> {
     let begins = word.trim_start_matches(['$', '€', '£', '~', '<', '>', '+', '-']);
     let is_item =
         at == 0 && line[0].strip_suffix(['.', ')']).is_some_and(|mark| mark.bytes().all(|c| c.is_ascii_digit()));
-    // A version, as in `PostgreSQL 9.5`, unless it is at the start of a sentence.
+    // A number after a capitalized word is a version, as in `PostgreSQL 9.5`, unless that word starts a sentence.
     let is_named = at > 1 && line[at - 1].starts_with(char::is_uppercase) && !line[at - 2].ends_with(['.', '!', '?']);
     let before = at.checked_sub(1).map(|before| line[before].to_lowercase()).unwrap_or_default();
     let is_year = word.len() == 4 && BEFORE_YEARS.contains(&format!(" {before} "));

@@ -1,8 +1,8 @@
 //! Performs a request's task: writes a list of open questions, critiques, replies, a check or the final text.
 //!
-//! Every text counts as the set of questions in it. A critic asks for a missing question and disputes an existing one;
-//! an author adds the former and keeps the latter. A review of a change points at lines of the diff, and states that no
-//! model read them.
+//! Every text is treated as the set of questions that it asks. A critic asks for a missing question and disputes an
+//! existing one; an author adds the missing question and keeps the disputed one. A review of a change points at lines
+//! of the diff, and states that no model read them.
 
 use std::mem::replace;
 
@@ -21,7 +21,7 @@ pub(super) const TEXTS: [&str; 5] = ["text", "draft", "solution", "proposal", "c
 /// The notice at the top of an answer.
 const NOTICE: &str = "This is a rehearsal: no model was called. It shows how the program reads your problem, and \
                       which questions a debate would have to settle.";
-/// The number of decisions that a text lists.
+/// The maximum number of decisions that a text lists.
 const DECIDED: usize = 7;
 /// The maximum characters to quote from a line of a change.
 const QUOTED: usize = 60;
@@ -29,8 +29,9 @@ const QUOTED: usize = 60;
 /// The agent to play, with everything in its prompt.
 pub(super) struct PlayedAgent<'a> {
     sections: Vec<PromptSection<'a>>,
-    /// The task according to the prompt's heading, and its description.
+    /// The task according to the prompt's heading.
     pub(super) task: &'a str,
+    /// The section that describes the task.
     brief: &'a str,
     pub(super) problem: ProblemReading,
     pub(super) role: &'static str,
@@ -102,13 +103,13 @@ impl<'a> PlayedAgent<'a> {
         named.or_else(|| texts().next()).unwrap_or_default()
     }
 
-    /// The listed points to rule on, answer or verify.
+    /// The listed points. If `are_open`, only open ones, which need a ruling; otherwise only those to answer or verify.
     pub(super) fn points(&self, are_open: bool) -> Vec<ListedPoint> {
         let points = self.texts(&["points"]).filter(|points| points.title.starts_with("Open ") == are_open);
         points.flat_map(|points| listed(points.text)).collect()
     }
 
-    /// The open gaps that its role lists.
+    /// The open gaps that the agent's role lists.
     pub(super) fn own(&self) -> Vec<&'static Gap> {
         self.problem.gaps_of(self.role)
     }
@@ -123,7 +124,7 @@ impl<'a> PlayedAgent<'a> {
         if known.is_empty() { self.own() } else { known }
     }
 
-    /// A text with these questions; `responses` is its section of answers to points.
+    /// A text that asks `questions` and ends with the section `responses`.
     fn list(&self, questions: &[&Gap], responses: &str) -> String {
         let names: Vec<String> = questions.iter().map(|gap| gap.title.to_lowercase()).collect();
         let open = match names.as_slice() {
@@ -140,7 +141,7 @@ impl<'a> PlayedAgent<'a> {
         paragraphs([section(QUESTIONS, asked), section("Requirements Coverage", &self.coverage())])
     }
 
-    /// The requirements that the rules find.
+    /// Lists the requirements that the rules find.
     fn coverage(&self) -> String {
         let all = |kind: &'static str, lines: &[String]| {
             lines.iter().map(move |line| format!("{kind}: {line}")).collect::<Vec<_>>()
@@ -245,7 +246,7 @@ impl<'a> PlayedAgent<'a> {
         listed.lines().filter_map(|line| line.strip_prefix("- ")?.split(' ').next())
     }
 
-    /// Its own text or the draft, with every point adopted or answered in a section titled `heading`.
+    /// The agent's own text, or the draft, with every point adopted or answered in a section titled `heading`.
     fn revision(&self, heading: &str) -> String {
         let mut accepted = Vec::new();
         let answer = |ListedPoint { number, text }: &ListedPoint| match gap_of(text) {
