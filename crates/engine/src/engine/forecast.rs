@@ -1,9 +1,9 @@
 //! Forecasts a debate without calling a model: its calls, tokens and cost, and whether its prompts fit into the models'
 //! context windows.
 //!
-//! Tokens can only be estimated from characters, so there are two bounds: prompts that certainly do not fit are
-//! rejected before anything is paid, and prompts that probably do not fit cause a warning. The debate handles the rest
-//! by shortening the judge's texts if they are probably too long, or if a server says so.
+//! Tokens can only be estimated from characters, so there are two bounds: a prompt that certainly does not fit is
+//! rejected before anything is spent, and one that probably does not fit causes a warning. During the debate, the
+//! judge's texts are shortened if they are probably too long, or if the server says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,12 +25,11 @@ use dialectic_record::protocol::Protocol;
 use super::rehearsal::{Rehearsal, RehearsedCall, SampleAnswers};
 use super::{EngineError, purchase};
 
-/// The length of a short answer in tokens.
+/// The assumed length of a short answer in tokens.
 const SHORT_ANSWER: u32 = 300;
-/// Bytes per token, for the lower and the upper bound; prose lies in between.
+/// Bytes per token, for the lower and the upper bound of a number of tokens. Prose lies in between.
 pub(super) const BYTES_PER_TOKEN: Span<f64> = Span { low: 4.5, high: 3.0 };
 
-/// Why a forecast is not possible.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot forecast this debate")]
 pub enum ForecastError {
@@ -44,7 +43,7 @@ pub enum ForecastError {
 ///
 /// # Errors
 ///
-/// A role cannot be used.
+/// A role cannot be used, or a prompt cannot be rendered.
 pub fn forecast(
     protocol: &'static Protocol,
     created: &Created,
@@ -106,8 +105,8 @@ pub fn forecast(
     Ok(Forecast { calls, purchase })
 }
 
-/// The call `key` of one run among the `calls` of the other. If rounds can end early, later calls belong to an earlier
-/// round in the shorter run, but are the same calls.
+/// Finds the call `key` of one rehearsal among the `calls` of another. If rounds can end early, the shorter rehearsal
+/// makes the calls after the rounds in an earlier round.
 fn same_call<'a>(
     calls: &'a BTreeMap<CallKey, RehearsedCall>,
     key: &CallKey,
@@ -118,8 +117,8 @@ fn same_call<'a>(
     calls.get(key).or_else(|| calls.iter().find(|(other, _)| is_same(other)).map(|(_, call)| call))
 }
 
-/// A call that is certain, with its tokens and cost for a request of `bytes`. `max_tokens` is the limit of its answer,
-/// if it has one of its own.
+/// Estimates the tokens and cost of a call that is certain to be made. `bytes` is the length of its request, and
+/// `max_tokens` is the agent's own output limit.
 pub(super) fn planned_call(
     key: CallKey,
     (provider, model): (&str, &str),
@@ -142,7 +141,7 @@ pub(super) fn planned_call(
     }
 }
 
-/// The lowest and highest cost of a call, each for a number of input and output tokens.
+/// `tokens` are the lowest and the highest numbers of input and output tokens.
 fn cost_of(price: Option<Price>, tokens: [(u64, u64); 2]) -> Option<Span<Usd>> {
     let price = price?;
     let [low, high] = tokens
@@ -150,8 +149,8 @@ fn cost_of(price: Option<Price>, tokens: [(u64, u64); 2]) -> Option<Span<Usd>> {
     Some(Span { low, high })
 }
 
-/// The calls for a question whose answer must be valid JSON. If it is not, a second request repeats the question with
-/// the answer.
+/// Estimates the calls for a question whose answer must be valid JSON. The second call is only made if it is not, and
+/// repeats the question along with the answer.
 pub fn planned_json_calls(
     key: CallKey,
     (provider, model): (&str, &str),
@@ -165,8 +164,8 @@ pub fn planned_json_calls(
     [first.clone(), PlannedCall { is_certain: false, input, cost, ..first }]
 }
 
-/// The debate at its start, without a cost limit and with a judge that reads everything, because context windows are
-/// checked separately.
+/// Creates the debate without a cost limit and with an unlimited context window for the judge, because limits and
+/// windows are checked separately.
 fn begin(mut created: Created) -> Result<Debate, FoldError> {
     created.settings.debate.budget = BudgetSettings::default();
     let unbounded = ModelLimits { context_window: Some(u64::MAX), max_output: None };
@@ -176,8 +175,8 @@ fn begin(mut created: Created) -> Result<Debate, FoldError> {
     Debate::create(&Recorded { seq: 1, at: Timestamp::now(), event })
 }
 
-/// How long answers are in a run: short, with nothing that adds calls; or of maximum length, with everything that can
-/// add calls.
+/// The two rehearsals of a forecast: one has short answers and nothing that adds calls, the other has answers of
+/// maximum length and everything that adds calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Length {
     Short,
@@ -185,12 +184,10 @@ enum Length {
 }
 
 impl Length {
-    /// The length of an agent's answers in tokens.
     fn answer_of(self, agent: &AgentSettings) -> u32 {
         self.answer_within(agent.max_tokens)
     }
 
-    /// The length of answers in tokens under the limit `max_tokens`.
     fn answer_within(self, max_tokens: Option<u32>) -> u32 {
         let limit = max_tokens.unwrap_or(ANSWER_LIMIT);
         match self {
@@ -218,12 +215,11 @@ impl Length {
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "answers are far below 2^53 bytes")]
     fn bytes_of(self, tokens: u32) -> usize {
-        // Texts consist of words of five bytes; add one for the remainder.
+        // Round up to whole words, which are assumed to have five bytes.
         ((f64::from(tokens) * self.bytes_per_token() / 5.0) as usize + 1) * 5
     }
 }
 
-/// All calls of a debate.
 fn rehearse(
     protocol: &'static Protocol,
     panel: &Panel,
@@ -250,7 +246,6 @@ fn rehearse(
 /// An upper bound for bytes per token: prose has four to five, code three.
 const MOST_BYTES_PER_TOKEN: f64 = 8.0;
 
-/// A problem or prompt that does not fit into a context window.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WindowError {
     #[error(
@@ -258,7 +253,6 @@ pub enum WindowError {
         tokens(*least), thousands(*window)
     )]
     Prompt {
-        /// The agent of the call.
         agent: String,
         phase: &'static str,
         model: String,
@@ -309,7 +303,7 @@ pub fn telling_rounds(settings: &Settings, given_bytes: usize) -> Option<u32> {
 pub fn check_problem(problem: &str, settings: &Settings) -> Result<(), WindowError> {
     let known = settings.everybody().filter_map(|agent| Some((limits_of(agent, settings).context_window?, agent)));
     let Some((window, agent)) = known.min_by_key(|(window, _)| *window) else { return Ok(()) };
-    // Counts characters, because bytes would overestimate scripts with long encodings.
+    // Count characters: bytes would overestimate scripts with long encodings.
     let characters = problem.chars().count() as u64;
     let length = scaled(characters, 1.0 / BYTES_PER_TOKEN.low);
     if length <= window {
@@ -340,7 +334,7 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
                 least,
             });
         }
-        // The geometric mean of short and long answers. Most windows include the answer.
+        // Take the geometric mean of both bounds, and add the answer, because most windows include it.
         let probable =
             call.input.low.saturating_mul(call.input.high).isqrt() + u64::from(agent.max_tokens.unwrap_or(0));
         if probable <= window {
@@ -354,7 +348,7 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
     }
     let warning = |(call, agent, window, probable): (&PlannedCall, &AgentSettings, u64, u64)| {
         format!(
-            "the context window of `{}` has {} tokens, and the {} of {} will probably have about {}: use \
+            "the context window of `{}` has {} tokens, and the prompt for the {} of {} will probably have about {}: use \
                  a model with a larger one, a shorter problem, fewer agents or rounds; or correct the figure \
                  (`models.<name>.contextWindow`)",
             agent.model,
@@ -368,8 +362,8 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
 }
 
 /// How many bytes of a change a prompt can show: half of the smallest context window. The other half is for
-/// instructions, findings, files that readers open, and answers. With an unknown window, it is the limit for
-/// attachments.
+/// instructions, findings, files that readers open, and answers. A model with an unknown window counts with the limit
+/// for attachments.
 pub fn room_for_change(settings: &Settings) -> usize {
     let room = |agent: &AgentSettings| {
         let window = limits_of(agent, settings).context_window?;
@@ -379,7 +373,7 @@ pub fn room_for_change(settings: &Settings) -> usize {
     rooms.min().unwrap_or(DebateSettings::ATTACHMENT_LIMIT)
 }
 
-/// The part of a window reserved for an answer without a limit.
+/// An answer without a limit is assumed to take at most the window divided by this.
 const ANSWERS_PART: u64 = 4;
 
 /// The estimated number of characters by which `request` and its answer exceed a `window` in tokens. The model writes
@@ -390,7 +384,7 @@ pub(super) fn excess(request: &Request, window: u64, max_output: Option<u32>) ->
     let bytes = request_bytes(request) as u64;
     let held = scaled(window.saturating_sub(answer), (BYTES_PER_TOKEN.low * BYTES_PER_TOKEN.high).sqrt());
     let over = usize::try_from(bytes.saturating_sub(held)).unwrap_or(usize::MAX);
-    // Omissions are counted in characters, whose size in bytes depends on the script.
+    // Convert to characters, in which omissions are counted.
     let (prompt, characters) = (request.prompt.len().max(1), request.prompt.chars().count());
     over.saturating_mul(characters).div_ceil(prompt)
 }

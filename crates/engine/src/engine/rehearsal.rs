@@ -20,55 +20,52 @@ use dialectic_record::protocol::{BudgetClass, Delivery, Next, OutputSpec, Protoc
 use super::results::contribution;
 use super::{EngineError, check_before_closing, has_something_to_check};
 
-/// The bytes that repeating a request adds.
+/// The length in bytes of a message that asks again after an unusable answer.
 const SECOND_CHANCE_BYTES: usize = 1000;
-/// The maximum number of points that prompts request: about one text, and about each text if a critic reads all.
+/// The maximum number of points that prompts request about one text.
 const POINTS: usize = 7;
 const POINTS_OF_EACH: usize = 5;
-/// The bytes of a point with its remedy and of a remark on a point, as strong models write them for our prompts.
+/// The length in bytes of a point with its remedy, as strong models write it for our prompts.
 const POINT_BYTES: usize = 450;
 const REMARK_BYTES: usize = 100;
-/// The bytes of a question to the user, as prompts request it, and of an answer.
+/// The assumed length in bytes of a question to the user, and of the user's answer.
 const QUESTION_BYTES: usize = 300;
-/// Bytes of labels in lists that repeat all points.
+/// The bytes that labels add to a list of all points.
 const LABELS: usize = 30 * 20;
-/// Decisions per text, and bytes per decision.
+/// The number of decisions that a text is assumed to make.
 const DECISIONS: usize = 7;
 const DECISION_BYTES: usize = 120;
 /// A protocol that takes more transitions never ends.
 const MOST_TRANSITIONS: usize = 10_000;
 
-/// A future call.
 #[derive(Debug, Clone)]
 pub(super) struct RehearsedCall {
     pub(super) key: CallKey,
     pub(super) cost: BudgetClass,
-    /// Whether the stage belongs to a round.
     pub(super) in_round: bool,
-    /// Whether it may repeat an earlier call.
+    /// Whether this is a second request, which is only made if the first answer cannot be used.
     pub(super) is_second_chance: bool,
-    /// The bytes of its request.
+    /// The length of the request.
     pub(super) bytes: usize,
     pub(super) offers_tools: bool,
 }
 
-/// The sample answers of a rehearsal.
 #[derive(Clone, Copy)]
 pub(super) struct SampleAnswers<'a> {
-    /// How many bytes an agent writes.
+    /// The length of an agent's answers.
     pub(super) bytes: &'a dyn Fn(&AgentSettings) -> usize,
     /// Whether to assume everything that adds calls: agents choose the last option, texts make different decisions, and
     /// every agreement is challenged if allowed. Authors accept every point in part, so the judge has to rule on it and
     /// the check has to look for it.
     pub(super) demanding: bool,
-    /// Whether a fault in the winning text extends the debate.
+    /// Whether to assume what prolongs a debate: every text misses a requirement, and authors abandon the approach of
+    /// their draft.
     pub(super) extends: bool,
     /// Whether every text raises points that are answered, maintained and never verified, which maximizes lists of
     /// points.
     pub(super) disputes: bool,
 }
 
-/// A debate that runs without a model.
 #[derive(Clone)]
 pub(super) struct Rehearsal<'a> {
     protocol: &'static Protocol,
@@ -79,14 +76,13 @@ pub(super) struct Rehearsal<'a> {
     /// Filler texts by length: a rehearsal has thousands of texts but few lengths.
     fillers: RefCell<BTreeMap<usize, Arc<str>>>,
     foreseen: Vec<RehearsedCall>,
-    /// The bytes of rehearsed questions to the user and their answers, with their passes.
+    /// For each set of rehearsed questions to the user, its pass, and the bytes of its questions and answers.
     asked: Vec<(u8, usize)>,
-    /// Whether another round follows.
+    /// Whether another round follows the rehearsed ones.
     goes_on: bool,
 }
 
 impl<'a> Rehearsal<'a> {
-    /// A rehearsal of the rest of `debate`.
     pub(super) fn new(
         protocol: &'static Protocol,
         panel: &'a Panel,
@@ -108,7 +104,8 @@ impl<'a> Rehearsal<'a> {
         }
     }
 
-    /// All calls until the end of round `until` or of the last round, without the closing and a check before it.
+    /// Returns the calls until the end of round `until` or of the last round, except the closing and a check that
+    /// precedes it.
     pub(super) fn rounds(&mut self, until: u32) -> Result<Vec<RehearsedCall>, EngineError> {
         let closing = self.protocol.closing;
         let check = check_before_closing(self.protocol);
@@ -134,12 +131,12 @@ impl<'a> Rehearsal<'a> {
         Ok(std::mem::take(&mut self.foreseen))
     }
 
-    /// Whether another round follows the rehearsed ones.
     pub(super) fn goes_on(&self) -> bool {
         self.goes_on
     }
 
-    /// The calls from here to the answer, after `events` that close the debate early or omit its check.
+    /// Returns the calls from here to the answer if `events`, which close the debate early or skip its check, happen
+    /// first.
     pub(super) fn closing(&self, events: impl IntoIterator<Item = Event>) -> Result<Vec<RehearsedCall>, EngineError> {
         let answers = SampleAnswers { extends: false, ..self.answers };
         let mut closing = Rehearsal { answers, foreseen: Vec::new(), ..self.clone() };
@@ -150,7 +147,7 @@ impl<'a> Rehearsal<'a> {
         Ok(closing.foreseen)
     }
 
-    /// Closes the debate, including its check. Returns the first stage of the next round if there is one.
+    /// Closes the debate, including its check. Returns the first stage of the next round if the closing leads to one.
     fn bring_to_an_end(&mut self) -> Result<Option<StageId>, EngineError> {
         let is_reached = self.debate.current_stage == Some(self.protocol.closing);
         let check = check_before_closing(self.protocol).filter(|_| !is_reached && has_something_to_check(&self.debate));
@@ -166,7 +163,7 @@ impl<'a> Rehearsal<'a> {
         Ok(None)
     }
 
-    /// The calls of the closing, and whether it started another round.
+    /// Closes the debate. Returns the calls, and whether another round begins.
     pub(super) fn close(&mut self) -> Result<(Vec<RehearsedCall>, bool), EngineError> {
         let next = self.bring_to_an_end()?;
         if let Some(next) = next {
@@ -176,10 +173,9 @@ impl<'a> Rehearsal<'a> {
         Ok((std::mem::take(&mut self.foreseen), next.is_some()))
     }
 
-    /// Makes the calls of a stage and returns what follows.
     fn run_stage(&mut self, stage: StageId) -> Result<Next, EngineError> {
         let Some(declared) = self.protocol.stage(stage) else { return Ok(Next::Done) };
-        // A step that is never answered would be wanted forever.
+        // Try each step once: a step without an answer would be wanted forever.
         let mut tried = HashSet::new();
         loop {
             let is_new = establish(declared, &mut self.debate);
@@ -225,7 +221,7 @@ impl<'a> Rehearsal<'a> {
         self.foreseen.push(RehearsedCall { key, cost, in_round, is_second_chance, bytes, offers_tools });
     }
 
-    /// Predicts the requests of a call and their lengths. Returns the points listed in them.
+    /// Adds the call's requests to those foreseen. Returns the points that the prompt lists.
     fn measure(&mut self, step: &Step, stage: &Stage, agent: &Agent) -> Result<Vec<Point>, EngineError> {
         let mut call = prepare(self.panel, agent, self.beginnings, &self.debate, step, usize::MAX)?;
         if step.may_use_tools() {
@@ -240,7 +236,8 @@ impl<'a> Rehearsal<'a> {
                 OutputSpec::Solution(_) | OutputSpec::Judgement | OutputSpec::Scores(_) | OutputSpec::Json(_)
             )
         {
-            // Repeats the request for a missing answer, which is longer than one for a missing assessment.
+            // Assume that the whole answer is missing: asking for it takes a longer request than asking for an
+            // assessment.
             let text = "x".repeat((self.answers.bytes)(&agent.settings));
             call.request.turns = vec![
                 Turn::Assistant { text, calls: Vec::new(), message: None },
@@ -273,7 +270,7 @@ impl<'a> Rehearsal<'a> {
                 let contribution = contribution(text, key.target_agent_id.clone(), metadata);
                 Event::Contributed { key, contribution, call: Some(call) }
             }
-            // No protocol has this step.
+            // Follow-up questions are not part of a protocol.
             OutputSpec::FollowUp => return None,
             OutputSpec::Summary => Event::Summarized { key, summary: Self::summary(settings, text.len()), call },
             OutputSpec::Questions { most } => {
@@ -345,12 +342,10 @@ impl<'a> Rehearsal<'a> {
         })
     }
 
-    /// Whether an author abandons its draft's approach, in a debate with as many calls as possible.
     fn is_rethought(&self, step: &Step) -> bool {
         self.answers.extends && step.delivery == Delivery::DraftIfRethought
     }
 
-    /// Relations in which all decisions are the same, or unrelated.
     fn related(&self, step: &Step, are_same: bool, call: CallRecord) -> Event {
         let wordings = self.debate.decisions_of(&step.inputs).wordings;
         let decisions: Vec<String> = wordings.into_iter().map(|wording| wording.decision).collect();
@@ -363,12 +358,12 @@ impl<'a> Rehearsal<'a> {
         Event::Related { key: step.key.clone(), relations, call }
     }
 
-    /// One answered question that stands for all questions of an agent; none unless everything that adds calls
-    /// is assumed.
+    /// Returns one question that stands for all questions of an agent. [`clarified`](Self::clarified) adds their total
+    /// length.
     fn questions(&self, key: &CallKey, most: u32) -> Vec<Clarification> {
         let asked = Clarification {
             id: "q1".to_owned(),
-            // Similar questions would be merged.
+            // Unique, because similar questions would be merged.
             question: format!("{} {}", key.agent_id, key.pass),
             answer: NO_ANSWER.to_owned(),
             answered_by: None,
@@ -383,13 +378,11 @@ impl<'a> Rehearsal<'a> {
         self.asked.iter().filter(|(pass, _)| is_shown(*pass)).map(|(_, bytes)| bytes).sum()
     }
 
-    /// The requirement that each text misses, in a debate with as many calls as possible.
     fn missing(&self, step: &Step) -> BTreeMap<AgentId, Vec<String>> {
         let texts = step.inputs.iter().filter(|_| self.answers.extends && matches!(step.answer, OutputSpec::Scores(_)));
         texts.map(|text| (text.agent_id.clone(), vec!["x".repeat(POINT_BYTES)])).collect()
     }
 
-    /// A summary of maximum length.
     fn summary(settings: &AgentSettings, length: usize) -> Summary {
         let max_length = length.min(settings.summarization.max_length);
         let method = settings.summarization.method.clone();
@@ -409,7 +402,7 @@ impl<'a> Rehearsal<'a> {
         apply(&mut self.debate, event);
     }
 
-    /// An answer of `length` bytes with the maximum number of objections.
+    /// Returns what is parsed from an answer of `length` bytes that contains as many objections as possible.
     fn reading(&self, yields: ResultKind, step: &Step, length: usize, listed: &[Point]) -> ParsedAnswer {
         let (key, SampleAnswers { demanding, disputes, .. }) = (&step.key, self.answers);
         let points = |target: Option<&AgentId>, texts: usize| {
@@ -433,7 +426,7 @@ impl<'a> Rehearsal<'a> {
                 let points = texts().flat_map(|of| points(Some(of), step.inputs.len())).collect();
                 ParsedAnswer { given_up: given_up.collect(), ..raising(points) }
             }
-            // Without findings, a draft is not rewritten.
+            // Raise points, because only a draft with findings is rewritten.
             (ResultKind::Check, _) if demanding => {
                 // The checker finds none of the changes.
                 let verification = |one: &Point| Statement {
@@ -452,10 +445,11 @@ impl<'a> Rehearsal<'a> {
                 answers: self.replies(step, length),
                 ..ParsedAnswer::default()
             },
-            // Findings fill the whole text, so that its readers get the maximum length.
+            // Let findings fill the whole text, so that the prompts of their readers are as long as possible.
             (ResultKind::Findings, _) => {
                 let text = "x".repeat(length / POINTS);
-                // The largest attachments, since the judge of several parts sees those that findings name.
+                // Name the largest attachments, because the judge of a change in several parts sees those that findings
+                // name.
                 let mut shown: Vec<_> =
                     self.debate.attachments.iter().filter(|one| one.part == Some(key.round)).collect();
                 shown.sort_by_key(|one| std::cmp::Reverse(one.text.len()));
@@ -512,7 +506,7 @@ impl<'a> Rehearsal<'a> {
         due.iter().map(reply).collect()
     }
 
-    /// The critic's recheck of first answers, which maintains all points.
+    /// The critic's rechecks of first answers. All points are maintained.
     fn rechecks(&self, step: &Step, target: &AgentId, length: usize) -> Vec<Statement<RecheckStanding>> {
         let CallKey { agent_id, round, .. } = &step.key;
         let ledger = self.answers.disputes.then(|| Ledger::seen_by(&self.debate, target, *round, &step.inputs));
@@ -539,7 +533,7 @@ fn apply(debate: &mut Debate, event: Event) {
     drop(debate.apply(&Recorded { seq: 0, at: Timestamp::now(), event }));
 }
 
-/// Records facts that follow without a call. Returns whether there were any.
+/// Applies the facts of a stage. Returns whether there were any.
 fn establish(stage: &Stage, debate: &mut Debate) -> bool {
     let mut is_new = false;
     loop {
@@ -563,7 +557,7 @@ fn leads_to_a_challenge(stage: &Stage, mut debate: Debate, event: Event) -> bool
         .any(|step| step.answer == OutputSpec::Challenge && debate.settled(&step.key).is_none())
 }
 
-/// A decision, unique to the agent if there is one.
+/// Returns a decision that is unique to the agent, if one is given.
 fn decision(agent: Option<&AgentId>, number: usize) -> String {
     let unique = format!("{} {number} ", agent.map_or("all", AgentId::as_str));
     let filler = "x".repeat(DECISION_BYTES.saturating_sub(unique.len()));

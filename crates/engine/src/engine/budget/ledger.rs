@@ -19,7 +19,6 @@ const STATED_FACTOR: f64 = 4.0;
 /// A provider and a model.
 pub(super) type ModelId = (String, String);
 
-/// What has been spent and reserved of a limit.
 #[derive(Debug, Default)]
 pub struct CostLedger {
     spent: Usd,
@@ -29,7 +28,6 @@ pub struct CostLedger {
     models: HashMap<ModelId, Measures>,
 }
 
-/// What is reserved for an attempt.
 #[derive(Debug, Clone)]
 pub(super) struct Reservation {
     pub(super) key: CallKey,
@@ -39,18 +37,19 @@ pub(super) struct Reservation {
     pub(super) max_tokens: Option<u32>,
 }
 
-/// What a model's answers so far tell about the cost of the next one.
+/// What a model's earlier answers reveal about the cost of its next one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measures {
     pub(super) answered: bool,
-    /// Whether its provider states costs.
+    /// Whether the provider states the cost of calls.
     states: bool,
     /// The highest stated cost relative to the list price.
     ratio: f64,
     tokens_per_byte: f64,
     /// The greatest length of an answer relative to its output limit.
     overrun: f64,
-    /// Whether its server used a one-hour cache, which costs more. Our requests do not ask for that, but a proxy may.
+    /// Whether the server has used a one-hour cache, which costs more. Our requests do not ask for one, but a proxy
+    /// may.
     writes_for_an_hour: bool,
 }
 
@@ -110,7 +109,7 @@ impl CostLedger {
         self.spent + self.open.values().map(|of| of.usd).sum()
     }
 
-    /// The dollars of [`taken`](Self::taken), and the number of requests sent.
+    /// The dollars spent or reserved, and the number of requests sent.
     pub(super) fn taken_in_all(&self) -> Amount {
         Amount { usd: self.taken(), requests: self.requests }
     }
@@ -150,13 +149,11 @@ impl CostLedger {
 }
 
 impl Reservation {
-    /// What to charge for an attempt of unknown cost: its whole reservation. A known cost is charged even if it is
-    /// higher, because a server that ignores an output limit or extends prompts bills for it, and charging less would
-    /// let later attempts overspend. The limit therefore errs in the user's favour, and later reservations use the
-    /// observed values.
+    /// What to charge for an attempt of unknown cost: the whole reservation if it failed, because an interrupted answer
+    /// may be billed in full; otherwise the list price, which is what providers that state no cost bill.
     ///
-    /// A complete answer is charged at the list price, which is what providers that state no cost bill. An interrupted
-    /// answer may be billed up to its whole reservation.
+    /// A known cost is charged even if it exceeds its reservation: the server bills for it, and charging less would let
+    /// later attempts overspend.
     fn unsaid(&self, failed: bool) -> Usd {
         if failed { self.usd } else { self.usd.times(1.0 / self.factor.max(1.0)) }
     }

@@ -1,4 +1,4 @@
-//! The remaining calls of a debate with their prices and output limits under a cost limit, and what a limit has to
+//! Plans the remaining calls of a debate under a limit: their prices, their output limits, and what the limit has to
 //! cover.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -22,12 +22,11 @@ use super::ledger::{CostLedger, Measures, ModelId};
 
 /// The range of the output limit, in tokens, for agents without `maxTokens` under a cost limit.
 const ANSWERS: RangeInclusive<u32> = 1024..=ANSWER_LIMIT;
-/// The same for reasoning models, whose reasoning counts as output.
+/// The range for reasoning models, whose reasoning counts as output.
 const REASONED_ANSWERS: RangeInclusive<u32> = 4096..=16_384;
 /// The number of steps in which output limits are lowered.
 const STEPS: u16 = 16;
 
-/// Why a cost limit cannot be enforced.
 #[derive(Debug, thiserror::Error)]
 pub enum BudgetError {
     #[error("the cost limit of {limit} cannot be enforced: no price is known for {}", models.join(", "))]
@@ -42,7 +41,6 @@ pub enum BudgetError {
     TooLow(Box<Purchase>),
 }
 
-/// The calls and cost of one round and the answer.
 fn one_round(purchase: &Purchase) -> String {
     figures(purchase, purchase.likely_round, purchase.one_round)
 }
@@ -66,11 +64,12 @@ fn all_rounds(purchase: &Purchase) -> String {
     format!("; {what}: {}", figures(purchase, *likely_all, *all_rounds))
 }
 
-/// Checks that every model has a price, which a cost limit requires.
+/// Checks that a cost limit can be enforced: every model needs a price, and a program that is not free needs a known
+/// maximum output.
 ///
 /// # Errors
 ///
-/// Lists the models without a price.
+/// Lists the models whose price or maximum output is unknown.
 pub fn check_prices(settings: &Settings) -> Result<(), BudgetError> {
     let Some(limit) = settings.max_cost() else { return Ok(()) };
     let everybody = settings.everybody();
@@ -116,16 +115,15 @@ impl AnswerLength {
     }
 }
 
-/// An agent or the judge, with its price and limits.
 #[derive(Debug, Clone)]
 pub(super) struct PricedAgent {
     pub(super) model: ModelId,
     pub(super) price: Price,
-    /// Whether its server's prices may differ from the list.
+    /// Whether the server's prices may differ from the list.
     routed: bool,
     least: u32,
     most: u32,
-    /// The maximum overhead per request in bytes, and the maximum number of requests.
+    /// The maximum number of bytes that a program adds to a request.
     overhead: usize,
     requests: u32,
 }
@@ -133,9 +131,9 @@ pub(super) struct PricedAgent {
 impl PricedAgent {
     pub(super) fn of(agent: &AgentSettings, price: Price, settings: &Settings, routed: bool) -> Self {
         let preset = preset_of(&agent.provider, &settings.providers);
-        // A limit set by the user is not changed.
+        // Programs cannot be limited, and a limit set by the user is not changed.
         let (least, most) = if is_program(&agent.provider, &settings.providers) {
-            // Under a cost limit, `check_prices` ensures that it is known, unless the model is free.
+            // `check_prices` ensures that the maximum is known under a cost limit, unless the model is free.
             let most = output_of(agent, settings).unwrap_or(ANSWER_LIMIT);
             (most, most)
         } else if let Some(own) = agent.max_tokens {
@@ -157,12 +155,12 @@ impl PricedAgent {
         }
     }
 
-    /// The bytes to charge for a prompt of this length.
+    /// The bytes to charge for a prompt of this length. A program may send it in several requests.
     pub(super) fn read(&self, bytes: usize) -> usize {
         (bytes + self.overhead) * self.requests as usize
     }
 
-    /// The output limit of its answers, in tokens.
+    /// The output limit in tokens.
     pub(super) fn answer(&self, level: AnswerLength) -> u32 {
         u32::try_from(level.between(u64::from(self.least), u64::from(self.most))).unwrap_or(self.most)
     }
@@ -178,7 +176,7 @@ pub(super) struct Payees(HashMap<AgentId, PricedAgent>);
 impl Payees {
     pub(super) fn of(settings: &Settings, routed: &BTreeSet<String>) -> Self {
         let everybody = settings.everybody();
-        // A cost limit requires prices, which were checked before the panel was built; a call limit does not.
+        // Without a cost limit, prices do not matter and may be unknown.
         let is_free = settings.max_cost().is_none();
         let priced = everybody.filter_map(|agent| {
             let price = if is_free { Price::FREE } else { price_of(agent, settings)? };
@@ -200,14 +198,15 @@ impl Payees {
         self.get(id).map_or(ANSWER_LIMIT, |payee| payee.answer(level))
     }
 
-    /// The lowest of the output limits that this level reduces.
+    /// The lowest output limit among the agents whose limit this level lowers.
     pub(super) fn lowered<'a>(&self, ids: impl Iterator<Item = &'a AgentId>, level: AnswerLength) -> Option<u32> {
         let payees = ids.filter_map(|id| self.get(id));
         payees.filter(|payee| payee.answer(level) < payee.most).map(|payee| payee.answer(level)).min()
     }
 
     /// The maximum total cost of `calls` if they read texts of length `read` and answers have minimum length. Adds the
-    /// possible extra cost of a model's first answer, unless `is_asked` says that another attempt asks the model.
+    /// possible extra cost of a model's first answer, unless `is_asked` says that another attempt already asks the
+    /// model.
     pub(super) fn need<'a>(
         &self,
         ledger: &CostLedger,
@@ -256,7 +255,7 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    /// Pairs the calls forecast with short texts and with long texts. Includes calls that only one forecast has.
+    /// Pairs the calls rehearsed with short texts and with long texts. Includes calls that only one rehearsal has.
     pub(super) fn merge<'a>(
         least: impl IntoIterator<Item = &'a RehearsedCall>,
         full: impl IntoIterator<Item = &'a RehearsedCall>,
@@ -276,8 +275,8 @@ impl Planned {
         Self { key, is_second_chance, cost, least: bytes, full: bytes }
     }
 
-    /// What to reserve for a cost of `usd`. A second request for the answer is always reserved. Other second requests
-    /// only count when they are needed; they then replace an optional call.
+    /// The amount to reserve for a cost of `usd`. A second request counts as a call only if it asks for the final
+    /// answer; any other replaces an optional call when it is needed.
     fn amount(&self, usd: Usd) -> Amount {
         let is_spared = self.is_second_chance && self.cost != BudgetClass::Closing;
         if is_spared { Amount { usd, requests: 0 } } else { Amount::request(usd) }
@@ -289,7 +288,7 @@ impl Planned {
 }
 
 impl Budget {
-    /// The likely maximum cost of the rest of a debate with answers of length `level`.
+    /// The likely cost of the rest of a debate with answers of length `level`.
     fn likely_cost(&self, least: &CostPlan, full: &CostPlan, level: AnswerLength) -> Amount {
         let cost = |calls: &[Planned]| self.likely(calls, level, level);
         let rounds = least.rounds.iter().zip(&full.rounds).map(|(least, full)| cost(&Planned::merge(least, full)));
@@ -308,14 +307,14 @@ impl Budget {
         calls.iter().map(|call| call.amount(cost(call))).sum()
     }
 
-    /// The highest level at which `all` probably fits, including optional calls and initial reserves. `near` is the
-    /// current plan.
+    /// The highest level at which the rest of the debate, `all`, probably fits with its optional calls. The reserves
+    /// for the current plan, `near`, must fit too.
     pub(super) fn highest_level(&self, near: &CostRange, all: &CostRange) -> Option<AnswerLength> {
         let room = self.room();
         AnswerLength::FULL.and_below().find(|level| self.whole_cost(near, all, *level).fits(room))
     }
 
-    /// What to keep for the whole debate with answers of length `level`.
+    /// The likely cost of `all`, or the reserves for `near` if they are higher.
     fn whole_cost(&self, near: &CostRange, all: &CostRange, level: AnswerLength) -> Amount {
         let likely = self.likely_cost(&all.least, &all.full, level) + self.margin_of_closing(all, level);
         let kept = [near.merged(CostPlan::needed), near.merged(CostPlan::spare)].concat();
@@ -339,13 +338,13 @@ pub fn check_purchase(purchase: &Purchase) -> Result<(), BudgetError> {
 ///
 /// # Errors
 ///
-/// A template is broken.
+/// A prompt cannot be rendered.
 pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> Result<Option<Purchase>, EngineError> {
     let Some(settings) = &debate.settings else { return Ok(None) };
     let Some(budget) = Budget::of(settings, &panel.routed, &[]) else { return Ok(None) };
     let beginnings = beginnings(debate)?;
     let rounds = settings.debate.rounds;
-    // A fork may already contain this round.
+    // A fork may already contain a complete round.
     let last_of_round = debate.stages.iter().rfind(|stage| stage.in_round && stage.is_essential).map(|stage| stage.id);
     let mut contributions = debate.rounds.iter().flat_map(|round| &round.contributions);
     let has_round = contributions.any(|one| Some(one.stage) == last_of_round);
@@ -384,8 +383,8 @@ pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> 
     }))
 }
 
-/// How many rounds fit with minimum answers, in addition to the closing and the check, but without optional calls. The
-/// first round is assumed to fit; the check has priority over all others.
+/// How many rounds fit with answers of minimum length, in addition to the closing and the check, but without optional
+/// calls. The first round is assumed to fit; the check has priority over later rounds.
 fn bought(budget: &Budget, all: &CostRange, current: u32, rounds: u32) -> u32 {
     let upto = |view: &CostPlan, rounds: usize, is_whole: bool| {
         let needed =
@@ -412,23 +411,22 @@ fn bought(budget: &Budget, all: &CostRange, current: u32, rounds: u32) -> u32 {
 
 /// The maximum bytes per token in an answer.
 const BYTES_PER_TOKEN: usize = 5;
-/// The maximum number of rehearsed rounds; further ones are assumed to cost as much as the last. Protocols with growing
-/// prompts have no more rounds, and others have bounded histories.
+/// The maximum number of rounds to rehearse; further rounds are assumed to cost as much as the last of these. Protocols
+/// whose prompts keep growing have no more rounds, and others have bounded histories.
 const MOST_ROUNDS: u32 = 10;
 
-/// The remaining calls of a debate.
 #[derive(Debug, Default)]
 pub(super) struct CostPlan {
     pub(super) rounds: Vec<Vec<RehearsedCall>>,
     /// The number of rounds beyond the rehearsed ones.
     pub(super) further: u32,
-    /// Whether more rounds follow.
+    /// Whether rounds follow the planned ones.
     pub(super) goes_on: bool,
     /// Calls before and after the rounds.
     pub(super) around: Vec<RehearsedCall>,
     /// The calls that produce an answer without a check, even if the debate closes early.
     pub(super) closing: Vec<RehearsedCall>,
-    /// The same calls if there is a check, whose results they may read.
+    /// The closing calls if there is a check, whose results they may read.
     pub(super) closing_checked: Vec<RehearsedCall>,
     /// Additional decisions of a debate that does not close early.
     pub(super) decisions: Vec<RehearsedCall>,
@@ -436,8 +434,8 @@ pub(super) struct CostPlan {
 }
 
 impl CostPlan {
-    /// The calls from the state of `debate` to the end of round `until`, and the closing. `tokens` returns the length
-    /// of each agent's answers.
+    /// Plans the calls from the current state of `debate` to the end of round `until`, and the closing. `tokens`
+    /// returns the length of each agent's answers.
     pub(super) fn of(
         protocol: &'static Protocol,
         panel: &Panel,
@@ -454,7 +452,7 @@ impl CostPlan {
         let mut plan = Self { further: until.saturating_sub(last), ..Self::default() };
         for call in rehearsal.rounds(last)? {
             match call.cost {
-                // Some of these may run during the last round.
+                // Some closing calls may be made in the last round.
                 BudgetClass::Closing => {
                     plan.closing.push(call.clone());
                     plan.closing_checked.push(call);
@@ -494,13 +492,13 @@ impl CostPlan {
         self.before_closing().filter(|call| call.cost != BudgetClass::Extra).collect()
     }
 
-    /// The optional calls.
+    /// The calls before the closing that can be left out.
     pub(super) fn spare(&self) -> Vec<&RehearsedCall> {
         self.before_closing().filter(|call| call.cost == BudgetClass::Extra).collect()
     }
 }
 
-/// The same calls with answers of minimum and maximum length.
+/// A plan with answers of minimum length, and one with answers of maximum length.
 pub(super) struct CostRange {
     pub(super) least: CostPlan,
     pub(super) full: CostPlan,
@@ -522,7 +520,6 @@ impl CostRange {
         Ok(Self { least: at(AnswerLength::LEAST)?, full: at(AnswerLength::FULL)? })
     }
 
-    /// Whether more rounds follow.
     pub(super) fn goes_on(&self) -> bool {
         self.least.goes_on || self.full.goes_on
     }
@@ -531,7 +528,6 @@ impl CostRange {
         Planned::merge(calls(&self.least), calls(&self.full))
     }
 
-    /// The calls of the closing, with or without a check.
     pub(super) fn closing(&self, is_checked: bool) -> Vec<Planned> {
         self.merged(|view| if is_checked { &view.closing_checked } else { &view.closing }.iter().collect())
     }
@@ -540,14 +536,14 @@ impl CostRange {
         self.merged(|view| view.check.iter().collect())
     }
 
-    /// The optional calls before the closing, named after their stages.
+    /// The names of the optional calls before the closing, in the plural.
     pub(super) fn dispensable(&self, debate: &Debate) -> Vec<String> {
         let spare = self.merged(CostPlan::spare);
         let stages = debate.stages.iter().filter(|stage| spare.iter().any(|call| call.key.stage == stage.id));
         stages.map(|stage| stage.words.plural.to_string()).collect()
     }
 
-    /// The check, named after its stages.
+    /// The names of the calls that check the answer, in the plural.
     pub(super) fn checking(&self, debate: &Debate) -> Vec<String> {
         let stages = debate.stages.iter().filter(|stage| self.full.check.iter().any(|call| call.key.stage == stage.id));
         stages.map(|stage| stage.words.plural.to_string()).collect()

@@ -32,29 +32,26 @@ pub use ledger::CostLedger as Books;
 
 pub use limits::{BudgetError, check_prices, check_purchase, purchase};
 
-/// The limit, what has been spent, and what is still needed.
 #[derive(Debug)]
 pub(super) struct Budget {
     limit: BudgetLimit,
     payees: Payees,
     ledger: CostLedger,
-    /// The remaining calls of the current round.
+    /// The necessary calls that remain before the closing.
     rest: Vec<Planned>,
-    /// The calls that close the debate.
     closing: Vec<Planned>,
     /// The calls that check the answer; empty if the limit does not cover them all.
     check: Vec<Planned>,
-    /// Whether the next round does not fit, because the limit does not even cover the check, which has priority.
+    /// Whether the next round does not fit because even the check, which has priority, does not fit.
     is_round_too_dear: bool,
     /// Optional calls before the closing, if the limit covers them.
     spare: Vec<Planned>,
     /// The level of answer length at which the whole debate probably fits.
     level: AnswerLength,
-    /// The maximum length of answers in this round.
+    /// The greatest answer length granted since the last plan. Reserved calls may read these answers.
     written: AnswerLength,
     /// Requests shown to the host. Each counts as a call although nothing is sent.
     pub(super) shown: BTreeSet<CallKey>,
-    /// Whether this run has already reported what is left out.
     has_said_left_out: bool,
 }
 
@@ -64,14 +61,13 @@ pub(super) struct AttemptRequest {
     key: CallKey,
     cost: BudgetClass,
     bytes: usize,
-    /// Whether it repeats a request whose answer could not be used.
+    /// Whether the attempt repeats a request whose answer could not be used.
     is_second_chance: bool,
     /// Whether the model may call tools and be asked again with the results.
     offers_tools: bool,
 }
 
 impl AttemptRequest {
-    /// An attempt of `step`.
     pub(super) fn of(step: &Step, request: &Request) -> Self {
         let is_second_chance = match (&step.answer, request.turns.last()) {
             // A turn with tool results does not repeat the request.
@@ -79,7 +75,7 @@ impl AttemptRequest {
                 matches!(last, Some(Turn::User(_)))
             }
             (OutputSpec::Summary | OutputSpec::Amendment | OutputSpec::FollowUp, _) => false,
-            // Solutions are texts; JSON is only requested for an assessment.
+            // Solutions are texts: only the request for a missing assessment asks for JSON.
             (OutputSpec::Solution(_), last) => last.is_some() || request.answer.is_some(),
             (
                 OutputSpec::Questions { .. }
@@ -99,23 +95,21 @@ impl AttemptRequest {
         Self { key, cost, bytes, is_second_chance, offers_tools: !request.tools.is_empty() }
     }
 
-    /// The call that it belongs to.
     pub(super) fn key(&self) -> &CallKey {
         &self.key
     }
 }
 
-/// Whether an attempt may be sent.
 pub(super) enum Permission<T> {
     Granted(T),
-    /// Not before other attempts have returned.
+    /// The attempt must wait until others have returned.
     Later,
     Refused,
 }
 
 impl Budget {
-    /// The budget under the limits in the settings, if any, after the `past` events. `routed` are the providers whose
-    /// prices may differ from the list.
+    /// Returns the budget after the `past` events; `None` if the settings have no limit. `routed` are the providers
+    /// whose prices may differ from the list.
     pub(super) fn of(settings: &Settings, routed: &BTreeSet<String>, past: &[Recorded]) -> Option<Self> {
         let limit = BudgetLimit { usd: settings.max_cost(), calls: settings.max_calls() };
         if limit.usd.is_none() && limit.calls.is_none() {
@@ -146,8 +140,8 @@ impl Budget {
         self.ledger.apply(recorded, |call: &CallRecord| payees.price_of(call));
     }
 
-    /// Adapts the budget to a follow-up question: counts calls in flight when an earlier run ended as spent, and adds
-    /// the question's own limits.
+    /// Adapts the budget to a follow-up question. Calls that an earlier run left in flight count as spent, and the
+    /// question's own limits apply on top of what has been spent.
     pub(super) fn of_follow_up(mut self, own: BudgetLimit) -> Self {
         self.ledger.abandon();
         let taken = self.ledger.taken_in_all();
@@ -160,7 +154,7 @@ impl Budget {
         self
     }
 
-    /// Checks that the limit allows the call of a follow-up question with the shortest answer.
+    /// Checks that there is room for a follow-up question with an answer of minimum length.
     pub(super) fn check_room(&self, wanted: &AttemptRequest) -> Result<(), FollowUpError> {
         let Some(payee) = self.payees.get(&wanted.key.agent_id) else { return Ok(()) };
         let measures = self.ledger.measures(&payee.model);
@@ -175,7 +169,7 @@ impl Budget {
         if is_too_dear { Err(FollowUpError::TooDear { room, needed: needed.rounded_up() }) } else { Ok(()) }
     }
 
-    /// The lowest of the output limits that this level reduces. A call limit alone reduces none.
+    /// The lowest output limit among the agents whose limit this level lowers. A call limit alone lowers none.
     fn lowered<'a>(&self, ids: impl Iterator<Item = &'a AgentId>, level: AnswerLength) -> Option<u32> {
         self.limit.usd.and_then(|_| self.payees.lowered(ids, level))
     }
@@ -185,7 +179,7 @@ impl Budget {
         self.limit.whole().saturating_sub(self.ledger.taken_in_all() + Amount { usd: Usd::ZERO, requests })
     }
 
-    /// What must stay reserved in addition to an attempt; `spares` tells whether that includes optional calls.
+    /// What must stay reserved in addition to an attempt; `spares` says whether that includes optional calls.
     fn kept_beside(&self, wanted: &AttemptRequest, written: AnswerLength, spares: bool) -> Amount {
         let none = &[][..];
         let (closing, rest) = match wanted.cost {
@@ -202,7 +196,7 @@ impl Budget {
     }
 
     /// The maximum cost of `calls` if they read texts of length `written`. Adds the possible extra cost of a model's
-    /// first answer, unless `now` or an attempt in flight requests that.
+    /// first answer, unless `now` or an attempt in flight already asks the model.
     fn need<'a>(
         &self,
         calls: impl Iterator<Item = &'a Planned>,
@@ -218,8 +212,8 @@ impl Budget {
         self.payees.need(&self.ledger, calls, written, is_asked)
     }
 
-    /// The margin reserved for the closing beyond its expected cost, since its models answer for the first time then
-    /// and may cost more than known. `read` is the length of the texts that they read.
+    /// The margin to reserve for the closing beyond its likely cost: models that answer for the first time then may
+    /// cost more than expected. `read` is the length of the texts that they read.
     fn margin_of_closing(&self, views: &CostRange, read: AnswerLength) -> Amount {
         // If only the closing is left, no other call needs the margin.
         if views.full.before_closing().next().is_none() {
@@ -233,7 +227,7 @@ impl Budget {
         need.saturating_sub(self.likely(&closing, read, AnswerLength::LEAST))
     }
 
-    /// What must at least stay reserved in addition to an attempt that has priority.
+    /// What must at least stay reserved in addition to an attempt that has priority; `None` for other attempts.
     fn kept_at_least(&self, wanted: &AttemptRequest) -> Option<Amount> {
         match wanted.cost {
             // Even the judge must not spend on tool calls what its answer needs.
@@ -269,7 +263,6 @@ impl Budget {
         })
     }
 
-    /// Decides whether an attempt may be sent, and what to reserve for it.
     fn decide(&self, wanted: &AttemptRequest) -> Permission<(Reservation, AnswerLength)> {
         let Some(payee) = self.payees.get(&wanted.key.agent_id) else { return Permission::Refused };
         let is_known = self.ledger.measures(&payee.model).answered || payee.is_free();
@@ -307,7 +300,7 @@ impl Budget {
         }
     }
 
-    /// The reservation for a request to the host that was shown and answered.
+    /// Grants a request that the host has answered. It was counted as a call when it was shown.
     fn accept(&self, wanted: &AttemptRequest) -> Permission<(Reservation, AnswerLength)> {
         let payee = self.payees.get(&wanted.key.agent_id);
         let grant = payee.and_then(|payee| self.grant(payee, wanted, self.level, Amount::ZERO));
@@ -331,8 +324,8 @@ impl Budget {
         }
     }
 
-    /// Sets what is needed until a round and the closing are done, with answers of minimum and maximum length. `spares`
-    /// tells whether the limit also covers optional calls.
+    /// Sets what to reserve until the round and the closing are done. `spares` says whether the limit also covers
+    /// optional calls.
     fn plan(&mut self, near: &CostRange, spares: bool, is_first_round: bool) {
         self.rest = near.merged(CostPlan::needed);
         self.closing = near.closing(true);
@@ -455,7 +448,7 @@ impl Engine {
         let views = |until| CostRange::of(self.protocol, &self.panel, budget, &beginnings, debate, until);
         let near = views(until)?;
         let last = self.debate().known_settings().debate.rounds.max(until);
-        // Without further rounds, this equals `near`.
+        // If no rounds follow, this would equal `near`.
         let further = if self.is_stopping() || !near.goes_on() { None } else { Some(views(last)?) };
         let all = further.as_ref().unwrap_or(&near);
         let level = budget.highest_level(&near, all);
@@ -465,7 +458,7 @@ impl Engine {
         if let Some(budget) = &mut self.budget {
             budget.plan(&near, level.is_some(), debate.current_round <= 1);
             budget.level = level.unwrap_or(AnswerLength::LEAST);
-            // In later rounds, this is decided just before the check.
+            // In later rounds, whether to skip the check is decided just before it.
             if budget.check.is_empty() && debate.current_round <= 1 {
                 left_out.extend(near.checking(debate));
             }
@@ -491,7 +484,8 @@ impl Engine {
         ));
     }
 
-    /// Records that the answer stays unchecked if the limit does not cover all calls of `stage` and none was made.
+    /// Records that the answer stays unchecked, if `stage` is a check that does not fit and none of its calls has been
+    /// made.
     pub(super) fn skip_check(&mut self, stage: StageId) -> Result<(), EngineError> {
         let Some(budget) = self.budget.as_ref().filter(|budget| budget.check.is_empty()) else { return Ok(()) };
         let debate = self.debate();
