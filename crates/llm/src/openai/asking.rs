@@ -1,5 +1,5 @@
-//! Adapts requests to what the model supports: chooses the API and omits features. Remembers findings for the rest of
-//! the run.
+//! Adapts requests to what the model supports: chooses the API and omits features. Remembers what it learns for the
+//! rest of the run.
 
 use std::borrow::Cow;
 
@@ -31,7 +31,7 @@ enum Doubt {
 }
 
 impl OpenAiClient {
-    /// Asks through the API that the model is known to have, or finds out which one that is.
+    /// Asks through the API that the model is known to have, or finds out which one it has.
     pub(super) async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, RequestFailure> {
         let (known, model) = (&self.known, &request.model);
         let _probe = known.await_turn(model).await;
@@ -115,8 +115,8 @@ impl OpenAiClient {
         if doubtful { RefusalCause::Doubtful } else { RefusalCause::Elsewhere }
     }
 
-    /// Asks through `api`, and again without features that the model rejects. While it `is_open` whether the server has
-    /// the API, an unexplained refusal is not blamed on the schema, unless the server failed.
+    /// Asks through `api`, and again without features that the model rejects. `is_open`: it is unknown whether the
+    /// server has this API, so an unexplained refusal is not blamed on the schema unless the server failed.
     async fn by(&self, api: Api, request: &Request, live: Live<'_>, is_open: bool) -> Result<Reply, RequestFailure> {
         let (known, model) = (&self.known, &request.model);
         let mut request = Cow::Borrowed(request);

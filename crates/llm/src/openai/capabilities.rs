@@ -41,7 +41,6 @@ pub(super) enum Streaming {
     WithUsage,
     /// Without requesting token counts.
     Bare,
-    /// Not at all.
     Never,
 }
 
@@ -49,35 +48,34 @@ pub(super) enum Streaming {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent findings")]
 pub(super) struct Capabilities {
-    /// The API; unknown until it has answered, or until the server turned out to have only one.
+    /// `None` until an API has answered, or until the server turned out to have only one.
     pub(super) api: Option<Api>,
-    /// How much of a schema it accepts.
     pub(super) schemas: Schemas,
     /// How many more unexplained refusals may be blamed on the schema; none once a schema was accepted.
     pub(super) schema_doubts: u8,
-    /// Whether the server only obeys schemas in Chat Completions.
+    /// Whether requests with schemas use Chat Completions, because the Responses API ignores schemas.
     pub(super) schemas_by_chat: bool,
     pub(super) takes_tools: bool,
     pub(super) takes_temperature: bool,
-    /// Whether it accepts a system message. If not, the system text precedes the user's.
+    /// Whether the model accepts a system message. If not, the system text precedes the user's.
     pub(super) takes_system: bool,
-    /// Whether it accepts its own messages unchanged rather than just their text and calls.
+    /// Whether the model accepts its own messages unchanged rather than just their text and calls.
     pub(super) replays: bool,
-    /// Whether it is a reasoning model.
     pub(super) reasons: bool,
-    /// The highest output limit that it accepts, if it said so.
+    /// The highest output limit that the model accepts, if a refusal stated it.
     pub(super) most_output: Option<u32>,
     /// The name of the output limit in Chat Completions.
     pub(super) limit: &'static str,
     /// Whether `limit` is final; without this, two rejected names would alternate.
     pub(super) limit_is_certain: bool,
     pub(super) streaming: Streaming,
-    /// Whether its answers start inside reasoning; streamed text is then held back until the reasoning has ended.
+    /// Whether the model's answers start inside reasoning. Streamed text is then held back until the reasoning has
+    /// ended.
     pub(super) begins_within: bool,
 }
 
-/// How long calls wait for the first one to find out the API. A server without the Responses API refuses at once; one
-/// with it answers only when the model is done, so the other calls then proceed with the same API.
+/// How long calls wait for the first one to find out the API. A server without the Responses API refuses at once. A
+/// server with it answers only when the model is done, so the other calls stop waiting and also use it.
 pub(super) const PROBE_TIMEOUT: Duration = Duration::from_millis(250);
 /// Like [`PROBE_TIMEOUT`], for a local server, which refuses immediately.
 const LOOPBACK_PROBE_TIMEOUT: Duration = Duration::from_millis(20);
@@ -91,8 +89,8 @@ pub(super) struct KnownCapabilities {
     pub(super) probe_timeout: Duration,
     /// The first finding about the server's API. Later findings concern single models.
     api: OnceLock<Api>,
-    /// Acquired by the call that probes the API, and closed once the API is known. If that call ends without a finding,
-    /// the next one probes.
+    /// Acquired by the call that probes the API, and closed once the API is known. If the probing call ends without a
+    /// finding, the next call probes.
     probe: Semaphore,
     findings: Mutex<Findings>,
 }
@@ -212,7 +210,7 @@ impl KnownCapabilities {
         self.findings().schemas = SchemaRoute::Settled;
     }
 
-    /// Whether a failure may be blamed on streaming; every call that returns true counts.
+    /// Whether a failure may be blamed on streaming. Every call that returns true uses up one doubt.
     pub(super) fn may_fail_on_streams(&self) -> bool {
         let left = &mut self.findings().stream_doubts;
         let may = *left > 0;
@@ -285,19 +283,15 @@ impl KnownCapabilities {
 /// How much of a schema a model accepts, in descending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Schemas {
-    /// All of it.
     Whole,
     /// Without string lengths, which OpenAI's strict schemas do not allow.
     WithoutLengths,
     /// Without any bounds.
     Unbounded,
-    /// No schema.
     None,
 }
 
-/// Bounds of strings.
 const LENGTHS: [&str; 2] = ["minLength", "maxLength"];
-/// Other bounds.
 const AMOUNTS: [&str; 6] = ["minItems", "maxItems", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
 
 impl Schemas {

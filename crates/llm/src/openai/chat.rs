@@ -65,7 +65,8 @@ fn tool(tool: &ToolSpec) -> Value {
     })
 }
 
-/// Adds the fields that a request needs to a tool call that is otherwise returned unchanged.
+/// Prepares a model's tool call for being sent back: adds the fields that requests need, and keeps all others except
+/// `index`.
 fn complete(raw: &mut Value, call: &ToolCall) {
     if let Some(raw) = raw.as_object_mut() {
         raw.remove("index");
@@ -291,8 +292,8 @@ struct CallInPieces {
     more: Value,
 }
 
-/// The usual form of a chunk, borrowed. `()` fields must be null or absent; a chunk in any other form is parsed as
-/// JSON.
+/// The usual form of a chunk, parsed without copying. `()` fields must be null or absent; a chunk in any other form is
+/// parsed as JSON.
 #[derive(Deserialize)]
 struct ChunkWords<'a> {
     #[serde(borrow)]
@@ -359,7 +360,7 @@ impl Chunks {
         self.whole = Some(take(&mut choice, "message")).filter(Value::is_object).or(self.whole.take());
         let (mut said, mut delta) = (String::new(), take(&mut choice, "delta"));
         let content = take(&mut delta, "content");
-        // Reasoning, in a field or as part of the content, and tool calls are not passed on, but show that the model is
+        // Tool calls and reasoning (in a field or as part of the content) are not passed on, but show that the model is
         // working.
         let is_there = |key: &&str| {
             let field = &delta[key];
@@ -445,8 +446,8 @@ impl CallInPieces {
         is_other || self.name.as_deref() != Some(name)
     }
 
-    /// Adds to the arguments. Some servers send them in pieces and then again as a whole; others start with a `{}` that
-    /// is not part of them.
+    /// Appends to the arguments. Some servers send them in pieces and then again as a whole; others start with a `{}`
+    /// that is not part of them.
     fn push(&mut self, text: &str, has_id: bool) {
         let is_repeated = || {
             let (known, more) = (object_in(&self.arguments), object_in(text));

@@ -17,7 +17,7 @@ use dialectic_base::provider::ApiKind;
 pub struct Endpoint {
     /// The provider's name in configurations.
     pub name: Arc<str>,
-    /// The base of its URLs, `http` or `https`, with or without a trailing slash.
+    /// The base of the server's URLs, `http` or `https`, with or without a trailing slash.
     pub base_url: String,
     /// The key, sent as a bearer token. Surrounding whitespace is ignored, and an empty key counts as none.
     pub api_key: Option<SecretString>,
@@ -46,7 +46,6 @@ impl fmt::Debug for Endpoint {
 pub enum EndpointError {
     #[error("the base URL of provider `{0}` must begin with http:// or https:// and name a host")]
     BaseUrl(Arc<str>),
-    /// The key contains characters that headers do not allow.
     #[error("the API key for provider `{0}` contains characters that cannot be sent")]
     Key(Arc<str>),
     #[error("the header `{header}` of provider `{provider}` cannot be sent")]
@@ -165,7 +164,7 @@ impl Address {
         self.redact(&format!("{}{}{path}", self.origin(), self.base.path().trim_end_matches('/')))
     }
 
-    /// Whether its path lacks the version that nearly every server has.
+    /// Whether the base URL's path lacks a version such as `v1`, which nearly every server has.
     pub(super) fn lacks_version(&self) -> bool {
         let is_version =
             |part: &str| part.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
@@ -178,7 +177,7 @@ impl Address {
     }
 }
 
-/// `text` without users and passwords in URLs, since a gateway may quote the URL of its upstream server.
+/// Removes users and passwords from URLs, since a gateway may quote the URL of its upstream server.
 fn without_userinfo(text: &str) -> String {
     let mut parts = text.split("://");
     let mut shown = parts.next().unwrap_or_default().to_owned();
@@ -207,7 +206,6 @@ fn sensitive(value: &str) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// The time limit for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long an idle connection is kept open.
@@ -284,7 +282,7 @@ impl HttpClient {
         }
     }
 
-    /// The client for `url` and its proxy, without user and password.
+    /// The client for `url`, and the proxy without user and password.
     ///
     /// # Errors
     ///

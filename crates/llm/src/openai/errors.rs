@@ -10,11 +10,8 @@ use super::failure::ServerRefusal;
 pub(super) enum Meaning {
     /// The request plus its output limit exceeds the context window.
     TooLong,
-    /// The account has no credit.
     NoCredit,
-    /// A content filter refused.
     Filtered,
-    /// The key was rejected.
     BadKey,
     /// The model failed to produce this answer, but may succeed next time.
     ModelFailed,
@@ -224,8 +221,8 @@ impl ServerRefusal {
         }
     }
 
-    /// Whether the provider may bill the request although the error states no usage: always once the answer has
-    /// started.
+    /// Whether the provider may bill the request although the error states no usage. Always possible once the answer
+    /// has started.
     pub(super) fn may_be_billed(&self) -> bool {
         match self.meaning() {
             Some(NoCredit) => false,

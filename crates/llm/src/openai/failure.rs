@@ -18,9 +18,8 @@ const LONGEST_EXCERPT: usize = 200;
 /// A refusal: an answer with an error status, or with a success status and an error inside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServerRefusal {
-    /// The HTTP status, or the status that the error inside states.
+    /// The HTTP status, or the status that an error inside an answer states.
     pub(super) status: u16,
-    /// The delay that the server asked for.
     pub(super) retry_after: Option<Duration>,
     /// The parameter that was rejected.
     pub(super) param: Option<String>,
@@ -30,9 +29,9 @@ pub(super) struct ServerRefusal {
     pub(super) said: String,
     /// The URL, if nothing exists there.
     pub(super) url: Option<String>,
-    /// Whether it occurred inside an answer that had started.
+    /// Whether the refusal occurred inside an answer that had started.
     pub(super) in_answer: bool,
-    /// Whether `status` is the HTTP status rather than one stated inside.
+    /// Whether `status` is the HTTP status rather than one stated inside an answer.
     pub(super) is_http_status: bool,
 }
 
@@ -128,7 +127,7 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    /// The relevant parts of an error; `None` if it is empty, like `{}` or `""`.
+    /// `None` for an empty error such as `{}` or `""`.
     pub(super) fn of(error: &Value) -> Option<Self> {
         if let Some(text) = error.as_str() {
             return (!text.trim().is_empty()).then(|| Self { message: Some(text.to_owned()), ..Self::default() });
@@ -152,7 +151,7 @@ impl Fault {
 }
 
 /// The error in the body of a refusal: in a field, at the top, or either of these in a list (Google). Some servers put
-/// only its name into the field and the message next to it.
+/// only the error's name into the field, and the message next to it.
 fn fault_in(body: &Value) -> Option<Fault> {
     if let Some(list) = body.as_array() {
         return list.iter().find_map(fault_in);
@@ -177,7 +176,7 @@ fn fault_in(body: &Value) -> Option<Fault> {
     Some(fault)
 }
 
-/// The message of an object, in FastAPI's or `MiniMax`'s field if there is no other.
+/// The message of an object; otherwise FastAPI's `detail` or `MiniMax`'s `status_msg`.
 fn message_of(object: &Value) -> Option<String> {
     ["message", "detail", "status_msg"]
         .into_iter()
@@ -246,7 +245,7 @@ fn wait_in(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
 
 fn redirect_target(answer: &HttpAnswer) -> Option<String> {
     let target = answer.headers.get(LOCATION).filter(|_| answer.status.is_redirection())?.to_str().ok()?;
-    // Drops query and password.
+    // The query and password may be secret.
     Some(match Url::parse(target) {
         Ok(url) => format!("{}{}", url.origin().ascii_serialization(), url.path()),
         Err(_) => target.split(['?', '#']).next().unwrap_or_default().to_owned(),

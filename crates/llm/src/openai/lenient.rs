@@ -160,7 +160,7 @@ impl ReportedUsage {
         let beside = if cached > input { cached.min(outside) } else { 0 };
         let in_details =
             self.count(["/output_tokens_details/reasoning_tokens", "/completion_tokens_details/reasoning_tokens"]);
-        // Used by Perplexity, xAI, Google and others.
+        // Perplexity, xAI, Google and others state reasoning here.
         let on_top = self.count(["/reasoning_tokens", "/thoughtsTokenCount"]);
         let reasoning = in_details.max(on_top);
         // Reasoning that exceeds the output cannot be part of it. Without a total, reasoning that is stated separately
@@ -225,7 +225,7 @@ impl ReportedUsage {
         self.stated(["/output_tokens", "/completion_tokens", "/candidatesTokenCount", "/completionTokens"])
     }
 
-    /// Whether it has an output count, a total or a cost, like the usage at the end of an answer.
+    /// Whether the usage has an output count, a total or a cost, as at the end of an answer.
     pub(super) fn is_of_an_end(&self) -> bool {
         let has_total = self.total().is_some();
         self.completion().is_some_and(|output| output > 0) || self.cost().is_some() || has_total
@@ -369,13 +369,13 @@ pub(super) fn arguments(arguments: Value) -> String {
     }
 }
 
-/// The first valid id, or else one that is unique within the answer.
+/// The first nonempty id, or else one that is unique within the answer.
 pub(super) fn call_id(ids: [Option<String>; 2], index: usize) -> String {
     let stated = ids.into_iter().flatten().find(|id| !id.is_empty());
     stated.unwrap_or_else(|| format!("call_{}", index + 1))
 }
 
-/// Some servers send it at the start of a text.
+/// Some servers send a byte order mark at the start of a text.
 pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The replacement character as a JSON escape.
@@ -392,10 +392,6 @@ pub(super) fn readable(body: &[u8]) -> Cow<'_, str> {
 }
 
 /// Parses `json`, tolerating raw control characters in strings and numbers such as `NaN`.
-///
-/// # Errors
-///
-/// `json` is not JSON even so.
 pub(super) fn parsed<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
     serde_json::from_str(json).or_else(|error| match tolerable(json) {
         Some(json) => serde_json::from_str(&json),

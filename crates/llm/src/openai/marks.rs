@@ -80,7 +80,7 @@ pub(super) fn is_tool_call(text: &str) -> bool {
     serde_json::from_str(plain).is_ok_and(|json| is_call(&json))
 }
 
-/// Where the JSON ends that starts on the first line of `text`.
+/// The end of the JSON value that starts on the first line of `text`.
 fn json_end(text: &str) -> Option<usize> {
     let start = text.lines().next()?.find(['{', '['])?;
     let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<IgnoredAny>();

@@ -1,8 +1,7 @@
-//! Servers with OpenAI's API: the Responses API first, and Chat Completions if the server lacks it.
+//! A client for servers with OpenAI's API: uses the Responses API, or Chat Completions if the server lacks it.
 //!
-//! Makes single attempts without retries, which are up to the [`Caller`](super::Caller). Answers are streamed unless
-//! the configuration says otherwise. Features that a model rejects are remembered for the rest of the run. Also lists a
-//! server's models.
+//! Makes single attempts; the [`Caller`](super::Caller) retries. Answers are streamed unless the configuration says
+//! otherwise. Features that a model rejects are remembered for the rest of the run. Also lists a server's models.
 //!
 //! Wording that differs between servers is in tables, each row with its source: finish reasons (`request`), errors
 //! (`errors`), rejected features (`refusals`), and marks around a text (`marks`).
@@ -96,7 +95,7 @@ impl OpenAiClient {
                 let reply = self.accept::<P>(request, whole, &head)?;
                 self.known.streams();
                 if is_whole && reply.tokens.is_none() {
-                    // Knowing the cost is more important than streaming.
+                    // Without usage, stop streaming: knowing the cost is more important.
                     self.known.update(&request.model, |capabilities| capabilities.streaming = Streaming::Never);
                 }
                 Ok(reply)
@@ -121,7 +120,7 @@ impl OpenAiClient {
         self.accept::<P>(request, whole.into(), answer)
     }
 
-    /// The reply in an answer, if it contains one.
+    /// Turns an answer into a reply. Fails if it is an error, does not belong to this API, or has no usable text.
     fn accept<A: ApiAnswer>(
         &self,
         request: &Request,
@@ -180,9 +179,7 @@ impl OpenAiClient {
     }
 }
 
-/// The path of the list of models.
 const MODELS_PATH: &str = "/models";
-/// The time limit for a reachability check.
 const REACH_TIMEOUT: Duration = Duration::from_secs(10);
 /// The keys for the context window, most explicit first; llama.cpp's comes last.
 const WINDOWS: [&str; 6] =
@@ -191,7 +188,6 @@ const WINDOWS: [&str; 6] =
 /// A model that a server offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offered {
-    /// The name on the server.
     pub name: String,
     /// The context window in tokens, if the server states it.
     pub context_window: Option<u64>,
@@ -256,7 +252,8 @@ fn usage_of(body: &Value, answer: &HttpAnswer) -> StatedUsage {
     StatedUsage { tokens, cost: stated_cost(usage.as_ref(), &answer.headers) }
 }
 
-/// The system text and the user's. For a model without system messages, the latter starts with the former.
+/// The system text and the user's text. For a model without system messages, the system text precedes the user's in one
+/// text.
 fn texts(request: &Request, capabilities: Capabilities) -> (Option<&str>, Cow<'_, str>) {
     let Request { system, prompt, .. } = request;
     if capabilities.takes_system {
@@ -274,16 +271,15 @@ fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
 /// An answer of an API, collected from the events of a stream or read as JSON. All fields are optional, and an
 /// unexpected type counts as absent.
 trait ApiAnswer: Default {
-    /// The path of the API.
     const PATH: &'static str;
 
-    /// The request for a model with these capabilities.
+    /// The request body for a model with these capabilities.
     fn body(request: &Request, capabilities: Capabilities) -> Value;
 
-    /// Whether it contains no field of the API.
+    /// Whether the JSON has no field of this API.
     fn is_foreign(answer: &Value) -> bool;
 
-    /// Whether this is an answer of this API rather than some other JSON.
+    /// Whether the JSON is a finished answer of this API.
     fn is_one(answer: &Value) -> bool;
 
     /// A failure that the server reports without an error object.
@@ -301,8 +297,8 @@ trait ApiAnswer: Default {
     /// Whether a reply's message contains more than text and calls.
     fn has_more(message: &Value) -> bool;
 
-    /// Reads an event that contains only words, as nearly all do, and passes them to `sink`; returns whether it was
-    /// one. Runs for every word of a debate.
+    /// Reads an event that contains only words, as nearly all do, and passes the words to `sink`. Returns false for any
+    /// other event. Runs for every word of a debate.
     fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool;
 
     /// Reads any event and passes its words to `sink`.
@@ -317,10 +313,9 @@ trait ApiAnswer: Default {
     fn into_whole(self) -> Value;
 }
 
-/// A reply, and what came separately from its text.
 struct ReadAnswer {
     reply: Reply,
-    /// The model's refusal.
+    /// The model's refusal; empty if there is none.
     refusal: String,
     has_reasoned: bool,
 }
@@ -330,7 +325,6 @@ struct RequestFailure {
     cause: FailureCause,
 }
 
-/// What made a request fail.
 enum FailureCause {
     Refused(Box<ServerRefusal>),
     /// A success status with content that is not from this API.

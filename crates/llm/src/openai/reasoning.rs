@@ -20,8 +20,8 @@ pub(super) fn begins_within(model: &str) -> bool {
     BEGIN_WITHIN.iter().any(|part| model.contains(part))
 }
 
-/// Removes reasoning from the start of `text`. Returns whether the reasoning only had an end, because the model starts
-/// inside it.
+/// Removes reasoning from the start of `text`. Returns true if the reasoning had only an end tag, because the model's
+/// answers start inside reasoning.
 pub(super) fn drop_reasoning(text: &mut String) -> bool {
     let begun = beginning(text);
     let mut rest = begun;
@@ -110,21 +110,24 @@ pub(super) struct TextSink<'a> {
     state: ReasoningState,
     /// Text that may be reasoning or answer.
     held: String,
-    /// Whether anything has arrived.
     pub(super) has_begun: bool,
 }
 
 enum ReasoningState {
-    /// Nothing was passed on yet; `reasoned` tells whether reasoning was removed.
-    Beginning { reasoned: bool },
-    /// Inside reasoning; `searched` is how far it was searched for its end.
-    Reasoning { block: ReasoningTag, searched: usize },
-    /// Inside the answer.
+    /// Nothing was passed on yet. `reasoned`: reasoning was removed.
+    Beginning {
+        reasoned: bool,
+    },
+    /// Inside reasoning. `searched`: how far the held text was searched for its end.
+    Reasoning {
+        block: ReasoningTag,
+        searched: usize,
+    },
     Answering,
 }
 
 impl<'a> TextSink<'a> {
-    /// The sink for a new answer. With `begins_within`, its model starts inside reasoning, so text is held until the
+    /// The sink for a new answer. `begins_within`: the model starts inside reasoning, so text is held until the
     /// reasoning ends.
     pub(super) fn new(listener: &'a dyn Listener, begins_within: bool) -> Self {
         let state = if begins_within {
@@ -193,7 +196,7 @@ impl<'a> TextSink<'a> {
                     match opening(start) {
                         Opening::Perhaps => return false,
                         Opening::Block { block, len } => {
-                            // Keeps text that may be the answer.
+                            // Unless it is certainly reasoning, keep the mark, which may be part of the answer.
                             let gone = if block.is_certain() { len } else { 0 };
                             self.held = start[gone..].to_owned();
                             self.state = ReasoningState::Reasoning { block, searched: len - gone };
@@ -232,7 +235,7 @@ impl<'a> TextSink<'a> {
     }
 }
 
-/// Tag names, in lower case.
+/// The names of tags around reasoning, in lower case.
 const NAMES: [&str; 12] = [
     "think",
     "thinking",
@@ -297,26 +300,28 @@ const LONGEST_END: usize = 32;
 #[derive(Debug, PartialEq, Eq)]
 enum Opening {
     /// Reasoning, after a mark of `len` bytes.
-    Block { block: ReasoningTag, len: usize },
+    Block {
+        block: ReasoningTag,
+        len: usize,
+    },
     /// Too short to decide.
     Perhaps,
-    /// Not reasoning.
     None,
 }
 
 /// How reasoning is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReasoningTag {
-    /// Between tags.
+    /// Between tags such as `<think>` and `</think>`.
     Tagged { bracket: usize, name: &'static str },
-    /// Between marks.
+    /// Between the marks in this row of [`MARKS`].
     Marked(usize),
-    /// Ended, but never started.
+    /// With an end tag but no opening tag.
     Unopened,
 }
 
 impl ReasoningTag {
-    /// The offset after its end in `text`.
+    /// The offset after the end of the reasoning in `text`.
     fn end_in(self, text: &str) -> Option<usize> {
         match self {
             Self::Tagged { bracket, name } => {
@@ -331,7 +336,7 @@ impl ReasoningTag {
         }
     }
 
-    /// Whether it is reasoning even without an end.
+    /// Whether the text is reasoning even if no end follows.
     fn is_certain(self) -> bool {
         match self {
             Self::Tagged { .. } => true,
@@ -359,7 +364,7 @@ fn opening(text: &str) -> Opening {
     if perhaps || text.is_empty() { Opening::Perhaps } else { Opening::None }
 }
 
-/// The length of all parts, if `text` starts with them as far as it goes.
+/// The total length of `parts`, if `text` starts with them or is too short to tell.
 fn begins(text: &str, parts: [&str; 3]) -> Option<usize> {
     let text = text.as_bytes();
     let mut at = 0;
@@ -373,7 +378,7 @@ fn begins(text: &str, parts: [&str; 3]) -> Option<usize> {
     Some(at)
 }
 
-/// The next end tag of reasoning from `at` on.
+/// The range of the next end tag of reasoning from `at` on.
 fn next_ending(text: &str, at: usize) -> Option<(usize, usize)> {
     // The kinds whose opening mark may be missing.
     let tags = BRACKETS.iter().flat_map(|[_, open, close]| {
@@ -426,7 +431,7 @@ fn find_tag(text: &str, from: usize, open: &str, name: &str, close: &str) -> Opt
     None
 }
 
-/// Where `mark` occurs in `text` at or after `from`, ignoring case.
+/// The offset of `mark` in `text` at or after `from`, ignoring case.
 fn find(text: &str, from: usize, mark: &str) -> Option<usize> {
     let Some(first) = mark.bytes().next() else { return Some(from) };
     let rest = text.get(from..)?.as_bytes();

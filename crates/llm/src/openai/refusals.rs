@@ -7,7 +7,8 @@ use super::capabilities::{Api, Capabilities, MAX_COMPLETION_TOKENS, MAX_TOKENS, 
 use super::errors::Meaning;
 use super::failure::ServerRefusal;
 
-/// Words for a parameter or value that is not supported at all. If it is only out of range, the user must correct it.
+/// Words for a parameter or value that is not supported at all. A value that is merely out of range is for the user to
+/// correct.
 #[rustfmt::skip]
 const UNSUPPORTED: &[&str] = &[
     "unsupported", "not support", "n't support", "unknown", "unrecognized", "unexpected", // OpenAI and most others
@@ -65,7 +66,8 @@ const LIMITS: &[&str] = &[
     "maximum tokens", // Bedrock
 ];
 
-/// Refusals of the model's own message when it is returned with more than text and calls.
+/// Refusals of a model's own message that was sent back with more than text and calls; all parts separated by `*` must
+/// occur.
 #[rustfmt::skip]
 const NO_REPLAY: &[&str] = &[
     "reasoning_content*input", // DeepSeek's reasoner
@@ -153,7 +155,8 @@ impl ServerRefusal {
         }
     }
 
-    /// Whether it rejects the tools. A model that has called some accepts them, so such a refusal has another cause.
+    /// Whether the refusal rejects the tools. A model that has called some accepts them, so its refusals have other
+    /// causes.
     fn refuses_tools(&self, request: &Request) -> bool {
         let has_called = request.turns.iter().any(Turn::has_calls);
         let may_be = !request.tools.is_empty() && !has_called && self.meaning().is_none();
@@ -178,7 +181,7 @@ impl ServerRefusal {
         (highest > 1).then(|| highest - u32::from(excludes))
     }
 
-    /// The other name for the output limit, if the model wants that.
+    /// The other name for the output limit, if the refusal asks for it.
     fn other_limit(&self, limit: &str) -> Option<&'static str> {
         if limit == MAX_TOKENS {
             (self.is_about_parameters() && self.says(MAX_COMPLETION_TOKENS)).then_some(MAX_COMPLETION_TOKENS)
@@ -202,7 +205,7 @@ impl ServerRefusal {
         }
     }
 
-    /// Whether the server or the model lacks the Responses API. Excludes other faults of the request.
+    /// Which of server and model lacks the Responses API, if the refusal says so rather than naming another fault.
     pub(super) fn lacks_responses(&self) -> Option<Missing> {
         let without_route = self.says_any(NO_ROUTE) || self.says_any(RESPONSES_API) && self.says_any(NOT_THERE);
         let names_no_parameter = self.param.as_deref().is_none_or(|param| param == "model") && !self.says("parameter");
@@ -217,17 +220,17 @@ impl ServerRefusal {
         lacking.then(|| if self.says("model") { Missing::Model } else { Missing::Server })
     }
 
-    /// OpenRouter finds no endpoints for a model that nobody serves.
+    /// OpenRouter says "no endpoints found" for a model that nobody serves.
     fn names_missing_model(&self) -> bool {
         self.says("model") || self.param.as_deref() == Some("model") || self.says("no endpoints found")
     }
 
-    /// Whether it says that the model lacks the Responses API.
+    /// Whether the refusal says that the model lacks the Responses API.
     pub(super) fn speaks_of_responses(&self) -> bool {
         self.says_any(RESPONSES_API) && self.says_any(NOT_THERE) && self.says("model")
     }
 
-    /// Whether it has a known reason other than the API, so the other API would refuse as well.
+    /// Whether the refusal has a known reason other than the API, so that the other API would refuse as well.
     pub(super) fn is_about_the_request(&self) -> bool {
         self.meaning().is_some_and(|meaning| meaning != Meaning::ModelFailed)
             || self.says_any(&["<model_not_found>", "<invalid_prompt>", "no endpoints found"])
@@ -246,7 +249,7 @@ impl ServerRefusal {
         matches!(self.status, 400 | 415 | 422 | 500 | 501 | 502) && !self.in_answer && !self.is_about_the_request()
     }
 
-    /// Whether it rejects a keyword of a schema.
+    /// Whether the refusal names a keyword of a schema.
     fn refuses_keyword(&self, keyword: &str) -> bool {
         let keyword = keyword.to_lowercase();
         let of_a_schema = self.says_any(&["schema", "response_format", "propert", "keyword"]);

@@ -92,7 +92,7 @@ impl ApiAnswer for Events {
     }
 
     fn is_foreign(answer: &Value) -> bool {
-        // Other JSON may have a status too: `ok`, 200.
+        // Other JSON may have a status too, such as `ok` or 200.
         let is_known = answer["status"].as_str().is_some_and(|status| STATUSES.contains(&status));
         !has_output(answer) && !is_known
     }
@@ -303,12 +303,12 @@ pub(super) struct Events {
 #[derive(Default)]
 struct PendingItem {
     item: Option<Value>,
-    /// The arguments of a call.
+    /// The arguments of a call, if they arrive separately.
     arguments: String,
 }
 
-/// The usual form of an event's data, borrowed. `()` fields must be null or absent; data in any other form is parsed as
-/// JSON.
+/// The usual form of an event's data, parsed without copying. `()` fields must be null or absent; data in any other
+/// form is parsed as JSON.
 #[derive(Deserialize)]
 struct EventWords<'a> {
     #[serde(borrow, rename = "type")]

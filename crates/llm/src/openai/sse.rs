@@ -13,9 +13,9 @@ pub(super) const DONE: &str = "[DONE]";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ServerSentEvent<'a> {
-    /// The event's name, possibly empty.
+    /// May be empty.
     pub(super) name: &'a str,
-    /// The data, never empty, with lines separated by `\n`.
+    /// Never empty. Lines are separated by `\n`.
     pub(super) data: &'a str,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct EventParser {
     bytes: Vec<u8>,
     at: usize,
     searched: usize,
-    /// Whether the last byte was a CR; a following LF belongs to it.
+    /// Whether the last byte was a CR, to which a following LF belongs.
     after_cr: bool,
     /// Whether the first line, which may start with a byte order mark, was read.
     begun: bool,

@@ -36,9 +36,9 @@ pub(super) enum StreamOutcome<P> {
     Whole(HttpAnswer),
 }
 
-/// Reads an answer to its end; events may have a different content type. The caller limits the time until the first
-/// token. After that any data is a sign of life, even comments, since some servers send nothing else while a model
-/// thinks. `begins_within` tells whether the model starts inside reasoning.
+/// Reads an answer to its end; recognizes events whatever their content type. The caller limits the time until the
+/// first token. After that, any data is a sign of life, even comments, since some servers send nothing else while a
+/// model thinks. `begins_within`: the model starts inside reasoning.
 pub(super) async fn follow<P: ApiAnswer>(
     streamed: &mut Streamed,
     live: Live<'_>,
@@ -231,7 +231,7 @@ impl Deltas {
         }
     }
 
-    /// The text; `stated` takes precedence if the deltas start with it, since some servers repeat the whole text.
+    /// The text; `stated` takes precedence if the deltas start with `stated`, since some servers repeat the whole text.
     pub(super) fn into_text(self, stated: Option<String>) -> String {
         stated.filter(|stated| !stated.is_empty() && self.text.starts_with(&**stated)).unwrap_or(self.text)
     }

@@ -16,7 +16,7 @@ use crate::ModelError;
 
 use super::endpoint::{Address, EndpointError, HttpClient};
 
-/// The initial capacity, enough for most requests.
+/// The initial capacity of a request's buffer, enough for most requests.
 const USUAL_REQUEST: usize = 64 << 10;
 
 /// The maximum bytes of an answer.
@@ -26,9 +26,10 @@ const LONGEST_STREAM: usize = 8 * LONGEST_ANSWER;
 /// The maximum bytes of a refusal, enough for servers that repeat the request in it.
 const LONGEST_REFUSAL: usize = 512 << 10;
 
-/// How much to read after the end of an answer in order to reuse its connection: marks and comments, within one round
-/// trip.
+/// The maximum bytes to read after the end of an answer, usually marks and comments, so that its connection can be
+/// reused.
 const LONGEST_REST: usize = 64 << 10;
+/// About one round trip.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// An answer with any status.
@@ -53,11 +54,7 @@ impl Streamed {
         HttpAnswer { status: self.response.status(), headers: self.response.headers().clone(), body: Vec::new() }
     }
 
-    /// The next bytes; `None` at the end. Fails after `idle` without data.
-    ///
-    /// # Errors
-    ///
-    /// The answer is interrupted, idle, or too long.
+    /// The next bytes; `None` at the end. Fails after `idle` without data, or if the answer is interrupted or too long.
     pub(super) async fn next(&mut self, idle: Option<Duration>) -> Result<Option<Bytes>, ModelError> {
         let chunk = if let Some(idle) = idle {
             let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(idle)));
@@ -93,11 +90,7 @@ impl Streamed {
         let _ = timeout(DRAIN_TIMEOUT, rest).await;
     }
 
-    /// The complete answer that starts with `body`; a refusal is truncated.
-    ///
-    /// # Errors
-    ///
-    /// As for [`next`](Self::next).
+    /// Reads the rest of an answer that starts with `body`. Truncates a refusal. Fails like [`next`](Self::next).
     pub(super) async fn rest(&mut self, mut body: Vec<u8>, idle: Option<Duration>) -> Result<HttpAnswer, ModelError> {
         let is_success = self.response.status().is_success();
         loop {
@@ -128,17 +121,12 @@ pub(super) struct Transport {
 }
 
 impl Transport {
-    /// A connection to `address` through `http`.
     pub(super) fn new(address: Address, http: &HttpClient) -> Result<Self, EndpointError> {
         let (client, proxy) = http.route(&address.base)?;
         Ok(Self { address, client, proxy })
     }
 
-    /// Posts `body` to an API's path.
-    ///
-    /// # Errors
-    ///
-    /// No answer arrived. A refusal counts as an answer.
+    /// Posts `body` to an API's path. Fails if no answer arrives; a refusal counts as an answer.
     pub(super) async fn post(&self, path: &str, body: &(impl Serialize + Sync)) -> Result<Streamed, ModelError> {
         let mut json = Vec::with_capacity(USUAL_REQUEST);
         serde_json::to_writer(&mut json, body).map_err(|error| unsendable(&error.to_string()))?;
@@ -156,19 +144,15 @@ impl Transport {
         self.send(request).await
     }
 
-    /// Gets the resource at `path`.
-    ///
-    /// # Errors
-    ///
-    /// No complete answer arrived. A refusal counts as an answer.
+    /// Gets the resource at `path`. Fails if no complete answer arrives; a refusal counts as an answer.
     pub(super) async fn get(&self, path: &str) -> Result<HttpAnswer, ModelError> {
         let request = self.client.get(self.address.url(path)).headers(self.address.headers.clone()).build();
         let request = request.map_err(|error| unsendable(&root_cause(error)))?;
         self.send(request).await?.rest(Vec::new(), None).await
     }
 
-    /// Sends a request once. If nothing of it was written, because its kept-alive connection was closed, it is sent
-    /// over another connection; otherwise it may have been processed, and counts as an attempt.
+    /// Sends a request once. The client uses a second connection only if a kept-alive connection was closed before
+    /// anything was written; otherwise the server may have processed the request, so the attempt counts.
     async fn send(&self, request: Request) -> Result<Streamed, ModelError> {
         let response = self.client.execute(request).await.map_err(|error| self.failure(error))?;
         match &self.proxy {
