@@ -86,7 +86,7 @@ fn a_limit_of_calls_needs_no_price_and_says_what_it_buys() {
         "{finished}"
     );
     let state = sandbox.state(&sandbox.only_debate());
-    assert_eq!(state["outcome"]["reasons"][0], "stopped: the call limit left no room for more");
+    assert_eq!(state["outcome"]["reasons"][0], "stopped: the call limit left no room for further calls");
     assert_eq!(state["settings"]["debate"]["budget"]["maxCalls"], limit);
     sandbox.assert_state_is_the_fold(&sandbox.only_debate());
     let id = sandbox.only_debate();

@@ -207,7 +207,7 @@ fn a_critique_without_a_point_is_asked_for_once_more_and_then_unread() {
     assert_eq!(state["outcome"]["kind"], "degraded");
     assert_eq!(
         state["outcome"]["reasons"][0],
-        "agent-architect's critique of agent-kiss in round 1 could not be read for points"
+        "agent-architect's critique of agent-kiss in round 1 had no readable points"
     );
 }
 

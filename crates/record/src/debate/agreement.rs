@@ -1,11 +1,11 @@
-//! Whether texts agree in their decisions, and how similar they are.
+//! Measures how far the texts of a round agree in their decisions, and how similar they are.
 //!
-//! A text's decisions are listed under its heading `Decisions`. Decisions with the same words are the same; the judge
-//! names other pairs that are the same or opposite. A *matter* is a group of decisions connected by such pairs; a
-//! decision without a pair forms its own matter. A matter is agreed if each text has a decision in it and no two of
-//! them are opposite. Agreement is the percentage of agreed matters. It is 0 if two decisions on a major requirement
-//! are opposite, and unknown if a text states no decision, there are fewer than two texts, or the relations are
-//! missing.
+//! A text lists its decisions under the heading `Decisions`. Decisions with the same words count as the same; the judge
+//! names other pairs that mean the same or exclude each other. A *matter* is a group of decisions connected by these
+//! pairs, or a single unconnected decision. Texts agree on a matter if each of them states one of its decisions and no
+//! two of these are opposite. Agreement is the percentage of matters agreed on, or 0 if opposite decisions concern a
+//! major requirement. It is unknown if there are fewer than two texts, if a text lists no decisions, or if the judge's
+//! relations are missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,16 +14,15 @@ use serde::{Deserialize, Serialize};
 
 use super::{AgentId, CallKey, Debate, PointId};
 
-/// A decision and the texts that state it in the same words.
+/// A decision and the agents whose texts state it in the same words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wording {
-    /// The decision in its first wording.
+    /// As first worded; other texts may differ in case and punctuation.
     pub decision: String,
-    /// The authors of the texts.
     pub agents: Vec<AgentId>,
 }
 
-/// The relation of two decisions with different words.
+/// How two differently worded decisions relate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Relation {
@@ -40,24 +39,23 @@ pub struct RelatedPair {
     pub relation: Relation,
 }
 
-/// The judge's relations between the decisions of a round. Unlisted pairs are unrelated.
+/// How the judge relates the decisions of a round. Pairs not listed are unrelated.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Relations {
     pub decisions: Vec<String>,
     pub pairs: Vec<RelatedPair>,
-    /// The major requirement that each decision concerns, if any.
+    /// Maps each decision that concerns a major requirement to that requirement.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requirements: BTreeMap<String, String>,
 }
 
-/// A group of related decisions.
+/// Decisions that the judge's relations connect, or a single unconnected one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Matter {
     pub decisions: Vec<Wording>,
-    /// Whether all texts decide the same.
+    /// Whether each text states one of the decisions and no two of them are opposite.
     pub agreed: bool,
-    /// Whether two decisions are opposite.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub opposed: bool,
 }
@@ -66,17 +64,17 @@ pub struct Matter {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Convergence {
-    /// The percentage of matters on which all agree; absent if unknown.
+    /// The percentage of matters on which all texts agree; absent if unknown.
     pub agreement: Option<f64>,
     /// Why the agreement is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
-    /// The agreement at which the debate counts as converged.
+    /// The percentage of agreement at which the debate counts as converged.
     #[serde(serialize_with = "super::wire::serialize_number")]
     pub threshold: f64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matters: Vec<Matter>,
-    /// The major requirement with opposite decisions, which sets the agreement to 0.
+    /// A major requirement on which decisions are opposite. If there is one, the agreement is 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opposed_on: Option<String>,
     /// How similar each agent's text is to its previous one, 0 to 100; agents without a previous text are omitted.
@@ -92,13 +90,12 @@ impl Convergence {
         self.agreement.is_some_and(|agreement| agreement >= self.threshold)
     }
 
-    /// The mean of the agents' stabilities, 0 to 100; `None` without any.
+    /// From 0 to 100; `None` if no agent has a previous text.
     pub fn mean_stability(&self) -> Option<f64> {
         mean(self.stability.values().copied())
     }
 }
 
-/// The mean of the values; `None` if there are none.
 pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.into_iter().fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
     (count > 0).then(|| sum / f64::from(count))
@@ -111,7 +108,6 @@ pub struct Challenge {
     /// Claims that every text makes and no text supports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<String>,
-    /// Critics' points that no author answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<NeglectedPoint>,
 }
@@ -139,38 +135,37 @@ pub struct Extension {
     /// The last round before the extension.
     pub round: u32,
     pub winner: AgentId,
-    /// The missed major requirements.
+    /// The major requirements that the winning text misses.
     pub missing: Vec<String>,
-    /// The verdict that led to the extension.
+    /// Kept because the extension leads to a new verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<super::Verdict>,
-    /// The vote that preceded the verdict.
+    /// Kept because the extension leads to a new vote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voting: Option<super::Voting>,
 }
 
 dialectic_base::named! {
-    /// The kind of an argument.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
     pub enum Argument {
-        /// It rests on verifiable facts.
+        /// Rests on verifiable facts.
         Evidence = "evidence",
-        /// It accepts a point of another agent.
+        /// Accepts another agent's point.
         Concession = "concession",
-        /// It argues against a point of another agent.
+        /// Argues against another agent's point.
         Rebuttal = "rebuttal",
-        /// It states the condition of a claim.
+        /// States the conditions under which a claim holds.
         Qualification = "qualification",
-        /// It rests on an authority.
+        /// Appeals to an authority.
         Authority = "authority",
-        /// It asks a question.
+        /// Asks a question.
         Question = "question",
-        /// It combines several statements.
+        /// Combines several statements.
         Synthesis = "synthesis",
     }
 }
 
-/// The kinds of argument in a contribution.
+/// Which kinds of argument a contribution uses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Observation {
@@ -179,7 +174,7 @@ pub struct Observation {
     pub kinds: BTreeSet<Argument>,
 }
 
-/// A decision's words in lower case without punctuation, for comparison.
+/// Lower-cases a decision and removes punctuation, so that decisions can be compared.
 fn normalized(decision: &str) -> String {
     words(decision).collect::<Vec<_>>().join(" ")
 }
@@ -189,11 +184,11 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     words.filter(|word| !word.is_empty()).map(|word| word.to_lowercase().replace('’', "'"))
 }
 
-/// Negations, and words that a negation may add or remove.
 const NEGATIONS: [&str; 8] = ["not", "no", "never", "don't", "without", "avoid", "cannot", "neither"];
+/// Words that come and go with a negation: "use X", "we do not use X".
 const COMPANIONS: [&str; 4] = ["do", "does", "any", "we"];
 
-/// Whether two decisions differ only by a negation; the judge need not compare those.
+/// Whether two decisions differ only by a negation. They are then opposite without asking the judge.
 fn is_negation(one: &str, other: &str) -> bool {
     let taken_apart = |text: &str| {
         let (negations, rest): (Vec<String>, Vec<String>) =
@@ -208,7 +203,7 @@ fn is_negation(one: &str, other: &str) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decisions {
     pub authors: Vec<AgentId>,
-    /// Each distinct wording once, in an order that hides the authors.
+    /// Distinct wordings, sorted alphabetically so that their order does not reveal the authors.
     pub wordings: Vec<Wording>,
     /// The first author whose text lists no decisions.
     pub silent: Option<AgentId>,
@@ -240,8 +235,8 @@ impl Decisions {
         Self { authors, wordings: wordings.into_values().collect(), silent }
     }
 
-    /// Whether the judge must relate the decisions. Not needed if all authors decide the same, or if the agreement
-    /// would stay unknown anyway.
+    /// Whether the judge must relate the decisions: not if all authors decide the same, nor if the agreement would be
+    /// unknown anyway.
     pub fn are_open(&self) -> bool {
         let is_everybodys = |wording: &Wording| wording.agents.len() == self.authors.len();
         self.unknown().is_none() && !self.wordings.iter().all(is_everybodys)
@@ -255,10 +250,11 @@ impl Decisions {
         self.silent.as_ref().map(|silent| format!("the text of {silent} lists no decisions"))
     }
 
-    /// The agreement, using the judge's relations if given. Leaves the other figures empty.
+    /// Computes the agreement and its matters. Stability, similarity and threshold stay unset.
     pub fn agreement(&self, relations: Option<&Relations>) -> Convergence {
         let unknown = self.unknown().or_else(|| {
-            (self.are_open() && relations.is_none()).then(|| "nobody said which decisions are the same".to_owned())
+            (self.are_open() && relations.is_none())
+                .then(|| "the judge did not say which decisions are the same".to_owned())
         });
         if unknown.is_some() {
             return Convergence { unknown, ..Convergence::default() };
@@ -295,7 +291,8 @@ impl Decisions {
         Convergence { agreement, matters, opposed_on, ..Convergence::default() }
     }
 
-    /// The indices of related pairs. A pair listed as both the same and opposite counts as opposite.
+    /// Pairs of related wordings by index. Decisions that differ only by a negation are opposite, whatever the judge
+    /// says.
     fn related(&self, relations: Option<&Relations>) -> Vec<(usize, usize, Relation)> {
         let place = |decision: &str| self.wordings.iter().position(|wording| wording.decision == decision);
         let named = relations.into_iter().flat_map(|relations| &relations.pairs).filter_map(|pair| {
@@ -327,7 +324,7 @@ impl Debate {
 
 type Weights = BTreeMap<String, f64>;
 
-/// The weights of the words in texts to compare. Rare words have higher weights.
+/// For each text, the weights of its words. A word weighs more if fewer of the texts use it.
 pub(crate) fn weights<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Weights> {
     let stemmer = Stemmer::create(Algorithm::English);
     let counted: Vec<Weights> = texts
@@ -354,7 +351,7 @@ pub(crate) fn weights<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Weigh
     counted.iter().map(weigh).collect()
 }
 
-/// The similarity of two texts, 0 to 100; `None` if one has no words.
+/// The cosine similarity of two texts, 0 to 100; `None` if one has no words.
 pub(crate) fn similarity(one: &Weights, other: &Weights) -> Option<f64> {
     let product: f64 = one.iter().filter_map(|(word, weight)| Some(weight * other.get(word)?)).sum();
     let length = |of: &Weights| of.values().map(|weight| weight * weight).sum::<f64>().sqrt();

@@ -1,4 +1,4 @@
-//! A change under review: its files and lines, and the parts that were read.
+//! A change under review: its files, the lines shown of them, and what was left out.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,13 @@ use dialectic_base::markdown::single_spaced;
 
 use super::{Attachment, DebateId};
 
-/// The suffix of attachments that contain the diff of a file.
+/// The name suffix of attachments that contain a file's diff.
 pub const DIFF_ENDING: &str = ".diff";
 
-/// A change, as shown to its readers.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeSet {
-    /// The compared revisions in words: `main and the working tree`.
+    /// The compared revisions in words, such as `main and the working tree`.
     pub of: String,
     /// The base commit; absent for a diff from a pipe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,12 +27,11 @@ pub struct ChangeSet {
     pub files: Vec<ChangedFile>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
-    /// The earlier review whose findings are ruled on again.
+    /// The earlier review whose findings this review rules on again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<EarlierReview>,
 }
 
-/// An earlier review and its remaining findings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EarlierReview {
     pub id: DebateId,
@@ -41,65 +39,65 @@ pub struct EarlierReview {
     pub findings: Vec<EarlierFinding>,
 }
 
-/// A finding of an earlier review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EarlierFinding {
     pub id: String,
-    /// Whether the code at its place is unchanged.
+    /// Whether the code that the finding refers to is unchanged.
     pub untouched: bool,
     #[serde(flatten)]
     pub finding: RaisedPoint,
 }
 
-/// A file whose change was read.
+/// A changed file that the reviewers read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangedFile {
-    /// The path relative to the repository root, after the change.
+    /// Relative to the repository root; the new path if the file was renamed.
     pub path: String,
-    /// The line ranges that the diff shows, one per hunk.
+    /// The lines of the new version that the diff shows, one range per hunk.
     pub hunks: Vec<Lines>,
     /// The number of lines after the change, if the file was also read in full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<u32>,
-    /// The parts of the review that include it, if the review has several; each part is a round.
+    /// The parts of the review that include this file, from 1; empty if the review has only one part. Each part is a
+    /// round.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<u32>,
 }
 
-/// A file, or a part of one, that was not read.
+/// A file, or a part of one, that the reviewers did not read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     pub path: String,
     pub reason: String,
 }
 
-/// An inclusive range of lines, counted from 1.
+/// An inclusive range of line numbers, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Lines {
     pub first: u32,
     pub last: u32,
 }
 
-/// Where a place lies relative to a change.
+/// Where lines of a file lie relative to a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placed {
-    /// In the diff, which shows these lines in one hunk.
+    /// In the diff: the largest part of the lines that one hunk shows.
     InDiff(Lines),
     /// In a changed file, at lines that the diff does not show.
     InFile(Lines),
-    /// In a changed file, at lines that do not exist.
+    /// In a changed file, but no lines were given, or they are not known to exist.
     File,
     Elsewhere,
 }
 
 impl Lines {
-    /// The range of these lines, the smaller number first; `None` if one is 0.
+    /// Takes the ends in either order; `None` if one is 0.
     pub fn new(one: u32, other: u32) -> Option<Self> {
         (one > 0 && other > 0).then(|| Self { first: one.min(other), last: one.max(other) })
     }
 
-    /// The intersection of both ranges.
+    /// The lines in both ranges; `None` if there are none.
     pub fn shared(self, other: Self) -> Option<Self> {
         let (first, last) = (self.first.max(other.first), self.last.min(other.last));
         (first <= last).then_some(Self { first, last })
@@ -133,17 +131,15 @@ impl ChangeSet {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// The number of parts in which the change is reviewed.
     pub fn parts(&self) -> u32 {
         self.files.iter().flat_map(|file| &file.parts).copied().max().unwrap_or(1)
     }
 
-    /// Finds the position of a file's lines in the change.
     pub fn place(&self, path: &str, lines: Option<Lines>) -> Placed {
         let Some(file) = self.file(path) else { return Placed::Elsewhere };
         let Some(lines) = lines else { return Placed::File };
         let shown = file.hunks.iter().filter_map(|hunk| hunk.shared(lines));
-        // The first one wins ties.
+        // If several hunks show equally many lines, take the first. `max_by_key` would take the last.
         if let Some(shown) = shown.reduce(|best, next| if next.count() > best.count() { next } else { best }) {
             return Placed::InDiff(shown);
         }
@@ -151,13 +147,14 @@ impl ChangeSet {
     }
 }
 
-/// The code at a place, line by line, without indentation and empty lines; only lines that the attachments show.
+/// The non-empty lines at `place` that the attachments show, with whitespace normalized.
 pub fn code_at(attachments: &[Attachment], place: &Place) -> Vec<String> {
     let Some(lines) = place.lines else { return Vec::new() };
     shown_lines(attachments, &place.path).range(lines.first..=lines.last).map(|(_, line)| line.clone()).collect()
 }
 
-/// Finds where the attachments show this code in the place's file; with several matches, the one nearest to the place.
+/// Finds this code in the place's file, among the lines that the attachments show. Of several matches, returns the
+/// nearest to the place.
 pub fn lines_of_code(attachments: &[Attachment], place: &Place, code: &[String]) -> Option<Lines> {
     let lines: Vec<(u32, String)> = shown_lines(attachments, &place.path).into_iter().collect();
     let is_it = |window: &&[(u32, String)]| window.iter().map(|(_, line)| line).eq(code);
@@ -166,7 +163,7 @@ pub fn lines_of_code(attachments: &[Attachment], place: &Place, code: &[String])
     Lines::new(found.first()?.0, found.last()?.0)
 }
 
-/// The lines of a file after the change, by their numbers.
+/// The non-empty lines of a file that the attachments show, by line number after the change.
 fn shown_lines(attachments: &[Attachment], path: &str) -> BTreeMap<u32, String> {
     let mut lines = BTreeMap::new();
     for one in attachments {
@@ -178,7 +175,7 @@ fn shown_lines(attachments: &[Attachment], path: &str) -> BTreeMap<u32, String> 
             let numbered = one.text.lines().filter_map(|line| line.split_once(" | "));
             numbered.for_each(|(number, line)| number.trim().parse().into_iter().for_each(|number| add(number, line)));
         } else if one.name.strip_suffix(DIFF_ENDING) == Some(path) {
-            // The number of the next line, and how many columns of marks precede its text: a merge has several.
+            // The number of the next line, and how many marker columns precede its text: a merge's diff has several.
             let mut next: Option<(u32, usize)> = None;
             for line in one.text.lines() {
                 let edge = line.bytes().take_while(|byte| *byte == b'@').count();
@@ -198,8 +195,8 @@ fn shown_lines(attachments: &[Attachment], path: &str) -> BTreeMap<u32, String> 
     lines
 }
 
-/// Identifies a finding across reviews of the same work: a hash of the path and the code at its place, so changes above
-/// it do not matter. The finding's own words are used only if the change does not show the place.
+/// Identifies a finding across reviews of the same work. Hashes the path and the code at the finding's place, so that
+/// lines added above do not matter. If the change does not show that code, hashes the finding's text instead.
 pub fn fingerprint(attachments: &[Attachment], finding: &RaisedPoint) -> String {
     let path = finding.place.as_ref().map_or("", |place| &place.path);
     let code = finding.place.as_ref().map(|place| code_at(attachments, place)).unwrap_or_default();

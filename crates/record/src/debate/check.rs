@@ -13,11 +13,11 @@ dialectic_base::named! {
     /// The aspect of a draft that a checker examines.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum Lens {
-        /// Whether each requirement holds in the worst case, and whether accepted points were applied.
+        /// Whether the draft meets each requirement in the worst case, and whether accepted points were applied.
         Requirements = "requirements",
-        /// Whether it can be carried out.
+        /// Whether the draft can be carried out.
         Execute = "execute",
-        /// Whether its claims about technologies and its figures are true.
+        /// Whether the draft's claims about technologies and its figures are true.
         Facts = "facts",
     }
 }
@@ -25,7 +25,7 @@ dialectic_base::named! {
 impl Lens {
     pub const COUNT: u8 = 3;
 
-    /// Completes "not checked for".
+    /// Completes the phrase “not checked for …”.
     pub fn subject(self) -> &'static str {
         match self {
             Self::Requirements => "requirements",
@@ -34,26 +34,24 @@ impl Lens {
         }
     }
 
-    /// The number of the lens, from 1.
     pub fn number(self) -> u8 {
         self as u8 + 1
     }
 
-    /// The pass of this lens's call for a draft, from 1.
+    /// The pass of this lens's call on the given draft; both count from 1.
     pub fn pass(self, draft: u8) -> u8 {
         let before = draft.saturating_sub(1).saturating_mul(Self::COUNT);
         before.saturating_add(self.number())
     }
 }
 
-/// A draft of the answer with its check results.
 #[derive(Debug, Clone)]
 pub struct Draft<'a> {
-    /// The number among the debate's drafts, from 1.
+    /// Counts the debate's drafts, from 1.
     pub number: u8,
     pub text: &'a Arc<Contribution>,
     pub key: CallKey,
-    /// The results of its checkers, in the order of the lenses.
+    /// In the order of the lenses.
     pub checks: Vec<&'a Arc<Contribution>>,
 }
 
@@ -66,13 +64,14 @@ impl Draft<'_> {
 }
 
 impl Debate {
-    /// The lenses that check each draft.
+    /// The lenses through which each draft is checked.
     pub fn lenses(&self) -> &'static [Lens] {
         let wanted = self.settings.as_ref().map_or(0, |settings| settings.debate.check as usize);
         Lens::ALL.get(..wanted).unwrap_or(&Lens::ALL)
     }
 
-    /// Whether an entry of the check is a draft: the first text, or one that takes another approach.
+    /// Whether the entry at `place` in `checks` is a draft: the first text, or a later one that takes a different
+    /// approach.
     fn is_draft(&self, place: usize, one: &Contribution) -> bool {
         self.yield_of(one) != Some(ResultKind::Check) && (place == 0 || one.metadata.rethought)
     }
@@ -96,13 +95,13 @@ impl Debate {
         (self.yield_of(last) != Some(ResultKind::Check) && !self.is_draft(place, last)).then_some(last)
     }
 
-    /// The lenses that should have checked the newest draft but gave no result.
+    /// The lenses that gave no result for the newest draft; empty if no checker was called at all.
     pub fn unread_lenses(&self) -> Vec<Lens> {
         let Some(draft) = self.newest_draft().filter(|_| !self.is_unchecked()) else { return Vec::new() };
         self.lenses().iter().copied().filter(|lens| draft.read_through(*lens).is_none()).collect()
     }
 
-    /// Whether the newest draft should be checked but no checker was called.
+    /// Whether no checker was called for the newest draft.
     pub fn is_unchecked(&self) -> bool {
         let Some(draft) = self.newest_draft() else { return false };
         let passes = Lens::ALL.map(|lens| lens.pass(draft.number));
@@ -136,7 +135,8 @@ impl Debate {
             }
         };
         if self.final_text().is_some() {
-            // Includes points accepted in the debate whose change the check did not find.
+            // Includes points raised before the draft that the final text answered, because the check did not find
+            // their change.
             let is_changed = |one: &Point| {
                 let is_of_end = is_of_draft(one) || one.draft.is_none() && one.was_answered_last();
                 is_of_end && matches!(one.response(), Some(Response::Accepted | Response::Partly))
@@ -145,7 +145,7 @@ impl Debate {
             let is_missing = |one: &Point| one.found().is_some() && one.is_maintained() && !one.was_answered_last();
             let is_silent =
                 |one: &Point| is_of_draft(one) && one.response().is_none() || one.draft.is_none() && is_missing(one);
-            say("Nothing was said to", numbers(&is_silent));
+            say("There was no response to", numbers(&is_silent));
         } else if self.is_draft_faulted() {
             say("Nothing was changed because of", numbers(&|one| is_of_draft(one) && is_grave(one)));
         }
@@ -162,8 +162,8 @@ impl Debate {
         })
     }
 
-    /// All entries of the check, each with the pass of its call: for a text, its count within its stage; for a lens,
-    /// `3·(draft - 1)` plus its number.
+    /// All entries of the check, each with the pass of its call. A text's pass counts the texts of its stage; a check
+    /// result's is that of [`Lens::pass`].
     pub fn checked(&self) -> impl Iterator<Item = (&Arc<Contribution>, u8)> {
         let mut draft = 0;
         self.checks.iter().enumerate().map(move |(place, one)| {

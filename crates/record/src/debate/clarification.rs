@@ -18,16 +18,16 @@ pub struct AgentClarifications {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clarification {
-    /// Unique across the debates of this program.
+    /// Unique within the debate.
     pub id: String,
     pub question: String,
-    /// The answer: `NA` if the user declined, empty while unanswered.
+    /// `NA` if the user declined to answer, empty while unanswered.
     #[serde(default)]
     pub answer: String,
     /// The program that answered for the user, if any.
     #[serde(default, rename = "answeredBy", skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<Answerer>,
-    /// The pass in which it was asked, from 1; unknown in older records.
+    /// The pass in which the question was asked, from 1; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass: Option<u8>,
 }
@@ -39,35 +39,36 @@ impl Clarification {
     }
 }
 
-/// Who answered in the user's place.
+/// Who answered for the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answerer {
-    /// A program that is controlled by a model.
+    /// A program controlled by a model.
     Agent,
 }
 
-/// A question as the user sees it: asked once, even if several agents ask it. Serialized for prompts.
+/// A question as shown to the user: once, even if several agents ask it. Serialized for prompts.
 #[derive(Debug, Clone, Serialize)]
 pub struct Question<'a> {
-    /// The number within the debate, from 1. It is stable once all agents of a pass have been asked.
+    /// Counts the debate's questions, from 1. Stable once all agents of a pass have been asked.
     #[serde(skip)]
     pub number: usize,
-    /// The most detailed wording.
+    /// The most detailed of the agents' wordings.
     #[serde(rename = "question")]
     pub text: &'a str,
-    /// The answer: `NA` if the user declined, empty while unanswered.
+    /// `NA` if the user declined to answer, empty while unanswered.
     pub answer: &'a str,
-    /// The pass in which it was asked, from 1; unknown in older records.
+    /// The pass in which the question was asked, from 1; absent in older records.
     #[serde(skip)]
     pub pass: Option<u8>,
-    /// The agents that ask it, each with its own entry for the answer.
+    /// The agents that ask the question, each with its own copy of it.
     #[serde(skip)]
     pub items: Vec<(&'a AgentClarifications, &'a Clarification)>,
 }
 
 impl Debate {
-    /// All questions to the user in order of passes. Similar questions in the same pass are merged.
+    /// All questions to the user, sorted by pass. Similar questions from different agents are merged if they belong to
+    /// the same pass and have the same answer.
     pub fn questions(&self) -> Vec<Question<'_>> {
         let mut questions: Vec<Question<'_>> = Vec::new();
         let groups = self.clarifications.iter().flatten();
@@ -100,24 +101,24 @@ impl Debate {
     }
 }
 
-/// Words that do not distinguish questions.
+/// Words that do not distinguish questions. Each stands between spaces, so that a substring search finds whole words.
 const STOP_WORDS: &str = " what which how is are was were do does did the a an of for to in on at by and or we you your \
                           our us it this that there be should must may can will would has have had with any please \
                           roughly about exactly currently many much ";
 
-/// Whether two questions ask the same thing: their words are equal, or one only adds a few. If each has a word that the
-/// other lacks (`reads`, `writes`), they may differ.
+/// Whether two questions probably ask the same: one has all content words of the other and at most a few more. If each
+/// has a word that the other lacks (`reads`, `writes`), they may differ.
 fn are_alike(one: &str, other: &str) -> bool {
     let (one, other) = (content_words(one), content_words(other));
     let (fewer, more) = if one.len() <= other.len() { (&one, &other) } else { (&other, &one) };
     fewer == more || (fewer.len() >= 3 && fewer.is_subset(more) && 4 * fewer.len() >= 3 * more.len())
 }
 
-/// The stems of a question's significant words, or of all words if none is significant.
+/// The stems of a question's significant words. If none is significant, all its words, unstemmed.
 fn content_words(question: &str) -> BTreeSet<String> {
     let stemmer = Stemmer::create(Algorithm::English);
     let words = question.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    // `A` and `B` are names, `a` is an article.
+    // Keep the case of single letters: `A` and `B` may be names, while `a` is an article.
     let spelled = |word: &str| if word.len() == 1 { word.to_owned() } else { word.to_lowercase() };
     let words: BTreeSet<String> = words.map(spelled).collect();
     let says_something = |word: &&String| !STOP_WORDS.contains(&format!(" {word} "));

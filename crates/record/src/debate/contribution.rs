@@ -15,40 +15,39 @@ pub struct Contribution {
     pub agent_role: Arc<str>,
     #[serde(rename = "type")]
     pub stage: StageId,
-    /// The text, Markdown.
+    /// The text, in Markdown.
     pub content: Arc<str>,
-    /// How it was made.
     #[serde(default)]
     pub metadata: Metadata,
     /// The author of the criticised proposal (critiques only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_agent_id: Option<AgentId>,
-    /// What the parser read from the text when it was recorded.
+    /// What the parser extracted from the text when it was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<Box<ParsedAnswer>>,
 }
 
 impl Contribution {
-    /// The number of points that exceeded the limit and were ignored.
+    /// The number of points beyond the limit, which were ignored.
     pub fn unread_points(&self) -> usize {
         self.reading.as_ref().map_or(0, |reading| reading.unread)
     }
 
-    /// Whether its points are unreadable: none could be parsed, although it does not say that there are none.
+    /// Whether no points could be parsed, although the text does not say that it has none.
     pub fn is_unread(&self) -> bool {
         self.reading.as_ref().is_none_or(|reading| reading.points.is_none())
     }
 }
 
-/// How a contribution was made. All fields are optional, since files of the older program lack most of them.
+/// How a contribution was made. Every field is optional, because files of the older program lack most of them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about one text, each under its own key")]
 #[serde(rename_all = "camelCase", default)]
 pub struct Metadata {
-    /// Input and output tokens of all calls.
+    /// Input plus output tokens of all calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_used: Option<u64>,
-    /// Milliseconds from the first attempt to the answer.
+    /// The total latency of all calls, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
     /// The model as configured.
@@ -57,7 +56,7 @@ pub struct Metadata {
     /// The model that the server reported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub served_model: Option<String>,
-    /// Input tokens, cached ones included.
+    /// Includes cached tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
     /// Input tokens read from the provider's cache.
@@ -65,7 +64,7 @@ pub struct Metadata {
     pub cached_input_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
-    /// The number of attempts over all calls.
+    /// The total number of attempts of all calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
     /// Set if this proposal repeats its author's last text, without a call.
@@ -74,14 +73,14 @@ pub struct Metadata {
     /// The voter's confidence, 0 to 100 (ballots only).
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "super::wire::serialize_optional_number")]
     pub confidence: Option<f64>,
-    /// Set if the text was cut off: at the output limit, unless [`filtered`](Self::filtered) or
+    /// Set if the text was cut off. The cause is the output limit, unless [`filtered`](Self::filtered) or
     /// [`interrupted`](Self::interrupted) is set.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
     /// Set if a content filter cut the text off.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub filtered: bool,
-    /// Set if the server cut the text off for another reason.
+    /// Set if the server cut the text off for a reason other than its length or a filter.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,13 +92,12 @@ pub struct Metadata {
     pub tool_calls: Vec<ToolCall>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_results: Vec<ToolResult>,
-    /// The number of additional calls that returned tool results to the model.
+    /// The number of follow-up requests that sent tool results to the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_iterations: Option<u32>,
 }
 
 impl Metadata {
-    /// How the text was cut off, if it was.
     pub fn cut(&self) -> Option<Cut> {
         Cut::marked(self.truncated, self.filtered, self.interrupted)
     }
@@ -119,7 +117,7 @@ impl Metadata {
         metadata
     }
 
-    /// Adds a further call, whose answer is now the text.
+    /// Adds a call whose answer becomes the text.
     pub fn add(&mut self, call: &CallRecord) {
         self.model = Some(call.model.clone());
         self.served_model.clone_from(&call.served_model);
@@ -137,9 +135,9 @@ impl Metadata {
 }
 
 impl Contribution {
-    /// Copies this text into `stage` of the next round without a call. `model` is its author's model.
+    /// Copies this text into `stage` of the next round without a call. `model` is the author's model.
     pub fn carried_over(&self, stage: StageId, model: &str) -> Self {
-        // The answers belong to the earlier round, but their position in the text stays valid.
+        // Keep only the position of the answers: the answers themselves belong to the earlier round.
         let answers_at = self.reading.as_ref().and_then(|reading| reading.answers_at.clone());
         let reading = answers_at.map(|at| Box::new(ParsedAnswer { answers_at: Some(at), ..ParsedAnswer::default() }));
         Self { stage, metadata: Metadata::carried_over(model), reading, ..self.clone() }
@@ -147,19 +145,20 @@ impl Contribution {
 }
 
 impl Debate {
-    /// Whether a contribution is the agent's own solution or a text about it.
+    /// Whether a contribution is the agent's own proposal or a critique of it.
     pub fn is_own_text(&self, one: &Contribution, agent: &AgentId) -> bool {
         let (yields, is_target) = (self.yield_of(one), one.target_agent_id.as_ref() == Some(agent));
         (yields == Some(ResultKind::Proposal) && one.agent_id == *agent)
             || (yields == Some(ResultKind::Critique) && is_target)
     }
 
-    /// The total characters of an agent's own solutions and their critiques before `round`.
+    /// The total length, in characters, of an agent's proposals before `round` and their critiques. Carried-over texts
+    /// count once.
     pub fn own_text_length(&self, agent: &AgentId, round: u32) -> usize {
         self.own_text_lengths(agent, round).sum()
     }
 
-    /// Whether that total reaches `least`; stops counting there.
+    /// Whether [`own_text_length`](Self::own_text_length) is at least `least`. Stops counting as soon as it is.
     pub fn own_texts_reach(&self, least: usize, agent: &AgentId, round: u32) -> bool {
         let mut total = 0;
         least == 0
@@ -176,20 +175,20 @@ impl Debate {
             .map(|one| one.content.chars().count())
     }
 
-    /// The rounds before the one that the answer rests on, newest first.
+    /// The rounds before the one on which the answer is based, newest first.
     pub fn earlier_rounds(&self) -> impl DoubleEndedIterator<Item = &Round> {
         let last = self.final_round().map_or(0, |round| round.round_number);
         self.rounds.iter().rev().filter(move |round| round.round_number < last)
     }
 
-    /// The total characters of those rounds.
+    /// The total length of the texts of [`earlier_rounds`](Self::earlier_rounds), in characters.
     pub fn earlier_text_length(&self) -> usize {
         let texts = self.earlier_rounds().flat_map(|round| &round.contributions);
         let written = texts.filter(|one| self.is_text(one) && !one.metadata.carried_over);
         written.map(|one| one.content.chars().count()).sum()
     }
 
-    /// Marks proposals that repeat their author's last text; records before format 2 lack the mark.
+    /// Marks proposals that repeat their author's last text. Records before format 2 lack the mark.
     pub fn mark_carried_over(&mut self) {
         let mut carried = Vec::new();
         for (index, round) in self.rounds.iter().enumerate().skip(1) {

@@ -8,7 +8,7 @@ use dialectic_base::provider::{DEFAULT_MODEL, DEFAULT_PROVIDER, OFFLINE, OFFLINE
 
 use super::Debate;
 
-/// The default settings, with no environment keys that would select another provider.
+/// The built-in defaults. Ignores API keys in the environment, which may select another provider.
 pub fn default_settings() -> Settings {
     Settings {
         agents: agents(),
@@ -27,7 +27,7 @@ pub fn agents() -> Vec<AgentSettings> {
     ["architect", "performance", "kiss"].map(agent_of).into()
 }
 
-/// The built-in agent for a role.
+/// An agent with the defaults for `role`, which may be a role of the user's own.
 pub fn agent_of(role: &str) -> AgentSettings {
     let name = match role {
         "architect" => "System Architect",
@@ -47,7 +47,7 @@ pub fn judge() -> AgentSettings {
     agent("judge-main", "Technical Judge", "generalist", 0.3)
 }
 
-/// Default values for an agent in the file. Its id and name are never used.
+/// Defaults for the keys that an agent in a configuration file leaves out. The id and the name are placeholders.
 pub fn unnamed_agent() -> AgentSettings {
     agent("", "", "architect", 0.5)
 }
@@ -84,24 +84,24 @@ static ASSUMED: LazyLock<Settings> =
     LazyLock::new(|| Settings { agents: Vec::new(), judge: unnamed_agent(), ..default_settings() });
 
 impl Debate {
-    /// The recorded settings, or the assumed ones, which are never saved or shown as recorded.
+    /// The recorded settings, or assumed defaults, which must never be saved or shown as recorded.
     pub fn known_settings(&self) -> &Settings {
         self.settings.as_ref().unwrap_or(&ASSUMED)
     }
 
-    /// Names the limit of this debate in messages.
+    /// How messages name the limits of this debate.
     pub fn limit_in_words(&self) -> &'static str {
         let settings = self.settings.as_ref();
         let (cost, calls) = (settings.and_then(Settings::max_cost), settings.and_then(Settings::max_calls));
         match (cost, calls) {
             (Some(_), Some(_)) => "the cost and call limits",
             (None, Some(_)) => "the call limit",
-            // A limit from outside the record is not saved.
+            // A limit set outside the debate is not recorded.
             (Some(_) | None, None) => "the cost limit",
         }
     }
 
-    /// The agents in the recorded settings.
+    /// Empty if no settings are recorded.
     pub fn agents(&self) -> &[AgentSettings] {
         self.settings.as_ref().map_or(&[], |settings| &settings.agents)
     }

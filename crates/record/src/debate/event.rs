@@ -1,6 +1,6 @@
 //! The events of a debate, as saved in the journal.
 
-// New variants must be handled explicitly.
+// Every match must name new variants explicitly.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 use std::sync::Arc;
@@ -20,46 +20,42 @@ use super::{
 /// A numbered event: one line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recorded {
-    /// Numbered from 1 without gaps.
+    /// Counts from 1 without gaps.
     pub seq: u64,
     pub at: Timestamp,
     #[serde(flatten)]
     pub event: Event,
 }
 
-/// An event of a debate. One event holds a call's result and its cost, so neither can be lost alone.
+/// What happened in a debate. A call's result and its cost are in the same event, so that neither can be lost alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Event {
-    /// The debate was created.
+    /// The first event of a new debate.
     Created(Box<Created>),
-    /// The debate existed before it had a journal.
+    /// The first event of a debate that was saved without a journal.
     Imported {
-        /// The content of its state file.
+        /// The content of the state file.
         state: Box<Debate>,
     },
-    /// The debate entered a stage.
     #[serde(rename = "node-entered")]
     StageEntered {
         #[serde(rename = "node")]
         stage: StageId,
     },
-    /// A round began.
     RoundBegun {
         round: u32,
-        /// The first stage, which is entered next.
+        /// The round's first stage, which is entered next.
         #[serde(rename = "node")]
         stage: StageId,
     },
-    /// The debate's material was collected, which happens once.
+    /// The debate's material was collected. Happens at most once.
     #[serde(rename = "context-gathered")]
     Gathered {
         #[serde(flatten)]
         gathered: Gathered,
     },
-    /// The team was chosen.
     TeamSelected {
-        /// The agents and the reasons.
         #[serde(flatten)]
         selection: Selection,
     },
@@ -68,44 +64,32 @@ pub enum Event {
     /// The agreement of a round's texts was measured.
     Measured { round: u32, convergence: Convergence },
     /// The judge looked for objections to an agreement.
-    Challenged {
-        key: CallKey,
-        /// The objections.
-        challenge: Challenge,
-        call: CallRecord,
-    },
+    Challenged { key: CallKey, challenge: Challenge, call: CallRecord },
     /// The kinds of argument in a round were determined.
-    Observed {
-        key: CallKey,
-        /// The kinds by contribution.
-        observations: Vec<Observation>,
-        call: CallRecord,
-    },
+    Observed { key: CallKey, observations: Vec<Observation>, call: CallRecord },
     /// The debate was extended because the winning text misses a major requirement.
     Extended {
         /// The last round before the extension.
         round: u32,
         /// The author of the winning text.
         winner: AgentId,
-        /// The missed major requirements.
+        /// The major requirements that the winning text misses.
         missing: Vec<String>,
     },
     /// A call returned tool calls or unreadable JSON instead of a result. Saved to avoid paying for it twice.
     Replied { key: CallKey, reply: StoredReply, call: CallRecord },
     /// An agent was asked for questions.
     QuestionsAsked {
-        /// The call; its pass counts the repetitions.
+        /// The pass counts how often the agent was asked.
         key: CallKey,
-        /// The new, unanswered questions; empty if everything is clear.
+        /// Unanswered; empty if the agent needs to know nothing more.
         questions: AgentClarifications,
-        /// The last call.
         call: CallRecord,
     },
-    /// The user answered a question.
     QuestionAnswered {
-        /// The agent that asked.
+        /// The agent that asked the question.
         agent_id: AgentId,
-        /// The id of its question.
+        /// The [`id`](super::Clarification::id) of the question.
         item_id: String,
         answer: String,
         /// The program that answered for the user, if any.
@@ -114,15 +98,14 @@ pub enum Event {
     },
     /// The user ended the questions: open ones count as unanswered, and agents ask no more.
     QuestionsEnded {
-        /// Who acted in the user's place, if anyone.
+        /// The program that acted for the user, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<Answerer>,
     },
     /// An agent summarized its history, or the judge summarized the earlier rounds.
     Summarized { key: CallKey, summary: Summary, call: CallRecord },
-    /// An agent contributed.
     Contributed {
-        /// The call; present even if no request was needed.
+        /// Set even if no request was needed.
         key: CallKey,
         contribution: Arc<Contribution>,
         /// The last request; absent if none was needed.
@@ -131,34 +114,32 @@ pub enum Event {
     },
     /// A call failed permanently.
     CallFailed {
-        /// The call and the reason.
         failure: Failure,
-        /// The usage, if it was or may have been billed.
+        /// Present if the call was or may have been billed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
     /// Calls that failed because their server was unreachable will be repeated.
     #[serde(rename = "calls-reopened")]
     Reopened { keys: Vec<CallKey> },
-    /// A round exceeded its time limit.
+    /// A round exceeded its time limit and makes no further calls.
     RoundTimedOut { round: u32 },
     /// The judge scored a round.
     Evaluated {
         key: CallKey,
         evaluation: Evaluation,
-        /// The call; absent if it failed, which another event records.
+        /// Absent if the call failed, which another event records.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
-    /// The votes were counted.
+    /// The ballots were counted.
     Voted { voting: Voting },
     /// A member of the audience voted.
     Polled { key: CallKey, vote: String, reason: String, call: CallRecord },
     /// The judge scored the debaters.
     Judged {
-        /// The call; its pass determines the order of the debaters.
+        /// The pass determines the order in which the judge reads the debaters.
         key: CallKey,
-        /// The scores and the winner.
         judgement: Judgement,
         call: CallRecord,
     },
@@ -166,13 +147,13 @@ pub enum Event {
     Decided { verdict: Verdict },
     /// A draft of the answer was written and will be checked.
     Drafted {
-        /// The call; absent if none was needed.
+        /// Absent if no call was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<CallKey>,
         /// The text without the assessment; absent if a contribution records it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<Arc<Contribution>>,
-        /// The solution, unless a later text replaces it.
+        /// The debate's solution, unless a later text replaces it.
         solution: Box<Solution>,
         /// The last call; absent if none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -180,12 +161,11 @@ pub enum Event {
     },
     /// The cost limit left no room to check the draft.
     CheckForgone,
-    /// The solution was written.
     Synthesized {
-        /// The call; absent if none was needed.
+        /// Absent if no call was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<CallKey>,
-        /// The text without the assessment, if it replaces a checked draft: its [`ParsedAnswer`](super::ParsedAnswer)
+        /// The text without the assessment, if it replaces a checked draft. Its [`ParsedAnswer`](super::ParsedAnswer)
         /// holds the answers to the check.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<Arc<Contribution>>,
@@ -194,38 +174,37 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
-    /// An attempt is about to be sent; this reserves its maximum cost and one request of a limit. The event whose
-    /// [`CallRecord`] has this number settles it; until then it counts as spent.
+    /// An attempt is about to be sent. Its maximum cost, and one request, are reserved and count as spent until the
+    /// event whose [`CallRecord`] has this event's number settles them.
     CostReserved {
         key: CallKey,
-        /// The maximum cost.
         usd: Usd,
-        /// How far the maximum may exceed the list price: more than 1 if the provider may charge more.
+        /// The factor on the list price: more than 1 if the provider may charge more.
         factor: f64,
-        /// The bytes on which the maximum is based: the request and anything that a program adds.
+        /// The bytes on which the maximum cost is based: the request and anything that a command provider's program
+        /// adds.
         bytes: u64,
         /// The output limit in tokens; absent if no cost limit requires one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_tokens: Option<u32>,
     },
-    /// An attempt failed and may have been billed. Under a cost limit every failure is recorded. The call may be
-    /// retried.
+    /// An attempt failed and may have been billed; its call may be retried. Under a cost limit every failed attempt is
+    /// recorded.
     AttemptFailed {
         key: CallKey,
         error: String,
-        /// The usage; the cost is absent if unknown, and 0 if the call is not billed.
+        /// The cost is absent if unknown, and 0 if the attempt is not billed.
         call: CallRecord,
     },
-    /// Answers were shortened to keep the debate within its cost limit.
+    /// The output limit was lowered to keep the debate within its cost limit.
     OutputLimited {
-        /// The output limit, in tokens.
+        /// In tokens.
         max_tokens: u32,
     },
     /// The cost reached the warning threshold.
     CostWarned {
-        /// The cost.
         usd: Usd,
-        /// The threshold.
+        /// The warning threshold, not the cost limit.
         limit: Usd,
     },
     /// The user acknowledged the cost warning.
@@ -239,44 +218,41 @@ pub enum Event {
     },
     /// The debate was interrupted.
     Paused,
-    /// The debate was resumed.
+    /// The debate continues after a pause or failure.
     Resumed,
     /// The debate ended without an answer.
     Failed { error: String },
     /// The debate ended with an answer.
     Completed {
-        /// The outcome, derived by the version that wrote it.
+        /// Derived from the state by the version that wrote the event.
         outcome: Outcome,
     },
-    /// The user asks a question about the finished debate.
+    /// The user asked a question about the finished debate.
     FollowUpAsked { question: Arc<str> },
     /// The judge answered a question about the finished debate.
     FollowUpAnswered {
-        /// The call; its pass is the question's number, from 1.
+        /// The pass is the question's number, from 1.
         key: CallKey,
         answer: Arc<str>,
-        /// How it was made.
         metadata: Metadata,
-        /// The last request.
         call: CallRecord,
     },
-    /// The user rated the debate. A later rating replaces it.
+    /// The user rated the debate. Replaces an earlier rating.
     Rated {
-        /// 1: good; -1: bad.
+        /// 1 for good, -1 for bad.
         rating: i8,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
 }
 
-/// The format of journal and state that this version writes; it reads no later one.
+/// The format of journals and state files that this version writes. Later formats cannot be read.
 pub const FORMAT_VERSION: u32 = 2;
 
 /// A new debate, as its first event records it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Created {
-    /// The format of journal and state.
     pub format_version: u32,
     pub id: DebateId,
     /// The problem, verbatim.
@@ -284,7 +260,6 @@ pub struct Created {
     /// The user's additional context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// The user's attachments.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub attachments: Arc<[Attachment]>,
     /// The change to review, if any.
@@ -294,17 +269,16 @@ pub struct Created {
     pub settings: Settings,
     /// The stages of the protocol in display order.
     pub stages: Arc<[StageInfo]>,
-    /// The source of each prompt; absent until its panel is built.
+    /// Absent until the agents' prompts have been loaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_sources: Option<PromptSources>,
     /// The seed of every shuffle.
     pub seed: u32,
-    /// The debate from which this one was forked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkedFrom>,
 }
 
-/// Borrows the call of an event, shared or mutable like the event.
+/// Returns the call that an event records, borrowed mutably if the event is.
 macro_rules! call_of {
     ($event:expr) => {
         match $event {
@@ -355,22 +329,20 @@ macro_rules! call_of {
 }
 
 impl Event {
-    /// The event that ends a debate stopped before it had any text.
+    /// Ends a debate that was stopped before it had any text.
     pub fn stopped_without_proposal() -> Self {
         Self::Failed { error: "it was stopped before anybody had made a proposal".to_owned() }
     }
 
-    /// The call that this event records, if any.
     pub fn call(&self) -> Option<&CallRecord> {
         call_of!(self)
     }
 
-    /// Like [`call`](Self::call), but mutable.
     pub(super) fn call_mut(&mut self) -> Option<&mut CallRecord> {
         call_of!(self)
     }
 
-    /// Whether it records what a user did with an existing debate, rather than the debate itself.
+    /// Whether the event records what a user did with an existing debate, rather than a step of the debate.
     pub fn is_about_the_record(&self) -> bool {
         matches!(self, Self::FollowUpAsked { .. } | Self::FollowUpAnswered { .. } | Self::Rated { .. })
     }
@@ -380,7 +352,7 @@ impl Event {
         match self {
             Self::QuestionsAsked { key, questions, .. } if questions.items.is_empty() => Some((key, CallStatus::Empty)),
             Self::Challenged { key, challenge, .. } if challenge.is_empty() => Some((key, CallStatus::Empty)),
-            // An unreadable score counts as missing.
+            // A call that returned no readable score counts as failed.
             Self::Evaluated { key, evaluation, call: Some(_) } if evaluation.score.is_none() => {
                 Some((key, CallStatus::Failed))
             }
@@ -438,13 +410,12 @@ impl Event {
 #[serde(rename_all = "camelCase")]
 pub struct StoredReply {
     pub text: String,
-    /// The requested tool calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// The raw message, if it has more than text and tool calls.
+    /// The server's message, if it holds more than text and tool calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<serde_json::Value>,
-    /// The tools' results in the same order.
+    /// The results of `tool_calls`, in the same order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_results: Vec<dialectic_base::call::ToolResult>,
     /// Why the reply could not be parsed.

@@ -1,6 +1,6 @@
 //! Folds events into the state of a debate.
 
-// New variants must be handled explicitly.
+// Every match must name new variants explicitly.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 use std::sync::Arc;
@@ -23,14 +23,12 @@ pub enum FoldError {
     /// An event is missing or out of order.
     #[error("found event {found} where event {expected} was expected")]
     Gap { expected: u64, found: u64 },
-    /// An event answers an unknown question.
     #[error("event {seq} answers question {number}, which was never asked")]
     UnknownQuestion {
         seq: u64,
         /// The question's number, from 1.
         number: usize,
     },
-    /// An event names a round that never began.
     #[error("event {seq} belongs to round {round}, which never began")]
     UnknownRound { seq: u64, round: u32 },
 }
@@ -39,7 +37,7 @@ pub enum FoldError {
 ///
 /// # Errors
 ///
-/// The events are not a complete record of a debate.
+/// Returns an error if the events are not a complete record of a debate.
 pub fn fold<'a>(events: impl IntoIterator<Item = &'a Recorded>) -> Result<Debate, FoldError> {
     let mut debate: Option<Debate> = None;
     for (recorded, expected) in events.into_iter().zip(1..) {
@@ -58,7 +56,8 @@ impl Debate {
     /// The state after the first event.
     ///
     /// # Errors
-    /// The event does not create a debate.
+    ///
+    /// Returns an error if the event does not create a debate.
     pub fn create(first: &Recorded) -> Result<Self, FoldError> {
         if let Event::Imported { state } = &first.event {
             return Ok(state.as_ref().clone());
@@ -101,7 +100,7 @@ impl Debate {
     ///
     /// # Errors
     ///
-    /// The event cannot follow; the state is then unchanged.
+    /// Returns an error, and leaves the state unchanged, if the event cannot follow.
     #[expect(clippy::too_many_lines, reason = "an arm for each event")]
     pub fn apply(&mut self, recorded: &Recorded) -> Result<(), FoldError> {
         let seq = recorded.seq;
@@ -112,7 +111,7 @@ impl Debate {
             Event::StageEntered { stage } => {
                 self.current_stage = Some(*stage);
                 self.status = Status::Running;
-                // Prompts outside the rounds read the whole ledger several times.
+                // Cache the points so far: prompts outside the rounds read all of them several times.
                 if self.stage(*stage).is_some_and(|stage| !stage.in_round) {
                     self.past = std::mem::take(&mut self.past).until(self, u32::MAX);
                 }
@@ -265,7 +264,7 @@ impl Debate {
         Ok(())
     }
 
-    /// Adds an entry to a round and counts the usage of its call.
+    /// Changes a round with `enter` and counts the usage of `call`.
     fn note(
         &mut self,
         round: u32,
@@ -278,7 +277,7 @@ impl Debate {
         Ok(())
     }
 
-    /// Discards the verdict and continues the debate.
+    /// Moves the verdict into an extension, so that the debate continues.
     fn extend(&mut self, round: u32, winner: &AgentId, missing: &[String]) {
         let (verdict, voting) = (self.verdict.take(), self.voting.take());
         let (winner, missing) = (winner.clone(), missing.to_vec());
@@ -299,14 +298,14 @@ impl Debate {
             self.settled.remove(key);
             self.failures.retain(|failure| failure.key != *key);
             let is_score = self.stage(key.stage).is_some_and(|stage| stage.yields == Some(ResultKind::Score));
-            // The score was missing because of the failure.
+            // The failed call left an evaluation without a score.
             if let Some(round) = self.rounds.iter_mut().find(|round| is_score && round.round_number == key.round) {
                 round.evaluation = None;
             }
         }
     }
 
-    /// The state in which these failed calls can be repeated.
+    /// A copy without these failed calls, so that they can be repeated.
     pub fn reopening(&self, keys: &[CallKey]) -> Self {
         let mut debate = self.clone();
         debate.reopen(keys);
@@ -317,7 +316,7 @@ impl Debate {
         if let Some((key, settled)) = event.settles() {
             self.settled.insert(key.clone(), settled);
             if settled != CallStatus::Failed {
-                // The repetition succeeded.
+                // An earlier attempt of this call failed, but the repetition succeeded.
                 self.failures.retain(|failure| failure.key != *key);
             }
         }
@@ -331,7 +330,7 @@ impl Debate {
         }
     }
 
-    /// Ends the questions: open ones count as unanswered.
+    /// Ends the questions. Open ones count as unanswered.
     pub fn end_questions(&mut self, by: Option<Answerer>) {
         self.questions_ended = true;
         let items = self.clarifications.iter_mut().flatten().flat_map(|group| &mut group.items);
@@ -346,8 +345,8 @@ impl Debate {
         self.judgements.insert(place, judgement.clone());
     }
 
-    /// The answer in `event` that was cut off, if any. Contributions and solutions record this themselves; follow-up
-    /// answers and failed calls are not listed.
+    /// The answer in `event` that was cut off, if any. `None` for contributions and solutions, which record their own
+    /// cuts, and for follow-up answers and failed calls.
     pub fn cut_in(&self, event: &Event) -> Option<CutAnswer> {
         use Event::{CallFailed, Contributed, Drafted, FollowUpAnswered, Summarized, Synthesized};
         let (key, _) = event.settles()?;
@@ -413,7 +412,7 @@ impl Debate {
         let (round, reached) = (self.current_round, self.stage_rank(reached));
         let stages = Arc::clone(&self.stages);
         let in_round = stages.get(reached).is_some_and(|stage| stage.in_round);
-        // Kinds of call belong to the next stage that is a transition target.
+        // Entries that are not transition targets are kinds of call of the next stage.
         let kinds = stages.iter().take(reached).rev().take_while(|kind| !kind.is_transition_target).count();
         let reached = reached - kinds;
         let again = |key: &CallKey| {
@@ -431,7 +430,7 @@ impl Debate {
         self.settings.as_ref().is_some_and(|settings| settings.judge.id == *id)
     }
 
-    /// The rank of a call in the order of the protocol.
+    /// The sort key of a call in the order of the protocol.
     pub fn key_rank(&self, key: &CallKey) -> impl Ord + use<> {
         let target = key.target_agent_id.as_ref().map(|target| self.agent_rank(target));
         (key.round, self.stage_rank(key.stage), key.pass, self.agent_rank(&key.agent_id), target)

@@ -1,4 +1,4 @@
-//! The forecast of a debate.
+//! The calls that a debate is expected to make, with their tokens and costs.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use dialectic_base::money::{Amount, BudgetLimit, Usd};
 
 use super::CallKey;
 
-/// The calls of a debate, ordered by round and stage, with the usage of each.
+/// The calls that a debate may make, ordered by round and stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
     pub calls: Vec<PlannedCall>,
@@ -18,22 +18,21 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// The minimum and maximum number of calls.
+    /// The number of certain calls, and the maximum number of requests including tool use.
     pub fn count(&self) -> Span<u64> {
         Span { low: self.certain().count() as u64, high: self.calls.iter().map(PlannedCall::requests).sum() }
     }
 
-    /// The likely cost of the calls that are certain. `None` if a price is unknown.
+    /// The likely cost of the calls that are certain; `None` if a price is unknown.
     pub fn likely(&self) -> Option<Usd> {
         self.certain().map(PlannedCall::likely).sum()
     }
 
-    /// The maximum cost of all calls. `None` if a price is unknown.
+    /// The maximum cost of all calls; `None` if a price is unknown.
     pub fn most(&self) -> Option<Usd> {
         self.calls.iter().map(|call| call.cost.map(|cost| cost.high)).sum()
     }
 
-    /// The models without a known price.
     pub fn unpriced(&self) -> BTreeSet<&str> {
         self.calls.iter().filter(|call| call.cost.is_none()).map(|call| call.model.as_str()).collect()
     }
@@ -47,11 +46,12 @@ impl Forecast {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purchase {
     pub limit: BudgetLimit,
-    /// The smallest limit that covers one round and the closing, at the highest prices that the provider may charge.
+    /// The smallest limit that covers one round and the closing calls, at the highest prices that the provider may
+    /// charge.
     pub one_round: Amount,
     /// The smallest limit that covers all rounds and optional calls at list prices.
     pub all_rounds: Amount,
-    /// The likely cost of one round and the closing.
+    /// The likely cost of one round and the closing calls.
     pub likely_round: Usd,
     /// The likely cost of all rounds.
     pub likely_all: Usd,
@@ -61,7 +61,7 @@ pub struct Purchase {
     pub left_out: Vec<String>,
     /// The configured number of rounds.
     pub rounds: u32,
-    /// The output limit in tokens that this assumes, if any.
+    /// The output limit per answer that these figures assume, in tokens; absent if they assume none.
     pub answer_limit: Option<u32>,
 }
 
@@ -69,22 +69,20 @@ pub struct Purchase {
 #[serde(rename_all = "camelCase")]
 pub struct PlannedCall {
     pub key: CallKey,
-    /// The model, as its provider names it.
+    /// The provider's name for the model.
     pub model: String,
     pub provider: String,
     /// Whether every debate makes this call, whatever the answers are.
     #[serde(rename = "certain")]
     pub is_certain: bool,
-    /// Input tokens.
     #[serde(rename = "inputTokens")]
     pub input: Span<u64>,
-    /// Output tokens.
     #[serde(rename = "outputTokens")]
     pub output: Span<u64>,
-    /// The most that tools can add.
+    /// The maximum use of tools; absent if the call offers none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<ToolUse>,
-    /// The cost, including tools; absent if no price is known.
+    /// Includes tool use; absent if no price is known.
     #[serde(rename = "costUsd", skip_serializing_if = "Option::is_none")]
     pub cost: Option<Span<Usd>>,
 }
@@ -94,12 +92,12 @@ pub struct PlannedCall {
 #[serde(rename_all = "camelCase")]
 pub struct ToolUse {
     pub most_requests: u32,
-    /// The total tokens of the tool results, all of which each request may contain.
+    /// The tokens of all tool results together. Each request may contain all of them.
     pub result_tokens: u64,
 }
 
 impl PlannedCall {
-    /// The maximum number of requests.
+    /// The maximum number of requests, including those with tool results.
     pub fn requests(&self) -> u64 {
         1 + self.tools.map_or(0, |tools| tools.most_requests.into())
     }
@@ -110,7 +108,7 @@ impl PlannedCall {
         (self.input.high.saturating_mul(self.requests()) + results, self.output.high.saturating_mul(self.requests()))
     }
 
-    /// The likely cost: the geometric mean of the minimum and the maximum. `None` if no price is known.
+    /// The likely cost: the geometric mean of minimum and maximum. `None` if no price is known.
     pub fn likely(&self) -> Option<Usd> {
         self.cost.map(|cost| Usd::from_dollars((cost.low.dollars() * cost.high.dollars()).sqrt()))
     }
@@ -123,7 +121,7 @@ pub struct Span<T> {
 }
 
 impl Span<u64> {
-    /// `25 to 30 calls`
+    /// Formatted like `25 to 30 calls`.
     pub fn counted(&self, noun: &str) -> String {
         let high = counted(self.high, noun);
         if self.low == self.high { high } else { format!("{} to {high}", self.low) }

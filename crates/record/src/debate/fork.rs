@@ -1,4 +1,4 @@
-//! Forks of debates: what they keep.
+//! Forks a debate: selects the events that the fork keeps.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use super::{
     StageInfo, fold, stage,
 };
 
-/// Where to fork: before the calls of a stage. Written `2.critique`, or `start` for the very beginning.
+/// Where to fork a debate: before the calls of a stage, written `2.critique`, or at the `start`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ForkPoint {
@@ -30,69 +30,40 @@ pub struct ForkedFrom {
 /// Why a debate cannot be forked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ForkError {
-    /// The text is not a [`ForkPoint`].
     #[error("expected `<round>.<stage>`, such as `2.critique`, or `start`")]
     NotAPoint,
-    /// The record is invalid.
     #[error(transparent)]
     Record(#[from] FoldError),
-    /// The debate's protocol has no such stage, or the stage makes no calls.
     #[error("the protocol has no calls in a stage `{stage}`; stages with calls: {}", .known.join(", "))]
-    UnknownStage {
-        stage: StageId,
-        /// The possible stages.
-        known: Vec<String>,
-    },
-    /// The name denotes a kind of call within a stage.
+    UnknownStage { stage: StageId, known: Vec<String> },
     #[error("{stage} is a kind of call within the stage {}; a debate can only be forked before a whole stage: `{at}`", at.written_stage())]
     KindOfCall {
         stage: StageId,
-        /// The stage that makes these calls.
+        /// The point before the stage that makes these calls.
         at: ForkPoint,
     },
-    /// The stage belongs to a round, but the point names none.
     #[error("{0} belongs to a round; rounds are numbered from 1")]
     RoundZero(StageId),
-    /// The debate ended before the point.
     #[error("the debate never reached {point}; its last point is {last}")]
-    NotReached {
-        point: ForkPoint,
-        /// The last point that the debate reached.
-        last: ForkPoint,
-    },
+    NotReached { point: ForkPoint, last: ForkPoint },
     /// The stage is outside the rounds, and the debate reached it after a different number of rounds.
     #[error("the debate never reached {point}, but it reached {at}")]
-    OtherRound {
-        point: ForkPoint,
-        /// The point that the debate did reach.
-        at: ForkPoint,
-    },
-    /// The settings select another protocol.
+    OtherRound { point: ForkPoint, at: ForkPoint },
     #[error(
         "the debate used another protocol, so only its proposals can be kept; fork at `start`, or right after the proposals of the first round"
     )]
     OtherProtocol,
-    /// Each round of a review is a part of its change.
     #[error("a review has one round for each part of its change; set debate.rounds to {0}")]
     OtherParts(u32),
-    /// The changed settings have fewer rounds than the fork keeps.
     #[error("the fork keeps {}, but the changed settings allow only {rounds}", counted((*taken_over).into(), "round"))]
-    TooManyRounds {
-        /// The number of kept rounds.
-        taken_over: u32,
-        /// The configured number.
-        rounds: u32,
-    },
-    /// The changed settings put an agent on another side.
-    #[error("the texts kept from {0} were written for a different `position` than the changed settings have")]
+    TooManyRounds { taken_over: u32, rounds: u32 },
+    #[error("the texts kept from {0} were written for a different `position` than in the changed settings")]
     OtherSide(AgentId),
-    /// The changed settings lack an agent whose texts the fork keeps.
-    #[error("the fork keeps texts by {}, which the changed settings lack", listed(.0))]
+    #[error("the changed settings lack {}, whose texts the fork keeps", listed(.0))]
     UnknownAgents(Vec<AgentId>),
 }
 
 impl ForkPoint {
-    /// The start of the debate.
     pub const START: Self = Self { round: 0, stage: None };
 
     /// The point before the calls of `stage` in `round`.
@@ -100,12 +71,12 @@ impl ForkPoint {
         Self { round, stage: Some(stage) }
     }
 
-    /// Parses a point as users write it: `start`, or a stage by its id or any of its words, preceded by its round and a
-    /// dot. Without a round, the last round with that stage is used.
+    /// Parses a point as users write it: `start`, or a stage by its id or any of its words, after its round and a dot.
+    /// Without a round, it means the last round with that stage.
     ///
     /// # Errors
     ///
-    /// The text names no point of this debate, or the record is invalid.
+    /// Returns an error if the record is invalid. Only [`fork`] checks whether the point exists.
     pub fn named(text: &str, events: &[Recorded]) -> Result<Self, ForkError> {
         let text = text.trim().to_lowercase();
         if let Ok(Self::START) = text.parse() {
@@ -176,41 +147,38 @@ impl From<ForkPoint> for String {
     }
 }
 
-/// A position in a debate: the round and the rank of the stage.
+/// The round and the rank of a stage.
 type RecordPosition = (u32, usize);
 
 impl Debate {
-    /// The first rank that a fork before `stage` repeats: its own, or that of the kinds of call that directly precede
-    /// it.
+    /// The rank from which a fork before `stage` repeats calls: that of the first kind of call directly before the
+    /// stage, or the stage's own.
     fn first_repeated(&self, stage: usize) -> usize {
         let ahead = self.stages.iter().take(stage).rev().take_while(|kind| !kind.is_transition_target).count();
         stage - ahead
     }
 
-    /// The rank of the first stage with this kind of result.
     fn rank_yielding(&self, yields: ResultKind) -> Option<usize> {
         self.stages.iter().position(|stage| stage.yields == Some(yields))
     }
 
-    /// The rank of the last stage of a round.
     fn last_in_round(&self) -> usize {
         self.stages.iter().rposition(|stage| stage.in_round).unwrap_or(0)
     }
 
-    /// The rank of the last essential stage of a round.
     fn last_essential(&self) -> usize {
         self.stages.iter().rposition(|stage| stage.in_round && stage.is_essential).unwrap_or(0)
     }
 
-    /// The rank of the essential stage that closes the debate.
+    /// The rank of the stage that writes the answer, or of the last stage if none does.
     fn closing_rank(&self) -> usize {
         let is_answer = |stage: &StageInfo| stage.yields == Some(ResultKind::Solution) && stage.is_essential;
         let last = self.stages.len().saturating_sub(1);
         self.stages.iter().position(|stage| stage.is_transition_target && is_answer(stage)).unwrap_or(last)
     }
 
-    /// The position at which a stage was entered in `round`. Stages outside the rounds that recur between rounds come
-    /// after the whole round.
+    /// The position at which a stage was entered in `round`. A stage outside the rounds that is entered between rounds
+    /// comes after the whole round.
     fn entered(&self, round: u32, stage: StageId) -> RecordPosition {
         let rank = self.stage_rank(stage);
         let in_round = self.stages.get(rank).is_some_and(|stage| stage.in_round);
@@ -218,7 +186,6 @@ impl Debate {
         (round, if is_between { usize::MAX } else { rank })
     }
 
-    /// The position of a point in the protocol.
     fn fork_position(&self, point: &ForkPoint) -> Result<RecordPosition, ForkError> {
         let Some(id) = point.stage else { return Ok((0, 0)) };
         let stage = self.stage_rank(id);
@@ -242,12 +209,12 @@ impl Debate {
     }
 }
 
-/// The events after the creation that a fork of `parent` at `point` keeps, with their calls marked as paid by the
-/// parent, followed by the entry into the next stage.
+/// The events with which a fork of `parent` at `point` begins after its creation: those that it keeps, with their calls
+/// marked as paid by the parent, and the entry into the stage of `point`.
 ///
 /// # Errors
 ///
-/// The debate never reached that point.
+/// Returns an error if the debate never reached the point, or the record is invalid.
 pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkError> {
     let debate = fold(parent)?;
     let (round, stage) = debate.fork_position(point)?;
@@ -288,7 +255,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             }
             Event::Stopping { .. } => is_before((current, debate.last_in_round())),
             Event::CallFailed { failure, .. } => is_call_before(&failure.key) && debate.failures.contains(failure),
-            // It belongs to a later draft, which will be written again.
+            // A check of a later draft, which will be written again.
             Event::Contributed { key, .. } if is_check(key) && usize::from(key.pass) > Lens::ALL.len() => false,
             Event::QuestionsAsked { key, .. }
             | Event::Contributed { key, .. }
@@ -302,13 +269,13 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::Drafted { key: Some(key), .. } => is_call_before(key),
             Event::TeamSelected { .. } => is_before_stage(0, ResultKind::Team),
             Event::Measured { round, .. } => is_before_stage(*round, ResultKind::Agreement),
-            // Derived facts belong to the stage that is repeated.
+            // Derived without a call, so they belong to the stage that was entered last.
             Event::Drafted { key: None, .. }
             | Event::Voted { .. }
             | Event::Decided { .. }
             | Event::Extended { .. }
             | Event::CheckForgone => is_before((current, entered)),
-            // The answer will be written again; the others concern only the parent's costs.
+            // The fork writes its own answer; the other events concern only the parent.
             Event::Synthesized { .. }
             | Event::CostReserved { .. }
             | Event::AttemptFailed { .. }
@@ -318,14 +285,14 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::Created(_)
             | Event::Imported { .. }
             | Event::Replied { .. }
-            // The fork keeps repeated calls with their final results.
+            // Repeated calls are kept with their final results.
             | Event::Reopened { .. }
             | Event::Suspended { .. }
             | Event::Paused
             | Event::Resumed
             | Event::Failed { .. }
             | Event::Completed { .. }
-            // Ratings and questions belong to the parent.
+            // Ratings and follow-up questions are about the parent's answer.
             | Event::FollowUpAsked { .. }
             | Event::FollowUpAnswered { .. }
             | Event::Rated { .. } => false,
@@ -334,7 +301,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             let mut event = recorded.event.clone();
             if let Some(call) = event.call_mut() {
                 call.copied = true;
-                // The reservation counts against the parent's limit.
+                // The reservation is an event of the parent's journal.
                 call.reservation = None;
             }
             kept.push(event);
@@ -344,8 +311,8 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
     Ok(kept)
 }
 
-/// The `events` that a fork with another protocol keeps: the user's answers, and the proposals of the first round if
-/// the new rounds begin with proposals. `None` if there are no such proposals. `stages` are those of the new protocol.
+/// The `events` that a fork with another protocol keeps: the user's answers, and the proposals of the first round.
+/// `stages` are those of the new protocol. `None` if its rounds have no proposals, or if there are none to keep.
 pub fn proposals_for(events: &[Event], stages: &[StageInfo]) -> Option<Vec<Event>> {
     let is_proposal = |stage: &&StageInfo| stage.in_round && stage.yields == Some(ResultKind::Proposal);
     let proposal = stages.iter().find(is_proposal)?.id;
@@ -360,17 +327,17 @@ pub fn proposals_for(events: &[Event], stages: &[StageInfo]) -> Option<Vec<Event
         return None;
     }
     let begin = [Event::RoundBegun { round: 1, stage: proposal }];
-    // Missing proposals will be requested.
+    // Entering the stage requests the proposals that are missing.
     let enter = [Event::StageEntered { stage: proposal }];
     Some(answers.into_iter().chain(begin).chain(texts).chain(enter).collect())
 }
 
-/// Checks that the changed settings fit the kept events: all authors still take part, on the same sides, and there are
+/// Checks that changed settings fit the kept events: all authors still take part, on the same sides, and there are
 /// enough rounds. `before` are the original settings.
 ///
 /// # Errors
 ///
-/// The settings contradict the kept events.
+/// Returns an error if the settings do not fit.
 pub fn check_taken_over(events: &[Event], before: &Settings, settings: &Settings) -> Result<(), ForkError> {
     check_authors(events, settings)?;
     let rounds = events.iter().filter_map(|event| match event {
@@ -413,7 +380,7 @@ fn reached(events: &[Recorded], debate: &Debate) -> Vec<RecordPosition> {
     for recorded in events {
         match &recorded.event {
             Event::RoundBegun { round: begun, .. } => {
-                // A round is followed by another round or by the end.
+                // The debate can be forked before the closing after any of its rounds.
                 if round > 0 {
                     places.push((round, closing));
                 }

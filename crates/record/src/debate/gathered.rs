@@ -11,10 +11,9 @@ use super::{AgentId, AgentSettings, Debate, ResultKind};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Gathered {
-    /// The material shown with the problem, in this order.
+    /// Shown with the problem, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub material: Vec<Material>,
-    /// The agents' results in past debates.
     #[serde(default)]
     pub standings: Standings,
     /// The family of each agent's model, if known.
@@ -23,14 +22,13 @@ pub struct Gathered {
 }
 
 impl Gathered {
-    /// The total bytes of the material.
     pub fn bytes(&self) -> usize {
         self.material.iter().map(|one| one.text.len()).sum()
     }
 }
 
 impl Debate {
-    /// The debate with this data, if its protocol collects data and has not done so yet.
+    /// A copy with this data, if the protocol collects data and the debate has none yet.
     pub fn starting_from(&self, gathered: &Gathered) -> Self {
         let gathers = self.stages.iter().any(|stage| stage.yields == Some(ResultKind::Material));
         let gathered = self.gathered.clone().or_else(|| gathers.then(|| gathered.clone()));
@@ -49,7 +47,7 @@ pub struct Material {
     pub text: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
-    /// Why it is missing or incomplete.
+    /// Why the text is missing or incomplete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -61,36 +59,36 @@ dialectic_base::named! {
         Outline = "outline",
         /// The readme of the context directory.
         Readme = "readme",
-        /// The output of a user's command.
+        /// The output of a configured command.
         Command = "command",
-        /// A past debate.
+        /// Decisions of a past debate.
         Memory = "memory",
     }
 }
 
-/// The results of past debates by model and role.
+/// How the agents' models did in past debates, in the agents' roles.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Standings {
     /// The number of past debates.
     pub debates: u32,
-    /// The results of each agent; agents without a past debate are missing.
+    /// Agents without a past debate are missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentStanding>,
 }
 
-/// The results of an agent's model in its role.
+/// How an agent's model did in past debates, in the agent's role.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentStanding {
     pub agent_id: AgentId,
-    /// The rating; absent if it has none.
+    /// Absent if the model was never rated in this role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<f64>,
-    /// How far its confidence in ballots was off on average: 0 is best, 1 worst; absent if it never voted.
+    /// How far the confidence in its ballots was off on average, from 0 (best) to 1 (worst); absent if it never voted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<f64>,
-    /// The number of debates that were counted.
+    /// The number of past debates on which rating and calibration are based.
     pub debates: u32,
 }
 
@@ -100,43 +98,40 @@ impl Standings {
     }
 }
 
-/// The chosen agents and the reasons.
+/// Which agents were chosen for the team, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Selection {
     /// The requested team size; absent if all take part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u32>,
-    /// The number of earlier debates.
+    /// The number of past debates that were considered.
     pub debates: u32,
     /// All candidates in the order of the configuration.
     pub candidates: Vec<TeamCandidate>,
 }
 
-/// A candidate with the parts of its score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TeamCandidate {
     pub agent_id: AgentId,
     pub chosen: bool,
-    /// The sum of the following two values.
+    /// The sum of `by_rating` and `by_calibration`.
     pub score: f64,
-    /// The part from its rating.
     pub by_rating: f64,
-    /// The part from its calibration.
     pub by_calibration: f64,
-    /// The rating; absent if unknown, which counts as 1500.
+    /// An absent rating counts as 1500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<f64>,
-    /// The calibration; absent if unknown, which counts as 0.5.
+    /// An absent calibration counts as 0.5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<f64>,
-    /// The number of debates on which both figures are based.
+    /// The number of past debates on which rating and calibration are based.
     pub debates: u32,
-    /// The model's family, if known.
+    /// The family of the agent's model, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<String>,
-    /// Set if its score was high enough, but its model family already had half of the team.
+    /// Set if the agent's score was high enough, but its model family already had half of the team.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub passed_over: bool,
 }
@@ -156,17 +151,17 @@ impl Debate {
     }
 }
 
-/// A text shown to all agents with the problem.
+/// A text that the user added to the problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {
     /// The name that the user gave: a path, or `standard input`.
     pub name: String,
-    /// The SHA-256 of its bytes, in hexadecimal.
+    /// The SHA-256 of the attached bytes, in hexadecimal.
     pub sha256: String,
     /// The content, kept because the file may change.
     pub text: Arc<str>,
-    /// The part of the change it belongs to; absent if all prompts show it.
+    /// The part of a reviewed change to which the attachment belongs; absent if all prompts show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<u32>,
 }

@@ -1,5 +1,5 @@
-//! Texts for people: replaces numbered labels with names, and explains the judge's confidence. Also assigns the
-//! numbers.
+//! Numbers the texts in prompts. In texts for people, adds the authors' names to these numbers and explains the judge's
+//! confidence.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,15 +14,15 @@ use super::{
     Solution, Statement,
 };
 
-/// The words that precede a number in prompts: a debate's text, or a review's reader.
+/// In prompts, a number follows these words: `Text 1` in debates, `Reader 1` in reviews.
 const LABELS: [&str; 2] = ["Text", "Reader"];
 
 impl Debate {
-    /// A copy for people: the author's name follows `Text 2`, and the judge's confidence says what it means. Models see
-    /// only numbers. Never saved.
+    /// A copy for people: adds the author's name after labels such as `Text 2`, and says what the judge's confidence
+    /// means. Models see only the numbers, so never save the copy.
     pub fn with_named_texts(&self) -> Self {
         let Some(settings) = self.settings.as_ref().filter(|_| self.format_version.is_some()) else {
-            // Prompts of the older program had no such labels.
+            // Prompts of the older program had no labels like `Text 2`.
             return self.clone();
         };
         let names = Names::of(self, settings);
@@ -43,13 +43,14 @@ impl Debate {
 }
 
 impl PanelInfo {
-    /// `text` with each author's name after the number of its text.
+    /// Adds the author's name after each label such as `Text 2`.
     pub fn with_named_texts<'t>(&self, text: &'t str) -> Cow<'t, str> {
         Names(self.agents.iter().map(|agent| agent.name.as_str()).collect()).named(text)
     }
 }
 
-/// Explains the score in a description, which keeps the older program's format.
+/// Says in words what the confidence score in the description means. Saved descriptions keep the older program's
+/// format.
 fn explain_confidence(solution: &mut Solution) {
     let found = solution.description.rsplit_once(ASSESSMENT).and_then(|(before, after)| {
         let (score, after) = after.strip_prefix("**Confidence Score**: ")?.split_once("/100")?;
@@ -61,7 +62,7 @@ fn explain_confidence(solution: &mut Solution) {
     }
 }
 
-/// The names of the authors by the numbers of their texts, from 1.
+/// The authors' names in the order of text numbers.
 struct Names<'a>(Vec<&'a str>);
 
 impl<'a> Names<'a> {
@@ -72,7 +73,7 @@ impl<'a> Names<'a> {
         Self(order.map(name).collect())
     }
 
-    /// The text with names; borrowed if it has no labels.
+    /// The text with names added; borrowed if there are none to add.
     fn named<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut named = String::new();
         let mut from = 0;
@@ -87,7 +88,7 @@ impl<'a> Names<'a> {
         if from == 0 { Cow::Borrowed(text) } else { (named + &text[from..]).into() }
     }
 
-    /// The end of each label that lacks a name, and its author's name.
+    /// For each label without a name, the byte position of its end and the author's name.
     fn labels<'s>(&'s self, text: &str) -> Vec<(usize, &'s str)> {
         let places = LABELS.iter().flat_map(|label| text.match_indices(label).map(|(at, _)| (at, at + label.len())));
         let mut places: Vec<(usize, usize)> = places.collect();
@@ -98,7 +99,7 @@ impl<'a> Names<'a> {
             let (number, rest) = digits.split_at(length);
             let name = *self.0.get(number.parse::<usize>().ok()?.checked_sub(1)?)?;
             let is_word = !text[..at].ends_with(char::is_alphanumeric) && !rest.starts_with(char::is_alphanumeric);
-            // `Text 2.1` is a section; a label may also have its name already.
+            // `Text 2.1` means a section, not a text.
             let is_section = rest.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
             let is_free = is_word && !is_section && !rest.starts_with(" (") && !name.is_empty();
             is_free.then(|| (text.len() - rest.len(), name))
@@ -118,7 +119,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Where a position in the text is after names were inserted.
+    /// The position that `place` has after names are inserted into `text`.
     fn moved(&self, text: &str, place: usize) -> usize {
         let before = self.labels(text).into_iter().filter(|(end, _)| *end <= place);
         place + before.map(|(_, name)| name.len() + " ()".len()).sum::<usize>()
@@ -144,7 +145,7 @@ impl<'a> Names<'a> {
         reading.answers.iter_mut().for_each(|one| self.in_statement(one));
         reading.opinions.iter_mut().for_each(|one| self.in_statement(one));
         for one in &mut reading.given_up {
-            // A leading label that `remark` omits must stay unchanged.
+            // Leave a leading label unchanged, so that `remark` still recognizes it.
             let label = one.reason.len() - one.remark().len();
             let named = self.named(&one.reason[label..]).into_owned();
             one.reason.replace_range(label.., &named);
@@ -189,7 +190,8 @@ impl<'a> Names<'a> {
 /// The salt for the order of text numbers.
 const NUMBERS: u32 = 1 << 16;
 
-/// `items` in an order that depends only on `seed` and `salt`, which distinguishes the shuffles of a debate.
+/// Shuffles `items` in an order that depends only on `seed` and `salt`. A debate has one seed; each of its shuffles has
+/// its own salt.
 pub fn shuffled<T>(items: impl IntoIterator<Item = T>, seed: u32, salt: u32) -> Vec<T> {
     let mut items: Vec<T> = items.into_iter().collect();
     // ChaCha12 is stable across versions, unlike the standard generator.
@@ -199,8 +201,8 @@ pub fn shuffled<T>(items: impl IntoIterator<Item = T>, seed: u32, salt: u32) -> 
 }
 
 impl Debate {
-    /// The agents in the order of their text numbers: one shuffle for the whole debate, which hides the configured
-    /// order. Records without settings use the order of first contributions.
+    /// The agents by text number. One shuffle for the whole debate hides the configured order. Records without settings
+    /// use the order of first contributions.
     pub fn in_order_of_numbers(&self) -> Vec<&AgentId> {
         let Some(settings) = &self.settings else {
             let mut spoke: Vec<&AgentId> = Vec::new();
@@ -229,8 +231,8 @@ impl Debate {
         move |author| u32::try_from(order.iter().position(|known| *known == author)? + 1).ok()
     }
 
-    /// The critics of `target`'s text, in the order of the panel: all other agents, or the configured number of agents
-    /// that follow `target` in the panel.
+    /// The critics of `target`'s text, in configuration order: all other agents, or the configured number of agents
+    /// that follow `target`, wrapping around.
     pub fn critics_of(&self, target: &AgentId) -> Vec<&AgentSettings> {
         let team = self.team();
         let Some(place) = team.iter().position(|agent| agent.id == *target) else { return Vec::new() };

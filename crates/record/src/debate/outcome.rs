@@ -21,20 +21,18 @@ pub struct Outcome {
 }
 
 dialectic_base::named! {
-    /// The kind of an [`Outcome`].
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
     pub enum OutcomeKind {
         /// Everything was completed.
         Full = "full",
         /// The debate ended with an answer despite failures.
         Degraded = "degraded",
-        /// The budget or the user ended it early.
+        /// A limit or the user ended the debate early.
         Stopped = "stopped",
     }
 }
 
 impl Outcome {
-    /// Derives the outcome from the record.
     pub fn derive(debate: &Debate) -> Self {
         let mut reasons = Vec::new();
         for failure in &debate.failures {
@@ -67,13 +65,13 @@ impl Outcome {
         reasons.extend(unread_findings(debate));
         if let Some((text, failed)) = unreplaced(debate) {
             let (noun, author) = (debate.words(text.stage).noun, &text.agent_id);
-            reasons.push(format!("{author}'s {noun} stands though another text was asked for: its {failed} failed"));
+            reasons.push(format!("{author}'s {noun} was kept because the {failed} that should replace it failed"));
         }
         reasons.extend(debate.cuts.iter().map(ToString::to_string));
         reasons.extend(debate.unknown_ends.iter().map(ToString::to_string));
         for judgement in debate.judgements.iter().filter(|one| !one.lacking.is_empty()) {
-            let order = if judgement.pass > 1 { "in the opposite order " } else { "" };
-            reasons.push(format!("the judge {order}said nothing on {}", list(&judgement.lacking)));
+            let order = if judgement.pass > 1 { " when reading in the opposite order" } else { "" };
+            reasons.push(format!("the judge said nothing on {}{order}", list(&judgement.lacking)));
         }
         if debate.check_forgone {
             reasons.push(format!("the answer was not checked: {} left no room for it", debate.limit_in_words()));
@@ -100,7 +98,7 @@ impl Outcome {
         }
         let kind = match debate.stop_reason {
             Some(StopReason::Budget) => {
-                reasons.insert(0, format!("stopped: {} left no room for more", debate.limit_in_words()));
+                reasons.insert(0, format!("stopped: {} left no room for further calls", debate.limit_in_words()));
                 OutcomeKind::Stopped
             }
             Some(StopReason::User) => {
@@ -114,7 +112,8 @@ impl Outcome {
     }
 }
 
-/// Critiques and checks with unreadable or too many points. Checks without any readable part are reported elsewhere.
+/// Reports critiques without readable points, and critiques and checks with too many points. Unreadable checks are
+/// reported as missing ones.
 fn unread_critiques(debate: &Debate) -> Vec<String> {
     let mut reasons = Vec::new();
     let is_critique = |one: &Contribution| debate.yield_of(one) == Some(ResultKind::Critique);
@@ -124,10 +123,10 @@ fn unread_critiques(debate: &Debate) -> Vec<String> {
         let which = format!("{}'s {noun}{target} in round {round}", one.agent_id);
         let unread_texts = one.reading.as_ref().map_or(0, |reading| reading.unread_texts);
         if one.is_unread() {
-            reasons.push(format!("{which} could not be read for points"));
+            reasons.push(format!("{which} had no readable points"));
         } else if unread_texts > 0 {
             let texts = if unread_texts == 1 { "one text" } else { "some texts" };
-            reasons.push(format!("{which} could not be read for points against {texts}"));
+            reasons.push(format!("{which} had no readable points against {texts}"));
         }
         reasons.extend(too_many(one, &which));
     }
@@ -139,7 +138,7 @@ fn unread_critiques(debate: &Debate) -> Vec<String> {
     reasons
 }
 
-/// Unreadable or too many findings, unreadable opinions, and findings without a ruling.
+/// Reports unreadable findings and opinions, too many findings, and findings without a ruling.
 fn unread_findings(debate: &Debate) -> Vec<String> {
     let mut reasons = Vec::new();
     for one in debate.texts_yielding(ResultKind::Findings) {
@@ -155,7 +154,7 @@ fn unread_findings(debate: &Debate) -> Vec<String> {
     for one in debate.texts_yielding(ResultKind::Opinion) {
         if one.reading.as_ref().is_none_or(|reading| reading.opinions.is_empty()) {
             let target = one.target_agent_id.as_ref().map(ToString::to_string).unwrap_or_default();
-            reasons.push(format!("what {} says of {target}'s findings could not be read", one.agent_id));
+            reasons.push(format!("{}'s opinions on {target}'s findings could not be read", one.agent_id));
         }
     }
     if debate.final_solution.as_ref().is_some_and(|solution| solution.parse_error.is_none()) {
@@ -171,14 +170,13 @@ fn unread_findings(debate: &Debate) -> Vec<String> {
     reasons
 }
 
-/// Reports a text with too many points.
 fn too_many(one: &Contribution, which: &str) -> Option<String> {
     let unread = one.unread_points();
     let were = if unread == 1 { "was" } else { "were" };
     (unread > 0).then(|| format!("{} of {which} {were} not read", counted(unread as u64, "point")))
 }
 
-/// The text that the answer rests on because its replacement failed, and the name of the replacement.
+/// The text on which the answer is based because its replacement failed, and what the replacement would have been.
 fn unreplaced(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
     let last = debate.final_round()?;
     let yields = |stage: StageId| debate.stage(stage).and_then(|stage| stage.yields);
@@ -201,14 +199,14 @@ pub struct AnswerState {
     pub unmet: Vec<String>,
     /// The major requirements that the answer meets except in a named case.
     pub partly: Vec<String>,
-    /// The numbers of open points (findings in a review) with severity major or higher. Absent if no critique could be
-    /// read.
+    /// The numbers of the open points of severity major or higher; in a review, of the findings. Absent if no critique
+    /// could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_major: Option<Vec<String>>,
     /// The number of blocking findings in a review.
     #[serde(skip)]
     blocking: usize,
-    /// What the answer was compared with; decides how a clean answer is described.
+    /// Determines how an answer without faults is described.
     #[serde(skip)]
     basis: AnswerBasis,
 }
@@ -216,11 +214,11 @@ pub struct AnswerState {
 /// What an answer was compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AnswerBasis {
-    /// The judge assessed it against the requirements.
+    /// The judge assessed the answer against the requirements.
     Requirements,
-    /// It has no assessment, because its protocol has none or it is missing.
+    /// The judge did not assess the answer: the protocol has no assessment, or it is missing.
     Points,
-    /// It reviews a change.
+    /// The answer is a review of a change.
     Change,
     /// No model was called.
     Rehearsal,
@@ -249,7 +247,7 @@ impl AnswerState {
 }
 
 impl fmt::Display for AnswerState {
-    /// `1 major requirement only in part: restore under 4 h; 1 major point open (2.2)`
+    /// For example `1 major requirement only in part: restore under 4 h; 1 major point open (2.2)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let requirements = |all: &[String], how: &str| {
             let what = counted(all.len() as u64, "major requirement");
@@ -278,7 +276,7 @@ impl fmt::Display for AnswerState {
     }
 }
 
-/// The first few texts, and how many more there are.
+/// Lists the first few texts and says how many more there are.
 fn named(all: &[String], shown: impl Fn(&str) -> String) -> String {
     let separator = if all.iter().any(|one| one.contains(',')) { " / " } else { ", " };
     let first = all.iter().take(NAMED).map(|one| shown(one)).collect::<Vec<_>>().join(separator);
@@ -288,7 +286,7 @@ fn named(all: &[String], shown: impl Fn(&str) -> String) -> String {
     }
 }
 
-/// A requirement on one line, cut at a word.
+/// Shortens a requirement to one line, cut at a word.
 fn shortened(text: &str) -> String {
     let line = single_spaced(text);
     let line = line.trim_end_matches('.');
@@ -302,13 +300,13 @@ fn shortened(text: &str) -> String {
 }
 
 impl Debate {
-    /// What its answer leaves unmet or open; `None` without an answer, or if no findings or critiques could be read.
+    /// What the answer leaves unmet or open. `None` without an answer, or if no findings or critiques could be read.
     pub fn answer_state(&self) -> Option<AnswerState> {
         self.final_solution.as_ref()?;
         self.answer_state_in(&Ledger::shown(self))
     }
 
-    /// The same, based on the points of this ledger.
+    /// Like [`answer_state`](Self::answer_state), with the points of `ledger`.
     pub(super) fn answer_state_in(&self, ledger: &Ledger) -> Option<AnswerState> {
         let solution = self.final_solution.as_ref()?;
         let is_major = |severity: Severity| severity <= Severity::Major;
@@ -340,7 +338,7 @@ impl Debate {
         (state.open_major.is_some() || !state.is_clean()).then_some(state)
     }
 
-    /// Whether its critiques, if any, were parsed when they were recorded.
+    /// Whether the debate has no critiques, or any of them was parsed when it was recorded.
     fn has_points_on_record(&self) -> bool {
         let critiques = || self.contributions().filter(|(_, one)| self.yield_of(one) == Some(ResultKind::Critique));
         critiques().next().is_none() || critiques().any(|(_, one)| one.reading.is_some())
@@ -360,7 +358,7 @@ impl Debate {
     }
 
     /// The state of the run in words: `complete`, `incomplete: 2 critiques missing`, `stopped by the user` or `failed`.
-    /// Before the end, its status.
+    /// Before the end, the status.
     pub fn run_in_words(&self) -> String {
         match self.outcome.as_ref().map(|outcome| outcome.kind) {
             _ if self.status == Status::Failed => "failed".to_owned(),
@@ -377,7 +375,7 @@ impl Debate {
         }
     }
 
-    /// What an incomplete run lacks: `2 critiques missing, 1 other problem`.
+    /// What an incomplete run lacks, such as `2 critiques missing, 1 other problem`.
     fn missing_in_words(&self) -> String {
         let reasons = self.outcome.as_ref().map_or(&[][..], |outcome| &outcome.reasons);
         let mut stages: Vec<(StageId, u64)> = Vec::new();

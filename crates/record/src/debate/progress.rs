@@ -9,7 +9,7 @@ use super::{
     StageInfo, StageWords, stage,
 };
 
-/// The bytes kept from the end of a partial answer, more than a line can show.
+/// How many bytes to keep from the end of a partial answer: more than a line can show.
 const KEPT: usize = 600;
 
 #[derive(Debug, Clone)]
@@ -19,20 +19,20 @@ pub struct Progress {
     round: u32,
     stage: Option<StageId>,
     stages: BTreeMap<StagePosition, (StageId, StageProgress)>,
-    /// The keys of `stages` in the order in which they started.
+    /// The rounds and stages in the order in which they started.
     begun_stages: Vec<(u32, StageId)>,
     calls: BTreeMap<CallKey, CallInFlight>,
     polls: Vec<Poll>,
     /// The calls that failed permanently, including ballots.
     failed: Vec<CallKey>,
     spent: ModelUsage,
-    /// False while it waits for the user and after its end.
+    /// False while the debate waits for the user, and after its end.
     is_running: bool,
     /// The number of calls that wait for an unreachable server.
     waiting: usize,
 }
 
-/// A round, the rank of the stage that makes the calls, and the order in which it started.
+/// The round, the rank of the stage that makes the calls, and the index in `begun_stages`.
 type StagePosition = (u32, usize, usize);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,7 +42,6 @@ pub struct StageProgress {
     /// The number of finished results.
     pub done: usize,
     pub failed: usize,
-    /// Whether the stage has ended.
     pub is_over: bool,
 }
 
@@ -50,11 +49,11 @@ pub struct StageProgress {
 pub struct CallInFlight {
     pub since: Instant,
     pub retry: Option<Retry>,
-    /// The text of the answer so far; empty if answers are not streamed.
+    /// Empty if answers are not streamed.
     pub words: WordsSoFar,
 }
 
-/// The text of an answer so far.
+/// The number of words and the last bytes of a partial answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WordsSoFar {
     count: u64,
@@ -62,12 +61,12 @@ pub struct WordsSoFar {
 }
 
 impl WordsSoFar {
-    /// The number of words. A word may arrive in pieces.
+    /// A word that arrives in pieces counts once.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The end of the text, unsanitized model output.
+    /// The end of the text: unsanitized model output.
     pub fn end(&self) -> &str {
         &self.end
     }
@@ -91,10 +90,9 @@ impl CallInFlight {
     }
 }
 
-/// A retry after a failed attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retry {
-    /// The number of the next attempt, from 1.
+    /// Counts the retries of the call, from 1.
     pub number: u32,
     pub due: Instant,
     pub error: String,
@@ -215,38 +213,39 @@ impl Progress {
         &self.panel
     }
 
-    /// The current round; 0 before the first.
+    /// 0 before the first round.
     pub fn round(&self) -> u32 {
         self.round
     }
 
-    /// The spending so far.
+    /// Includes what earlier runs spent.
     pub fn spent(&self) -> ModelUsage {
         self.spent
     }
 
-    /// The time since the beginning.
+    /// The time since the debate started or resumed.
     pub fn elapsed(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.begun)
     }
 
-    /// The number of calls that wait for a required but unreachable server.
+    /// The number of calls that wait for an unreachable server.
     pub fn waiting_for_server(&self) -> usize {
         self.waiting
     }
 
-    /// Whether the debate is running: not while it waits for the user, nor after its end.
+    /// False while the debate waits for the user, and after its end.
     pub fn is_running(&self) -> bool {
         self.is_running
     }
 
-    /// The started stages of the current round in protocol order; concurrent ones in the order of their start.
+    /// The stages of the current round that have started, in protocol order. Kinds of call within one stage are in the
+    /// order of their start.
     pub fn stages(&self) -> impl Iterator<Item = (StageId, StageProgress)> {
         let present = self.stages.iter().filter(|((round, ..), _)| *round == self.round);
         present.map(|(_, (stage, progress))| (*stage, *progress))
     }
 
-    /// The comparison of polls, if `stage` held the last one.
+    /// Compares the polls, if `stage` held the last of several.
     pub fn polls_compared_in(&self, stage: StageId) -> Option<Polls<'_>> {
         let polls = Polls::among(&self.polls, &self.failed, |stage| self.panel.stage_rank(stage))?;
         (polls.is_compared() && polls.held.last()?.stage == stage).then_some(polls)
@@ -257,8 +256,8 @@ impl Progress {
         self.stage
     }
 
-    /// The agents with calls in flight in the panel's order, then the judge, each with its calls by round, stage and
-    /// target.
+    /// The agents that have calls in flight, in the panel's order and with the judge last. Each agent's calls are
+    /// sorted by round, stage and target.
     pub fn busy(&self) -> Vec<(&AgentId, Vec<(&CallKey, &CallInFlight)>)> {
         let of = |id: &AgentId| {
             let mut calls: Vec<_> = self.calls.iter().filter(|(key, _)| key.agent_id == *id).collect();
@@ -272,7 +271,7 @@ impl Progress {
             .collect()
     }
 
-    /// The position of a started stage.
+    /// The position of a stage; `None` if it has not started.
     fn place(&self, round: u32, stage: StageId) -> Option<StagePosition> {
         let began = self.begun_stages.iter().position(|begun| *begun == (round, stage))?;
         Some((round, self.panel.place_rank(stage), began))
@@ -287,9 +286,8 @@ impl Progress {
 /// The participants of a displayed debate, and figures from before its first signal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PanelInfo {
-    /// The debaters in display order, which is that of their numbers.
+    /// The debaters, in the order of their text numbers.
     pub agents: Vec<AgentSettings>,
-    /// The judge, shown last.
     pub judge: AgentSettings,
     /// The maximum number of rounds; the protocol may add some.
     pub rounds: u32,
@@ -302,7 +300,7 @@ pub struct PanelInfo {
 }
 
 impl PanelInfo {
-    /// The panel of a new debate with the stages of its protocol.
+    /// The panel of a new debate. `stages` are those of its protocol.
     pub fn new(settings: &Settings, stages: Arc<[StageInfo]>) -> Self {
         Self {
             agents: settings.agents.clone(),
@@ -314,14 +312,14 @@ impl PanelInfo {
         }
     }
 
-    /// The panel with the agents in the order of their numbers in `debate`.
+    /// Sorts the agents by their text numbers in `debate`.
     pub fn in_order_of_numbers(mut self, debate: &Debate) -> Self {
         let number = debate.text_numbers();
         self.agents.sort_by_key(|agent| number(&agent.id).unwrap_or(u32::MAX));
         self
     }
 
-    /// The panel of a resumed debate, including what `debate` has spent.
+    /// The panel of a resumed debate, with its spending and its votes so far.
     pub fn resuming(self, debate: &Debate) -> Self {
         Self {
             spent: debate.total_usage(),
@@ -340,12 +338,12 @@ impl PanelInfo {
         self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
     }
 
-    /// The index of the stage that makes its calls: its own, or for a kind of call that of the next real stage.
+    /// The index of the stage itself, or for a kind of call, of the stage that makes it.
     pub fn place_rank(&self, id: StageId) -> usize {
         stage::place_rank(&self.stages, id)
     }
 
-    /// The words for a stage; its id if unknown.
+    /// The words for a stage. If it is unknown, its id stands for each of them.
     pub fn words(&self, id: StageId) -> StageWords {
         stage::words(&self.stages, id)
     }

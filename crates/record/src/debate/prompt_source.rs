@@ -16,18 +16,16 @@ pub struct PromptSources {
     pub judge: JudgePromptSource,
 }
 
-/// Where an agent's system prompt comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentPromptSource {
     pub agent_id: AgentId,
     pub role: String,
-    /// Built in, or a file.
     pub source: PromptOrigin,
-    /// The absolute path of the file.
+    /// Absolute; absent for the built-in prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
-    /// The SHA-256 of all texts of its role, including the user's files.
+    /// The SHA-256 of all prompt texts of the role, including the user's files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
@@ -36,23 +34,24 @@ pub struct AgentPromptSource {
 #[serde(rename_all = "camelCase")]
 pub struct JudgePromptSource {
     pub id: AgentId,
-    /// Where its system prompt comes from.
+    /// Where the judge's system prompt comes from.
     pub source: PromptOrigin,
-    /// The absolute path of that file.
+    /// Absolute; absent for the built-in prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_source: Option<PromptOrigin>,
-    /// The absolute path of that file.
+    /// Absolute; absent for the built-in prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_path: Option<PathBuf>,
-    /// The SHA-256 of all texts of its role, including the user's files.
+    /// The SHA-256 of all prompt texts of the role, including the user's files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
 
 impl PromptSources {
-    /// One sentence for each agent or judge whose prompts changed since `self` was saved.
+    /// One message for each change since `self` was saved: of the built-in prompts' version, or of an agent's or the
+    /// judge's prompts.
     pub fn changes(&self, now: &Self) -> Vec<String> {
         let mut changes = Vec::new();
         if let (Some(before), Some(now)) = (&self.version, &now.version)
@@ -87,7 +86,6 @@ fn place(path: Option<&PathBuf>) -> String {
 }
 
 dialectic_base::named! {
-    /// The source of a prompt.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum PromptOrigin {
         /// Compiled into the program.

@@ -1,8 +1,8 @@
 //! The effective configuration of a debate: complete, without secrets.
 //!
 //! It has the shape of the configuration file and is saved with the state, so that a debate can be resumed and reported
-//! without that file. These types define the file: their doc comments are the descriptions in the JSON Schema, and
-//! their `schemars` attributes the bounds.
+//! without that file. These types define the file: their doc comments become the descriptions in the JSON Schema, their
+//! `schemars` attributes the bounds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -21,24 +21,24 @@ use super::{AgentId, Lens};
 #[serde(rename_all = "camelCase")]
 #[schemars(title = "dialectic configuration")]
 pub struct Settings {
-    /// The agents that debate. Absent or empty: three built-in ones.
+    /// The agents that debate. If absent or empty, three built-in agents debate.
     pub agents: Vec<AgentSettings>,
-    /// The judge that scores and writes the solution.
+    /// The judge, which scores and writes the solution.
     pub judge: AgentSettings,
     /// How the debate runs.
     pub debate: DebateSettings,
-    /// Servers with OpenAI's API, and programs (`"type": "command"`), by the name that agents use; an entry with the
-    /// name of a built-in provider changes that provider. Only a file that you name or trust may have them.
+    /// Servers with OpenAI's API, and programs (`"type": "command"`), by the names that agents use. An entry with the
+    /// name of a built-in provider changes that provider. Only a file that you name or trust may define providers.
     #[serde(default, skip_serializing_if = "has_no_server", serialize_with = "servers")]
     pub providers: BTreeMap<String, ProviderSettings>,
-    /// Prices by model name, over the built-in table.
+    /// Prices by model name; they override the built-in table.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prices: BTreeMap<String, Price>,
-    /// Limits by model name, over the built-in table.
+    /// Limits by model name; they override the built-in table.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<String, ModelLimits>,
-    /// Built-in providers whose calls go to another host, where what is known about their models does not apply.
-    /// Derived from the environment for each run; not saved.
+    /// Built-in providers whose calls go to another host, so that what is known about their models does not apply.
+    /// Determined from the environment in each run, never saved.
     #[serde(skip)]
     pub elsewhere: BTreeSet<String>,
     /// The absolute path of the configuration file's directory, to which prompt paths are relative.
@@ -57,7 +57,7 @@ impl Settings {
         self.agents.iter().chain([&self.judge])
     }
 
-    /// Whether any agent or the judge uses a model that costs something.
+    /// Whether any agent or the judge calls a server or a program.
     pub fn calls_models(&self) -> bool {
         self.everybody().any(|agent| calls_models(&agent.provider))
     }
@@ -67,7 +67,6 @@ impl Settings {
         self.everybody().any(|agent| agent.provider == HOST)
     }
 
-    /// The cost limit.
     pub fn max_cost(&self) -> Option<Usd> {
         self.debate.budget.max_cost_usd
     }
@@ -83,49 +82,50 @@ impl Settings {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Agent")]
 pub struct AgentSettings {
-    /// Identifies the agent in the record; unique among all agents and the judge.
+    /// Identifies the agent in the record. Must be unique among the agents and the judge.
     #[schemars(with = "String", length(min = 1), example = &"agent-architect")]
     pub id: AgentId,
     /// The display name.
     #[schemars(length(min = 1), example = &"System Architect")]
     pub name: String,
-    /// The perspective: a built-in role, or the name of a file `prompts/roles/<role>.md` next to the configuration.
+    /// The agent's perspective: a built-in role, or your own role from `prompts/roles/<role>.md` next to the
+    /// configuration file.
     pub role: String,
-    /// The model, by its provider's name for it. With the provider `offline` it is always `rehearsal`.
+    /// The provider's name for the model. With the provider `offline`, always `rehearsal`.
     #[schemars(length(min = 1), example = &"gpt-5.6-luna")]
     pub model: String,
     /// The provider of the model: a built-in one, or a name from `providers`.
     pub provider: String,
-    /// The sampling temperature; answers tend to become erratic above 1. Default: 0.5, the judge's 0.3.
+    /// The sampling temperature; answers tend to become erratic above 1. Default: 0.5, or 0.3 for the judge.
     #[schemars(range(min = 0, max = 2))]
     pub temperature: f64,
-    /// A file that replaces the role's system prompt, relative to the configuration's directory.
+    /// A file that replaces the role's system prompt, relative to the configuration file's directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_prompt_path: Option<PathBuf>,
-    /// A file that replaces the role's prompt for summaries, relative to the configuration's directory.
+    /// A file that replaces the role's prompt for summaries, relative to the configuration file's directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_prompt_path: Option<PathBuf>,
-    /// A file that replaces the role's prompt for clarifying questions, relative to the configuration's directory.
+    /// A file that replaces the role's prompt for clarifying questions, relative to the configuration file's directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clarification_prompt_path: Option<PathBuf>,
-    /// Overrides of the debate's summarization, key by key.
+    /// Overrides individual keys of `debate.summarization` for this agent.
     pub summarization: SummarizationSettings,
-    /// `false` leaves the agent out of the debate; saved states only contain agents with `true`. The judge cannot be
-    /// left out.
+    /// `false` leaves the agent out of the debate and its record. The judge cannot be left out.
     pub enabled: bool,
-    /// The tools it may call.
+    /// The tools that the agent may call.
     #[serde(default)]
     pub tools: Vec<ToolSettings>,
-    /// The maximum number of further calls with tool results per contribution.
+    /// The maximum number of follow-up requests that return tool results to the model, per contribution.
     pub tool_call_limit: u32,
-    /// The output limit of each call in tokens. Absent: the provider's own.
+    /// The output limit of each call, in tokens. Default: the provider's limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub max_tokens: Option<u32>,
-    /// The side in a debate on a motion.
+    /// The agent's side in a debate on a motion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
-    /// The judge's criteria for a motion, each in a word or two; absent for the protocol's own. Only for the judge.
+    /// The criteria for judging a motion, each in a word or two. Only for the judge; by default, the protocol sets
+    /// them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(inner(length(min = 1)))]
     pub criteria: Option<Vec<String>>,
@@ -135,17 +135,17 @@ pub struct AgentSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Tool")]
 pub struct ToolSettings {
-    /// The tool's name.
+    /// The name of the tool.
     pub name: String,
 }
 
 dialectic_base::named! {
-    /// A side in a motion debate.
+    /// A side in a debate on a motion.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum Position {
         /// Speaks for the motion.
         For = "for",
-        /// Speaks against it.
+        /// Speaks against the motion.
         Against = "against",
         /// Takes no side.
         Neutral = "neutral",
@@ -158,60 +158,61 @@ dialectic_base::named! {
 #[expect(clippy::struct_excessive_bools, reason = "independent configuration keys")]
 #[schemars(rename = "Debate")]
 pub struct DebateSettings {
-    /// The protocol of the debate.
+    /// The protocol that the debate follows.
     pub protocol: String,
     /// The maximum number of rounds.
     #[schemars(range(min = 1, max = Self::MOST_ROUNDS))]
     pub rounds: u32,
     /// When to end before the last round.
     pub termination_condition: TerminationSettings,
-    /// How many agents criticise each proposal: `all` others, or the number of agents that follow the
-    /// author in the configuration.
+    /// How many agents criticise each proposal: `all` other agents, or a number of agents, taken in configuration order
+    /// after the author.
     #[serde(default)]
     pub critics: Critics,
-    /// The number of calls that check the draft of the answer, each through another lens: requirements, execution,
-    /// facts. 0: none.
+    /// The number of calls that check the draft answer, each through a different lens: requirements, execution, facts.
+    /// 0 disables checks.
     #[serde(default)]
     #[schemars(range(max = 3))]
     pub check: u32,
-    /// Read from older configurations; all values mean that the judge writes the solution.
+    /// Accepted for compatibility with older configurations. The judge always writes the solution.
     pub synthesis_method: SynthesisMethod,
-    /// Whether agents without a summary see the finished rounds.
+    /// Whether prompts show the finished rounds to agents that have no summary of them.
     pub include_full_history: bool,
-    /// The maximum characters of finished rounds that a prompt shows in full; the rest gets a line per text.
+    /// Prompts show at most this many characters of finished rounds in full, and one line for each further text.
     #[serde(default = "default_history_limit")]
     pub history_limit: usize,
-    /// The seed of every shuffle: the same seed shows texts in the same order. Absent: random.
+    /// The seed that determines the order in which texts are shown. Random if absent.
     #[serde(default)]
     #[schemars(range(max = 4_294_967_295_u32))]
     pub seed: Option<u32>,
-    /// How long a whole round may be idle in milliseconds, at least `callTimeout`; after that it starts no further
-    /// calls.
+    /// The time after which a round without progress starts no further calls, in milliseconds. `callTimeout` applies if
+    /// it is longer.
     #[schemars(range(min = 1))]
     pub timeout_per_round: u64,
     /// When and how an agent's history is summarized.
     pub summarization: SummarizationSettings,
     /// Whether agents ask the user questions before the first round.
     pub interactive_clarifications: bool,
-    /// The maximum number of questions per agent and request.
+    /// The maximum number of questions per agent and pass.
     pub clarifications_max_per_agent: u32,
-    /// The maximum number of passes in which every agent may ask, with all answers so far.
+    /// The maximum number of passes. In each pass, every agent sees all answers so far and may ask further questions.
     pub clarifications_max_iterations: u32,
-    /// The maximum number of model calls in flight.
+    /// The maximum number of concurrent model calls.
     #[schemars(range(min = 1))]
     pub max_concurrency: u32,
-    /// The limit for the first token of an attempt in milliseconds, or for the whole answer without streaming.
+    /// How long an attempt may take, in milliseconds: until its first token, or without streaming until the whole
+    /// answer.
     #[schemars(range(min = 1))]
     pub call_timeout: u64,
-    /// How long a streamed answer may be idle after its first token, in milliseconds; after that the call is retried.
+    /// How long a streamed answer may pause after its first token, in milliseconds, before the call is retried.
     #[serde(default = "default_idle_timeout")]
     #[schemars(range(min = 1))]
     pub idle_timeout: u64,
     /// The maximum number of retries of a call.
     pub max_retries: u32,
-    /// Whether the others continue when an agent fails for good.
+    /// Whether the debate continues when an agent's call fails permanently.
     pub on_agent_failure: AgentFailurePolicy,
-    /// Limits of the estimated cost.
+    /// Limits of the cost and of the number of requests.
     #[serde(default)]
     pub budget: BudgetSettings,
     /// Settings of the protocol `arena`; other protocols ignore them.
@@ -226,21 +227,20 @@ pub struct DebateSettings {
     /// Whether agents in the arena see decisions of past debates on the same subject.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub memory: bool,
-    /// Read from older configurations; both values have the same effect.
+    /// Accepted for compatibility with older configurations. Has no effect.
     #[schemars(extend("enum" = ["state-machine", "classic"]))]
     pub orchestrator_type: String,
 }
 
 impl DebateSettings {
-    /// The maximum of `rounds`. A forecast for this many is still instant, and debates settle much earlier.
+    /// The maximum of `rounds`. Debates settle much earlier, and a forecast of this many rounds is still instant.
     pub const MOST_ROUNDS: u32 = 100;
-    /// The default of [`check`](Self::check): all lenses.
     pub const DEFAULT_CHECK: u32 = Lens::COUNT as u32;
-    /// The default of [`idle_timeout`](Self::idle_timeout), also for states without one.
+    /// Also assumed for states without `idleTimeout`.
     pub const DEFAULT_IDLE_TIMEOUT: u64 = 60_000;
-    /// The default of [`history_limit`](Self::history_limit), also for states without one.
+    /// Also assumed for states without `historyLimit`.
     pub const DEFAULT_HISTORY_LIMIT: usize = 20_000;
-    /// The maximum total characters of all attachments, which every call includes: about 25,000 tokens.
+    /// The maximum total characters of all attachments. Every call includes them all: about 25,000 tokens.
     pub const ATTACHMENT_LIMIT: usize = 100_000;
 }
 
@@ -288,11 +288,11 @@ fn default_idle_timeout() -> u64 {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Termination")]
 pub struct TerminationSettings {
-    /// The judge's question after each round; none with `fixed`, and none with `resolved`, which ends the debate when
-    /// no objection of severity major or higher is open.
+    /// The condition: `convergence` and `quality` are scores that the judge gives after each round, `resolved` means
+    /// that no objection of severity major or higher is open, and `fixed` always runs all rounds.
     #[serde(rename = "type")]
     pub kind: TerminationKind,
-    /// The score at which the debate ends.
+    /// The judge's score at which the debate ends, from 0 to 100.
     #[serde(serialize_with = "super::wire::serialize_number")]
     #[schemars(range(min = 0, max = 100))]
     pub threshold: f64,
@@ -313,7 +313,7 @@ pub enum Critics {
     /// All other agents.
     #[default]
     All,
-    /// This many: those that follow the author in the configuration.
+    /// This many agents, taken in configuration order after the author.
     #[serde(untagged)]
     Number(#[schemars(range(min = 1))] u32),
 }
@@ -334,33 +334,33 @@ dialectic_base::named! {
 }
 
 dialectic_base::named! {
-    /// The words of older configurations for making the solution. The judge writes it, whatever the word.
+    /// Values that older configurations use. The judge writes the solution whichever is set.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum SynthesisMethod {
-        /// The judge writes it.
+        /// The judge writes the solution.
         Judge = "judge",
-        /// Means the same.
+        /// The same as `judge`.
         Voting = "voting",
-        /// Means the same.
+        /// The same as `judge`.
         Merge = "merge",
     }
 }
 
-/// When and how history is summarized. Keys that an agent omits have the debate's values.
+/// When and how an agent's history is summarized. Keys that an agent leaves out take the debate's values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Summarization")]
 pub struct SummarizationSettings {
     /// Whether to summarize.
     pub enabled: bool,
-    /// The length of history in characters that triggers a summary.
+    /// The length of the history that triggers a summary, in characters.
     pub threshold: usize,
-    /// The maximum length of a summary in characters.
+    /// The maximum length of a summary, in characters.
     #[schemars(range(min = 1))]
     pub max_length: usize,
-    /// The method.
+    /// The method; `length-based` is the only one.
     pub method: String,
-    /// A file that replaces the role's prompt for summaries, relative to the configuration's directory.
+    /// A file that replaces the role's prompt for summaries, relative to the configuration file's directory.
     #[serde(default)]
     pub prompt_path: Option<PathBuf>,
 }
@@ -371,40 +371,40 @@ impl Default for SummarizationSettings {
     }
 }
 
-/// The effect of an agent's final failure.
+/// What happens when an agent's call fails permanently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentFailurePolicy {
-    /// It is recorded, and the others continue.
+    /// The failure is recorded, and the other agents continue.
     Continue,
     /// The debate fails.
     Fail,
 }
 
-/// Limits of the cost in US dollars, and of requests to models.
+/// Limits of the cost, in US dollars, and of the number of requests to models.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Budget")]
 pub struct BudgetSettings {
-    /// A round that could exceed this cost does not begin; the judge still closes.
+    /// The cost limit. A round that could exceed it does not begin; the judge then writes the answer.
     #[schemars(with = "Option<f64>", range(min = 0))]
     pub max_cost_usd: Option<Usd>,
-    /// A single warning appears when the cost reaches this.
+    /// The cost at which a single warning appears.
     #[schemars(with = "Option<f64>", range(min = 0))]
     pub warn_cost_usd: Option<Usd>,
-    /// The maximum requests to models, including retries, tool use and the judge's answer.
+    /// The maximum number of requests to models, including retries, tool use and the judge's answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub max_calls: Option<u32>,
 }
 
-/// The destination of traces.
+/// Where traces are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TraceTarget {
-    /// To Langfuse.
+    /// Langfuse.
     Langfuse,
-    /// To any OTLP endpoint.
+    /// Any OTLP endpoint.
     Otlp,
 }
 
@@ -413,28 +413,30 @@ pub enum TraceTarget {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Provider")]
 pub struct ProviderSettings {
-    /// The base URL; only built-in providers have a default.
+    /// The base URL. Required unless the provider is built in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"http://127.0.0.1:8000/v1")]
     pub base_url: Option<String>,
-    /// The environment variable with the key (its name, never the key). Absent: the built-in provider's, or no key.
+    /// The environment variable that contains the key, never the key itself. Default: the built-in provider's variable,
+    /// or none, so that no key is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"), example = &"LOCAL_KEY")]
     pub api_key_env: Option<String>,
     /// The API to use: `auto` tries Responses first and falls back to Chat Completions.
     #[serde(default)]
     pub api: ApiKind,
-    /// Whether to request streamed answers (the default); `false` requests whole ones.
+    /// Whether to request streamed answers. Default: `true`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<bool>,
-    /// Whether requests for JSON include its schema (the default); with `false` only the prompt describes it.
+    /// Whether requests for JSON include its schema. With `false`, only the prompt describes it. Default: `true`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schemas: Option<bool>,
-    /// Additional headers. `${NAME}` in a value is replaced from the environment; credentials must be given that way.
+    /// Additional headers. `${NAME}` in a value is replaced by the environment variable `NAME`; credentials must be
+    /// given in this way.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// The program that replaces a server, and its arguments; empty for a built-in program as it is. Never saved or read
-    /// from a record: only the user decides what runs on this machine.
+    /// The program that answers instead of a server, with its arguments; empty to run a built-in program unchanged.
+    /// Never saved or read from a record, because only the user decides what runs on this machine.
     #[serde(skip)]
     pub program: Option<Arc<[String]>>,
 }
@@ -443,7 +445,7 @@ fn has_no_server(providers: &BTreeMap<String, ProviderSettings>) -> bool {
     providers.values().all(|provider| provider.program.is_some())
 }
 
-/// Providers as saved in a record: programs only by name.
+/// Leaves out programs, which a record must not define.
 fn servers<S: Serializer>(providers: &BTreeMap<String, ProviderSettings>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(providers.iter().filter(|(_, provider)| provider.program.is_none()))
 }
@@ -453,11 +455,11 @@ fn servers<S: Serializer>(providers: &BTreeMap<String, ProviderSettings>, serial
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Model")]
 pub struct ModelLimits {
-    /// The context window. If absent, the listed one applies.
+    /// The context window. Default: the value in the built-in table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub context_window: Option<u64>,
-    /// The maximum output of one answer. Absent: the listed one, if any.
+    /// The maximum output of one answer. Default: the value in the built-in table, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub max_output: Option<u32>,
@@ -468,20 +470,20 @@ pub struct ModelLimits {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(rename = "Arena")]
 pub struct ArenaSettings {
-    /// The agents that take part.
+    /// How many agents take part.
     pub team: TeamSettings,
     /// When texts have converged.
     pub convergence: ConvergenceSettings,
     /// When a vote has a winner.
     pub voting: VotingSettings,
-    /// Whether the judge looks for objections to an agreement before it counts.
+    /// Whether the judge looks for objections to an agreement before the agreement counts.
     pub trickster: bool,
     /// Whether the judge determines the kinds of argument in each round.
     pub observer: bool,
     /// How often the debate may be extended when the winner misses a major requirement.
     #[schemars(range(max = 10))]
     pub extended_rounds: u32,
-    /// Commands whose output is added to the debate's material. Only a file that you name or trust may have them.
+    /// Commands whose output is added to the debate's material. Only a file that you name or trust may define them.
     #[schemars(inner(length(min = 1)))]
     pub context_commands: Vec<String>,
 }
@@ -500,12 +502,12 @@ impl Default for ArenaSettings {
     }
 }
 
-/// The agents that take part in an arena.
+/// How many agents take part in an arena debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(rename = "Team")]
 pub struct TeamSettings {
-    /// The number of agents; absent for all.
+    /// The number of agents. All take part if absent.
     #[schemars(range(min = 2))]
     pub size: Option<u32>,
 }

@@ -13,12 +13,12 @@ use dialectic_base::money::Usd;
 
 use super::{CallKey, Event, Ledger, Move, Progress, Recorded, StageId, StageInfo, Tally};
 
-/// A signal of a running debate: an event that is already in the journal, or a transient message. The live view, the
-/// plain lines and the NDJSON stream all consume these.
+/// What is published while a debate runs: a recorded event or a transient message. The live view, plain output and the
+/// NDJSON stream are made from signals.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "signal", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Signal {
-    /// An event in the journal.
+    /// An event that is already in the journal.
     Recorded(Arc<Recorded>),
     /// A stage's calls have begun.
     #[serde(rename = "phase-started")]
@@ -35,33 +35,30 @@ pub enum Signal {
         #[serde(rename = "phase")]
         stage: StageId,
         round: u32,
-        /// The number of results.
         done: usize,
-        /// The number of failures.
         failed: usize,
     },
     /// The last stage of a round ended.
     RoundEnded {
         round: u32,
-        /// The state of the debate's points; absent if there are none.
+        /// Absent if there are no points.
         #[serde(skip_serializing_if = "Option::is_none")]
         points: Option<Tally>,
         /// How each author reacted to the points against its text.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         moves: Vec<Move>,
     },
-    /// A model is being called.
     CallStarted {
         key: CallKey,
         model: String,
-        /// The prompt, for traces with content only.
+        /// The prompt; present only for traces with content.
         #[serde(skip)]
         asked: Option<CallDescription>,
     },
     /// More text of an answer arrived. Sent only to views for people, at most every 100 ms per call.
     Words {
         key: CallKey,
-        /// The next piece of text. After a [`CallRetrying`](Self::CallRetrying) the answer starts over.
+        /// The next piece of text. After a [`CallRetrying`](Self::CallRetrying), the answer starts over.
         text: String,
     },
     CallRetrying {
@@ -69,17 +66,17 @@ pub enum Signal {
         /// The number of attempts so far.
         attempt: u32,
         error: String,
-        /// The delay before the next one.
+        /// The delay before the next attempt.
         #[serde(rename = "waitMs", serialize_with = "millis")]
         wait: Duration,
     },
     CallEnded {
         key: CallKey,
-        /// How long it took, in milliseconds.
+        /// How long the call took, in milliseconds.
         latency_ms: u64,
-        /// The tokens; absent if it failed or the server reports none.
+        /// Absent if the call failed or the server reports none.
         tokens: Option<Tokens>,
-        /// The cost; absent if unknown.
+        /// Absent if unknown.
         cost_usd: Option<Usd>,
         error: Option<String>,
         /// Whether the call will be repeated once its server is reachable again.
@@ -96,18 +93,16 @@ pub enum Signal {
     },
     /// The server is reachable again, and the debate continues.
     ServerBack,
-    /// A warning for the user.
     Warning {
         message: String,
         /// The failed call that this warning announces. The failure is recorded next, so a view need not show both.
         #[serde(skip)]
         failed: Option<CallKey>,
     },
-    /// Signals were dropped because too many were queued. Never published: a subscriber finds it in their place.
+    /// Takes the place of signals that were dropped because too many were queued. Never published, only received.
     Gap(Box<Gap>),
 }
 
-/// What replaces dropped signals.
 #[derive(Debug, Clone, Serialize)]
 pub struct Gap {
     /// The number of dropped signals that were not recorded.
@@ -148,7 +143,7 @@ impl Signal {
         }
     }
 
-    /// The end of a round, with the ledger at that point.
+    /// `ledger` contains the points at the end of the round.
     pub fn round_ended(round: u32, ledger: &Ledger) -> Self {
         Self::RoundEnded { round, points: ledger.tally(round), moves: ledger.moves_in(round).cloned().collect() }
     }

@@ -14,8 +14,8 @@ use super::{AgentId, Debate, FindingRuling, Ruling};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Solution {
-    /// The judge's title for the debate, as one line of plain text. Display [`Debate::title`](super::Debate::title)
-    /// instead.
+    /// The judge's title for the debate: one line of plain text. Views show [`Debate::title`](super::Debate::title),
+    /// which falls back to the problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The whole answer in Markdown, including the judge's assessment.
@@ -30,7 +30,7 @@ pub struct Solution {
     /// The judge's confidence, 0 to 100; absent if unreadable.
     #[serde(default, serialize_with = "super::wire::serialize_optional_number")]
     pub confidence: Option<f64>,
-    /// The stated confidence, if [`confidence`](Self::confidence) was limited.
+    /// The confidence that the judge stated, if [`confidence`](Self::confidence) was limited.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -39,7 +39,6 @@ pub struct Solution {
     pub stated_confidence: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub synthesized_by: Option<AgentId>,
-    /// Major requirements that the solution does not meet.
     #[serde(default)]
     pub unfulfilled_major_requirements: Vec<String>,
     /// Major requirements that the solution meets except in a named case.
@@ -53,13 +52,12 @@ pub struct Solution {
     /// The judge's decisions on the findings of a review.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub finding_rulings: Vec<FindingRuling>,
-    /// The author of the text that it repeats or amends.
+    /// The author of the text that the solution repeats or amends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<AgentId>,
     /// Why the judge's assessment, or its whole answer, could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parse_error: Option<String>,
-    /// How the text was cut off, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
     /// Sentences that say what was not checked or not fixed.
@@ -74,24 +72,24 @@ pub struct Solution {
 pub const ASSESSMENT: &str = "\n\n---\n\n## Judge Assessment\n\n";
 
 impl Solution {
-    /// The description without the judge's assessment.
     pub fn without_assessment(&self) -> &str {
         self.description.rsplit_once(ASSESSMENT).map_or(&*self.description, |(answer, _)| answer)
     }
 
-    /// `60 % chance that it meets every major requirement, the judge estimates`
+    /// For example `60 % chance that it meets every major requirement, the judge estimates`.
     pub fn chance_in_words(&self, chance: &str) -> String {
         let has_faults = !self.unfulfilled_major_requirements.is_empty() || !self.partly_fulfilled.is_empty();
         let which = if has_faults { "every other" } else { "every" };
         format!("{chance} chance that it meets {which} major requirement, the judge estimates")
     }
 
-    /// The note on a limited confidence: `the judge said 72; limited because a major requirement is not fulfilled`.
+    /// For example `the judge said 72; limited because a major requirement is not fulfilled`. `None` if the confidence
+    /// was not limited.
     pub fn limited_confidence(&self) -> Option<String> {
         limited_confidence(self.stated_confidence, !self.unfulfilled_major_requirements.is_empty())
     }
 
-    /// Adds sentences about unchecked parts, and appends them to the description.
+    /// Adds sentences about what was not verified, also to the description.
     pub fn with_unverified(mut self, unverified: Vec<String>) -> Self {
         if !unverified.is_empty() {
             let lines: Vec<String> = unverified.iter().map(|line| format!("- {line}\n")).collect();
@@ -108,7 +106,7 @@ pub fn limited_confidence(stated: Option<f64>, is_unfulfilled: bool) -> Option<S
     let why = if is_unfulfilled {
         "a major requirement is not fulfilled"
     } else {
-        "a blocking point that was maintained is not met"
+        "a blocking point that its critic maintained is not met"
     };
     Some(format!("the judge said {}; limited because {why}", score(stated?)))
 }
@@ -118,23 +116,23 @@ pub fn limited_confidence(stated: Option<f64>, is_unfulfilled: bool) -> Option<S
 pub struct PartlyFulfilled {
     /// The requirement, in the user's words.
     pub requirement: String,
-    /// When the requirement holds.
+    /// The cases in which the requirement holds.
     pub holds: String,
-    /// When it does not hold.
+    /// The cases in which it does not hold.
     pub fails: String,
 }
 
-/// How far texts were shortened, in characters.
+/// The length of texts before and after they were shortened, in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shortened {
     pub from: usize,
-    /// The limit after shortening.
+    /// The limit; the shortened texts may be shorter.
     pub to: usize,
 }
 
 /// The maximum words in a judge's title.
 const TITLE_WORDS: usize = 8;
-/// The minimum number of words to keep, if there are that many.
+/// The minimum number of words to keep when a title is cut.
 const LEAST_TITLE_WORDS: usize = 3;
 /// The maximum characters in a title.
 const TITLE_CHARACTERS: usize = 80;
@@ -153,7 +151,6 @@ impl Debate {
         self.given_title().map_or_else(|| title_of_problem(&self.problem).unwrap_or_default().into(), Cow::Borrowed)
     }
 
-    /// The judge's title.
     pub fn given_title(&self) -> Option<&str> {
         self.final_solution.as_ref().and_then(|solution| solution.title.as_deref())
     }
@@ -204,7 +201,7 @@ fn title_of_problem(problem: &str) -> Option<String> {
     cut(sentence(&line))
 }
 
-/// The first sentence of a line. Dots in numbers and after abbreviations do not end it.
+/// The first sentence of a line. Dots in numbers and after abbreviations do not end a sentence.
 fn sentence(line: &str) -> &str {
     let ends = line.char_indices().filter(|(_, c)| ".!?。！？".contains(*c));
     let mut ends = ends.map(|(at, c)| (at, at + c.len_utf8(), c)).filter(|(at, after, c)| {

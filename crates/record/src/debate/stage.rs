@@ -29,7 +29,7 @@ impl<'de> Deserialize<'de> for StageId {
 }
 
 impl From<String> for StageId {
-    /// Ids from records that no protocol knows are leaked; there are few.
+    /// Leaks ids that no protocol defines. Records contain few of them.
     fn from(id: String) -> Self {
         static FOREIGN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
         let mut foreign = FOREIGN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,27 +54,25 @@ impl fmt::Display for StageId {
 #[serde(rename_all = "camelCase")]
 pub struct StageInfo {
     pub id: StageId,
-    /// The words for people.
     pub words: StageWords,
-    /// Whether it belongs to a round.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_round: bool,
-    /// Whether its calls run one after another, so its texts keep their order.
+    /// Whether the stage's calls run one after another. Its texts are kept in that order.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_turn: bool,
-    /// Whether the protocol's table has it; false for a kind of call within another stage.
+    /// Whether a transition can lead to the stage; false for a kind of call within another stage.
     #[serde(rename = "isPlace", default, skip_serializing_if = "std::ops::Not::not")]
     pub is_transition_target: bool,
-    /// The kind of its results; absent if it makes no calls.
+    /// Absent for a stage without results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub yields: Option<ResultKind>,
-    /// Whether the debate may fail because of this stage; resuming then retries it.
+    /// Whether a failure in this stage can fail the debate. Resuming then retries the stage.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_essential: bool,
 }
 
 impl StageInfo {
-    /// A stage outside the rounds without calls, with its [`StageWords`].
+    /// A stage outside the rounds and without results. `words` are in the order of [`StageWords::new`].
     pub const fn new(id: StageId, words: [&'static str; 6]) -> Self {
         Self {
             id,
@@ -87,47 +85,42 @@ impl StageInfo {
         }
     }
 
-    /// Sets the kind of its results.
     pub const fn yielding(mut self, yields: ResultKind) -> Self {
         self.yields = Some(yields);
         self
     }
 
-    /// Makes the stage part of a round.
     pub const fn in_round(mut self) -> Self {
         self.in_round = true;
         self
     }
 
-    /// Makes its calls run one after another.
     pub const fn in_turn(mut self) -> Self {
         self.in_turn = true;
         self
     }
 
-    /// Makes it essential: resuming a failed debate retries it.
     pub const fn essential(mut self) -> Self {
         self.is_essential = true;
         self
     }
 
-    /// Whether it calls models.
     pub fn makes_calls(&self) -> bool {
         self.yields.is_some_and(|yields| !matches!(yields, ResultKind::Material | ResultKind::Team))
     }
 
-    /// Makes it a kind of call within the next stage.
+    /// Turns the stage into a kind of call within the next stage.
     pub const fn kind_of_call(mut self) -> Self {
         self.is_transition_target = false;
         self
     }
 }
 
-/// The kind of result that a stage's calls have: a closed list that records, reports and views know.
+/// What the calls of a stage yield. The list is closed: records, reports and views know every kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResultKind {
-    /// The initial texts; needs no call.
+    /// The material collected at the start; needs no call.
     Material,
     /// A choice of participants; needs no call.
     Team,
@@ -139,13 +132,13 @@ pub enum ResultKind {
     Proposal,
     /// A text about another agent's proposal.
     Critique,
-    /// An independent text.
+    /// A text that neither proposes nor criticises a solution.
     Speech,
     /// A vote for a text or a word.
     Ballot,
     /// A score for a round, 0 to 100.
     Score,
-    /// The agreement of a round's texts, computed from how their decisions are related.
+    /// The agreement of a round's texts, computed from the relations of their decisions.
     Agreement,
     Challenge,
     /// The kinds of argument in texts.
@@ -154,9 +147,9 @@ pub enum ResultKind {
     Verdict,
     /// Problems found in a change.
     Findings,
-    /// Opinions on other readers' findings.
+    /// Opinions on another reader's findings.
     Opinion,
-    /// Faults of a draft.
+    /// Faults found in a draft of the answer.
     Check,
     /// The answer of the debate.
     Solution,
@@ -169,7 +162,7 @@ pub struct StageWords {
     pub noun: Cow<'static, str>,
     /// The plural of a result: `critiques`.
     pub plural: Cow<'static, str>,
-    /// What is going on: `critiquing`.
+    /// Describes a running stage: `critiquing`.
     pub progressive: Cow<'static, str>,
     /// The third person: `critiques`.
     pub present: Cow<'static, str>,
@@ -179,18 +172,18 @@ pub struct StageWords {
     pub infinitive: Cow<'static, str>,
 }
 
-/// The stage that makes these calls: itself, or the next real stage.
+/// The stage itself, or for a kind of call, the stage that makes it.
 pub(super) fn place_of(stages: &[StageInfo], id: StageId) -> Option<&StageInfo> {
     stages.iter().skip_while(|stage| stage.id != id).find(|stage| stage.is_transition_target)
 }
 
-/// The index of that stage; past the end if there is none.
+/// The index of [`place_of`] the stage; past the end if unknown.
 pub(super) fn place_rank(stages: &[StageInfo], id: StageId) -> usize {
     let place = place_of(stages, id).map_or(id, |place| place.id);
     stages.iter().position(|stage| stage.id == place).unwrap_or(stages.len())
 }
 
-/// The words for a stage; its id if unknown.
+/// The words for a stage. If it is unknown, its id stands for each of them.
 pub(super) fn words(stages: &[StageInfo], id: StageId) -> StageWords {
     let known = stages.iter().find(|stage| stage.id == id);
     known.map_or_else(|| StageWords::new([id.as_str(); 6]), |stage| stage.words.clone())
@@ -202,7 +195,7 @@ impl StageWords {
         [noun, plural, progressive, present, past, infinitive].map(|word| &**word)
     }
 
-    /// The forms in this order: noun, plural, progressive, present, past, infinitive.
+    /// Takes the forms in this order: noun, plural, progressive, present, past, infinitive.
     pub const fn new(forms: [&'static str; 6]) -> Self {
         let [noun, plural, progressive, present, past, infinitive] = forms;
         Self {

@@ -24,7 +24,7 @@ use super::{
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Debate {
-    /// The format version; absent in files of the older program.
+    /// Absent in files of the older program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format_version: Option<u32>,
     pub id: DebateId,
@@ -42,16 +42,15 @@ pub struct Debate {
     pub rounds: Vec<Round>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gathered: Option<Gathered>,
-    /// The chosen team, if one was chosen.
+    /// Absent if no team was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<Selection>,
     /// Questions and answers by agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clarifications: Option<Vec<AgentClarifications>>,
-    /// How often agents were asked for questions.
+    /// The number of passes in which agents were asked for questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clarification_iterations: Option<u32>,
-    /// Whether the user ended the questions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub questions_ended: bool,
     /// The newest draft of the answer with its assessment, if drafts are checked.
@@ -60,15 +59,15 @@ pub struct Debate {
     /// Whether the cost limit left no room to check the newest draft.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub check_forgone: bool,
-    /// The check of the answer: the text of each draft, followed by the results of its lenses in order; at the end, the
-    /// text that replaced the last draft, with its answers. Each is a contribution to its stage.
+    /// The check of the answer, in order: the text of each draft, followed by the results of its lenses; at the end,
+    /// the text that replaced the last draft. Each entry is a contribution to its stage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Arc<Contribution>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_solution: Option<Solution>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voting: Option<Voting>,
-    /// The judge's summary of the final round.
+    /// The judge's summary of the rounds before the final one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_summary: Option<Summary>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,24 +75,24 @@ pub struct Debate {
     /// The stage that waits for the user.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "suspendedAtNode")]
     pub suspended_at_stage: Option<StageId>,
-    /// When it began to wait.
+    /// When the debate began to wait for the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended_at: Option<Timestamp>,
-    /// The user's rating. 1: good; -1: bad.
+    /// The user's rating: 1 for good, -1 for bad.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         serialize_with = "super::wire::serialize_optional_number"
     )]
     pub user_feedback: Option<f64>,
-    /// The reason for the rating.
+    /// The user's reason for the rating.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_feedback_note: Option<String>,
     /// The user's follow-up questions, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub follow_ups: Vec<FollowUp>,
-    /// The stages of its protocol in display order. For states of the TypeScript program they are those of the named
-    /// protocol.
+    /// The stages of the protocol in display order. A state of the older program gets those of the protocol that it
+    /// names.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub stages: Arc<[StageInfo]>,
     /// The status of each call. Derived from the journal; not saved, because other fields imply it.
@@ -106,26 +105,24 @@ pub struct Debate {
     pub polls: Vec<Poll>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub judgements: Vec<Judgement>,
-    /// The combined judgements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
-    /// Extensions granted because the winning text missed a requirement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extensions: Vec<Extension>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Settings>,
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "currentNode")]
     pub current_stage: Option<StageId>,
-    /// The seed of all shuffles in this debate.
+    /// The seed of all shuffles in the debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u32>,
-    /// The debate from which this one was forked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkedFrom>,
-    /// Calls that failed permanently, sorted.
+    /// Calls that failed permanently, in protocol order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
-    /// Answers that were cut off but used, sorted. Contributions and solutions record this themselves.
+    /// Answers that were used although they were cut off, in protocol order. Contributions and solutions record their
+    /// own cuts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cuts: Vec<CutAnswer>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -136,7 +133,6 @@ pub struct Debate {
     /// The lowest output limit, in tokens, that the cost limit required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_limit: Option<u32>,
-    /// The cost warning, if one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_warning: Option<CostWarning>,
     /// Why the debate closed early.
@@ -173,26 +169,27 @@ dialectic_base::named! {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Round {
-    /// Numbered from 1.
+    /// Counts from 1.
     pub round_number: u32,
-    /// All texts of the round; agents in configuration order, critiques by critic and then target.
+    /// The texts of the round, sorted by stage, agent and target. If a stage's calls run in turn, its texts keep that
+    /// order.
     pub contributions: Vec<Arc<Contribution>>,
-    /// The agents' summaries of earlier rounds, made at the start of this one.
+    /// The agents' summaries of earlier rounds, made at the start of this round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summaries: Option<BTreeMap<AgentId, Summary>>,
     /// The judge's score of the round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluation: Option<Evaluation>,
-    /// How the judge related the decisions of its texts.
+    /// How the judge related the decisions of the round's texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relations: Option<Relations>,
-    /// How far its texts agree.
+    /// How far the round's texts agree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub convergence: Option<Convergence>,
-    /// The judge's objections to their agreement.
+    /// The judge's objections to the agreement of the texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub challenge: Option<Challenge>,
-    /// The kinds of argument in its texts.
+    /// The kinds of argument in the round's texts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observations: Vec<Observation>,
     /// Set when the round exceeded `timeoutPerRound`.
@@ -205,11 +202,10 @@ pub struct Round {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// The agent whose history it summarizes.
+    /// The agent whose history is summarized.
     pub agent_id: AgentId,
     pub agent_role: Arc<str>,
     pub summary: Arc<str>,
-    /// How it was made.
     #[serde(default)]
     pub metadata: SummaryMetadata,
 }
@@ -218,28 +214,26 @@ pub struct Summary {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SummaryMetadata {
-    /// The original length in characters.
+    /// The length of the summarized texts, in characters.
     pub before_chars: usize,
-    /// The summary's length in characters.
+    /// The length of the summary, in characters.
     pub after_chars: usize,
     pub method: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<Timestamp>,
-    /// The call's duration in milliseconds.
+    /// The call's duration, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
-    /// Input and output tokens.
+    /// Input plus output tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_used: Option<u64>,
     /// The model as configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The temperature of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// How the summary was cut off, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
 }
@@ -249,7 +243,6 @@ pub struct SummaryMetadata {
 pub struct CutAnswer {
     #[serde(flatten)]
     pub key: CallKey,
-    /// How the answer was cut off.
     pub cut: Cut,
 }
 
@@ -272,7 +265,7 @@ pub struct UnknownEnd {
 impl fmt::Display for UnknownEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_answer(f, &self.key)?;
-        write!(f, " may be cut: its server ended it with the unknown finish reason `{}`", self.finish_reason)
+        write!(f, " may be cut off: the server ended it with the unknown finish reason `{}`", self.finish_reason)
     }
 }
 
@@ -288,7 +281,7 @@ fn write_answer(f: &mut fmt::Formatter<'_>, CallKey { round, stage, agent_id, ..
 pub struct Evaluation {
     #[serde(rename = "type")]
     pub kind: TerminationKind,
-    /// 0 to 100; null if unreadable.
+    /// From 0 to 100; null if unreadable.
     #[serde(serialize_with = "super::wire::serialize_optional_number")]
     pub score: Option<f64>,
     /// The score at which the debate ends.
@@ -299,10 +292,9 @@ pub struct Evaluation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CostWarning {
-    /// The cost when it was given.
+    /// The cost when the warning was given.
     pub usd: Usd,
     pub limit: Usd,
-    /// Whether the user acknowledged it.
     pub acknowledged: bool,
 }
 
@@ -315,7 +307,7 @@ pub struct Failure {
     /// The kind of error, from a fixed list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Whether its server was unreachable.
+    /// Whether the call failed because its server was unreachable.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub server_gone: bool,
     pub attempts: u32,
@@ -323,7 +315,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The kind of failure when an answer could not be read.
+    /// The [`kind`](Self::kind) of a failure whose answer could not be read.
     pub const UNREADABLE: &'static str = "unreadable";
 }
 
@@ -331,12 +323,12 @@ impl Failure {
 #[serde(rename_all = "camelCase")]
 pub struct ModelUsage {
     pub requests: u64,
-    /// Input tokens, cached ones included.
+    /// Includes cached tokens.
     pub input_tokens: u64,
-    /// Input tokens read from the cache.
+    /// Input tokens read from the provider's cache.
     pub cached_input_tokens: u64,
     pub output_tokens: u64,
-    /// The cost; null if the cost of any call is unknown.
+    /// Null if the cost of any call is unknown.
     pub cost_usd: Option<Usd>,
     /// The list price of calls covered by a subscription; not included in `costUsd`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -345,7 +337,7 @@ pub struct ModelUsage {
     /// them.
     #[serde(default, skip_serializing_if = "dialectic_base::call::is_default")]
     pub hosted: bool,
-    /// Calls and possibly billed attempts without token counts, which the sums leave out. Omitted if zero.
+    /// Calls, and attempts that may have been billed, without token counts. The token sums leave them out.
     #[serde(default, skip_serializing_if = "dialectic_base::call::is_default")]
     pub silent_calls: u64,
 }
@@ -380,7 +372,7 @@ impl ModelUsage {
         self.input_tokens.saturating_add(self.output_tokens)
     }
 
-    /// The given cost in words, with a note on what it excludes.
+    /// `cost` with a note on what it excludes.
     pub fn cost_in_words(&self, cost: String) -> String {
         match self.cost_usd {
             Some(Usd::ZERO) if self.hosted => "answered by the host".to_owned(),
@@ -391,7 +383,7 @@ impl ModelUsage {
         }
     }
 
-    /// The input and output tokens in words, with a note on what they exclude.
+    /// Input plus output tokens in words, with a note on calls that reported none.
     pub fn tokens_in_words(&self) -> String {
         let about = if self.hosted { "about " } else { "" };
         format!("{about}{}", sum_of_tokens(self.tokens(), self.silent_calls))
@@ -402,18 +394,16 @@ impl ModelUsage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StopReason {
-    /// The cost limit.
+    /// The cost or call limit.
     Budget,
     User,
 }
 
 impl Round {
-    /// A new round without contributions.
     pub fn begun(round_number: u32) -> Self {
         Self { round_number, ..Self::default() }
     }
 
-    /// An agent's contribution to a stage about this target.
     pub fn find(&self, stage: StageId, agent: &AgentId, target: Option<&AgentId>) -> Option<&Arc<Contribution>> {
         let fits = |one: &&Arc<Contribution>| {
             one.stage == stage && one.agent_id == *agent && one.target_agent_id.as_ref() == target
@@ -422,7 +412,7 @@ impl Round {
     }
 }
 
-/// A debate as saved, including derived values for other readers.
+/// A debate as saved, with derived values for programs that read the file.
 #[derive(Debug, Serialize)]
 pub struct DebateFile<'a> {
     #[serde(flatten)]
@@ -456,23 +446,22 @@ impl Debate {
         self.problem.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
     }
 
-    /// Whether no agent or judge is a real model; false if the settings are unknown.
+    /// Whether all agents and the judge use the offline provider; false if the settings are unknown.
     pub fn is_offline(&self) -> bool {
         let everybody = |settings: &Settings| settings.everybody().all(|agent| agent.provider == OFFLINE);
         self.settings.as_ref().is_some_and(everybody)
     }
 
-    /// The recorded description of a stage.
     pub fn stage(&self, id: StageId) -> Option<&StageInfo> {
         self.stages.iter().find(|stage| stage.id == id)
     }
 
-    /// The words for a stage; its id if unknown.
+    /// The words for a stage. If it is unknown, its id stands for each of them.
     pub fn words(&self, id: StageId) -> StageWords {
         stage::words(&self.stages, id)
     }
 
-    /// The index of the stage that makes its calls: itself, or for a kind of call the next real stage.
+    /// The index of the stage itself, or for a kind of call, of the stage that makes it.
     pub fn place_rank(&self, id: StageId) -> usize {
         stage::place_rank(&self.stages, id)
     }
@@ -482,17 +471,16 @@ impl Debate {
         self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
     }
 
-    /// The kind of result a contribution is; `None` if the record does not know its stage.
+    /// `None` if the record does not know the contribution's stage.
     pub fn yield_of(&self, contribution: &Contribution) -> Option<ResultKind> {
         self.stage(contribution.stage)?.yields
     }
 
-    /// The status of a call; `None` while it is running.
+    /// `None` if the call has not ended.
     pub fn settled(&self, key: &CallKey) -> Option<CallStatus> {
         self.settled.get(key).copied()
     }
 
-    /// Whether a call failed permanently.
     pub fn has_failed(&self, key: &CallKey) -> bool {
         self.settled(key) == Some(CallStatus::Failed)
     }
@@ -508,12 +496,12 @@ impl Debate {
         in_round.or_else(|| self.checked().find(|(one, pass)| *pass == key.pass && is_meant(one)).map(|(one, _)| one))
     }
 
-    /// All texts of the rounds, with the numbers of their rounds.
+    /// All contributions to rounds, each with the number of its round.
     pub fn contributions(&self) -> impl Iterator<Item = (u32, &Arc<Contribution>)> {
         self.rounds.iter().flat_map(|round| round.contributions.iter().map(|one| (round.round_number, one)))
     }
 
-    /// Each agent's position at the end of a round: its last solution. Keeps the stored order.
+    /// Each agent's last proposal in a round, in the stored order.
     pub fn positions<'a>(&self, round: &'a Round) -> Vec<&'a Arc<Contribution>> {
         let mut positions: Vec<&Arc<Contribution>> = Vec::new();
         for one in round.contributions.iter().filter(|one| self.yield_of(one) == Some(ResultKind::Proposal)) {
@@ -529,8 +517,8 @@ impl Debate {
         self.rounds.iter().find(|round| round.round_number == number)
     }
 
-    /// The round that the answer rests on: the last one with a proposal, a speech or findings. A debate that closes
-    /// early may have started another.
+    /// The round on which the answer is based: the last one with a proposal, a speech or findings. A debate that closed
+    /// early may have begun another round.
     pub fn final_round(&self) -> Option<&Round> {
         let rests_on = [ResultKind::Proposal, ResultKind::Speech, ResultKind::Findings];
         let is_text = |one: &Arc<Contribution>| self.yield_of(one).is_some_and(|yields| rests_on.contains(&yields));
@@ -544,8 +532,8 @@ impl Debate {
         items.filter(|(_, item)| item.answer.is_empty())
     }
 
-    /// Whether the debate completed everything. `None` if unknown: it has not ended, or the older program saved its
-    /// state without an outcome.
+    /// Whether the debate completed everything. `None` if it has not ended, or if the older program saved it without an
+    /// outcome.
     pub fn is_full(&self) -> Option<bool> {
         self.outcome.as_ref().map(|outcome| outcome.kind == OutcomeKind::Full)
     }
@@ -555,7 +543,7 @@ impl Debate {
         self.usage.values().map(|usage| usage.cost_usd).sum()
     }
 
-    /// The milliseconds from the start to the end or the last event, not counting later questions and ratings.
+    /// From the start to the end, or to the last event so far. Later questions and ratings do not count.
     pub fn took_ms(&self) -> Option<u64> {
         let (from, to) = self.created_at.zip(self.updated_at)?;
         Some(to.millis_since(from))
@@ -587,7 +575,7 @@ impl Debate {
 #[serde(rename_all = "camelCase")]
 pub struct FollowUp {
     pub question: Arc<str>,
-    /// The answer in Markdown; absent until it was given.
+    /// In Markdown; absent until the question is answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Arc<str>>,
     /// When the question was asked.
@@ -596,7 +584,6 @@ pub struct FollowUp {
     /// The judge that answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<AgentId>,
-    /// How the answer was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
 }

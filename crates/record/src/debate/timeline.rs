@@ -1,7 +1,7 @@
 //! Replays a past debate: its events, with reconstructed signals of the run.
 //!
 //! The start of a call follows from its end and duration, and the stages follow from the results. Retries, warnings and
-//! calls that a crash interrupted left no trace.
+//! calls that a crash interrupted are missing, because the journal does not contain them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,9 +27,9 @@ pub fn timeline(events: &[Recorded]) -> Vec<(Duration, Signal)> {
         _ => &[],
     };
     let rank = |id: StageId| stages.iter().position(|stage| stage.id == id).unwrap_or(stages.len());
-    // Sorted by time, event, and rank.
+    // Each signal with its sort key: time, index of the event, rank.
     let mut placed: Vec<((u64, usize, Rank), Signal)> = Vec::new();
-    // The stages tell whether a review belongs to a council or answers points.
+    // Points cannot be read without the stages, which tell whether a review belongs to a council or answers points.
     let begun = events.first().and_then(|first| Debate::create(first).ok());
     let mut ledger = begun.as_ref().map_or_else(Fold::without_numbers, Fold::of);
     let mut in_progress = RoundInProgress::default();
@@ -44,7 +44,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<(Duration, Signal)> {
         placed.push(((at, index, Rank::Event), Signal::Recorded(Arc::new(recorded.clone()))));
     }
     let works = works(events, &ticks);
-    // Keyed by run, round, rank, id and visit, because unknown stages share a rank.
+    // Keyed by run, round, rank, id and visit. Unknown stages share a rank, so the id is needed.
     let mut by_stage: BTreeMap<(usize, u32, usize, StageId, usize), Vec<&Work>> = BTreeMap::new();
     let mut wanted: BTreeMap<(u32, StageId, usize), BTreeSet<&CallKey>> = BTreeMap::new();
     let mut visits: BTreeMap<(u32, StageId), Visit> = BTreeMap::new();
@@ -68,7 +68,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<(Duration, Signal)> {
         *there.entry((round, stage, visit)).or_default() += done;
         let expected = wanted.get(&(round, stage, visit)).map_or(0, BTreeSet::len);
         let (Some(first), Some(last)) = (works.iter().min_by_key(|work| work.begun), works.last()) else { continue };
-        // A kind of call starts with its first call, within its stage.
+        // No event enters a kind of call: it starts with its first call.
         let is_transition_target = stages.get(rank).is_some_and(|stage| stage.is_transition_target);
         let entry = if is_transition_target { entered(events, &ticks, run, first, stage) } else { None };
         let start = match entry {
@@ -101,15 +101,15 @@ enum Rank {
 
 /// When an event is displayed.
 struct Tick {
-    /// The display time, in milliseconds.
+    /// In milliseconds.
     time: u64,
-    /// The start of the active period, before which its causes cannot have started.
+    /// When the period without a rest began, in milliseconds. No call that led to the event can have started earlier.
     since: u64,
     run: usize,
 }
 
 impl Tick {
-    /// The start of an activity that ended now and took this long.
+    /// When an activity started that took `took` milliseconds and ended with this event.
     fn before(&self, took: u64) -> u64 {
         self.time.saturating_sub(took).max(self.since)
     }
@@ -145,7 +145,7 @@ fn ticks(events: &[Recorded]) -> Vec<Tick> {
     ticks
 }
 
-/// Whether the run reached another stage, or its end, after that event.
+/// Whether the run reached another stage or its end after the event at `index`.
 fn goes_on(events: &[Recorded], ticks: &[Tick], index: usize) -> bool {
     let mut of_run = events.iter().zip(ticks).skip(index + 1).take_while(|(_, tick)| tick.run == ticks[index].run);
     of_run.any(|(recorded, _)| {
@@ -160,9 +160,9 @@ fn goes_on(events: &[Recorded], ticks: &[Tick], index: usize) -> bool {
 struct Work {
     key: CallKey,
     run: usize,
-    /// The index of its event.
+    /// The index of the event with the result.
     index: usize,
-    /// When its first call started.
+    /// When the first call started, in milliseconds of display time.
     begun: u64,
     model: String,
     call: Option<CallRecord>,
@@ -184,10 +184,10 @@ impl Work {
     }
 }
 
-/// All finished calls in order.
+/// All results with their calls, in the order of the events.
 fn works(events: &[Recorded], ticks: &[Tick]) -> Vec<Work> {
     let mut works = Vec::new();
-    // Start times of calls whose first reply was not yet a result.
+    // When calls started whose first reply was not their result.
     let mut begun: BTreeMap<(usize, CallKey), u64> = BTreeMap::new();
     for (index, recorded) in events.iter().enumerate() {
         let run = ticks[index].run;
@@ -199,7 +199,7 @@ fn works(events: &[Recorded], ticks: &[Tick]) -> Vec<Work> {
         let call = recorded.event.call();
         let carried_over = call.is_none() && settled != CallStatus::Failed;
         let first = begun.remove(&(run, key.clone()));
-        // The other debate made this result, so it took no time here.
+        // The parent debate made a copied result, so it took no time in this one.
         let copied = call.is_some_and(|call| call.copied);
         let took = call.filter(|call| !call.copied).map_or(0, |call| call.latency_ms);
         let start = first.unwrap_or_else(|| ticks[index].before(took));
@@ -220,13 +220,13 @@ fn works(events: &[Recorded], ticks: &[Tick]) -> Vec<Work> {
     works
 }
 
-/// The debate's current visit to a stage of a round. A protocol may return to a stage, such as to ask questions after
-/// the answers.
+/// The debate's current visit to a stage of a round. A protocol may return to a stage, for example to ask further
+/// questions once the first are answered.
 struct Visit {
     number: usize,
-    /// The highest pass of its calls.
+    /// The highest pass of the visit's calls.
     pass: u8,
-    /// The index of the last result's event.
+    /// The index of the event with the last result.
     last: usize,
 }
 
@@ -242,10 +242,10 @@ impl Visit {
     }
 }
 
-/// When the same run entered this stage.
+/// The index of the event with which the run entered the stage.
 fn entered(events: &[Recorded], ticks: &[Tick], run: usize, first: &Work, place: StageId) -> Option<usize> {
     let before = events.iter().enumerate().take(first.index).rev();
-    // A stage has the same rank in all rounds.
+    // Stop at the start of the round: the stage may have been entered in earlier rounds too.
     let is_in_reach = |(index, recorded): &(usize, &Recorded)| {
         ticks[*index].run == run && !matches!(recorded.event, Event::RoundBegun { .. })
     };

@@ -6,14 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{AgentId, CallKey, Debate, Position, StageId, VotingRule};
 
-/// One judgement of the debaters.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// The number of the pass; the order of the debaters depends on it.
+    /// Determines the order in which the judge read the debaters.
     pub pass: u8,
-    /// The winner; absent if there is none.
+    /// Absent if nobody won.
     pub winner: Option<AgentId>,
-    /// The score of each debater, 0 to 100.
+    /// From 0 to 100.
     pub scores: BTreeMap<AgentId, f64>,
     /// The judge's statement on each criterion.
     pub criteria: BTreeMap<String, String>,
@@ -24,10 +23,10 @@ pub struct Judgement {
     /// The major requirements that each text misses.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub missing: BTreeMap<AgentId, Vec<String>>,
-    /// The criteria without a statement.
+    /// The criteria on which the judge said nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacking: Vec<String>,
-    /// The advice for the user, on motions.
+    /// Given on motions only.
     #[serde(flatten)]
     pub advice: Advice,
 }
@@ -39,18 +38,18 @@ pub struct Advice {
     /// The conditions for adopting the motion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adopt_if: Option<String>,
-    /// The conditions for rejecting it.
+    /// The conditions for rejecting the motion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reject_if: Option<String>,
-    /// The measurement that would decide.
+    /// The measurement that would decide the question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measure: Option<String>,
 }
 
-/// The combined judgements.
+/// The combined result of all judgements.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The winner; absent if there is none.
+    /// Absent if nobody won.
     pub winner: Option<AgentId>,
     /// The mean score of each debater, 0 to 100.
     pub scores: BTreeMap<AgentId, f64>,
@@ -83,7 +82,7 @@ pub struct Winner<'a> {
     pub agent_id: &'a AgentId,
     /// The vote, if a vote decided rather than the judge's scores.
     pub vote: Option<&'a Voting>,
-    /// Whether reversing the order gave the same winner; absent if not tried, or if a vote decided.
+    /// Whether reversing the order gave the same winner; absent if only one order was judged, or if a vote decided.
     pub is_stable: Option<bool>,
 }
 
@@ -99,12 +98,14 @@ impl Debate {
         })
     }
 
-    /// The verdict that the answer rests on, even if an extension could not run.
+    /// The verdict on which the answer is based. If an extension discarded it but led to no further round, it is taken
+    /// from there.
     pub fn last_verdict(&self) -> Option<&Verdict> {
         self.verdict.as_ref().or_else(|| self.final_extension()?.verdict.as_ref())
     }
 
-    /// The vote that the answer rests on, even if an extension could not run.
+    /// The vote on which the answer is based. If an extension discarded it but led to no further round, it is taken
+    /// from there.
     pub fn last_voting(&self) -> Option<&Voting> {
         self.voting.as_ref().or_else(|| self.final_extension()?.voting.as_ref())
     }
@@ -116,11 +117,10 @@ impl Debate {
     }
 }
 
-/// The votes of an audience.
+/// The votes of the audience in one stage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Poll {
     pub stage: StageId,
-    /// Each member's vote.
     pub votes: BTreeMap<AgentId, String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reasons: BTreeMap<AgentId, String>,
@@ -143,7 +143,6 @@ impl Poll {
         }
     }
 
-    /// The number of votes for `choice`.
     pub fn count(&self, choice: &str) -> usize {
         self.votes.values().filter(|vote| *vote == choice).count()
     }
@@ -152,17 +151,17 @@ impl Poll {
 /// A comparison of a debate's polls.
 #[derive(Debug, Clone)]
 pub struct Polls<'v> {
-    /// The polls in the order of their stages.
+    /// In the order of their stages.
     pub held: Vec<&'v Poll>,
     /// Every agent that voted, or failed to vote, in any poll.
     pub voters: BTreeSet<&'v AgentId>,
     /// Voters that missed a poll, so it is unknown whether they changed their minds.
     pub uncounted: Vec<&'v AgentId>,
-    /// The choices: first the sides of the debate, then all others.
+    /// The sides of the debate come first.
     pub choices: Vec<PollChoice<'v>>,
 }
 
-/// The counted votes for a choice.
+/// The votes for a choice in each poll, without those of voters that missed a poll.
 #[derive(Debug, Clone)]
 pub struct PollChoice<'v> {
     pub name: &'v str,
@@ -187,13 +186,13 @@ impl PollChoice<'_> {
 }
 
 impl<'v> Polls<'v> {
-    /// The polls of a debate; `None` if it has no audience.
+    /// `None` if the debate held no polls.
     pub fn of(debate: &'v Debate) -> Option<Self> {
         let failed = debate.failures.iter().map(|failure| &failure.key);
         Self::among(&debate.polls, failed, |stage| debate.stage_rank(stage))
     }
 
-    /// Compares polls. `rank` returns a stage's index, and `failed` calls in these stages count as missing votes.
+    /// Compares polls. `rank` returns a stage's index. A failed call in a polling stage counts as a missing vote.
     /// Returns `None` without polls.
     pub fn among(
         polls: &'v [Poll],
@@ -224,13 +223,12 @@ impl<'v> Polls<'v> {
         (!polls.is_empty()).then_some(Self { held: polls, voters, uncounted, choices })
     }
 
-    /// Whether there are several polls.
     pub fn is_compared(&self) -> bool {
         self.held.len() > 1
     }
 
-    /// The side that gained the most; if nobody voted for a side, the choice that did. `None` for a tie, or if missing
-    /// votes could change the result: one uncounted voter who switches sides shifts the difference by two.
+    /// The side that gained the most votes, or if nobody voted for a side, the choice that did. `None` for a tie, or if
+    /// missing votes could change the result: one uncounted voter who switches sides shifts the difference by two.
     pub fn gained_most(&self) -> Option<&str> {
         let mut sides: Vec<_> = self.choices.iter().filter(|choice| choice.is_side).collect();
         sides.sort_by_key(|choice| std::cmp::Reverse(choice.gain()));
@@ -244,25 +242,23 @@ impl<'v> Polls<'v> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Voting {
-    /// The votes for each candidate, by the text's author.
+    /// The number of votes for each author's text.
     pub tally: BTreeMap<AgentId, u32>,
-    /// The candidates that share the most votes.
+    /// The authors whose texts share the most votes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tied: Vec<AgentId>,
     /// The author of the winning text; absent if the vote was inconclusive.
     pub winner: Option<AgentId>,
-    /// The rule and how it was applied.
     pub count: VoteCount,
 }
 
-/// A vote by a rule with a quorum.
+/// How a vote was counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VoteCount {
-    /// The share of votes that a winner needs.
     pub rule: VotingRule,
     pub voters: u32,
-    /// The number of ballots cast; failed ballots do not count.
+    /// Failed ballots do not count.
     pub cast: u32,
     /// The number of ballots needed for a valid vote.
     pub quorum: u32,
@@ -271,7 +267,7 @@ pub struct VoteCount {
     /// Why there is no winner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<Undecided>,
-    /// The reasons of voters who chose another text.
+    /// The ballots for losing texts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dissent: Vec<Dissent>,
 }
@@ -289,7 +285,6 @@ pub enum Undecided {
 }
 
 impl Undecided {
-    /// The reason in words.
     pub fn name(self) -> &'static str {
         match self {
             Self::NoQuorum => "no quorum",

@@ -60,7 +60,7 @@ impl From<&str> for AgentId {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallKey {
-    /// The round; 0 before the first.
+    /// 0 before the first round.
     pub round: u32,
     #[serde(rename = "phase")]
     pub stage: StageId,
@@ -68,7 +68,7 @@ pub struct CallKey {
     /// The author of the criticised text (critiques only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_agent_id: Option<AgentId>,
-    /// Numbered from 1. Counts intentional repetitions, such as scoring in the opposite order.
+    /// Counts intentional repetitions from 1, such as scoring in the opposite order.
     #[serde(default = "first_pass", skip_serializing_if = "is_first_pass")]
     pub pass: u8,
 }
@@ -93,7 +93,6 @@ impl CallKey {
         Self { target_agent_id: Some(target.clone()), ..self }
     }
 
-    /// The same call in another pass.
     pub fn pass(self, pass: u8) -> Self {
         Self { pass, ..self }
     }
@@ -102,11 +101,11 @@ impl CallKey {
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallStatus {
-    /// It has a result.
+    /// The call has a result.
     Done,
-    /// It succeeded with an empty result, such as an agent without questions.
+    /// The call succeeded with an empty result, such as no questions.
     Empty,
-    /// It failed permanently.
+    /// The call failed permanently.
     Failed,
 }
 
@@ -166,7 +165,6 @@ pub(super) fn serialize_number<S: Serializer>(number: &f64, serializer: S) -> Re
     }
 }
 
-/// Like [`serialize_number`], for optional numbers.
 #[expect(clippy::ref_option, reason = "serde passes a reference")]
 pub(super) fn serialize_optional_number<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     match number {

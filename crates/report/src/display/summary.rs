@@ -200,10 +200,8 @@ mod tests {
           - agent-kiss's critique in round 1 was cut off at the output limit
           - round 2 ran into its time limit
           - the convergence score of round 2 could not be read
-          - agent-architect's critique of agent-kiss in round 1 could not be read for
-            points
-          - agent-kiss's critique of agent-architect in round 1 could not be read for
-            points
+          - agent-architect's critique of agent-kiss in round 1 had no readable points
+          - agent-kiss's critique of agent-architect in round 1 had no readable points
         ");
     }
 
