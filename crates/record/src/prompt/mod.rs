@@ -93,12 +93,10 @@ fn line(text: &str) -> String {
         .join(" ")
 }
 
-/// Why a prompt file cannot be used.
 #[derive(Debug, Error)]
 pub enum PromptFileError {
     #[error("prompt file {} does not exist", .0.display())]
     Missing(PathBuf),
-    /// It is a directory or a device.
     #[error("{} is not a file", .0.display())]
     NotAFile(PathBuf),
     #[error("prompt file {} cannot be read", path.display())]
@@ -109,7 +107,6 @@ pub enum PromptFileError {
     },
     #[error("prompt file {} is not UTF-8; it looks like {}", path.display(), fault.looks_like)]
     NotUtf8 { path: PathBuf, fault: NotUtf8 },
-    /// It contains only white space.
     #[error("prompt file {} is blank", .0.display())]
     Blank(PathBuf),
 }

@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::Focus;
 use super::step::FocusedRole;
 
-/// The names and files of the built-in roles.
+/// In display order.
 pub(super) const BUILT_IN: [(&str, &str); 8] = [
     ("architect", include_str!("../../prompts/roles/architect.md")),
     ("performance", include_str!("../../prompts/roles/performance.md")),
@@ -19,7 +19,6 @@ pub(super) const BUILT_IN: [(&str, &str); 8] = [
     ("generalist", include_str!("../../prompts/roles/generalist.md")),
 ];
 
-/// The judge's role file.
 pub(super) const JUDGE: &str = include_str!("../../prompts/judge/role.md");
 
 const AGENT_SECTIONS: &[&str] = &["System", "Propose", "Critique", "Refine", "Summarize", "Clarify"];
@@ -27,8 +26,8 @@ const JUDGE_SECTIONS: &[&str] = &["System", "Summarize"];
 
 /// A perspective from which an agent debates.
 ///
-/// The user's texts may replace fields. The judge's role only has the summary section; its other sections are empty and
-/// unused.
+/// The user's own texts may replace fields. The judge's role has only a system and a summary section; its other fields
+/// are empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Role {
     /// The name in configurations.
@@ -38,11 +37,8 @@ pub struct Role {
     pub system: Arc<str>,
     /// The user's system prompt, which replaces `system`.
     pub own_system: Option<Arc<str>>,
-    /// What to focus on in proposals.
     pub propose: Arc<str>,
-    /// What to focus on in critiques.
     pub critique: Arc<str>,
-    /// What to focus on in refinements.
     pub refine: Arc<str>,
     /// What summaries must keep.
     pub summarize: Arc<str>,
@@ -50,21 +46,15 @@ pub struct Role {
     pub clarify: Arc<str>,
 }
 
-/// Why a text is not a role.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RoleError {
-    /// It does not begin with a title.
     #[error("the first line is not a title such as `# Architect`")]
     MissingTitle,
-    /// There is text between the title and the first section, where no model would see it.
+    /// Text between the title and the first section, which no model would see.
     #[error("text before the first section: `{0}`")]
     StrayText(String),
     #[error("unknown section `## {section}`; known: {}", .known.join(", "))]
-    UnknownSection {
-        section: String,
-        /// The known sections of this kind of role.
-        known: &'static [&'static str],
-    },
+    UnknownSection { section: String, known: &'static [&'static str] },
     #[error("section `## {0}` occurs more than once")]
     DuplicateSection(&'static str),
     #[error("section `## {0}` is missing")]
@@ -88,12 +78,11 @@ impl Role {
         name == "operations"
     }
 
-    /// The names of the built-in roles in display order.
+    /// In display order.
     pub fn built_in_names() -> Vec<&'static str> {
         BUILT_IN.iter().map(|&(name, _)| name).collect()
     }
 
-    /// The judge's built-in role, named `judge`.
     pub fn judge() -> Arc<Self> {
         static ROLE: LazyLock<Arc<Role>> = LazyLock::new(|| {
             Arc::new(Role::of_sections("judge", JUDGE, JUDGE_SECTIONS).expect("a test parses the judge's role"))
@@ -131,7 +120,7 @@ impl Role {
         })
     }
 
-    /// The role with its focus in a call. `system` is empty if the system message already contains it.
+    /// The parts of the role that a prompt shows. `system` is empty if the user's system prompt replaces it.
     pub fn focusing(&self, focus: Focus) -> FocusedRole<'_> {
         let focus: &str = match focus {
             Focus::None => "",
@@ -149,7 +138,7 @@ impl Role {
 /// A section's heading and its text.
 type RoleSection = (&'static str, String);
 
-/// The title of a role file, and its sections, whose headings must be in `known`.
+/// Splits a role file into its title and its sections, whose headings must be in `known`.
 fn sections(text: &str, known: &'static [&'static str]) -> Result<(String, Vec<RoleSection>), RoleError> {
     let mut lines = text.trim_start_matches('\u{feff}').lines().skip_while(|line| line.trim().is_empty());
     let title = lines.next().and_then(|line| line.strip_prefix("# ")).map(str::trim).filter(|title| !title.is_empty());

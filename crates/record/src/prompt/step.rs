@@ -13,20 +13,19 @@ use dialectic_base::markdown::fenced;
 
 use super::{PromptError, environment};
 
-/// A prompt of a protocol: a template over [`Values`], or its system text, a template without values.
+/// A prompt of a protocol: a template that reads [`Values`], or a system text, which has no values.
 #[derive(Debug)]
 pub struct Prompt {
     /// The file, relative to `prompts/`.
     pub file: &'static str,
     pub text: &'static str,
-    /// The section of the role that it includes.
     pub focus: Focus,
 }
 
 /// The section of a role that guides a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Focus {
-    /// The model speaks without a role.
+    /// The prompt shows no section of the role.
     None,
     Propose,
     Critique,
@@ -35,33 +34,29 @@ pub enum Focus {
     Clarify,
 }
 
-/// What a call shows. A template reads the fields that it needs; those that do not apply are empty.
+/// The values that templates can show. Those that do not apply to a call are empty.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Values<'a> {
-    /// The called agent's role.
     pub role: FocusedRole<'a>,
-    /// The available texts of the step's inputs, in order. Critiques only if their points are not listed.
+    /// The available texts of the step's inputs, in order, without critiques whose points are listed.
     pub inputs: Vec<Authored<'a>>,
-    /// The same texts without authors, shuffled, under their numbers.
+    /// The texts of the step's inputs, shuffled, with numbers instead of authors.
     #[serde(serialize_with = "labelled")]
     pub candidates: Vec<Titled<'a>>,
-    /// The agent's own newest summary.
     pub own_summary: Option<&'a str>,
     /// The agent's own part of the finished rounds.
     pub rounds: Vec<OwnRound<'a>>,
-    /// Texts under their own headings: a transcript, earlier rounds.
+    /// Texts under headings, such as a transcript or earlier rounds.
     pub entries: Vec<Titled<'a>>,
-    /// The texts of the whole debate in parts.
     pub material: Vec<MaterialPart<'a>>,
     /// Points accepted in the last round whose changes were not verified.
     pub claims: String,
     /// Reviewers' remarks that reject whole approaches.
     pub approaches: String,
-    /// A draft of the answer to check or rewrite.
     pub draft: Option<CheckedDraft>,
     /// The user's question about the finished debate.
     pub question: Option<&'a str>,
-    /// The disputed matters.
+    /// What was disputed in the previous round.
     pub dispute: Option<String>,
     #[serde(flatten)]
     pub listing: Listing,
@@ -74,29 +69,27 @@ pub struct Values<'a> {
     pub max_questions: u32,
     /// The maximum number of words in a summary.
     pub max_words: usize,
-    /// The characters of the debate's texts that it shows without shortening.
+    /// How many characters of the debate's texts the prompt would show if none were shortened.
     #[serde(skip)]
     pub length: usize,
 }
 
-/// What an answer names by the label or number that its prompt gave it.
+/// What an answer can refer to by a label or number in its prompt.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Listing {
     /// The authors of the candidates, or the debaters who are judged.
     #[serde(rename = "debaters")]
     pub labels: Vec<Label>,
-    /// Critics' points: for a critic those to recheck, for an author those to answer, for the judge the open ones. Or
-    /// findings.
+    /// The points that a critic rechecks, an author answers or the judge rules on; in a review, the findings.
     pub points: PointList,
     #[serde(skip)]
     pub findings: Vec<String>,
-    /// The decisions of the texts, each wording once.
+    /// The decisions in the texts, each wording only once.
     pub decisions: Vec<String>,
     /// The major requirements found in the problem, if decisions are shown.
     pub requirements: Vec<String>,
-    /// The judge's criteria.
     pub criteria: Vec<String>,
-    /// The calls whose texts are numbered in order.
+    /// The calls whose texts are numbered, in order.
     #[serde(skip)]
     pub numbered: Vec<CallKey>,
 }
@@ -112,21 +105,21 @@ pub struct Label {
     pub name: String,
 }
 
-/// Points as a list, which templates read as its text.
+/// A list of points. Templates see only its text.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(transparent)]
 pub struct PointList {
     /// A line for each point, followed by its history.
     pub text: String,
-    /// The points in the order of the lines.
+    /// In the order of the lines.
     #[serde(skip)]
     pub points: Vec<Point>,
-    /// The characters missing for points that the list left out.
+    /// The characters left of the list's maximum length if points were left out, or else 0.
     #[serde(skip)]
     pub room: usize,
 }
 
-/// Candidates as templates read them, which call a title a label.
+/// Serializes titles as `label`, the name that templates use.
 fn labelled<S: Serializer>(candidates: &[Titled<'_>], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(candidates.iter().map(|one| BTreeMap::from([("label", &*one.title), ("text", &*one.text)])))
 }
@@ -135,18 +128,20 @@ impl Prompt {
     /// The prompt of a call that only sends texts.
     pub const NONE: Self = Self { file: "", text: "", focus: Focus::None };
 
-    /// The text of a prompt with a single value.
+    /// Renders a prompt that has a single value.
     ///
     /// # Errors
+    ///
     /// As for [`render`](Self::render).
     pub fn with(&self, name: &'static str, value: &impl Serialize) -> Result<String, PromptError> {
         self.render(&BTreeMap::from([(name, value)]))
     }
 
-    /// The rendered text without a final line end. Model output is never treated as a template.
+    /// Renders the prompt, without a final line break. Values are never treated as templates.
     ///
     /// # Errors
-    /// The template is defective; tests render each of them.
+    ///
+    /// The template is defective, which tests rule out by rendering each one.
     pub fn render(&self, values: &impl Serialize) -> Result<String, PromptError> {
         static COMPILED: LazyLock<RwLock<Environment<'static>>> = LazyLock::new(|| RwLock::new(environment().clone()));
         let values = minijinja::Value::from(Serde(values));
@@ -164,29 +159,29 @@ impl Prompt {
 
 /// Problem, files, clarifications: the beginning of every prompt.
 pub static BEGINNING: Prompt = prompt!("beginning.md", None);
-/// The finished rounds: `entries`, the texts, newest first.
+/// The finished rounds, newest first. Value: `entries`.
 pub static HISTORY: Prompt = prompt!("history.md", None);
 /// An agent's own history for its summary prompt.
 pub static OWN_HISTORY: Prompt = prompt!("phases/own-history.md", None);
-/// The judge assesses a solution without an assessment.
+/// Asks the judge to assess a solution that came without an assessment.
 pub static ASSESS: Prompt = prompt!("judge/assess.md", None);
-/// The message after unreadable JSON, sent as a separate turn: `error`.
+/// Asks again after unreadable JSON, as a separate turn. Value: `error`.
 pub static SECOND_CHANCE: Prompt = prompt!("second-chance.md", None);
-/// The message after a critique without readable points, sent as a separate turn: `texts` whose sections are missing,
-/// if a review has others.
+/// Asks again after a critique without readable points, as a separate turn. Value: `texts`, those whose sections are
+/// missing if a review has others.
 pub static POINTS_AGAIN: Prompt = prompt!("second-chance-points.md", None);
-/// The message after a reader's text without readable findings, sent as a separate turn.
+/// Asks again after a text without readable findings, as a separate turn.
 pub static FINDINGS_AGAIN: Prompt = prompt!("second-chance-findings.md", None);
-/// The message after a text without readable opinions on another reader's findings, sent as a separate turn.
+/// Asks again after a text without readable opinions on another reader's findings, as a separate turn.
 pub static OPINIONS_AGAIN: Prompt = prompt!("second-chance-opinions.md", None);
-/// The message after a judge's answer without a solution, sent as a separate turn.
+/// Asks again after a judge's answer without a solution, as a separate turn.
 pub static SOLUTION_AGAIN: Prompt = prompt!("judge/no-solution.md", None);
-/// The user's answers for an evaluator: `clarifications`, all questions, answered or not.
+/// The questions and answers, for an evaluator. Value: `clarifications`, all questions, answered or not.
 pub static EVALUATOR_CLARIFICATIONS: Prompt = prompt!("evaluator/clarifications.md", None);
-/// The same for a user's own prompt file: `groups`, the agents that asked.
+/// The questions and answers, for a user's own evaluator prompt. Value: `groups`, the agents that asked.
 pub static PLAIN_CLARIFICATIONS: Prompt = prompt!("evaluator/clarifications-plain.md", None);
 
-/// The prompts of all protocols.
+/// The prompts that all protocols share.
 pub(super) const TEMPLATES: [&Prompt; 11] = [
     &BEGINNING,
     &HISTORY,
@@ -201,56 +196,51 @@ pub(super) const TEMPLATES: [&Prompt; 11] = [
     &PLAIN_CLARIFICATIONS,
 ];
 
-/// The beginning of every prompt of a debate.
+/// The values of [`BEGINNING`].
 #[derive(Debug, Clone, Serialize)]
 pub struct Beginning<'a> {
-    /// The whole problem.
     pub problem: &'a str,
     pub attachments: &'a [&'a Attachment],
     /// The directory for file tools.
     pub context_dir: Option<&'a str>,
-    /// The collected material.
     pub gathered: &'a [Titled<'a>],
-    /// The user's answered questions.
+    /// The questions that the user answered.
     pub clarifications: &'a [&'a Question<'a>],
 }
 
-/// Body: assess a solution without an assessment. Answers are JSON with the keys of an assessment.
+/// The values of [`ASSESS`]. The answer is JSON with the keys of an assessment.
 #[derive(Debug, Clone, Serialize)]
 pub struct Assess<'a> {
-    /// The texts that it merges, if any.
+    /// The texts that the solution merges, if any.
     #[serde(serialize_with = "labelled")]
     pub candidates: &'a [Titled<'a>],
     /// The numbered open points, if any.
     pub points: &'a str,
-    /// Whether authors could answer them.
+    /// Whether authors could answer the points.
     pub answered: bool,
     pub solution: &'a str,
     pub role: FocusedRole<'a>,
 }
 
-/// The speaker and its focus in this phase.
+/// The parts of a role that a prompt shows.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct FocusedRole<'a> {
     pub title: &'a str,
-    /// The role's concerns and way of thinking.
     pub system: &'a str,
-    /// The focus in this phase.
+    /// The role's section for this kind of call; may be empty.
     pub focus: &'a str,
 }
 
-/// A text with its author's number.
 #[derive(Debug, Clone, Serialize)]
 pub struct Authored<'a> {
-    /// The number of the author's own text in prompts.
+    /// The number under which prompts show the author's own text.
     pub author: String,
     pub text: Cow<'a, str>,
 }
 
-/// A text with a title.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Titled<'a> {
-    /// One line.
+    /// A single line.
     pub title: String,
     pub text: Cow<'a, str>,
 }
@@ -273,7 +263,7 @@ pub struct OwnRound<'a> {
 /// A part of the material for the judge's synthesis.
 #[derive(Debug, Clone, Serialize)]
 pub struct MaterialPart<'a> {
-    /// The heading, such as `The final round`.
+    /// Such as `The final round`.
     pub heading: &'static str,
     pub entries: Vec<Titled<'a>>,
 }
@@ -284,31 +274,26 @@ pub struct CheckedDraft {
     pub text: String,
     /// The information for the user that accompanies the text.
     pub assessment: String,
-    /// The lens of the check: `requirements`, `execute` or `facts`; empty for its author.
+    /// The lens of the check: `requirements`, `execute` or `facts`. Empty in the author's prompt.
     pub lens: &'static str,
-    /// For the first lens, the accepted points; for the author, those that the check did not find.
+    /// For the first lens, the accepted points. For the author, those whose changes the check did not find.
     pub accepted: PointList,
-    /// The numbered points of its checkers.
+    /// The checkers' numbered points.
     pub points: String,
-    /// Whether its author may abandon its approach.
+    /// Whether the author may abandon the approach.
     pub may_rethink: bool,
 }
 
 pub(super) const SYSTEM: (&str, &str) = ("evaluator/system.md", include_str!("../../prompts/evaluator/system.md"));
-/// The built-in message.
 pub(super) const USER: (&str, &str) = ("evaluator/user.md", include_str!("../../prompts/evaluator/user.md"));
 
-/// The values of an evaluator's placeholders. Users write such files, so they are not templates: other braces stay
-/// unchanged, and values are inserted as bare text that is never searched for placeholders.
+/// The values of the placeholders in an evaluator's prompt. Users write such prompts, so they are not templates: other
+/// braces stay unchanged, and values are inserted as bare text that is never searched for placeholders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EvaluatorValues {
-    /// `{problem}`
     pub problem: String,
-    /// `{clarifications}`
     pub clarifications: String,
-    /// `{final_solution}`
     pub final_solution: String,
-    /// `{requirements_info}`
     pub requirements_info: String,
 }
 
@@ -316,7 +301,7 @@ pub struct EvaluatorValues {
 pub const SOLUTION_PLACEHOLDER: &str = "{final_solution}";
 
 impl EvaluatorValues {
-    /// `text` with its placeholders replaced.
+    /// Replaces the placeholders in `text`.
     pub fn fill(&self, text: &str) -> String {
         filled(text, |name| match name {
             "problem" => Some(&self.problem),
@@ -328,7 +313,7 @@ impl EvaluatorValues {
     }
 }
 
-/// `text` with the known `{names}` replaced by their values, which are not searched.
+/// Replaces the known `{names}` in `text`. Their values are not searched for names.
 pub(super) fn filled<'v>(text: &str, value: impl Fn(&str) -> Option<&'v String>) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
@@ -350,17 +335,14 @@ pub fn evaluator_system() -> &'static str {
     SYSTEM.1.trim()
 }
 
-/// The built-in message to evaluators.
 pub fn evaluator_user() -> &'static str {
     USER.1.trim()
 }
 
 pub(super) const PAIRWISE_SYSTEM: (&str, &str) =
     ("pairwise/system.md", include_str!("../../prompts/pairwise/system.md"));
-/// Asks for a checklist.
 pub(super) const PAIRWISE_CHECKLIST: (&str, &str) =
     ("pairwise/checklist.md", include_str!("../../prompts/pairwise/checklist.md"));
-/// Asks which of two texts is better.
 pub(super) const PAIRWISE_RULING: (&str, &str) =
     ("pairwise/ruling.md", include_str!("../../prompts/pairwise/ruling.md"));
 
@@ -369,13 +351,13 @@ pub fn pairwise_system() -> &'static str {
     PAIRWISE_SYSTEM.1.trim()
 }
 
-/// Asks for a checklist of `problem`.
+/// A prompt that asks for a checklist for `problem`.
 pub fn pairwise_checklist(problem: &str) -> String {
     let problem = fenced("problem", problem);
     filled(PAIRWISE_CHECKLIST.1.trim(), |name| (name == "problem").then_some(&problem))
 }
 
-/// Asks which of two texts is better, by the checklist.
+/// A prompt that asks which of two texts is better by the checklist.
 pub fn pairwise_ruling(problem: &str, checklist: &[String], [first, second]: [&str; 2]) -> String {
     let items: Vec<String> = (1..).zip(checklist).map(|(number, item)| format!("{number}. {item}")).collect();
     let values = [

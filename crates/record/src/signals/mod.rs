@@ -23,13 +23,11 @@ const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// Whether a subscriber wants streamed words, which are most of the signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Words {
-    /// Words are delivered.
     Wanted,
-    /// Words are left out.
     Unwanted,
 }
 
-/// Publishes the signals of a debate to its subscribers. Clones share subscribers; after the last one is dropped,
+/// Publishes the signals of a debate to its subscribers, which all clones share. After the last clone is dropped,
 /// subscribers receive the remaining signals and then the end.
 #[derive(Debug, Clone)]
 pub struct Signals(Arc<Mutex<Publisher>>);
@@ -41,12 +39,11 @@ struct Publisher {
     /// The number of the last published event.
     recorded: u64,
     subscribers: Vec<Weak<Queue>>,
-    /// The maximum number of queued signals per subscriber.
     capacity: usize,
 }
 
 impl Signals {
-    /// The signals of a debate that starts or resumes now.
+    /// The signals of a debate without recorded events.
     pub fn new(panel: PanelInfo) -> Self {
         Self::behind(panel, 0)
     }
@@ -103,7 +100,7 @@ impl Signals {
         (state.recorded, state.progress.clone(), Subscription::new(queue))
     }
 
-    /// Whether the debate is running: not while it waits for the user.
+    /// Whether the debate is running; false while it waits for the user.
     pub fn is_running(&self) -> bool {
         self.state().progress.is_running()
     }
@@ -136,7 +133,6 @@ pub fn now() -> Instant {
 /// The maximum number of warnings kept for a gap.
 const WARNINGS: usize = 100;
 
-/// The signals of a running debate in order.
 #[derive(Debug)]
 pub struct Subscription(Arc<Queue>);
 
@@ -150,7 +146,7 @@ pub(super) struct Queue {
 
 #[derive(Debug, Default)]
 struct QueueState {
-    /// Comes before everything in the queue.
+    /// Delivered before everything in `waiting`.
     gap: Option<Box<Gap>>,
     waiting: VecDeque<Arc<Signal>>,
     closed: bool,
@@ -167,7 +163,7 @@ impl Subscription {
             if let Some(next) = self.0.take() {
                 return next;
             }
-            // `Notify` stores a permit for signals that arrive in between.
+            // `Notify` remembers a signal that arrived since `take`.
             self.0.filled.notified().await;
         }
     }
@@ -177,9 +173,9 @@ impl Subscription {
         contents.gap.is_none() && contents.waiting.is_empty()
     }
 
-    /// Waits this long for signals to accumulate, or until the end.
+    /// Waits this long for signals to accumulate, or until the run ends.
     pub async fn gather(&self, time: Duration) {
-        // It does not matter which of them happened.
+        // Both the time and the end are reasons to return.
         let _ = timeout(time, self.0.ended.notified()).await;
     }
 }
@@ -189,7 +185,7 @@ impl Queue {
         Self { contents: Mutex::default(), filled: Notify::new(), ended: Notify::new(), words }
     }
 
-    /// Appends a signal. Without room, the queue becomes a gap that ends at `snapshot`.
+    /// Appends a signal. If the queue is full, a gap that ends at `snapshot` replaces its contents.
     pub(super) fn push(&self, signal: &Arc<Signal>, capacity: usize, snapshot: impl FnOnce() -> (Progress, u64)) {
         if self.words == Words::Unwanted && matches!(**signal, Signal::Words { .. }) {
             return;
@@ -200,7 +196,7 @@ impl Queue {
             let before = contents.gap.take();
             let (mut missed, mut warnings) = before.map_or_else(Default::default, |gap| (gap.missed, gap.warnings));
             for left_out in contents.waiting.drain(..) {
-                // Subscribers read events from the journal.
+                // Events are not missed, because subscribers read them from the journal.
                 let is_read_again = matches!(*left_out, Signal::Recorded(_));
                 if left_out.warning().is_some() {
                     warnings.push_back(left_out);
@@ -264,7 +260,7 @@ pub struct Follower {
     last: u64,
     /// The number of the last event to read from the journal.
     behind: u64,
-    /// Warnings to deliver after those events.
+    /// The warnings of a gap, to deliver after the events from the journal.
     warnings: VecDeque<Arc<Signal>>,
 }
 
@@ -276,7 +272,7 @@ impl Follower {
     }
 
     /// The next signal; `None` once the run has ended and everything was delivered. Events are complete and in order. A
-    /// gap omits only other signals; its warnings follow it. May read a file.
+    /// gap omits only other signals, and its warnings follow it. Blocks while it reads the journal.
     ///
     /// # Errors
     ///
@@ -311,7 +307,7 @@ impl Follower {
             match self.log.next_event()? {
                 Some(event) if event.seq > self.last => return Ok(event),
                 Some(_) => {}
-                None => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the journal ends too early")),
+                None => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the journal is incomplete")),
             }
         }
     }

@@ -27,17 +27,16 @@ use super::{Readers, StoreError, write_atomically};
 const LAST: usize = 4;
 const JOURNAL_SUFFIX: &str = ".events.jsonl";
 
-/// The directory of saved debates.
 #[derive(Debug, Clone)]
 pub struct Directory {
     path: PathBuf,
 }
 
-/// A saved debate that was found.
+/// The files of a saved debate. The state file may be missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub state: PathBuf,
-    /// The journal; debates of the older program have none.
+    /// `None` if there is no such file: debates of the older program have no journal.
     pub journal: Option<PathBuf>,
 }
 
@@ -49,18 +48,15 @@ pub struct ListedDebate {
     pub size: u64,
 }
 
-/// Why a state file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StateFileError {
-    /// It is missing, a directory, or unreadable.
+    /// Also if the file is missing.
     #[error("cannot read the debate {path}")]
     Unreadable { path: PathBuf, source: std::io::Error },
     #[error("the debate {path} is a directory, not a file")]
     IsDirectory { path: PathBuf },
-    /// It is a pipe, a socket or a device.
     #[error("the debate {path} is a pipe, a socket or a device, not a file")]
     NotAFile { path: PathBuf },
-    /// It was written by a newer version of the program.
     #[error("{path} was written by a newer version (format {found}; this version reads up to {FORMAT_VERSION})")]
     Newer { path: PathBuf, found: u32 },
     /// It is not JSON, or not a debate.
@@ -82,7 +78,7 @@ fn place(key: Option<&KeyPath>) -> String {
 }
 
 impl Directory {
-    /// The directory at `path`, which may not exist yet.
+    /// `path` may not exist yet.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
@@ -106,12 +102,10 @@ impl Directory {
         DebateId::new(format!("deb-{}-{random}", Local::now().format("%Y%m%d-%H%M%S")))
     }
 
-    /// The path of the state of `id`.
     pub fn state_path(&self, id: &DebateId) -> PathBuf {
         self.path.join(format!("{id}.json"))
     }
 
-    /// The path of the journal of `id`.
     pub fn journal_path(&self, id: &DebateId) -> PathBuf {
         self.path.join(format!("{id}{JOURNAL_SUFFIX}"))
     }
@@ -147,7 +141,7 @@ impl Directory {
         self.short_names().name(id)
     }
 
-    /// The short names of all debates, which avoids a search for each.
+    /// The short names of all debates. Reads the directory only once, unlike [`short_name`](Self::short_name) for each.
     pub fn short_names(&self) -> ShortNames {
         ShortNames::of_ids(&self.ids().unwrap_or_default())
     }
@@ -217,7 +211,7 @@ pub struct ShortNames {
 }
 
 impl ShortNames {
-    /// The short names of all debates in a directory.
+    /// `entries` must be all debates in the directory.
     pub fn of(entries: &[Entry]) -> Self {
         Self::of_ids(&entries.iter().map(Entry::id).collect())
     }
@@ -227,7 +221,7 @@ impl ShortNames {
         for id in ids {
             *endings.entry(ending(id).to_owned()).or_insert(0) += 1;
         }
-        // A prefix takes precedence over a suffix.
+        // Finding by prefix takes precedence, so an ending that is also a beginning is ambiguous.
         let beginnings = ids.iter().map(|id| id.chars().take(LAST).collect()).collect();
         Self { beginnings, endings }
     }
@@ -241,7 +235,6 @@ impl ShortNames {
     }
 }
 
-/// The last characters of an id.
 fn ending(id: &str) -> &str {
     id.char_indices().nth_back(LAST - 1).map_or(id, |(place, _)| &id[place..])
 }
@@ -256,7 +249,7 @@ impl Entry {
         Self { state, journal: journal.exists().then_some(journal) }
     }
 
-    /// The path of its journal.
+    /// The path of the journal.
     ///
     /// # Errors
     ///
@@ -278,34 +271,34 @@ impl Entry {
         is_alone && read_state(&self.state).is_ok_and(|debate| debate.format_version.is_none())
     }
 
-    /// The path where its journal should be, if it is missing. Debates of the TypeScript program never had one.
+    /// Where the journal should be, if it is missing although the debate had one.
     pub fn journal_gone(&self) -> Option<PathBuf> {
         let is_gone = self.journal.is_none() && read_mark(&self.state).is_some();
         is_gone.then(|| self.state.with_extension("events.jsonl"))
     }
 
-    /// Whether a process is running it; its journal is then locked.
+    /// Whether a process is running the debate, and so has locked the journal.
     pub fn is_held(&self) -> bool {
         self.journal.as_ref().is_some_and(|path| open_regular(path).is_ok_and(|file| is_locked(&file, path)))
     }
 
-    /// Whether a process is running or finishing it: a detached run locks its log until it exits.
+    /// Whether a process is running or finishing the debate. A detached run locks its log until it exits.
     pub fn is_at_work(&self) -> bool {
         self.is_held() || self.is_detached()
     }
 
-    /// Whether a detached run is active: its log is locked.
+    /// Whether a detached run is active, and so has locked its log.
     pub fn is_detached(&self) -> bool {
         let log = self.log_path();
         open_regular(&log).is_ok_and(|file| is_locked(&file, &log))
     }
 
-    /// The path of the log of its detached runs.
+    /// The log of the debate's detached runs.
     pub fn log_path(&self) -> PathBuf {
         self.state.with_extension("log")
     }
 
-    /// The path of a stop request (see [`Self::order_stop`]).
+    /// Where [`order_stop`](Self::order_stop) writes its request.
     pub fn stop_path(&self) -> PathBuf {
         self.state.with_extension("stop")
     }
@@ -320,7 +313,6 @@ impl Entry {
         write_atomically(&self.stop_path(), Readers::Owner, |out| out.write_all(b"stop\n"))
     }
 
-    /// Withdraws a stop request.
     pub fn forget_stop(&self) {
         drop(fs::remove_file(self.stop_path()));
     }
@@ -340,11 +332,11 @@ fn matching<T>(items: Vec<T>, id: impl Fn(&T) -> String, name: &str) -> Vec<T> {
     items.into_iter().zip(&ids).filter(|(_, id)| fits(id, name)).map(|(item, _)| item).collect()
 }
 
-/// Reads a state file.
+/// Reads a state file of this or the older program.
 ///
 /// # Errors
 ///
-/// The file is missing, a directory, not JSON, or lacks required parts.
+/// The file is missing, a directory, not JSON, lacks required parts, or was written by a newer version.
 pub fn read_state(path: &Path) -> Result<Debate, StateFileError> {
     let bytes = read_bytes(path)?;
     let read = match parse_state(path, &bytes) {
@@ -400,7 +392,7 @@ fn known_format(path: &Path, version: Option<u32>) -> Result<(), StateFileError>
 /// [`read_state`] without file access and repairs; `path` is only for messages.
 pub(super) fn parse_state(path: &Path, bytes: &[u8]) -> Result<Debate, StateFileError> {
     serde_json::from_slice(bytes).map_err(|source| {
-        // Only JSON has keys. For data errors, the reader stopped in the faulty value or right after it.
+        // For data errors, the reader stopped in the faulty value or right after it. Text that is not JSON has no keys.
         let key = match source.classify() {
             Category::Data => key_at(bytes, source.line(), source.column()),
             Category::Io | Category::Syntax | Category::Eof => None,

@@ -52,7 +52,6 @@ pub struct HostRequests {
     pub requests: Vec<HostRequest>,
 }
 
-/// The host's reply to a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedReply {
     pub text: String,

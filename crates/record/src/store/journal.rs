@@ -18,59 +18,44 @@ use super::lock::{FileLock, try_lock};
 use super::snapshot::{is_special, open_regular};
 use super::{Directory, Readers, StoreError, write_atomically};
 
-/// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     #[error("cannot open the journal {path}")]
     Open { path: PathBuf, source: std::io::Error },
-    /// It is a pipe, a socket or a device.
     #[error("the journal {path} is a pipe, a socket or a device, not a file")]
     NotAFile { path: PathBuf },
-    /// Another process is running this debate.
     #[error("the debate is running in another process (the journal {path} is locked)")]
     Locked { path: PathBuf },
     #[error("cannot read the journal {path}")]
     Read { path: PathBuf, source: std::io::Error },
-    /// It was written by a newer version.
     #[error(
         "the journal {path} was written by a newer version (format {found}; this version reads up to {FORMAT_VERSION})"
     )]
     Newer { path: PathBuf, found: u32 },
-    /// A line is not an event.
     #[error("line {line} of the journal {path} is not an event")]
     Line {
         path: PathBuf,
-        /// The line number, from 1.
+        /// From 1.
         line: usize,
         source: serde_json::Error,
     },
-    /// A line was changed or moved.
     #[error("line {line} of the journal {path} {}", fault.in_words(*line))]
     Altered {
         path: PathBuf,
-        /// The line number, from 1.
+        /// From 1.
         line: usize,
         fault: LineFault,
     },
-    /// The text after the last line break is not the start of a line.
     #[error("the end of the journal {path} was changed: the text after line {line} is not a journal line")]
     End {
         path: PathBuf,
         /// The number of the last line; 0 without lines.
         line: usize,
     },
-    /// It is shorter than when the state was last saved.
     #[error("the end of the journal {path} is missing: it has {found} events, and had {saved} at the last save")]
-    EndMissing {
-        path: PathBuf,
-        found: u64,
-        /// The number of events when the state was last saved.
-        saved: u64,
-    },
-    /// The path no longer leads to this file.
+    EndMissing { path: PathBuf, found: u64, saved: u64 },
     #[error("the journal {path} was moved, removed or replaced while the debate ran")]
     Displaced { path: PathBuf },
-    /// Another program wrote to it.
     #[error("the journal {path} was changed by another program while the debate ran")]
     Changed { path: PathBuf },
     #[error("cannot append to the journal {path}")]
@@ -96,7 +81,7 @@ impl JournalError {
     }
 }
 
-/// Why a journal cannot be read, judging by the format in its first line.
+/// An error if the first line of a journal has a newer format.
 fn foreign_format(line: &[u8], path: &Path) -> Option<JournalError> {
     let found = u32::try_from(number(line, "formatVersion")?).ok()?;
     (found > FORMAT_VERSION).then(|| JournalError::Newer { path: path.to_owned(), found })
@@ -107,14 +92,14 @@ fn number(line: &[u8], field: &str) -> Option<u64> {
     serde_json::from_slice::<serde_json::Value>(line).ok()?.get(field)?.as_u64()
 }
 
-/// An open journal. Dropping it releases the lock.
+/// An open and locked journal. Dropping it releases the lock.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
     _lock: FileLock,
     path: PathBuf,
     mark: JournalMark,
-    /// The length in bytes.
+    /// In bytes.
     length: u64,
 }
 
@@ -129,9 +114,9 @@ pub struct JournalMark {
 #[derive(Debug)]
 pub struct JournalContents {
     pub events: Vec<Recorded>,
-    /// Set if a crash cut the last line off; it is left out.
+    /// Set if a crash cut the last line off. Its event is left out.
     pub cut_short: bool,
-    /// The SHA-256 of each event's line.
+    /// The SHA-256 of each event's line, in hexadecimal.
     pub hashes: Vec<String>,
     length: u64,
 }
@@ -205,7 +190,6 @@ impl Journal {
         Ok(line)
     }
 
-    /// How far the journal extends.
     pub fn mark(&self) -> &JournalMark {
         &self.mark
     }
@@ -254,8 +238,8 @@ pub(super) fn hold(path: &Path) -> Result<(File, FileLock), JournalError> {
     Ok((file, lock))
 }
 
-/// Access for appending, for reading in order to restore it, and for removing an incomplete line. On Windows, append
-/// access cannot truncate; plain write access is at the end anyway, since nothing else may write.
+/// Opens for appending, for reading (to restore the file) and for truncating an incomplete line. On Windows, append
+/// access cannot truncate. Plain write access does, and its position is at the end, since nothing else may write.
 fn appending() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -267,11 +251,6 @@ fn appending() -> OpenOptions {
     options
 }
 
-/// Opens the journal at `path` for reading.
-///
-/// # Errors
-///
-/// The journal cannot be opened, or is not a file.
 pub(super) fn open_journal(path: &Path) -> Result<File, JournalError> {
     if is_special(path) {
         return Err(JournalError::NotAFile { path: path.to_owned() });
@@ -307,7 +286,7 @@ pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
     }
 }
 
-/// How often to try a lock before it counts as held, and the delay between attempts.
+/// How often to try a lock again before it counts as held.
 const LOCK_MOMENTS: u32 = 20;
 const LOCK_MOMENT: std::time::Duration = std::time::Duration::from_millis(5);
 
@@ -384,17 +363,17 @@ pub(super) fn scan(file: &File, path: &Path) -> Result<(JournalContents, Option<
 
 #[derive(Debug)]
 pub enum LineFault {
-    /// Its own hash does not match.
+    /// The line's own hash does not match.
     Altered,
-    /// It does not end with its hash.
+    /// The line does not end with its own hash.
     Unsealed,
-    /// Its previous hash differs from that of the previous line.
+    /// The line's `prev` is not the hash of the previous line.
     Chain,
     NotAnEvent(serde_json::Error),
 }
 
 impl LineFault {
-    /// The message about the line with that number.
+    /// Completes the sentence `line 7 of the journal …`.
     pub(super) fn in_words(&self, line: usize) -> String {
         let before = if line == 1 { "the beginning".to_owned() } else { format!("line {}", line - 1) };
         match self {
@@ -506,12 +485,10 @@ fn own_hash(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((head.strip_suffix(OWN_HASH)?, hash))
 }
 
-/// The hasher's digest in hexadecimal.
 pub(super) fn hex(hasher: Sha256) -> String {
     hexadecimal(&hasher.finalize())
 }
 
-/// Whether `path` leads to `file`.
 fn leads_to(path: &Path, file: &File) -> bool {
     let (open, found) = (file.metadata(), fs::metadata(path));
     open.is_ok_and(|open| found.is_ok_and(|found| is_same(&open, &found)))
@@ -557,7 +534,7 @@ fn is_unlinked(open: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::nlink(open) == 0
 }
 
-/// A moved file still exists elsewhere. Writes nothing where that cannot be ruled out.
+/// Here, a removed file cannot be told from a moved one, which must not be restored.
 #[cfg(not(unix))]
 fn is_unlinked(_: &Metadata) -> bool {
     false
@@ -589,7 +566,10 @@ impl JournalReader {
     /// The line cannot be read, or is not an event.
     pub fn next_event(&mut self) -> io::Result<Option<Recorded>> {
         if read_line(&mut self.file, &mut self.line)?.is_none() {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "the text after its last line is not a line"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the text after the last line of the journal is not a journal line",
+            ));
         }
         if !self.line.ends_with(b"\n") {
             return Ok(None);
@@ -599,8 +579,8 @@ impl JournalReader {
         Ok(Some(event))
     }
 
-    /// Whether it is at the start of a line. Otherwise the rest of the line may never arrive: if a killed process left
-    /// it incomplete, the next process overwrites it, and the journal must be reopened.
+    /// Whether the reader is at the start of a line. If not, the rest of the line may never arrive: if a killed process
+    /// left it incomplete, the next process overwrites it, and the journal must be reopened.
     pub fn is_between_lines(&self) -> bool {
         self.line.is_empty()
     }

@@ -14,7 +14,8 @@ pub struct FileLock {
     _beside: File,
 }
 
-/// Locks `file` at `path` until it or the lock is dropped; `None` if another process holds it.
+/// Locks `file`, which is at `path`, until it or the returned lock is dropped. `None` if another process holds the
+/// lock.
 ///
 /// # Errors
 ///
@@ -32,12 +33,13 @@ pub fn try_lock(file: &File, _path: &Path) -> io::Result<Option<FileLock>> {
 #[cfg(unix)]
 pub fn is_locked(file: &File, _path: &Path) -> bool {
     let is_locked = matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock));
-    // The debate must stay resumable. If unlocking fails, dropping the file does it.
+    // Unlock at once, so that the debate stays resumable. If this fails, dropping the file unlocks it.
     drop(file.unlock());
     is_locked
 }
 
-/// Locks `file` at `path` until it or the lock is dropped; `None` if another process holds it.
+/// Locks `file`, which is at `path`, until it or the returned lock is dropped. `None` if another process holds the
+/// lock.
 ///
 /// # Errors
 ///

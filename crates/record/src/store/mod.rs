@@ -26,7 +26,6 @@ pub use saved::{AccessMode, SavedDebate};
 pub use snapshot::{Readers, directory_of, write_atomically};
 pub use verify::{Flaw, StateFileStatus, VerifiedRecord, verify};
 
-/// Why a debate could not be saved or loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("cannot create the debates directory {path}")]
@@ -47,16 +46,12 @@ pub enum StoreError {
     },
     #[error(transparent)]
     State(#[from] StateFileError),
-    /// A saved debate has no journal.
     #[error("the debate {id} has no journal (the older program kept none)")]
     NoJournal { id: DebateId },
-    /// A saved debate's journal is missing.
     #[error("the journal of the debate {id} is missing: {path} does not exist")]
     JournalGone { id: DebateId, path: PathBuf },
-    /// The events do not form the record of a debate.
     #[error("the journal {path} is not the record of a debate")]
     Fold { path: PathBuf, source: FoldError },
-    /// No debate has that name.
     #[error("there is no debate `{name}` in {directory}")]
     Unknown { name: String, directory: PathBuf },
     #[error("`{pattern}` is not a valid path pattern")]
@@ -65,17 +60,11 @@ pub enum StoreError {
     NoMatch { pattern: String },
     /// A directory below a pattern cannot be read.
     #[error("cannot search for debates that match the pattern `{pattern}`")]
-    Search {
-        pattern: String,
-        /// The place and the reason.
-        source: glob::GlobError,
-    },
-    /// A debate in another directory.
+    Search { pattern: String, source: glob::GlobError },
     #[error("{path} is not in {directory}: only debates there can be removed")]
     Elsewhere { path: PathBuf, directory: PathBuf },
     #[error("cannot remove {path}")]
     Remove { path: PathBuf, source: std::io::Error },
-    /// Several debates match.
     #[error("`{name}` matches several debates: {}", fits.join(", "))]
     Ambiguous {
         name: String,

@@ -1,4 +1,4 @@
-//! Reads state files of the older program, and of others, leniently.
+//! Reads state files of the older program and of other programs leniently.
 //!
 //! A state that cannot be read is converted to the current form, field by field as JSON, and read again. Meaningless
 //! values are dropped, and only known deviations are repaired; other errors remain. Current files never get here.
@@ -121,7 +121,7 @@ fn mend_round(round: &mut Object, place: usize) {
     }
 }
 
-/// The author of an entry: by id, or else by role, or else by index. The id also replaces a missing role.
+/// Fills in the author of an entry: by id, or else by role, or else by index. A missing role becomes the id.
 fn mend_author(object: &mut Object, role: &str, place: usize) {
     mend_with(object, "agentId", text);
     mend_with(object, role, text);

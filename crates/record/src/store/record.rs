@@ -13,7 +13,7 @@ use super::snapshot::remove_leftovers;
 use super::snapshot::{Saver, read_mark, write_state};
 use super::{Directory, Entry, Journal, JournalContents, JournalError, StoreError, read_state};
 
-/// The maximum number of new ids tried.
+/// How many random ids to try.
 const ID_ATTEMPTS: usize = 16;
 
 /// The record of a running debate. Its state always equals the fold of its journal.
@@ -29,14 +29,14 @@ pub struct Record {
     runs_with_others: bool,
     /// The recorded settings while others are in use; absent if unknown.
     recorded: Option<Settings>,
-    /// The copy of its journal, if it has one.
     replica: Option<Arc<dyn Replica>>,
 }
 
 impl Record {
-    /// Begins the record of a new debate. It gets an unused id, or keeps its own if a copy of its journal is kept.
+    /// Begins the record of a new debate under an unused id. With a replica, the debate keeps its id.
     ///
     /// # Errors
+    ///
     /// The id is in use, or the directory or the journal cannot be written.
     pub fn begin(
         directory: &Directory,
@@ -85,15 +85,15 @@ impl Record {
         self.replica = Some(replica);
     }
 
-    /// The copy of the journal, if it has one.
     pub fn replica(&self) -> Option<&Arc<dyn Replica>> {
         self.replica.as_ref()
     }
 
-    /// Opens the record of a saved debate. Returns its events, and whether a cut last line was dropped.
+    /// Opens the record of a saved debate, and returns what its journal contains.
     ///
     /// # Errors
-    /// It has no journal, runs in another process, or is damaged.
+    ///
+    /// The debate has no journal, runs in another process, or is damaged.
     pub fn reopen(entry: &Entry) -> Result<(Self, JournalContents), StoreError> {
         let path = entry.journal.clone().unwrap_or_else(|| entry.state.with_extension("events.jsonl"));
         let known = read_mark(&entry.state).map_or(0, |mark| mark.events);
@@ -153,7 +153,6 @@ impl Record {
         Ok(recorded)
     }
 
-    /// The state after the last event.
     pub fn debate(&self) -> &Debate {
         &self.debate
     }
@@ -174,7 +173,6 @@ impl Record {
         self.journal.path()
     }
 
-    /// The files of the debate.
     pub fn entry(&self) -> Entry {
         Entry { state: self.state_path.clone(), journal: Some(self.journal.path().to_owned()) }
     }
@@ -232,12 +230,12 @@ impl Record {
 
     /// Removes the files of a debate that never ran.
     pub fn discard(self) {
-        // A remaining file appears in the list.
+        // If this fails, the debate stays in the list.
         drop(std::fs::remove_file(&self.state_path));
         drop(std::fs::remove_file(self.journal.path()));
     }
 
-    /// Removes the files of a debate after all writes. Returns whether this succeeded.
+    /// Removes the files of the debate. Call it after all writes. Returns whether both files are gone.
     pub fn remove(&mut self) -> bool {
         let is_gone = |path: &std::path::Path| {
             let removed = std::fs::remove_file(path);
@@ -264,12 +262,12 @@ impl Record {
 /// A copy of a journal, kept while the debate runs. The journal stays authoritative for this run; another run would
 /// continue from the copy.
 pub trait Replica: fmt::Debug + Send + Sync {
-    /// Receives an event's line, with its line break, after the journal has it. Does not wait. A line that records a
-    /// paid call `is_paid`, and has to be copied at once; the others may wait until [`holds`](Self::holds) is called.
+    /// Receives an event's line, with its line break, once the journal has it. Must not wait. If `is_paid`, the line
+    /// records a paid call and must be copied at once; others may wait until [`holds`](Self::holds) is called.
     fn take(&self, line: &[u8], is_paid: bool);
 
-    /// Waits until the copy contains all events so far. No request is sent before its reservation is copied, so an error
-    /// keeps a run that was taken over from sending any.
+    /// Waits until the copy contains all events so far. No request is sent before its reservation is copied, so an
+    /// error stops a run that was taken over from sending requests.
     fn holds(&self) -> Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + '_>>;
 }
 

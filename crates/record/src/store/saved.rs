@@ -1,4 +1,4 @@
-//! Loads, removes and restores a saved debate, from its state file or from its journal if that is newer.
+//! Loads, extends and removes saved debates. Reads the journal where it is newer than the state file.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -12,9 +12,8 @@ use super::{Directory, Entry, Record, StateFileError, StoreError, read_journal, 
 #[derive(Debug)]
 pub struct SavedDebate {
     pub debate: Debate,
-    /// The events of the journal, if requested.
+    /// The journal's events; empty if the journal was not needed or cannot be used.
     pub events: Vec<Recorded>,
-    /// Warnings about the debate's files.
     pub warnings: Vec<String>,
 }
 
@@ -22,7 +21,6 @@ pub struct SavedDebate {
 pub enum AccessMode {
     /// Only the state; the journal of a finished debate is not read.
     State,
-    /// The state and the events.
     Events,
 }
 
@@ -52,13 +50,14 @@ impl Entry {
             None => self.load_journal(),
             Some(debate) => Ok(match self.load_journal() {
                 Ok(saved) if saved.debate.id != debate.id => {
-                    let warning = format!("the journal next to it belongs to another debate ({})", saved.debate.id);
+                    let warning =
+                        format!("the journal next to the state file belongs to another debate ({})", saved.debate.id);
                     SavedDebate { debate, events: Vec::new(), warnings: vec![warning] }
                 }
                 Ok(saved) if finished(&debate) && !self.is_behind_journal() => SavedDebate { debate, ..saved },
                 Ok(saved) => saved,
                 Err(error) => {
-                    let warning = format!("{error}; this is the last saved state");
+                    let warning = format!("{error}; using the last saved state");
                     SavedDebate { debate, events: Vec::new(), warnings: vec![warning] }
                 }
             }),
@@ -76,7 +75,7 @@ impl Entry {
     /// Loads the journal if the state file is truncated or foreign; nothing is lost while the journal is intact.
     fn load_journal_instead(&self, unreadable: StateFileError) -> Result<SavedDebate, StoreError> {
         let Ok(mut saved) = self.load_journal() else { return Err(unreadable.into()) };
-        let warning = format!("{unreadable}; its journal is used instead, and `resume` rewrites the file");
+        let warning = format!("{unreadable}; using its journal instead (`resume` rewrites the state file)");
         saved.warnings.insert(0, warning);
         Ok(saved)
     }

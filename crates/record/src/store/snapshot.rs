@@ -19,7 +19,6 @@ use super::{JournalMark, StoreError};
 /// Who may read a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readers {
-    /// Only its owner.
     Owner,
     /// Everyone that the user's umask allows.
     All,
@@ -88,7 +87,7 @@ pub fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// How often to try to replace a file that is in use, and the delay between attempts.
+/// How often to try to replace a file that is in use.
 const ATTEMPTS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -112,7 +111,7 @@ fn patiently(
     action()
 }
 
-/// Only a superuser may do this, and only a superuser needs to: others replace their own files.
+/// Only a superuser may change a file's owner, and nobody else needs to: others replace their own files.
 #[cfg(unix)]
 fn give_to_owner_of(replaced: &std::fs::Metadata, file: &std::fs::File) {
     use std::os::unix::fs::{MetadataExt, fchown};
@@ -159,8 +158,9 @@ pub(super) fn open_regular(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// The text that precedes the mark in a state file, and its maximum distance from the end in bytes.
+/// The text before the mark in a state file.
 const MARK_KEY: &[u8] = b"\n  \"journal\": ";
+/// The maximum distance of the mark from the end of the file, in bytes.
 const MARK_BYTES: u64 = 256;
 
 /// The interval between saves, unless a caller waits.
@@ -201,7 +201,7 @@ impl Saver {
         if let Some(failed) = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(failed);
         }
-        // The thread outlives this value.
+        // Sending cannot fail, because the thread outlives this value.
         drop(self.orders.send(SaveOrder { debate, mark, done: None }));
         Ok(())
     }
@@ -232,12 +232,11 @@ fn work(orders: &Receiver<SaveOrder>, journal: &File, path: &Path, failure: &Mut
         next = Instant::now() + INTERVAL;
         let saved = save(journal, path, &newest);
         match newest.done {
-            // The caller may have stopped waiting.
             Some(done) => {
                 if saved.is_ok() {
-                    // Success clears an earlier failure.
                     *failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 }
+                // The caller may have stopped waiting.
                 drop(done.send(saved));
             }
             None => {
@@ -256,7 +255,7 @@ fn save(journal: &File, path: &Path, order: &SaveOrder) -> Result<(), StoreError
 
 /// How far the journal extended when the state file was saved; `None` if the file is missing or does not say.
 pub(super) fn read_mark(path: &Path) -> Option<JournalMark> {
-    // Skips everything else without reading it as values.
+    // Reads only the mark and skips all other values.
     #[derive(Deserialize)]
     struct Marked {
         journal: Option<JournalMark>,
@@ -281,7 +280,6 @@ fn mark_at_end(path: &Path) -> Option<JournalMark> {
     serde_json::from_slice(end[start..].trim_ascii_end().strip_suffix(b"}")?).ok()
 }
 
-/// Replaces the state file.
 pub(super) fn write_state(path: &Path, debate: &Debate, journal: &JournalMark) -> Result<(), StoreError> {
     #[derive(Serialize)]
     struct File<'a> {

@@ -12,7 +12,6 @@ use super::journal::{open_journal, scan};
 use super::lock::is_locked;
 use super::{Entry, JournalError, JournalMark, StateFileError, StoreError};
 
-/// The result of a verification.
 #[derive(Debug)]
 pub struct VerifiedRecord {
     /// The SHA-256 of the last intact line, in hexadecimal. Since each line contains the hash of the one before, it
@@ -26,9 +25,8 @@ pub struct VerifiedRecord {
     pub cut_short: bool,
     /// Set if the journal starts with a state file of the older program, so earlier events are unknown.
     pub imported: bool,
-    /// How the state file relates to the journal.
     pub state: StateFileStatus,
-    /// All flaws; empty for a valid record.
+    /// Empty for a valid record.
     pub flaws: Vec<Flaw>,
 }
 
@@ -52,32 +50,23 @@ pub enum StateFileStatus {
 pub enum Flaw {
     #[error("{}", with_causes(.0))]
     Journal(JournalError),
-    /// The events do not form the record of a debate.
     #[error("the events are not the record of a debate: {0}")]
     Events(FoldError),
     #[error("there is no state file")]
     NoState,
     #[error("{}", with_causes(.0))]
     State(StateFileError),
-    /// The journal is shorter than when the state was last saved.
     #[error(
         "the end of the journal is missing: the state file was saved after event {saved}, but the last one is {last}"
     )]
-    EndMissing {
-        /// The number of events when the state was last saved.
-        saved: u64,
-        /// The number of the last event in the journal.
-        last: usize,
-    },
-    /// The journal is not the one from which the state was saved.
+    EndMissing { saved: u64, last: usize },
     #[error("the state file does not belong to this journal: it was saved with another hash of line {0}")]
     OtherJournal(u64),
-    /// The state is not the fold of the journal.
     #[error("the state file does not match the journal: they first differ at {0}")]
     StateDiffers(KeyPath),
 }
 
-/// A flaw and its causes on one line.
+/// The error and its causes, separated by colons.
 fn with_causes(error: &dyn std::error::Error) -> String {
     std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
@@ -88,7 +77,6 @@ impl VerifiedRecord {
     }
 }
 
-/// A parsed state file.
 struct ReadState {
     debate: Debate,
     /// The content without the mark.
