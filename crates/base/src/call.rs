@@ -57,7 +57,7 @@ impl Tokens {
 pub struct CallRecord {
     pub model: String,
     pub provider: String,
-    /// The model that answered according to the server; it may differ from `model`.
+    /// The model that, according to the server, answered. It may differ from `model`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served_model: Option<String>,
     /// Absent if the server reported none.
@@ -71,12 +71,12 @@ pub struct CallRecord {
     pub notional_usd: Option<Usd>,
     /// Milliseconds from the first attempt to the answer, including the waits between attempts.
     pub latency_ms: u64,
-    /// The number of attempts, including the successful one; 0 if the cost limit allowed none.
+    /// The number of attempts, including the successful one; 0 if a cost or call limit allowed none.
     pub attempts: u32,
     /// Whether the cost was stated by the provider rather than computed from prices.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cost_stated: bool,
-    /// The number of the event that reserved money for the call; absent without a cost limit.
+    /// The number of the event that reserved money for the call; absent without a cost or call limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reservation: Option<u64>,
     /// Set if the answer was cut off for any reason. If neither [`filtered`](Self::filtered) nor

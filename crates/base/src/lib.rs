@@ -1,5 +1,4 @@
-//! The foundation of every other crate: amounts and prices, calls and their tokens, tool calls, figures and text for
-//! people, and files with secrets.
+//! Types and helpers that all other crates share.
 //!
 //! | module | contents |
 //! | --- | --- |

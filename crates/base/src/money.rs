@@ -301,8 +301,8 @@ impl Price {
             + Usd::for_tokens(tokens.output_tokens, price.output_per_m_tok)
     }
 
-    /// The maximum cost of a request, even if all input is written to the cache. `for_an_hour`: the server may keep the
-    /// input for an hour, which costs more.
+    /// The maximum cost of a request, even if all input is written to the cache. If `for_an_hour` is set, the server
+    /// may keep the input for an hour, which costs more.
     pub fn most(self, input_tokens: u64, output_tokens: u64, for_an_hour: bool) -> Usd {
         let none = Tokens { input_tokens, output_tokens, ..Tokens::default() };
         let written = Tokens { cache_write_tokens: input_tokens, ..none };

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// The answer to record if the user has none.
+/// Recorded as the answer if the user has none.
 pub const NO_ANSWER: &str = "NA";
 
 /// Why a text is rejected as a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProblemFault {
     Empty,
-    /// Servers and programs reject text with a NUL character or truncate it there.
+    /// Servers and programs reject text with a NUL character, or truncate the text before it.
     Nul {
         /// Counted from 1.
         line: usize,

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use secrecy::{ExposeSecret, SecretString};
 
 // Strings of words stay more readable than long arrays.
-
 const DIRECTORIES: &str = "\
     .ssh .gnupg .aws .azure .kube .oci .aliyun .gcloud .password-store .1password .vault .secrets .env.d";
 
@@ -65,7 +64,7 @@ pub fn may_hold_secrets(path: &Path) -> bool {
     is_secret_place(path) || is_secret_file(path)
 }
 
-/// Whether a file name suggests secrets, regardless of its directories.
+/// Whether a file's own name suggests secrets, even outside private directories.
 pub fn is_secret_file(path: &Path) -> bool {
     let name = path.file_name().map(lower);
     name.is_some_and(|name| is_environment_file(&name) || is_secret_name(&name, path))

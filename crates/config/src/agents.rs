@@ -269,8 +269,8 @@ pub(super) fn check_ids(
     }
 }
 
-/// Determines the agents and judge for `protocol`, and the models chosen for those that name none. `is_expected`: warn
-/// if the files name no agents or judge.
+/// Determines the agents and judge for `protocol`, and the models chosen for those that name none. If `is_expected` is
+/// set, warns if the files name no agents or judge.
 pub(super) fn roster(
     layers: &mut Layers,
     is_expected: bool,

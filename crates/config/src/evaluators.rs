@@ -98,7 +98,8 @@ enum EvaluatorId {
     Number(f64),
 }
 
-/// Has the agents of [`EvaluatorEntry`], and the providers and prices of a debate's configuration.
+/// The schema of a file of evaluators: each agent is an [`EvaluatorEntry`], and providers and prices are the same as
+/// for debates.
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let mut schema = schema::CONFIG.clone();
     let entries = schema::schema_of::<Vec<EvaluatorEntry>>();

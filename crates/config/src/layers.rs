@@ -206,8 +206,9 @@ pub(super) fn laid_over<T: Clone + Serialize + DeserializeOwned>(
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingRow {
-    /// As `config show` displays it; for an API key, only whether it is set.
+    /// A path such as `debate.rounds` or `endpoints.openai.baseUrl`.
     pub path: String,
+    /// For an API key, only whether it is set.
     pub value: String,
     pub source: ValueSource,
 }

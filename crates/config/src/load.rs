@@ -221,7 +221,7 @@ impl FileSet<'_> {
         self.project.filter(|_| self.is_untrusted)
     }
 
-    /// One layer per file, the lowest first. `own`: the providers that the files define.
+    /// One layer per file, the lowest first. `own` are the providers that the files define.
     fn layers(&self, own: &OwnProviders) -> Layers {
         let mut layers = Layers::default();
         let named = |tree: &Value| rules::named_by_models(tree.clone(), own);

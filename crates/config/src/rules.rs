@@ -165,7 +165,7 @@ pub(super) fn describe(schema: &mut Value) {
     });
 }
 
-/// Whether an entry of `providers` is a program. An entry with the name of a built-in program is, unless it has a
+/// Whether an entry of `providers` is a program. An entry with the name of a built-in program is one unless it has a
 /// `baseUrl`: older configurations may use such names for servers.
 fn describes_program(name: &str, entry: &Value) -> bool {
     entry["type"] == COMMAND || program_preset(name).is_some() && entry["baseUrl"].is_null()

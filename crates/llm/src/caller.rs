@@ -52,7 +52,6 @@ pub struct CallerLimits {
 #[derive(Clone)]
 pub struct Caller {
     pub chat: Arc<dyn ChatModel>,
-    /// The provider's name in the configuration.
     pub provider: Arc<str>,
     /// The price of tokens; `None` if unknown.
     pub price: Option<Price>,
@@ -85,7 +84,7 @@ impl FailedCall {
 /// The usage of one or more attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptUsage {
-    /// Token counts; `None` if none were reported.
+    /// `None` if none were reported.
     pub tokens: Option<Tokens>,
     /// The total cost; `None` if any part is unknown.
     pub cost_usd: Option<Usd>,
@@ -188,7 +187,6 @@ impl Caller {
         self.silence.as_ref().is_some_and(|silence| silence.is_too_long())
     }
 
-    /// Asks the account, if any, for permission to send an attempt.
     async fn reserve(&self, request: &Request) -> Result<Option<Reserved>, ModelError> {
         match &self.account {
             Some(account) => account.reserve(request).await,

@@ -53,7 +53,6 @@ pub enum ModelError {
     ContextExceeded { message: String },
     #[error("cannot reach the server: {message}")]
     Unreachable { message: String },
-    /// No token arrived in time.
     #[error("no answer within {after:?}")]
     TimedOut { after: Duration },
     /// The answer was interrupted, or does not match the API.
@@ -62,7 +61,6 @@ pub enum ModelError {
     /// The answer has neither text nor tool calls.
     #[error("the answer is empty")]
     Empty,
-    /// The answer has no usable text.
     #[error("the answer is unusable: {message}")]
     Unusable {
         /// What the answer contains instead.
@@ -93,13 +91,12 @@ pub enum ModelError {
     /// ends as if the server were unreachable.
     #[error("two attempts failed that may have been billed; the last error: {last}")]
     FailedTwice { last: Box<Self> },
-    /// Not sent, because the cost or call limit leaves no room for it.
+    /// Not sent, because the cost or call limit leaves no room for the call.
     #[error("the {limit} leaves no room for this call")]
     OverBudget { limit: BudgetLimit },
     /// Not sent, because its round was idle for too long.
     #[error("the round reached its time limit before the call was sent")]
     OutOfTime,
-    /// The request cannot be sent as configured.
     #[error("the request cannot be sent: {message}")]
     Unsendable { message: String },
 }
@@ -212,7 +209,8 @@ impl ModelError {
         }
     }
 
-    /// Whether the attempt reached no model: no connection, an unauthorized sender or an unknown target.
+    /// Whether the attempt reached no model: there was no connection, the sender was refused, or the target does not
+    /// exist.
     pub fn is_turned_away(&self) -> bool {
         matches!(
             self,

@@ -122,8 +122,9 @@ impl Listener for Batch {
     }
 }
 
-/// Measures how long all calls of a round have received no token. Every token restarts it, and it pauses while a call
-/// waits for its next attempt. It only prevents further attempts and never interrupts calls in flight.
+/// Measures for how long none of a round's calls has received a token. Every token restarts the measurement, which
+/// pauses while a call waits for its next attempt. Reaching the limit only prevents further attempts, and never
+/// interrupts calls in flight.
 #[derive(Debug)]
 pub struct IdleTimeout {
     limit: Duration,

@@ -36,7 +36,6 @@ pub struct ModelFacts {
     /// The maximum number of output tokens.
     #[serde(rename = "output")]
     pub max_output: Option<u32>,
-    /// The day on which the model is retired.
     #[serde(rename = "until")]
     pub retires: Option<NaiveDate>,
     /// Whether the model reasons. Its thoughts are billed as output.
@@ -108,8 +107,6 @@ pub fn as_of() -> NaiveDate {
     TABLE.as_of
 }
 
-/// The facts about a provider's model.
-///
 /// A dated snapshot (`gpt-4o-2024-08-06`) has the facts of its model unless it is listed itself. If a router does not
 /// list a `vendor/model`, the vendor's facts apply.
 pub fn facts(provider: &str, model: &str) -> Option<&'static ModelFacts> {

@@ -112,7 +112,6 @@ impl Turn {
         matches!(self, Self::Assistant { message: Some(_), .. })
     }
 
-    /// Whether the model called tools.
     pub(crate) fn has_calls(&self) -> bool {
         match self {
             Self::Assistant { calls, .. } => !calls.is_empty(),

@@ -126,7 +126,6 @@ fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener) {
     }
 }
 
-/// Notes the tool that a content block uses.
 fn note_tool(block: &Value, heard: &mut Transcript) {
     let kind = block["type"].as_str().unwrap_or_default();
     if kind.ends_with("tool_use") || kind.ends_with("tool_result") {

@@ -93,7 +93,6 @@ fn stuck(ask: Ask<'_>) -> Option<String> {
     Some(format!("--config=features.{stuck}=false"))
 }
 
-/// The arguments that switch features off.
 fn switched_off() -> impl Iterator<Item = String> {
     TOOLS.iter().chain(&OTHER_FEATURES).map(|feature| format!("--config=features.{feature}=false"))
 }

@@ -238,7 +238,6 @@ impl Program {
         }
     }
 
-    /// The environment variables that switch features off.
     pub(super) fn switched_off(&self) -> &'static [(&'static str, &'static str)] {
         self.preset.map_or(&[], |preset| preset.environment)
     }

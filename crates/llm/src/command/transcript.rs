@@ -54,13 +54,11 @@ pub(super) struct Transcript {
     pub(super) is_overage: bool,
     /// A tool that the model used.
     pub(super) tool: Option<String>,
-    /// Whether the subscription's limit is reached.
     pub(super) is_limited: bool,
     /// When the subscription's limit ends, if reported.
     pub(super) limited_until: Option<DateTime<Utc>>,
 }
 
-/// How a program ended.
 #[derive(Debug)]
 pub(super) struct Exit {
     /// `None` if the program was killed by a signal.

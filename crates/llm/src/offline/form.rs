@@ -12,7 +12,7 @@ use super::task::{
 const EQUAL: u8 = 50;
 
 impl<'a> PlayedAgent<'a> {
-    /// Fills in `schema`: properties that the task knows with their values, all others with neutral values.
+    /// Fills in `schema` with the values that the task determines, and with neutral values elsewhere.
     pub(super) fn form(&self, schema: &Value) -> Value {
         let known = match self.task {
             "clarify" => {
@@ -83,7 +83,6 @@ impl<'a> PlayedAgent<'a> {
         assessment
     }
 
-    /// A ruling on each listed finding.
     fn finding_rulings(&self) -> Value {
         let ruling = |number: &str| json!({ "finding": number, "reason": NOT_ASSESSED, "decision": "open", "severity": "minor" });
         let rulings: Vec<Value> = self.listed_findings().map(ruling).collect();
@@ -101,7 +100,7 @@ fn ruling(ListedPoint { number, text }: &ListedPoint, solution: &str) -> Value {
     json!({ "point": number, "where": place, "remains": remains, "reason": reason, "decision": decision })
 }
 
-/// An instance of the schema of the property `name`: the known value if the schema allows it.
+/// The value of the property `name`: the known one if `schema` allows it, otherwise a neutral one.
 fn instance(name: &str, schema: &Value, known: &Value) -> Value {
     let allowed = schema.get("enum").and_then(Value::as_array);
     let value = known.get(name).filter(|value| allowed.is_none_or(|allowed| allowed.contains(value)));

@@ -234,7 +234,6 @@ impl<'a> PlayedAgent<'a> {
         (1..).zip([first].into_iter().chain(other)).map(finding).collect::<Vec<_>>().join("\n")
     }
 
-    /// An opinion on each listed finding.
     fn opinions(&self) -> String {
         let opinion = |number| format!("- {number} left: no model followed the code.");
         self.listed_findings().map(opinion).collect::<Vec<_>>().join("\n")
@@ -314,9 +313,6 @@ fn new_lines(diff: &str) -> Vec<(&str, u32, String)> {
     found
 }
 
-// The structure of a prompt: headings outside fences, and the fenced texts below them. Fenced text is not searched for
-// structure, so an agent's text cannot pose as part of the prompt.
-
 /// A fenced text: the nearest heading of level one or two above it, its info string, and its content.
 #[derive(Default, Clone, Copy)]
 pub(super) struct Fenced<'a> {
@@ -333,7 +329,8 @@ struct PromptSection<'a> {
     texts: Vec<Fenced<'a>>,
 }
 
-/// Divides any text into sections.
+/// Splits a prompt at its headings and finds the fenced texts. Fences are not searched for headings, so an agent's text
+/// cannot pose as part of the prompt.
 fn sections(text: &str) -> Vec<PromptSection<'_>> {
     let (mut sections, mut section) = (Vec::new(), PromptSection::default());
     let (mut at, mut section_starts) = (0, 0);
@@ -362,7 +359,6 @@ fn sections(text: &str) -> Vec<PromptSection<'_>> {
     sections
 }
 
-/// The rest of the last heading that starts with `label`, and its section; empty if there is none.
 fn named<'a>(sections: &[PromptSection<'a>], label: &str) -> (&'a str, &'a str) {
     let named = |section: &PromptSection<'a>| Some((section.title.strip_prefix(label)?.trim(), section.whole));
     sections.iter().rev().find_map(named).unwrap_or_default()

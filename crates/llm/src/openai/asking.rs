@@ -115,8 +115,8 @@ impl OpenAiClient {
         if doubtful { RefusalCause::Doubtful } else { RefusalCause::Elsewhere }
     }
 
-    /// Asks through `api`, and again without features that the model rejects. `is_open`: it is unknown whether the
-    /// server has this API, so an unexplained refusal is not blamed on the schema unless the server failed.
+    /// Asks through `api`, and again without features that the model rejects. If `is_open` is set, the server may lack
+    /// this API, so an unexplained refusal is not blamed on the schema unless the server failed.
     async fn by(&self, api: Api, request: &Request, live: Live<'_>, is_open: bool) -> Result<Reply, RequestFailure> {
         let (known, model) = (&self.known, &request.model);
         let mut request = Cow::Borrowed(request);

@@ -15,7 +15,6 @@ use dialectic_base::provider::ApiKind;
 /// A server with OpenAI's API, as configured.
 #[derive(Clone)]
 pub struct Endpoint {
-    /// The provider's name in configurations.
     pub name: Arc<str>,
     /// The base of the server's URLs, `http` or `https`, with or without a trailing slash.
     pub base_url: String,
@@ -23,7 +22,6 @@ pub struct Endpoint {
     pub api_key: Option<SecretString>,
     pub headers: Vec<(String, SecretString)>,
     pub api: ApiKind,
-    /// Whether to request streams.
     pub streams: bool,
     /// Whether requests may contain a schema.
     pub takes_schemas: bool,
@@ -84,7 +82,6 @@ pub(super) struct Address {
     /// The base of the server's URLs, without its query.
     pub(super) base: Url,
     query: Vec<(String, String)>,
-    /// The headers of every request.
     pub(super) headers: HeaderMap,
     secrets: Vec<SecretString>,
 }
@@ -154,7 +151,6 @@ impl Address {
         !self.secrets.is_empty()
     }
 
-    /// Whether the server is on this machine.
     pub(super) fn is_loopback(&self) -> bool {
         is_on_this_machine(&self.base)
     }

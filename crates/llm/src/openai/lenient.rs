@@ -15,7 +15,7 @@ use dialectic_base::money::Usd;
 /// LiteLLM's header for the cost in dollars.
 const COST_HEADER: &str = "x-litellm-response-cost";
 
-/// The unit of xAI's costs.
+/// xAI states costs in ticks.
 const TICKS_PER_DOLLAR: f64 = 1e10;
 
 /// Takes the value out of a field; null if it is absent.

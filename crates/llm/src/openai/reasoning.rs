@@ -114,11 +114,11 @@ pub(super) struct TextSink<'a> {
 }
 
 enum ReasoningState {
-    /// Nothing was passed on yet. `reasoned`: reasoning was removed.
+    /// Nothing was passed on yet. `reasoned` is set if reasoning was removed.
     Beginning {
         reasoned: bool,
     },
-    /// Inside reasoning. `searched`: how far the held text was searched for its end.
+    /// Inside reasoning. The held text was searched for the end up to `searched`.
     Reasoning {
         block: ReasoningTag,
         searched: usize,
@@ -127,8 +127,8 @@ enum ReasoningState {
 }
 
 impl<'a> TextSink<'a> {
-    /// The sink for a new answer. `begins_within`: the model starts inside reasoning, so text is held until the
-    /// reasoning ends.
+    /// The sink for a new answer. If `begins_within` is set, the model starts inside reasoning, so text is held until
+    /// the reasoning ends.
     pub(super) fn new(listener: &'a dyn Listener, begins_within: bool) -> Self {
         let state = if begins_within {
             ReasoningState::Reasoning { block: ReasoningTag::Unopened, searched: 0 }

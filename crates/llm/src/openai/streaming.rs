@@ -38,7 +38,7 @@ pub(super) enum StreamOutcome<P> {
 
 /// Reads an answer to its end; recognizes events whatever their content type. The caller limits the time until the
 /// first token. After that, any data is a sign of life, even comments, since some servers send nothing else while a
-/// model thinks. `begins_within`: the model starts inside reasoning.
+/// model thinks. If `begins_within` is set, the model starts inside reasoning.
 pub(super) async fn follow<P: ApiAnswer>(
     streamed: &mut Streamed,
     live: Live<'_>,
