@@ -5,12 +5,11 @@ use serde_json::{Map, Value};
 
 use dialectic_base::call::Cut;
 
-/// Why an answer could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
     #[error("it contains no JSON object")]
     NoObject,
-    /// It could not be read, probably because it was cut off.
+    /// The answer could not be read, probably because it was cut off.
     #[error("{error}; the answer was cut off {}", cut.how())]
     Cut { error: String, cut: Cut },
     #[error("{error}, and asking again failed: {message}")]
@@ -26,13 +25,13 @@ pub enum AnswerError {
     /// The object does not have the requested form.
     #[error("{message}")]
     Unfit {
-        /// The place and the problem.
+        /// Says where the object is wrong, and how.
         message: String,
     },
 }
 
 impl AnswerError {
-    /// Adds `cut` as the possible cause.
+    /// Adds `cut` as the probable cause, if the answer was cut off.
     pub fn of_answer(self, cut: Option<Cut>) -> Self {
         match cut {
             Some(cut) => Self::Cut { error: self.to_string(), cut },
@@ -45,10 +44,11 @@ pub(super) fn unfit(message: impl Into<String>) -> AnswerError {
     AnswerError::Unfit { message: message.into() }
 }
 
-/// The first JSON object in `text` that is a `T`.
+/// Returns the first JSON object in `text` that is a `T`.
 ///
 /// # Errors
-/// No object matches; the message describes the longest one, for a second request.
+///
+/// No object matches. The message describes the longest one, for a second request.
 pub fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, AnswerError> {
     read_object(text, |object| {
         let mut deserializer = serde_json::Deserializer::from_str(object);
@@ -59,7 +59,7 @@ pub fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, AnswerError> {
     })
 }
 
-/// Like [`read_json`], with a parser that returns why it rejects an object.
+/// Like [`read_json`], with a custom parser. `read` returns why it rejects an object.
 pub(super) fn read_object<T>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<T, AnswerError> {
     let mut closest: Option<(usize, AnswerError)> = None;
     for candidate in objects(text) {
@@ -75,8 +75,8 @@ pub(super) fn read_object<T>(text: &str, read: impl Fn(&str) -> Result<T, String
     Err(closest.map_or(AnswerError::NoObject, |(_, error)| error))
 }
 
-/// Each part of `text` that begins with `{` and may be an object: up to its closing brace or, so that the error can
-/// report a cut answer, to the end.
+/// Returns each part of `text` that begins with `{` and may be an object. It ends at the closing brace or, so that the
+/// error can report a cut answer, at the end of `text`.
 fn objects(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -90,7 +90,7 @@ fn objects(text: &str) -> impl Iterator<Item = &str> {
     .take(MOST_CANDIDATES)
 }
 
-/// The length of the JSON object at the beginning of `text`; all of it if unclosed.
+/// The length of the JSON object at the beginning of `text`; the whole length if the object is not closed.
 pub(super) fn object_length(text: &str) -> usize {
     let (mut depth, mut quote, mut escaped) = (0_usize, None, false);
     let (mut last, mut next) = (b'{', 0);
@@ -104,7 +104,7 @@ pub(super) fn object_length(text: &str) -> usize {
             b'"' | b'\'' if quote == Some(byte) => quote = None,
             _ if quote.is_some() => {}
             b'"' => quote = Some(byte),
-            // Anywhere else, it is an apostrophe.
+            // Elsewhere, a single quote is an apostrophe.
             b'\'' if b"{[,:".contains(&last) => quote = Some(byte),
             b'/' => next += comment_length(text, at).unwrap_or(1) - 1,
             b'{' => depth += 1,
@@ -126,7 +126,7 @@ pub(super) fn object_length(text: &str) -> usize {
 /// The maximum number of braces tried as the start of an object; more would take quadratic time.
 pub(super) const MOST_CANDIDATES: usize = 64;
 
-/// The object at the beginning of `text`: unchanged if it is valid JSON, otherwise [`mended`].
+/// Parses the object at the beginning of `text`, and repairs it if it is not valid JSON.
 pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
     if let Ok(whole) = serde_json::from_str(text) {
         return Some(whole);
@@ -135,7 +135,8 @@ pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
     [closed, safe].iter().find_map(|text| serde_json::from_str(text).ok())
 }
 
-/// The complete object at the beginning of `text` as JSON; accepts comments, single quotes and unquoted keys.
+/// The object at the beginning of `text` as valid JSON, if it is complete. Accepts comments, single quotes and unquoted
+/// keys.
 pub(super) fn whole(text: &str) -> Option<String> {
     let Mended { closed, is_whole, .. } = mended(text);
     is_whole.then_some(closed)
@@ -161,20 +162,19 @@ struct Mended {
     is_whole: bool,
 }
 
-/// The state of reading JSON.
 #[derive(Default)]
 struct JsonReader {
     /// The repaired output so far.
     out: String,
     open: Vec<char>,
-    /// Inside a string, whether it is a value rather than a key.
+    /// Inside a string, whether the string is a value rather than a key; `None` outside strings.
     string: Option<bool>,
     /// The opening quote; `None` for an unquoted key.
     quote: Option<char>,
     escaped: bool,
     /// The last character outside strings that was not a space.
     last: Option<char>,
-    /// The length of the surely complete output, and its open brackets.
+    /// The length of the output that is surely complete, and the brackets that are open at its end.
     safe: (usize, Vec<char>),
 }
 

@@ -28,15 +28,14 @@ use super::{AnswerError, Assessment, Call, Written};
 /// The reason given for requesting points again.
 const NO_POINTS: &str = "it has no points in the requested format";
 
-/// Records each paid reply that is not yet a result.
+/// Called with every paid reply that is followed by another request, so that the reply is recorded first.
 pub type OnReply = Arc<dyn Fn(StoredReply, CallRecord) + Send + Sync>;
 
 /// A reply that an earlier run already paid for.
 pub type PaidReply = (StoredReply, CallRecord);
 
-/// A question with everything needed to get its answer.
+/// A request with everything needed to get a usable answer.
 pub struct Ask {
-    /// The model to call.
     caller: Caller,
     request: Request,
     /// Replies from an earlier run, oldest first, so that they are not paid for twice.
@@ -44,31 +43,30 @@ pub struct Ask {
     on_reply: OnReply,
     /// The tools that the model may call; none for JSON answers.
     pub tools: Option<Tools>,
-    /// Whether the last reply is already recorded.
+    /// Whether the last reply came from `past`, so that it is already recorded.
     is_kept: bool,
-    /// How the text so far was made.
+    /// The combined metadata of the replies so far.
     metadata: Metadata,
 }
 
 #[derive(Clone)]
 pub struct Tools {
     pub toolbox: Arc<Toolbox>,
-    /// The maximum number of replies to tool results; failed calls count.
+    /// How many replies may call tools, whether or not the tools succeed.
     pub limit: u32,
     /// The maximum total length of all results, in characters.
     pub room: usize,
     /// Whether the tools serve a review. If so, a model that rejects tools may answer without them, and the last
-    /// results are marked as the last.
+    /// results tell the model that they are the last.
     pub is_review: bool,
 }
 
-/// The result of a call and its cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestResult {
-    /// The text as written, including answers to the check, without the assessment; empty for JSON.
+    /// The text as written: with answers to the points of a check, without the assessment. Empty for JSON.
     pub text: Arc<str>,
     pub value: Value,
-    /// The last request; earlier ones were passed to `on_reply`.
+    /// The last call; earlier ones were passed to `on_reply`.
     pub call: CallRecord,
     pub metadata: Metadata,
     /// The objections in the text, if any.
@@ -80,16 +78,14 @@ pub struct RequestResult {
 pub enum Value {
     Text,
     Questions(Vec<String>),
-    /// A score, 0 to 100.
+    /// From 0 to 100.
     Score(f64),
     /// A vote for an agent's text.
     Choice(Cast<AgentId>),
-    /// A vote for a word.
+    /// A vote for one of the offered words.
     Word(Cast<&'static str>),
-    /// How decisions relate.
     Relations(Relations),
     Challenge(Challenge),
-    /// The kinds of argument in texts.
     Kinds(Vec<Observation>),
     Judgement(Judgement),
     /// The judge's rulings on findings, or why they could not be read after a second request.
@@ -176,7 +172,7 @@ pub async fn answer(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<Reques
                     Ok((bare, read)) => (written.solution, answered.reading) = (bare, read),
                     Err(error) => return Ok(RequestResult { value: Value::Unreadable(error), ..answered }),
                 }
-                // The author of the final text decides the points of its check; points that are not accepted get
+                // The author of the final text answers the points of the check. Points that it does not accept get
                 // rulings.
                 let answers = answered.reading.as_ref().map_or(&[][..], |reading| &reading.answers);
                 listed.to_mut().extend(written.assessment.rule_by(answers, &call.checked));
@@ -205,7 +201,6 @@ fn may_rethink(call: &Call) -> bool {
     call.step.delivery == Delivery::DraftIfRethought
 }
 
-/// Whether a judge's answer lacks its solution.
 fn is_without_solution(missing: Option<&AnswerError>) -> bool {
     let none = AnswerError::NoSolution.to_string();
     match missing {
@@ -215,8 +210,7 @@ fn is_without_solution(missing: Option<&AnswerError>) -> bool {
     }
 }
 
-/// The text that replaces a draft, stripped of its answers to points, and these answers. Rejects a text that was cut
-/// off.
+/// Separates a text that replaces a draft from its answers to points. Rejects a text that is empty or was cut off.
 fn rewritten(call: &Call, text: &str, cut: Option<Cut>) -> Result<(String, Option<Box<ParsedAnswer>>), AnswerError> {
     let reading = call.read(text);
     let bare = reading.as_ref().map_or(Cow::Borrowed(text), |reading| reading.without_answers(text)).into_owned();
@@ -285,7 +279,7 @@ impl Ask {
         }
     }
 
-    /// Appends tool calls that an earlier run paid for to the conversation.
+    /// Continues the conversation with the tool calls that an earlier run paid for.
     fn go_on_with_past(&mut self) {
         for (reply, record) in std::mem::take(&mut self.past) {
             self.go_on(reply, &record);
@@ -303,7 +297,7 @@ impl Ask {
         self.request.turns.push(Turn::ToolResults(tool_results));
     }
 
-    /// The first text: the unreadable one from an earlier run, or a new one.
+    /// Returns the first text: an unreadable one from an earlier run, otherwise a new one.
     ///
     /// # Errors
     ///
@@ -351,11 +345,11 @@ impl Ask {
                 }
                 second.record
             }
-            // The first answer is kept; the request is repeated when the server is back.
+            // The first answer is recorded; the second request is repeated when the server is back.
             Err(failed) if failed.is_server_gone() => return Err(failed),
             Err(failed) => self.failed(&failed),
         };
-        // The result is the first text, so only its flags apply.
+        // The result is the first text, so its flags apply.
         let Metadata { truncated, filtered, interrupted, .. } = self.metadata;
         self.metadata.add(&call);
         let metadata = Metadata { truncated, filtered, interrupted, ..self.metadata };
@@ -395,7 +389,7 @@ impl Ask {
             Ok(value) => return Ok((Ok(value), first.record)),
             Err(error) => error.of_answer(first.record.cut()),
         };
-        // Tests render this template with every value; the bare reason is a sufficient fallback.
+        // Tests ensure that this template renders; the bare reason would suffice.
         let reason = error.to_string();
         let again = SECOND_CHANCE.with("error", &reason).unwrap_or_else(|_| reason.clone());
         self.ask_again(&first, again);
@@ -405,7 +399,7 @@ impl Ask {
                 Ok(value) => (Ok(value), second.record),
                 Err(error) => (Err(error.of_answer(second.record.cut())), second.record),
             },
-            // The first answer is kept; the request is repeated when the server is back.
+            // The first answer is recorded; the second request is repeated when the server is back.
             Err(failed) if failed.is_server_gone() => return Err(failed),
             Err(failed) => {
                 let error = AnswerError::NoSecondChance { error: reason, message: failed.error.to_string() };
@@ -414,7 +408,7 @@ impl Ask {
         })
     }
 
-    /// The next reply, from an earlier run or a new request.
+    /// Takes the next reply of an earlier run, or makes a request.
     async fn next(&mut self) -> Result<Reply, FailedCall> {
         self.is_kept = !self.past.is_empty();
         if self.is_kept {
@@ -424,7 +418,7 @@ impl Ask {
         self.caller.call(&self.request).await
     }
 
-    /// Records a reply that is not yet a result before the next call.
+    /// Records a reply before it is followed by another request, unless an earlier run recorded it.
     fn keep(&self, reply: &Reply, error: &impl ToString) {
         if !self.is_kept {
             let (text, message) = (reply.text.clone(), reply.message.clone());
@@ -440,7 +434,6 @@ impl Ask {
         self.request.turns.push(Turn::User(said));
     }
 
-    /// The record of a call that failed permanently.
     fn failed(&self, failed: &FailedCall) -> CallRecord {
         let unsent = self.caller.unsent(&self.request.model);
         match failed.spent.as_deref() {
@@ -452,8 +445,9 @@ impl Ask {
         }
     }
 
-    /// Asks the judge for a solution with its assessment. Repeats the request if the solution is missing. Requests only
-    /// the assessment, with `assess`, if that is missing or `check` rejects it; the solution is kept even if this fails.
+    /// Asks the judge for a solution with its assessment, and once more if the solution is missing. If the assessment
+    /// is missing or `check` rejects it, asks for the assessment alone with the request from `assess`; the solution is
+    /// kept even if that fails.
     ///
     /// # Errors
     ///
@@ -544,7 +538,7 @@ impl Ask {
     }
 }
 
-/// The request to repeat the part of a text that could not be parsed.
+/// Asks again for the part of a text that could not be parsed.
 fn once_more(reads: &AnswerFormat, missing: Option<&str>) -> String {
     let said = match reads {
         AnswerFormat::Findings(..) => FINDINGS_AGAIN.render(&()),
@@ -555,7 +549,7 @@ fn once_more(reads: &AnswerFormat, missing: Option<&str>) -> String {
         | AnswerFormat::Answers { .. }
         | AnswerFormat::Final(_) => POINTS_AGAIN.with("texts", &missing),
     };
-    // Tests render this template; the format alone is a sufficient fallback.
+    // Tests ensure that these templates render; the bare format would suffice.
     said.unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())
 }
 

@@ -28,51 +28,50 @@ use super::texts::{
 };
 use super::{Agent, Panel};
 
-/// The characters reserved for the lines that stand for older texts.
+/// The characters reserved for older texts that are shown as one line each.
 const MENTIONS: usize = 8000;
-/// The maximum characters of texts examined for kinds of argument, per text and in total.
+/// The maximum total length in characters of the texts that are examined for kinds of argument.
 const OBSERVED: usize = 24_000;
-/// The approximate length of a word with its space: models count words better than characters.
+/// The approximate length of a word with its space. Limits are stated in words, because models count words better than
+/// characters.
 const CHARACTERS_PER_WORD: usize = 7;
 /// The placeholder for the texts in a user's summary prompt.
 const CONTENT: &str = "{content}";
 
-/// A prepared call.
 #[derive(Clone)]
 pub struct Call {
     pub step: Step,
     pub request: Request,
-    /// What the answer may refer to; in a check, the accepted points.
+    /// What the answer may refer to. In a check, the points are the accepted ones.
     pub listing: Listing,
-    /// The characters of the debate's texts that it shows without shortening.
+    /// The total length in characters of the debate's texts in the request, before shortening.
     pub length: usize,
-    /// How many more characters its lists would need to show all points.
+    /// How many more characters the lists of points could take, if they left out any points.
     pub room: usize,
-    /// How to read objections in the answer.
+    /// How to parse objections in the answer.
     pub(super) reads: Option<AnswerFormat>,
     /// The points that the judge's final text must answer: those of the check, and accepted ones that the draft lacks.
     pub(super) checked: Vec<Point>,
-    /// The judge's rulings on the draft that its final text replaces.
+    /// The rulings on the draft that the judge's final text replaces.
     pub(super) standing: Vec<Ruling>,
-    /// Builds the request for a missing assessment.
     pub(super) assess: Option<MakeAssessment>,
 }
 
-/// Builds a request from a solution.
+/// Builds the request for a missing assessment of a solution.
 pub(super) type MakeAssessment = Arc<dyn Fn(&str) -> Result<Request, PromptError> + Send + Sync>;
 
-/// The beginning of all prompts of a debate, or one for each part of a change, each of which has its own round.
-/// Providers cache identical beginnings.
+/// Renders the text with which all prompts of a debate begin, because providers cache identical beginnings. A change in
+/// several parts has one beginning for each part, that is, for each round.
 ///
 /// # Errors
 ///
-/// The template is broken.
+/// The template cannot be rendered.
 pub fn beginnings(debate: &Debate) -> Result<Arc<[Arc<str>]>, PromptError> {
     let parts = debate.change.as_ref().map_or(1, |change| change.parts());
     (1..=parts).map(|part| beginning(debate, |_, one| one.part == Some(part))).collect()
 }
 
-/// The beginning of prompts. Includes every ordinary attachment, and those parts of a change that `is_shown` accepts.
+/// Includes every ordinary attachment, and those attachments of a change that `is_shown` accepts.
 fn beginning(debate: &Debate, is_shown: impl Fn(usize, &Attachment) -> bool) -> Result<Arc<str>, PromptError> {
     let questions = debate.questions();
     let clarifications: Vec<_> = questions.iter().filter(|one| !one.answer.is_empty()).collect();
@@ -99,8 +98,9 @@ fn beginning(debate: &Debate, is_shown: impl Fn(usize, &Attachment) -> bool) -> 
     Ok(BEGINNING.render(&beginning)?.into())
 }
 
-/// The indices of the attachments named by findings. If not all fit, diffs have priority over files, and then graver
-/// findings over others. Their total size is limited to that of the largest part of the change, minus the findings.
+/// Returns the indices of the attachments that findings name. Their total size is limited to that of the largest part
+/// of the change, minus the findings. If not all fit, diffs have priority over files, and then graver findings over
+/// others.
 fn named_by_findings(debate: &Debate) -> BTreeSet<usize> {
     let findings = debate.findings();
     let reports: Vec<_> = findings.iter().flat_map(|finding| &finding.reports).collect();
@@ -114,7 +114,7 @@ fn named_by_findings(debate: &Debate) -> BTreeSet<usize> {
     for ending in [DIFF_ENDING, ""] {
         for (report, place) in reports.iter().filter_map(|report| Some((report, report.finding.place.as_ref()?))) {
             let is_it = |one: &Attachment| {
-                // The parts of an earlier review were different.
+                // The change was divided differently in an earlier review (round 0).
                 let is_here = report.round == 0 || one.part == Some(report.round);
                 is_here && one.part.is_some() && one.name.strip_suffix(ending) == Some(place.path.as_str())
             };
@@ -128,7 +128,8 @@ fn named_by_findings(debate: &Debate) -> BTreeSet<usize> {
     named
 }
 
-/// What the prompt of `step` shows of the debate, with texts that can be shortened cut to `room` characters in all.
+/// Selects what the prompt of `step` shows of the debate. Texts that may be shortened are cut to `room` characters in
+/// total.
 fn shown<'a>(debate: &'a Debate, step: &Step, room: usize) -> Values<'a> {
     let (agent, round) = (&step.key.agent_id, step.key.round);
     let inputs: Vec<&Arc<Contribution>> = step.inputs.iter().filter_map(|key| debate.contribution(key)).collect();
@@ -210,7 +211,7 @@ fn shown<'a>(debate: &'a Debate, step: &Step, room: usize) -> Values<'a> {
     values
 }
 
-/// Shows the finished debate for a follow-up question. Includes names, since no decision can be biased any more.
+/// Shows the finished debate for a follow-up question. Names are included, because they can no longer bias a decision.
 fn show_record<'a>(values: &mut Values<'a>, debate: &'a Debate, step: &Step, room: usize) {
     let number = usize::from(step.key.pass);
     let (earlier, asked) = debate.follow_ups.split_at(number.saturating_sub(1).min(debate.follow_ups.len()));
@@ -231,7 +232,7 @@ fn show_record<'a>(values: &mut Values<'a>, debate: &'a Debate, step: &Step, roo
     values.question = asked.first().map(|asked| &*asked.question);
 }
 
-/// Shows the inputs of a step with numbers instead of authors; the agent's own text is separate.
+/// Shows the inputs of a step under numbers instead of authors' names. The agent's own text is separate.
 fn show_texts<'a>(values: &mut Values<'a>, debate: &'a Debate, step: &Step, room: usize) {
     let is_own = |one: &&Arc<Contribution>| one.agent_id == step.key.agent_id;
     let (own, there): (Vec<_>, Vec<_>) =
@@ -249,7 +250,7 @@ fn show_texts<'a>(values: &mut Values<'a>, debate: &'a Debate, step: &Step, room
 }
 
 impl Call {
-    /// Marks the answer to be read for objections.
+    /// Sets how to parse objections in the answer.
     pub fn to_be_read(self, debate: &Debate) -> Self {
         let reads = AnswerFormat::of(debate, &self.step.key, &self.step.inputs);
         Self { reads, ..self }
@@ -262,11 +263,11 @@ impl Call {
     }
 }
 
-/// Prepares the call of `agent` for `step`. Texts that can be shortened are cut to `room` characters in all.
+/// Prepares the call of `agent` for `step`. Texts that may be shortened are cut to `room` characters in total.
 ///
 /// # Errors
 ///
-/// A template is broken.
+/// A template cannot be rendered.
 pub fn prepare(
     panel: &Panel,
     agent: &Agent,
@@ -310,7 +311,7 @@ pub fn prepare(
     let mut request = agent.request(prompt, schema(step, &values.listing));
     let is_check = matches!(step.answer, OutputSpec::Check(_));
     if is_check {
-        // A checker has no role.
+        // A checker has no role, so it only gets the shared system text.
         request.system = Arc::clone(&panel.system);
     }
     let is_solution = matches!(step.answer, OutputSpec::Solution(_));
@@ -352,7 +353,6 @@ fn schema(step: &Step, listing: &Listing) -> Option<AnswerSchema> {
     })
 }
 
-/// The judge's criteria in a step.
 fn criteria_for(debate: &Debate, step: &Step) -> Vec<String> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let default = if let OutputSpec::Scores(default) = step.answer { default } else { &DEFAULT_CRITERIA };
@@ -393,7 +393,7 @@ fn show_whole_debate<'a>(values: &mut Values<'a>, debate: &'a Debate, room: usiz
     values.material = parts.into_iter().filter(|part| !part.entries.is_empty()).collect();
 }
 
-/// An item for each point accepted in the last round and never rechecked, for the author of a solution.
+/// Lists the points that were accepted in the last round and never rechecked, for the author of a solution.
 fn claims(debate: &Debate, step: &Step) -> String {
     if !matches!(step.answer, OutputSpec::Solution(_)) {
         return String::new();
@@ -403,7 +403,7 @@ fn claims(debate: &Debate, step: &Step) -> String {
     ledger.claimed_last(debate).into_iter().map(item).collect::<Vec<_>>().join("\n")
 }
 
-/// An item for each review that rejects a whole approach.
+/// Lists the reviews that reject a whole approach.
 fn approaches(debate: &Debate) -> String {
     let item = |(by, one): &(&AgentId, &RejectedApproach)| {
         let whose = match &one.target {

@@ -20,7 +20,7 @@ use super::labels::{author, reveal_texts};
 use super::written::percentage;
 use super::{AnswerError, read_json};
 
-/// A row for each decision, by numbers in the prompt.
+/// One row per decision, each named by its number in the prompt.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub(super) struct RawRelations {
     #[schemars(length(max = 200))]
@@ -34,7 +34,7 @@ struct RelationRow {
     same: Vec<usize>,
     #[schemars(length(max = 200))]
     opposite: Vec<usize>,
-    /// The number of a major requirement, or 0.
+    /// The number of the major requirement that the decision is about, or 0.
     #[serde(default)]
     requirement: Option<usize>,
 }
@@ -55,7 +55,7 @@ impl RawRelations {
         answer
     }
 
-    /// Every decision needs a row, so that a missing relation is deliberate.
+    /// Requires a row for every decision, so that a missing relation is deliberate.
     pub(super) fn read(text: &str, decisions: &[String], requirements: &[String]) -> Result<Relations, AnswerError> {
         let Self { decisions: rows } = read_json(text)?;
         let name = |number: usize| {
@@ -68,7 +68,7 @@ impl RawRelations {
         for row in rows {
             let decision = name(row.decision)?;
             seen.insert(row.decision);
-            // If a pair is listed under both, the weaker relation wins: it comes last.
+            // A pair that is listed as both counts as opposite.
             for (others, relation) in [(&row.same, Relation::Same), (&row.opposite, Relation::Opposite)] {
                 for other in others.iter().filter(|other| **other != row.decision) {
                     name(*other)?;
@@ -102,7 +102,7 @@ impl RawRelations {
 pub(super) struct RawChallenge {
     #[schemars(length(max = 6), inner(length(max = 600)))]
     claims: Vec<String>,
-    /// Numbers of listed points.
+    /// The numbers of listed points that nobody has answered.
     #[serde(default)]
     #[schemars(length(max = 30), with = "Vec<String>")]
     points: Vec<Value>,
@@ -129,7 +129,6 @@ impl RawChallenge {
     }
 }
 
-/// Scores of candidates on each criterion.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub(super) struct RawScores {
     #[serde(default)]
@@ -164,13 +163,13 @@ impl RawScores {
         let row = &mut answer.schema["properties"]["candidates"]["items"]["properties"];
         row["candidate"] = json!({ "type": "string", "enum": candidates });
         row["scores"]["items"]["properties"]["criterion"] = json!({ "type": "string", "enum": criteria });
-        // Bounds the lists of rambling models, if the server supports it.
+        // Bound the lists in case a model rambles, if the server supports it.
         row["scores"]["maxItems"] = json!(criteria.len());
         answer.schema["properties"]["candidates"]["maxItems"] = json!(candidates.len());
         answer
     }
 
-    /// Every candidate needs a score on every criterion; the result is their mean.
+    /// Requires a score of every candidate on every criterion. A candidate's total score is their mean.
     pub(super) fn read(text: &str, labels: &[Label], criteria: &[String], pass: u8) -> Result<Judgement, AnswerError> {
         let Self { candidates, reasoning } = read_json(text)?;
         let mut by_criterion: BTreeMap<AgentId, BTreeMap<String, f64>> = BTreeMap::new();
@@ -211,7 +210,7 @@ impl RawScores {
     }
 }
 
-/// The kinds of argument in texts, by numbers in the prompt.
+/// The kinds of argument in texts, each named by its number in the prompt.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub(super) struct RawKinds {
     #[schemars(length(max = 100))]
@@ -242,12 +241,12 @@ impl RawKinds {
     }
 }
 
-/// The maximum characters of a decision, claim or point.
+/// The maximum characters shown of a decision, claim or point.
 const ITEM: usize = 300;
-/// The maximum number of matters.
+/// The maximum number of disputed matters in a prompt.
 const MATTERS: usize = 12;
 
-/// The disputed matters for an agent before `round`; `None` if there are none.
+/// Describes to an agent what was in dispute before `round`; `None` if nothing was.
 pub(super) fn dispute(debate: &Debate, agent: &AgentId, round: u32) -> Option<String> {
     let before = round.checked_sub(1)?;
     let mut parts: Vec<String> = Vec::new();
@@ -290,7 +289,7 @@ fn on_one_line(matter: &Matter, agent: &AgentId) -> String {
     format!("- {mark}{}", decisions.join(" / "))
 }
 
-/// The text on one line, shortened.
+/// Puts a text on one line and shortens it.
 pub(super) fn short(text: &str) -> String {
     let words = single_spaced(text);
     let shown = truncate(&words, ITEM);

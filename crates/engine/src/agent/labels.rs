@@ -25,21 +25,20 @@ pub(super) fn of_debaters<'a>(debaters: impl IntoIterator<Item = &'a AgentSettin
     debaters.into_iter().enumerate().map(label).collect()
 }
 
-/// The label of an author.
 pub(super) fn word_for<'l>(labels: &'l [Label], author: &AgentId) -> Option<&'l str> {
     labels.iter().find(|label| label.author == *author).map(|label| label.word.as_str())
 }
 
-/// `text` with the debaters' names replaced by labels.
+/// Replaces the debaters' names with labels.
 pub(super) fn hide(labels: &[Label], text: &str) -> String {
     let names = labels.iter().map(|known| (known.name.as_str(), format!("{DEBATER} {}", known.word)));
-    // A longer name may contain a shorter one.
+    // Longest first, because a longer name may contain a shorter one.
     let mut names: Vec<_> = names.filter(|(name, _)| !name.is_empty()).collect();
     names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
     replaced(text, &names)
 }
 
-/// The judge's text with colours replaced by names in Markdown.
+/// Replaces the colours in the judge's text with names, escaped for Markdown.
 pub(super) fn reveal_debaters(labels: &[Label], text: &str) -> String {
     let called = |known: &Label| [DEBATER, "debater", ""].map(|noun| format!("{noun} {}", known.word));
     let named = labels.iter().flat_map(|known| called(known).map(|called| (called, inline(&known.name).into_owned())));
@@ -48,18 +47,18 @@ pub(super) fn reveal_debaters(labels: &[Label], text: &str) -> String {
     replaced(text, &named.iter().map(|(called, name)| (called.trim_start(), name.clone())).collect::<Vec<_>>())
 }
 
-/// The judge's text with each author added after the label.
+/// Adds the author after each label in the judge's text.
 pub(super) fn reveal_texts(labels: &[Label], text: &str) -> String {
     let called: Vec<String> = labels.iter().map(|known| format!("{TEXT} {}", known.word)).collect();
     let pairs = called.iter().zip(labels).map(|(called, known)| (&**called, format!("{called} ({})", known.author)));
     replaced(text, &pairs.collect::<Vec<_>>())
 }
 
-/// The author of a label, written as `2`, `**2**`, `Text 2` or `2: its title`.
+/// Finds the author by a label that is written as `2`, `**2**`, `Text 2` or `2: its title`.
 ///
 /// # Errors
 ///
-/// Lists the valid labels if this is not exactly one of them.
+/// Lists the valid labels if `label` is not exactly one of them.
 pub(super) fn author<'l>(labels: &'l [Label], label: &str) -> Result<&'l AgentId, AnswerError> {
     let words: Vec<&str> = labels.iter().map(|known| known.word.as_str()).collect();
     let found = chosen(label, &words).and_then(|place| labels.get(place));

@@ -1,7 +1,7 @@
 //! Agents and judge: turns a protocol's step into a request, and a reply into a value.
 //!
 //! The step determines the call's content. This module collects the texts, shortens them, renders the prompt, asks,
-//! runs tools, repeats unreadable requests and parses the reply. The engine decides when to call.
+//! runs tools, parses the reply, and asks again if that fails. The engine decides when to call.
 
 mod answer;
 mod ask;
@@ -24,5 +24,5 @@ pub use rulings::Ruled;
 pub use texts::cut_summary;
 pub use written::{Assessment, CANDIDATES, Written};
 
-/// The methods of summarization; a second one needs a name here and an arm where summaries are planned.
+/// The known summarization methods. A second one would also need an arm where summaries are planned.
 pub const SUMMARIZATION_METHODS: &[&str] = &["length-based"];

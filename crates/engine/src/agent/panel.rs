@@ -24,14 +24,13 @@ pub struct Agent {
     pub settings: AgentSettings,
     pub role: Arc<Role>,
     pub caller: Caller,
-    /// The system text of its requests: the panel's, followed by its own if it has one.
+    /// The system text that all agents share, followed by the agent's own if it has one.
     pub(super) system: Arc<str>,
 }
 
-/// Every agent and the judge.
 #[derive(Clone)]
 pub struct Panel {
-    /// The agents, in configuration order.
+    /// In configuration order.
     pub agents: Vec<Agent>,
     pub judge: Agent,
     /// The system text that all requests share.
@@ -49,7 +48,6 @@ pub struct Panel {
     pub warnings: Vec<String>,
 }
 
-/// Why the panel cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum PanelError {
     #[error("the role `{role}` cannot be read")]
@@ -68,7 +66,6 @@ impl Agent {
         Self { settings: settings.clone(), role: Arc::new(role), caller, system }
     }
 
-    /// A request with the agent's system text and settings.
     pub(super) fn request(&self, prompt: Arc<str>, answer: Option<AnswerSchema>) -> Request {
         Request {
             model: self.settings.model.as_str().into(),
@@ -84,7 +81,7 @@ impl Agent {
     }
 }
 
-/// The text and path of a configured prompt file; `None` if it is missing or unusable, which becomes a warning.
+/// Reads a configured prompt file; `None` if there is none, or if it cannot be used, which adds a warning.
 fn prompt_of(
     configured: Option<&PathBuf>,
     owner: &AgentSettings,
@@ -125,11 +122,11 @@ fn replace_prompts(
 }
 
 impl Panel {
-    /// Builds the panel of a debate by `protocol`. `caller` creates the model of an agent or the judge.
+    /// Builds the agents and the judge of a debate under `protocol`. `caller` connects each of them to its model.
     ///
     /// # Errors
     ///
-    /// A role file is damaged, or a template is broken.
+    /// A role file cannot be used, or a prompt cannot be rendered.
     pub fn build(
         protocol: &Protocol,
         settings: &Settings,
@@ -220,7 +217,7 @@ pub fn facts_of(agent: &AgentSettings, settings: &Settings) -> Option<&'static M
     if settings.elsewhere.contains(&agent.provider) { None } else { facts(&agent.provider, &agent.model) }
 }
 
-/// The configured token limits of an agent's model, otherwise those in the table.
+/// The configured token limits of an agent's model, otherwise the listed ones.
 pub fn limits_of(agent: &AgentSettings, settings: &Settings) -> ModelLimits {
     let configured = settings.models.get(&agent.model).copied().unwrap_or_default();
     let listed = facts_of(agent, settings);
@@ -230,9 +227,9 @@ pub fn limits_of(agent: &AgentSettings, settings: &Settings) -> ModelLimits {
     }
 }
 
-/// The maximum characters of a contribution's tool results. Reviews have a lower limit, since all their agents have
-/// tools and each reply sends the earlier results again.
+/// The maximum characters of a contribution's tool results.
 const TOOL_ROOM: usize = 300_000;
+/// Lower, because all agents of a review have tools, and each reply sends the earlier results again.
 const REVIEW_TOOL_ROOM: usize = 60_000;
 
 /// The maximum characters of a contribution's tool results, at most one per token of the model's context window.
@@ -242,7 +239,6 @@ pub fn tool_room(agent: &AgentSettings, settings: &Settings, is_review: bool) ->
     window.map_or(most, |window| most.min(window))
 }
 
-/// The idle timeouts of the models in a debate, the same for agents and judge.
 pub fn timeouts_of(debate: &DebateSettings) -> Timeouts {
     Timeouts {
         first_token: Duration::from_millis(debate.call_timeout),

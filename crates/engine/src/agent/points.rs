@@ -1,5 +1,5 @@
-//! Critics' points as listed in prompts, and the draft with its points: under permanent numbers, verbatim, with their
-//! history.
+//! Lists critics' points in prompts, and shows the draft with its points. Points keep their numbers and their words,
+//! and are followed by their history.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -70,7 +70,7 @@ pub(super) fn listed(debate: &Debate, step: &Step) -> PointList {
     if listed.points.is_empty() { PointList::default() } else { listed }
 }
 
-/// The points ruled on in a draft, with their rulings, except those that the final text answers.
+/// The undecided points and those with a ruling on the draft, except the points that the final text answers.
 fn ruled(debate: &Debate, ledger: &Ledger, draft: &Draft<'_>) -> PointList {
     let answered = answered_at_the_end(ledger, draft);
     let rulings = debate.draft.iter().flat_map(|draft| &draft.rulings);
@@ -82,7 +82,7 @@ fn ruled(debate: &Debate, ledger: &Ledger, draft: &Draft<'_>) -> PointList {
     let number = debate.text_numbers();
     points.sort_by_key(|one| (one.draft, number(&one.target_id), one.point.severity));
     let shown = list(&points, |one| with_ruling(one, standing.get(&one.id).copied()));
-    // A point that does not fit keeps its ruling.
+    // Points that do not fit into the list still keep their rulings.
     let points: Vec<Point> = points.into_iter().cloned().collect();
     if points.is_empty() { PointList::default() } else { PointList { points, ..shown } }
 }
@@ -127,7 +127,6 @@ pub(super) fn answered_at_the_end(ledger: &Ledger, draft: &Draft<'_>) -> Vec<Poi
     ledger.objections.iter().filter(is_answered).cloned().collect()
 }
 
-/// A shortened point and the judge's ruling.
 fn with_ruling(one: &Point, ruling: Option<&Ruling>) -> String {
     let words = single_spaced(&one.point.in_words());
     let shown = truncate(&words, BRIEF);
@@ -236,7 +235,6 @@ pub(super) fn checked_draft(debate: &Debate, step: &Step) -> Option<CheckedDraft
     Some(CheckedDraft { points: points(&ledger, &draft), accepted: not_found(&ledger, &draft), may_rethink, ..shown })
 }
 
-/// The draft's assessment as lists.
 fn assessment(draft: &Solution) -> String {
     let partly = draft.partly_fulfilled.iter().map(|one| {
         let PartlyFulfilled { requirement, holds, fails } = one;
@@ -257,7 +255,7 @@ fn assessment(draft: &Solution) -> String {
     lists.map(list).collect::<Vec<_>>().join("\n\n")
 }
 
-/// All accepted points in full, each with its author's changes.
+/// The accepted points in full, each with what the author said about the change.
 fn accepted(debate: &Debate) -> PointList {
     let ledger = Ledger::of(debate);
     list(&ledger.to_verify(debate), |one| {
@@ -267,7 +265,7 @@ fn accepted(debate: &Debate) -> PointList {
     })
 }
 
-/// The points of the check of a draft.
+/// The points that the check of the draft raised.
 fn points(ledger: &Ledger, draft: &Draft<'_>) -> String {
     let of_draft = ledger.objections.iter().filter(|one| one.draft == Some(draft.number.into()));
     let lens = |one: &Point| one.lens.clone().unwrap_or_default();
@@ -288,7 +286,6 @@ fn not_found(ledger: &Ledger, draft: &Draft<'_>) -> PointList {
     })
 }
 
-/// A whole point on one line.
 fn whole(point: &RaisedPoint) -> String {
     format!("[{}] {}", point.severity.name(), single_spaced(&point.in_full()))
 }

@@ -1,4 +1,4 @@
-//! JSON answers: their schemas and parsers.
+//! The schemas and parsers of JSON answers.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ enum RawQuestion {
 }
 
 impl Questions {
-    /// The requested format; reading is more lenient.
+    /// The schema to request. [`read`](Self::read) is more lenient.
     pub(super) fn schema() -> AnswerSchema {
         let question = strict_object([("id", text_of_at_most(20)), ("text", text_of_at_most(600))]);
         AnswerSchema { name: "questions", schema: strict_object([("questions", list_of_at_most(20, &question))]) }
@@ -54,7 +54,6 @@ pub(super) struct RoundScore {
     #[serde(default)]
     #[schemars(length(max = 800))]
     reason: String,
-    /// 0 to 100.
     #[serde(deserialize_with = "percentage")]
     #[schemars(range(min = 0, max = 100))]
     confidence: f64,
@@ -66,7 +65,6 @@ impl RoundScore {
     }
 }
 
-/// A choice with its reason.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub(super) struct Ballot {
     #[serde(default)]
@@ -82,7 +80,7 @@ pub(super) struct Ballot {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cast<T> {
     pub choice: T,
-    /// The voter's confidence, 0 to 100, if stated.
+    /// The voter's confidence from 0 to 100, if stated.
     pub confidence: Option<f64>,
     pub reason: String,
 }
@@ -91,7 +89,6 @@ pub struct Cast<T> {
 const LONG_REASON: u64 = 8000;
 
 impl Ballot {
-    /// The schema of a ballot for one of `words`.
     pub(super) fn schema_of(words: &[&str]) -> AnswerSchema {
         let mut answer = AnswerSchema::of::<Self>("ballot");
         answer.schema["properties"]["choice"] = json!({ "type": "string", "enum": words });
@@ -99,13 +96,12 @@ impl Ballot {
         answer
     }
 
-    /// Parses the choice of a text by its label.
+    /// Parses a vote for a text, which is named by its label.
     pub(super) fn read(text: &str, labels: &[Label]) -> Result<Cast<AgentId>, AnswerError> {
         let Self { choice, confidence, reason } = read_json(text)?;
         Ok(Cast { choice: author(labels, &choice)?.clone(), confidence, reason })
     }
 
-    /// Parses the choice of a word.
     pub(super) fn read_word(text: &str, words: &[&'static str]) -> Result<Cast<&'static str>, AnswerError> {
         let Self { choice, confidence, reason } = read_json(text)?;
         let found = chosen(&choice, words).and_then(|place| words.get(place)).copied();
@@ -114,7 +110,6 @@ impl Ballot {
     }
 }
 
-/// The judge's scores of the debaters.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RawJudgement {
@@ -123,7 +118,7 @@ pub(super) struct RawJudgement {
     #[serde(default)]
     #[schemars(length(max = 3000))]
     reasoning: String,
-    /// The consequence of the verdict for the user.
+    /// The condition under which the user should adopt the motion.
     #[serde(default)]
     #[schemars(length(max = 600))]
     adopt_if: String,
@@ -170,8 +165,9 @@ impl RawJudgement {
         answer
     }
 
-    /// Every debater needs one score. Only statements on `asked` criteria count; missing ones are noted. The winner
-    /// follows from the scores, regardless of the stated one, so that the record cannot contradict itself.
+    /// Requires a score for every debater. Statements on criteria that were not `asked` are ignored, and missing ones
+    /// are noted. The winner follows from the scores, regardless of the stated winner, so that the record cannot
+    /// contradict itself.
     pub(super) fn read(text: &str, labels: &[Label], asked: &[String], pass: u8) -> Result<Judgement, AnswerError> {
         let Self { criteria: assessed, scores: given, reasoning, adopt_if, reject_if, measure, winner: _ } =
             read_json(text)?;
@@ -213,9 +209,9 @@ fn list_of_at_most(length: usize, items: &Value) -> Value {
     json!({ "type": "array", "items": items, "maxItems": length })
 }
 
-/// The schema of a separate assessment, with the base of an amended text, and rulings if there are open points. The
-/// base is named before it is assessed; the confidence comes last, after everything it rests on. The answer is parsed
-/// as an [`Assessment`](super::Assessment).
+/// The schema of a separate assessment, with the base of an amended text, and with rulings if there are open points.
+/// The order matters: the base is named before it is assessed, and the confidence follows everything that it rests on.
+/// The answer is parsed as an [`Assessment`](super::Assessment).
 pub(super) fn assessment(is_amended: bool, has_points: bool) -> AnswerSchema {
     // Without bounds, small models fill a list up to their output limit.
     let texts = || list_of_at_most(12, &text_of_at_most(600));

@@ -20,7 +20,7 @@ use super::answer::unfit;
 use super::texts::length;
 use super::{AnswerError, Assessment, read_json};
 
-/// The judge sees all findings with the opinions on them; a reader sees the findings of one other reader.
+/// Shows the judge all findings with the opinions on them, or a reader the findings of one other reader.
 pub(super) fn show_findings(values: &mut Values<'_>, debate: &Debate, step: &Step) {
     let is_ruling = step.answer == OutputSpec::FindingRulings;
     let author = step.key.target_agent_id.as_ref();
@@ -55,7 +55,6 @@ fn opinion(debate: &Debate, one: &Remark) -> String {
     format!("  - Reader {by}: {}: {reason}\n", one.kind)
 }
 
-/// The judge's rulings, as requested.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub(super) struct RawRulings {
     #[schemars(length(max = 600))]
@@ -94,8 +93,7 @@ impl RawRulings {
         answer
     }
 
-    /// At least one ruling must name one of these findings and a decision; of several rulings on a finding, the last
-    /// counts.
+    /// Requires a ruling on at least one of these findings. If there are several on one finding, the last counts.
     pub(super) fn read(text: &str, numbers: &[String]) -> Result<Ruled, AnswerError> {
         let Self { rulings: given, summary, title } = read_json(text)?;
         let mut rulings: Vec<FindingRuling> = Vec::new();
@@ -132,7 +130,6 @@ fn numbered<'n>(name: &str, numbers: &'n [String]) -> Option<&'n String> {
     numbers.iter().find(|number| number.eq_ignore_ascii_case(name))
 }
 
-/// The judge's rulings, parsed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ruled {
     rulings: Vec<FindingRuling>,
@@ -141,7 +138,7 @@ pub struct Ruled {
 }
 
 impl Ruled {
-    /// The review as the answer of the debate. `missing` says why there are no rulings.
+    /// Makes the review the answer of the debate. `missing` is why there are no rulings, if so.
     pub fn into_solution(self, debate: &Debate, judge: &AgentId, missing: Option<&AnswerError>) -> Solution {
         Solution {
             title: clean_title(&self.title),
@@ -154,7 +151,7 @@ impl Ruled {
     }
 }
 
-/// A ruling as the judge writes it, by the point's number.
+/// A ruling as the judge writes it, which names points by their numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RawPointRuling {
     /// The numbers of the points: similar ones may share a ruling.
@@ -168,8 +165,9 @@ pub(super) struct RawPointRuling {
 }
 
 impl Assessment {
-    /// Turns the judge's answers to its check into rulings: a rejection with a reason dismisses a point, a partial
-    /// acceptance meets it partly. Returns the points to rule on: all but the accepted ones, which remain claims.
+    /// Turns the judge's answers to the points of a check into rulings: a rejection with a reason dismisses a point, a
+    /// partial acceptance meets it partly. Returns the points that need a ruling: all but the accepted ones, which
+    /// remain claims.
     pub(super) fn rule_by(&mut self, answers: &[Statement<Response>], points: &[Point]) -> Vec<Point> {
         let answer_to = |point: &Point| answers.iter().find(|reply| reply.point == point.id);
         let is_accepted = |point: &&Point| answer_to(point).is_some_and(|reply| reply.verdict == Response::Accepted);
@@ -181,7 +179,6 @@ impl Assessment {
 }
 
 impl RawPointRuling {
-    /// The ruling that follows from the judge's answer to a point.
     fn of(point: &Point, reply: &Statement<Response>) -> Option<Self> {
         let said = reply.reason.as_deref().unwrap_or_default().trim().to_owned();
         let (decision, remains, reason) = match reply.verdict {
@@ -226,7 +223,7 @@ impl RawPointRuling {
         Some(Self { points, is_number, decision, section: text("where"), remains, reason })
     }
 
-    /// A ruling on each listed point: the judge's, otherwise the one in `standing`.
+    /// Returns a ruling on each listed point: the judge's, otherwise the one in `standing`, otherwise a missing one.
     pub(super) fn on(rulings: &[Self], listed: &[Point], standing: &[Ruling]) -> Vec<Ruling> {
         let ruling = |point: &Point| {
             let found = rulings.iter().find(|one| one.is_on(point, listed));
@@ -246,7 +243,6 @@ impl RawPointRuling {
         listed.iter().map(ruling).collect()
     }
 
-    /// Whether the ruling is about this listed point.
     fn is_on(&self, point: &Point, listed: &[Point]) -> bool {
         self.points.iter().any(|named| {
             let is_it = |one: &&Point| {
@@ -260,7 +256,7 @@ impl RawPointRuling {
     }
 }
 
-/// `2.7` and `D3` of `Points 2.7, D3:`.
+/// Extracts `2.7` and `D3` from `Points 2.7, D3:`.
 fn bare_numbers(text: &str) -> Vec<String> {
     let words = text.split(|c: char| c.is_whitespace() || ",;/&+".contains(c));
     let words = words.filter(|word| word.contains(|c: char| c.is_ascii_digit()));
@@ -273,8 +269,8 @@ fn is_nothing(remains: &str) -> bool {
     matches!(bare.as_str(), "nothing" | "none" | "no" | "n/a" | "na" | "nothing remains")
 }
 
-/// The valid blocking points that the solution does not meet, each with whether it is maintained, which lowers the
-/// judge's confidence. Omits points that have no recheck, failed check or ruling.
+/// Returns the blocking points that the solution does not meet, and whether each is maintained, which lowers the
+/// judge's confidence. A point must have been rechecked, maintained or ruled on.
 pub(super) fn unmet<'a>(listed: &'a [Point], rulings: &[Ruling]) -> Vec<(&'a Point, bool)> {
     let blocking = listed.iter().zip(rulings).filter(|(point, _)| point.point.severity == Severity::Blocking);
     let unmet = blocking.filter(|(_, ruling)| ruling.decision == Decision::NotMet);
@@ -282,8 +278,8 @@ pub(super) fn unmet<'a>(listed: &'a [Point], rulings: &[Ruling]) -> Vec<(&'a Poi
     told.map(|(point, _)| (point, point.is_maintained())).collect()
 }
 
-/// The section under the solution on the judge's rulings: the number of each kind, and an item for each unmet point.
-/// `None` without rulings.
+/// Returns the section on the judge's rulings under the solution: a line with the number of each kind, and an item for
+/// each point that is not fully met. `None` without rulings.
 pub(super) fn under_the_solution(
     listed: &[Point],
     rulings: &[Ruling],

@@ -1,5 +1,5 @@
-//! Selects, titles and orders the texts that a call shows, and fits them into a prompt: newest first up to a bound, long
-//! ones as their points, or all cut to one length.
+//! Selects, titles and orders the texts that a call shows. Makes them fit into a prompt by showing the newest up to a
+//! bound, reducing critiques to their points, or cutting the longest texts to one length.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use dialectic_record::protocol::side;
 
 use super::labels::{DEBATER, TEXT, hide, word_for};
 
-/// Longer critiques of the final round are reduced to their points.
+/// Critiques of the final round that have more characters are reduced to their points.
 const LONGEST_CRITIQUE: usize = 3000;
-/// Longer critiques of earlier rounds are condensed: their authors' answers are shown too.
+/// Critiques of earlier rounds that have more characters are reduced to their points. The texts that respond to them
+/// are shown too.
 const LONGEST_EARLIER_CRITIQUE: usize = 1500;
 
-/// The capitalized noun of a contribution's stage.
 fn noun(debate: &Debate, one: &Contribution) -> String {
     let noun = debate.stage(one.stage).map_or(one.stage.as_str(), |stage| &stage.words.noun);
     let mut letters = noun.chars();
@@ -37,7 +37,6 @@ fn title(debate: &Debate, one: &Contribution) -> String {
     }
 }
 
-/// The title of a speech. `name` returns the names of speakers.
 fn speech_title(debate: &Debate, one: &Contribution, name: impl Fn(&AgentId) -> String) -> String {
     let (noun, author) = (noun(debate, one), name(&one.agent_id));
     match &one.target_agent_id {
@@ -46,7 +45,8 @@ fn speech_title(debate: &Debate, one: &Contribution, name: impl Fn(&AgentId) -> 
     }
 }
 
-/// The number of an agent's text in prompts; if it has none, as in a record without settings, the agent's id.
+/// The number of an agent's text in prompts. An agent without a number, as in a record without settings, is named by
+/// its id.
 pub(super) fn number(debate: &Debate, author: &AgentId) -> String {
     debate.text_number(author).map_or_else(|| author.to_string(), |number| number.to_string())
 }
@@ -55,13 +55,13 @@ pub(super) fn text_label(debate: &Debate, author: &AgentId) -> String {
     format!("{TEXT} {}", number(debate, author))
 }
 
-/// Whether it is an agent's first solution in a round, which a later one may replace.
+/// Whether this is the agent's first solution in a round, which a later one may replace.
 fn is_first_solution(debate: &Debate, one: &Contribution) -> bool {
     let first = debate.stages.iter().find(|stage| stage.yields == Some(ResultKind::Proposal));
     first.is_some_and(|first| first.id == one.stage)
 }
 
-/// The debate's material, each text under its source.
+/// The debate's material. The title of each text names its source.
 pub(super) fn material<'a>(debate: &'a Debate) -> Vec<Titled<'a>> {
     let all = debate.gathered.iter().flat_map(|gathered| &gathered.material);
     let there = all.filter(|one| !one.text.trim().is_empty());
@@ -102,7 +102,7 @@ pub(super) fn own_rounds<'a>(debate: &'a Debate, agent: &AgentId, round: u32) ->
             if yields == Some(ResultKind::Critique) {
                 part.critiques.push(text);
             } else if yields == Some(ResultKind::Proposal) {
-                // The first round keeps its proposal, even if carried over: this prompt then begins like that of its
+                // Keep the first round's proposal even if it is carried over: this prompt then begins like that of its
                 // refinement, which providers have cached.
                 if !is_first_solution(debate, contribution) {
                     part.refinement = Some(text);
@@ -116,8 +116,8 @@ pub(super) fn own_rounds<'a>(debate: &'a Debate, agent: &AgentId, round: u32) ->
     rounds.collect()
 }
 
-/// An agent's history in the finished rounds that its newest summary does not cover, newest first, if the settings
-/// include it.
+/// An agent's history in the finished rounds that its newest summary does not cover, newest first. Empty unless the
+/// settings include it.
 pub(super) fn history<'a>(debate: &'a Debate, agent: &AgentId, round: u32) -> Vec<Titled<'a>> {
     if !wants_histories(debate) {
         return Vec::new();
@@ -127,7 +127,7 @@ pub(super) fn history<'a>(debate: &'a Debate, agent: &AgentId, round: u32) -> Ve
     bounded(open_rounds(debate, agent, round).rev().flat_map(|one| concerning(debate, one, agent)).collect(), limit)
 }
 
-/// An agent's part in a round: its final text, critiques of it, its critiques of others, and its first text.
+/// What concerns an agent in a round: its final text, critiques of it, its critiques of others, and its first text.
 fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<Titled<'a>> {
     let rank = |one: &Contribution| {
         let yields = debate.yield_of(one)?;
@@ -139,7 +139,7 @@ fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<
         } else if one.target_agent_id.as_ref() == Some(agent) {
             Some(1)
         } else {
-            // Its points are listed with those of its target.
+            // If the points were parsed, they are listed with the other points about the target.
             let has_no_points = one.reading.as_ref().is_none_or(|reading| reading.points.is_none());
             (is_own && has_no_points).then_some(2)
         }
@@ -175,7 +175,6 @@ pub(super) fn transcript<'a>(debate: &'a Debate, now: &[&'a Arc<Contribution>], 
         .collect()
 }
 
-/// All speeches of a debate, with names.
 pub(super) fn speeches(debate: &Debate) -> Vec<Titled<'_>> {
     let has_speeches = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Speech));
     if has_speeches { transcript(debate, &[], u32::MAX) } else { Vec::new() }
@@ -206,13 +205,12 @@ pub(super) fn anonymous_transcript<'a>(debate: &'a Debate, labels: &[Label]) -> 
 
 /// Sorts texts by their numbers: critiques by the number of their target, then of their author.
 fn sort_by_number(debate: &Debate, texts: &mut [&Contribution]) {
-    // Computed once, not for each comparison.
     let numbers = debate.in_order_of_numbers();
     let number = |id: &AgentId| numbers.iter().position(|known| *known == id);
     texts.sort_by_key(|one| (one.target_agent_id.as_ref().and_then(number), number(&one.agent_id)));
 }
 
-/// A line for each participant, with its text or side.
+/// One line per participant, with the label of its text or with its side.
 pub(super) fn who_is_who(debate: &Debate) -> String {
     let agents = debate.agents().iter();
     let has_speeches = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Speech));
@@ -240,7 +238,7 @@ pub(super) fn earlier_answers(asked: &[FollowUp]) -> Vec<Titled<'_>> {
 }
 
 /// The texts that the answer builds on: each agent's current text, and speeches. Critiques follow if `histories` is
-/// set; otherwise only unreadable ones, since the ledger has the points of the others.
+/// set; otherwise only those without parsed points, since the ledger has the points of the others.
 pub(super) fn final_texts(debate: &Debate, histories: bool) -> Vec<Titled<'_>> {
     let Some(round) = debate.final_round() else { return Vec::new() };
     let mut positions: Vec<&Contribution> = debate.positions(round).into_iter().map(AsRef::as_ref).collect();
@@ -258,7 +256,7 @@ pub(super) fn final_texts(debate: &Debate, histories: bool) -> Vec<Titled<'_>> {
     whole.chain(critiques).collect()
 }
 
-/// Whether a critique's points were read, or it states that it has none.
+/// Whether the points of a critique were parsed, or it states that it has none.
 pub(super) fn has_points(critique: &Contribution) -> bool {
     critique.reading.as_ref().is_some_and(|reading| reading.points.is_some())
 }
@@ -266,7 +264,6 @@ pub(super) fn has_points(critique: &Contribution) -> bool {
 /// Which texts of earlier rounds to include.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Earlier {
-    /// Complete texts.
     Whole,
     /// Texts for a summary: long critiques as their points, and no proposals that were refined later.
     ToBeCondensed,
@@ -307,10 +304,9 @@ pub(super) fn wants_histories(debate: &Debate) -> bool {
 
 /// The maximum characters shown of an older text that is cut to one line.
 const SKETCH: usize = 120;
-/// The maximum number of such lines; further texts are only counted, since the cost would otherwise grow with the
-/// square of the rounds.
+/// The maximum number of older texts with a line; further ones are only counted, since the cost would otherwise grow
+/// with the square of the rounds.
 const MOST_LINES: usize = 40;
-/// The title above these lines.
 const OVERVIEW: &str = "Older texts, one line each";
 
 pub(super) fn length(text: &str) -> usize {
@@ -322,8 +318,8 @@ pub(super) fn total(texts: &[Titled<'_>]) -> usize {
     texts.iter().map(|one| length(&one.text)).sum()
 }
 
-/// The `texts`, newest first, that fit into `limit` characters; older ones become one line each. Always includes the
-/// newest, cut if necessary.
+/// Keeps the texts that fit into `limit` characters, newest first; older ones become one line each. The newest is
+/// always kept, cut if necessary.
 pub(super) fn bounded(texts: Vec<Titled<'_>>, limit: usize) -> Vec<Titled<'_>> {
     let mut room = limit;
     let fitting = texts.iter().take_while(|one| {
@@ -355,8 +351,8 @@ fn sketch(one: &Titled<'_>) -> String {
     format!("- {} ({size} characters): {}{ellipsis}", one.title, truncate(&words, SKETCH))
 }
 
-/// The first `chars` characters of a text, and a note of the omitted length. Short texts are unchanged. Omits a remedy
-/// rather than cutting it, since half a remedy is wrong.
+/// Returns the first `chars` characters of a text, with a note of how many are left out. A remedy is left out rather
+/// than cut, since half a remedy is wrong.
 pub(super) fn cut(text: &str, chars: usize) -> String {
     if length(text) <= chars {
         return text.to_owned();
@@ -371,10 +367,10 @@ pub fn cut_summary(text: &str, chars: usize) -> &str {
     before_cut_remedy(text, truncate(text, chars)).trim_end()
 }
 
-/// The marker of a remedy in a critique.
+/// Introduces the remedy of a point.
 const REMEDY: &str = "Resolved by";
 
-/// `kept`, the beginning of `text`, without a remedy that the cut would split.
+/// Drops a remedy that would be cut from `kept`, the beginning of `text`.
 fn before_cut_remedy<'a>(text: &str, kept: &'a str) -> &'a str {
     let is_whole = text[kept.len()..].is_empty() || text[kept.len()..].starts_with('\n');
     let line = kept.rfind('\n').map_or(0, |end| end + 1);
@@ -412,11 +408,11 @@ pub(super) fn as_points(critique: &str, limit: usize) -> Cow<'_, str> {
     if points.len() < 2 {
         return cut(critique, limit).into();
     }
-    // Keeps remedies complete: a fault survives shortening better.
+    // Keep remedies whole: the description of a fault survives shortening better.
     let parts: Vec<(&str, &str)> = points.into_iter().map(|point| point.split_at(remedy_of(point))).collect();
     let remedies: usize = parts.iter().map(|(_, remedy)| length(remedy)).sum();
     let mut faults: Vec<Titled<'_>> = parts.iter().map(|(fault, _)| Titled::new("", *fault)).collect();
-    // Room for the notes of omitted characters.
+    // Room for the notes of how much is left out.
     let marks = faults.len() * 50;
     let room = limit.saturating_sub(marks + remedies).max(faults.len() * SKETCH);
     shorten(&mut faults, room);

@@ -1,4 +1,5 @@
-//! The judge's answer: the Markdown solution, the assessment in its final JSON block, and the solution for the user.
+//! Reads the judge's answer: the solution in Markdown, and the assessment in a JSON block at its end. Makes the
+//! solution for the user from both.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -16,7 +17,7 @@ use super::answer::{MOST_CANDIDATES, object, object_length};
 use super::labels::author;
 use super::rulings::{RawPointRuling, under_the_solution, unmet};
 
-/// The keys of an assessment.
+/// The keys that every assessment should have.
 const KEYS: [&str; 5] = ["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions", "confidence"];
 /// Optional keys of an assessment.
 const FURTHER_KEYS: [&str; 5] = ["base", "approach", "partlyFulfilled", "rulings", "title"];
@@ -25,23 +26,21 @@ const TELLING_KEY: &str = "unfulfilledMajorRequirements";
 /// The key of the solution in answers that are entirely JSON.
 const SOLUTION_KEY: &str = "solutionMarkdown";
 
-/// The judge's assessment of its solution.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Assessment {
     /// The label of the candidate that the solution amends.
     pub base: Option<String>,
     pub tradeoffs: Vec<String>,
     pub recommendations: Vec<String>,
-    /// Major requirements that are not fulfilled.
     pub unfulfilled_major_requirements: Vec<String>,
-    /// Requirements that are fulfilled except in one case, as stated.
+    /// Requirements that are fulfilled except in a stated case.
     pub partly_fulfilled: Vec<PartlyFulfilled>,
     pub open_questions: Vec<String>,
     pub(super) rulings: Vec<RawPointRuling>,
     pub title: Option<String>,
     /// Whether the final text abandons the approach of the draft.
     pub rethought: bool,
-    /// `None` if not stated.
+    /// From 0 to 100; `None` if not stated.
     pub confidence: Option<f64>,
 }
 
@@ -93,8 +92,8 @@ impl Assessment {
     }
 }
 
-/// Partly fulfilled requirements: objects with three texts. Plain texts only state a failure, so they count as
-/// unfulfilled.
+/// Reads partly fulfilled requirements, which should be objects with three texts. A plain text does not say when the
+/// requirement holds, so it will count as unfulfilled.
 fn partly_of(items: Option<&Value>) -> Vec<PartlyFulfilled> {
     let item = |item: &Value| {
         let text = |key: &str| item.get(key).and_then(Value::as_str).map(str::trim).unwrap_or_default().to_owned();
@@ -125,7 +124,7 @@ impl Written {
             }
             AssessmentContent::Damaged => {
                 let message = "its JSON block cannot be read".to_owned();
-                // An unreadable block stays in the solution only if nothing else is left.
+                // An unreadable block stays in the solution, but is not a solution on its own.
                 let solution = if solution.is_empty() { solution } else { unwrapped(text.trim()).0.to_owned() };
                 let missing = Some(AnswerError::Unfit { message });
                 Self { solution, assessment: Assessment::default(), missing }
@@ -140,7 +139,7 @@ fn is_changed(object: &Map<String, Value>) -> bool {
     approach.is_some_and(|approach| approach.trim().eq_ignore_ascii_case("changed"))
 }
 
-/// The text without a closing note on its draft's approach, and whether that was abandoned.
+/// Removes a closing note on the approach. Returns the rest, and whether the draft's approach was abandoned.
 pub(super) fn without_approach(text: &str) -> (&str, bool) {
     let whole = text.trim_end();
     let found = whole.rfind('{').and_then(|start| Some((start, object(&whole[start..])?)));
@@ -154,7 +153,6 @@ pub(super) fn without_approach(text: &str) -> (&str, bool) {
     (before.trim_end().trim_end_matches('`').trim_end(), is_changed(&object))
 }
 
-/// The content of an assessment in an answer.
 enum AssessmentContent {
     /// The readable part of an assessment.
     Assessment(Map<String, Value>),
@@ -210,7 +208,7 @@ fn fenced_block(text: &str) -> Option<(Range<usize>, AssessmentContent)> {
     None
 }
 
-/// The fence in a line and its info text.
+/// Splits a line that is a code fence into the fence and its info text.
 fn fence_of(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let first = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
@@ -219,7 +217,7 @@ fn fence_of(line: &str) -> Option<(&str, &str)> {
     (marker.len() >= 3 && !info.contains('`')).then_some((marker, info.trim()))
 }
 
-/// The assessment in `content`; other JSON belongs to the solution.
+/// Reads `content` as an assessment; `None` for other JSON, which belongs to the solution.
 fn assessed(content: &str, is_last: bool) -> Option<AssessmentContent> {
     let Some(object) = object(content) else {
         let is_named = |key: &&&str| {
@@ -238,7 +236,7 @@ fn assessed(content: &str, is_last: bool) -> Option<AssessmentContent> {
     is_one.then_some(AssessmentContent::Assessment(object))
 }
 
-/// The last assessment without a fence.
+/// Finds the last assessment that is not in a fenced block.
 fn bare_object(text: &str) -> Option<(Range<usize>, AssessmentContent)> {
     let braces = text.rmatch_indices('{').take(MOST_CANDIDATES);
     braces.map(|(start, _)| start).find_map(|start| {
@@ -248,7 +246,6 @@ fn bare_object(text: &str) -> Option<(Range<usize>, AssessmentContent)> {
     })
 }
 
-/// The text after any leading comments.
 fn without_comments(text: &str) -> &str {
     let text = text.trim_start();
     let after = match (text.strip_prefix("//"), text.strip_prefix("/*")) {
@@ -259,7 +256,7 @@ fn without_comments(text: &str) -> &str {
     after.map_or(text, |(_, rest)| without_comments(rest))
 }
 
-/// The answer without its block and the block's announcement.
+/// Joins the text before and after the assessment, without the line that announces it.
 fn tidy(before: &str, after: &str) -> String {
     let (before, after) = (before.trim(), after.trim());
     // The fence around a whole answer closes after the block.
@@ -269,7 +266,7 @@ fn tidy(before: &str, after: &str) -> String {
     [before, after].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// An answer without a Markdown fence around it.
+/// Removes a Markdown fence around an answer. Returns whether there was one.
 fn unwrapped(text: &str) -> (&str, bool) {
     let Some((first, rest)) = text.split_once('\n') else { return (text, false) };
     match fence_of(first) {
@@ -280,7 +277,7 @@ fn unwrapped(text: &str) -> (&str, bool) {
     }
 }
 
-/// A text without a final heading, rule or line that announced the removed block.
+/// Removes final headings, rules and lines that announce the assessment.
 fn without_announcement(mut text: &str) -> &str {
     loop {
         let (rest, last) = text.rsplit_once('\n').unwrap_or(("", text));
@@ -299,7 +296,7 @@ fn without_announcement(mut text: &str) -> &str {
     }
 }
 
-/// The maximum length of an announcement.
+/// The maximum length of an announcement in characters.
 const LONGEST_ANNOUNCEMENT: usize = 120;
 
 /// The texts of a list, read leniently: a single text is a list of one, an object yields its texts, and blanks are
@@ -328,16 +325,14 @@ const UNFULFILLED_CAP: f64 = 40.0;
 /// The maximum confidence with a valid, maintained blocking objection that is not met.
 const UNMET_CAP: f64 = 60.0;
 
-/// The heading of the judge's rulings.
 const REMAINS: &str = "What Remains of the Objections";
 /// The heading of the last section of a solution that amends a candidate.
 pub const CANDIDATES: &str = "### Candidates\n\n";
 
-/// The expectation shown for a number that is not a percentage.
 pub(super) const EXPECTED: &str = "expected a number from 0 to 100 (82, not 0.82)";
 
-/// A number from 0 to 100, or a text such as `82`, `82%` and `82/100`. Rejects numbers between 0 and 1, since 0.82 is
-/// ambiguous.
+/// Accepts a number from 0 to 100, or a text such as `82`, `82%` and `82/100`. Rejects numbers between 0 and 1, since
+/// 0.82 is ambiguous.
 pub(super) fn percentage_of(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),
@@ -362,8 +357,8 @@ pub(super) fn percentage_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> R
 }
 
 impl Written {
-    /// The solution followed by the judge's assessment. `listed` are the points that needed a ruling, `standing` the
-    /// earlier rulings.
+    /// Appends the judge's assessment to the solution. `listed` are the points that need a ruling, and `standing` are
+    /// the earlier rulings.
     pub fn into_solution(self, judge: &AgentId, listed: &[Point], standing: &[Ruling]) -> Solution {
         let Self { solution, assessment, missing } = self;
         let Assessment {
@@ -445,7 +440,8 @@ impl Written {
         }
     }
 
-    /// The solution that amends a candidate, with the judge's assessment and the authors of the labels.
+    /// Like [`into_solution`](Self::into_solution), for a solution that amends a candidate. Appends a list of the
+    /// candidates with their authors.
     pub fn into_amended_solution(
         self,
         judge: &AgentId,
@@ -476,12 +472,10 @@ fn in_words(one: &PartlyFulfilled) -> String {
     format!("{requirement}. Holds: {holds}. Fails: {fails}.").replace("..", ".")
 }
 
-/// Whether a requirement never holds.
 fn holds_never(holds: &str) -> bool {
     matches!(bare(holds).as_str(), "" | "never" | "none" | "nowhere" | "not at all" | "in no case" | "n/a")
 }
 
-/// Whether a requirement fails in every case.
 fn is_always(fails: &str) -> bool {
     let fails = bare(fails);
     let all = ["always", "in every case", "in all cases", "in any case", "every time", "at all times", "everywhere"];
@@ -497,7 +491,7 @@ fn bare(text: &str) -> String {
     text.trim_matches(|c: char| c.is_whitespace() || ".,;:!-–—*_`\"'()".contains(c)).to_lowercase()
 }
 
-/// A list item; its continuation lines are indented.
+/// A list item. Continuation lines are indented.
 fn bullet(item: &str) -> String {
     format!("- {}\n", item.replace('\n', "\n  "))
 }
