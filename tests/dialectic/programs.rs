@@ -281,7 +281,7 @@ fn an_untested_version_is_a_warning_and_a_missing_switch_or_program_is_refused_b
     let help = "cat \"$RECORDINGS/claude-2.1.332-help.txt\"";
     assert!(text.contains(help));
     install(&programs.path("bin/claude"), &text.replace(help, &format!("{help} | grep -v strict-mcp-config")));
-    said("claude", 4, "claude 2.99.0 lacks `--strict-mcp-config`, which keeps tools from the model");
+    said("claude", 4, "claude 2.99.0 lacks `--strict-mcp-config`, which is needed to disable tools");
     let checked = sandbox.env("DIALECTIC_MODEL", "claude").run(["config", "check"]).expect_code(4);
     assert!(checked.stderr.contains("install a tested version of claude (2.1.197"), "{checked}");
 }

@@ -18,7 +18,7 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
 pub struct NotUtf8 {
     /// The length of the valid UTF-8 prefix, in bytes.
     pub valid_up_to: usize,
-    /// A description of the likely encoding, such as `UTF-16` or `not text`.
+    /// A description of the likely encoding, such as `UTF-16` or `binary data`.
     pub looks_like: &'static str,
     /// The likely encoding's name for `iconv`; `None` if converting would not help.
     iconv_name: Option<&'static str>,
@@ -29,7 +29,7 @@ impl NotUtf8 {
         let (looks_like, iconv_name) = match bytes {
             [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => ("UTF-32", Some("UTF-32")),
             [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => ("UTF-16", Some("UTF-16")),
-            _ if bytes.contains(&0) => ("not text", None),
+            _ if bytes.contains(&0) => ("binary data", None),
             _ if error.error_len().is_none() => ("UTF-8 with an incomplete last character", None),
             // Windows-1252 has letters and quotation marks where Latin-1 has control characters.
             _ if bytes.iter().any(|byte| (0x80..=0x9f).contains(byte)) => ("Windows-1252", Some("WINDOWS-1252")),
@@ -73,7 +73,7 @@ mod tests {
             (utf16(u16::to_le_bytes), "UTF-16"),
             (utf16(u16::to_be_bytes), "UTF-16"),
             (b"\xff\xfe\0\0x\0\0\0".to_vec(), "UTF-32"),
-            (b"\x89PNG\r\n\x1a\n\0\0".to_vec(), "not text"),
+            (b"\x89PNG\r\n\x1a\n\0\0".to_vec(), "binary data"),
             ("café".as_bytes()[..4].to_vec(), "UTF-8 with an incomplete last character"),
         ];
         for (bytes, looks_like) in cases {

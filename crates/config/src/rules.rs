@@ -110,10 +110,7 @@ pub(super) fn providers(section: &Value, findings: &mut Diagnostics) -> BTreeMap
         }
         // Do not quote the value: some people put the key itself here.
         if provider.api_key_env.as_deref().is_some_and(|variable| !is_variable_name(variable)) {
-            findings.problem(
-                path.key("apiKeyEnv"),
-                "must be the name of the environment variable that holds the key, not the key",
-            );
+            findings.problem(path.key("apiKeyEnv"), "must be the name of an environment variable, not the key itself");
         }
         for (header, value) in &provider.headers {
             if let Some(fault) = header_fault(header, value) {

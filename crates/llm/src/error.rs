@@ -66,7 +66,7 @@ pub enum ModelError {
         /// What the answer contains instead.
         message: String,
     },
-    #[error("the output limit was used up before any text")]
+    #[error("the output limit was reached before any text was written")]
     OutputLimit,
     /// The provider's filter or the model itself refused.
     #[error("the model refused: {message}")]
@@ -85,11 +85,11 @@ pub enum ModelError {
         message: String,
     },
     /// The model of a program used a tool although it was offered none.
-    #[error("the program used a tool (`{tool}`), and the effects are unknown")]
+    #[error("the program used a tool (`{tool}`), with unknown effects")]
     ToolUsed { tool: String },
     /// Two failed attempts were charged in full under the cost limit. A third could cost as much again, so the call
     /// ends as if the server were unreachable.
-    #[error("two attempts failed that may have been billed; the last error: {last}")]
+    #[error("two attempts failed and may have been billed; last error: {last}")]
     FailedTwice { last: Box<Self> },
     /// Not sent, because the cost or call limit leaves no room for the call.
     #[error("the {limit} leaves no room for this call")]

@@ -361,10 +361,7 @@ fn providers_are_checked() {
         assert!(problems.len() == 1 && !problems[0].contains("hunter2"), "{url}: {problems:?}");
     }
     let key = provider(json!({"baseUrl": "http://x/v1", "apiKeyEnv": "sk-hunter2"}));
-    assert_eq!(
-        key,
-        ["providers.local.apiKeyEnv: must be the name of the environment variable that holds the key, not the key"]
-    );
+    assert_eq!(key, ["providers.local.apiKeyEnv: must be the name of an environment variable, not the key itself"]);
     let header = provider(json!({"baseUrl": "http://x/v1", "headers": {"Authorization": "Bearer hunter2"}}));
     assert_eq!(
         header,

@@ -26,7 +26,7 @@ pub enum ProgramFault {
     NoVersion { program: String, said: String },
     #[error("{program} {version} is unsafe: {reason}")]
     Unsafe { program: String, version: String, reason: &'static str },
-    #[error("{program} {version} lacks `{switch}`, which keeps tools from the model")]
+    #[error("{program} {version} lacks `{switch}`, which is needed to disable tools")]
     NoSwitch { program: String, version: String, switch: String },
 }
 

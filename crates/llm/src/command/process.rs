@@ -141,7 +141,7 @@ pub(super) async fn run(
                     // The answer is complete, so it is usable although the program does not exit.
                     Err(_) if heard.is_complete => return Err(Stop::Enough),
                     Err(_) => {
-                        let message = format!("it was idle for over {} s", idle.as_secs_f64());
+                        let message = format!("the program was idle for over {} s", idle.as_secs_f64());
                         return Err(Stop::Failed(ModelError::Broken { message }));
                     }
                 }
@@ -153,7 +153,7 @@ pub(super) async fn run(
                 return Ok(());
             }
             if seen >= MOST {
-                let message = format!("it printed more than {} MB", MOST >> 20);
+                let message = format!("the program printed more than {} MB", MOST >> 20);
                 return Err(Stop::Failed(ModelError::Broken { message }));
             }
             read(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']), heard);

@@ -92,7 +92,7 @@ impl Transcript {
             return Err(FailedAttempt { error, usage, may_be_billed });
         }
         if !self.is_complete && !self.is_over {
-            let message = "it ended before its answer was complete".to_owned();
+            let message = "the program ended before its answer was complete".to_owned();
             return Err(FailedAttempt::with_usage(ModelError::Broken { message }, usage));
         }
         let (finish, word) = match self.finish {

@@ -118,7 +118,7 @@ fn a_program_is_refused_if_it_cannot_be_kept_from_tools_whatever_its_version_is(
             "1.0.0",
             "\"features list\"",
             without(&features, "shell_tool"),
-            Err("codex 1.0.0 lacks `--config=features.shell_tool=false`, which keeps tools from the model"),
+            Err("codex 1.0.0 lacks `--config=features.shell_tool=false`, which is needed to disable tools"),
         ),
         ("codex", "1.0.0", "\"features list\"", removed("true"), Err("lacks `--config=features.goals=false`")),
         ("codex", "1.0.0", "\"features list\"", removed("false"), Ok(Some("codex 1.0.0 is untested"))),
