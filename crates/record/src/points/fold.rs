@@ -125,7 +125,7 @@ impl<'a> Fold<'a> {
                 criticised.text = text;
                 for (_, known) in &mut criticised.points {
                     let is_earlier = known.text != text;
-                    // Writing would copy a shared point.
+                    // Even an equal assignment would copy a shared point.
                     if known.is_of_earlier_text != is_earlier {
                         known.is_of_earlier_text = is_earlier;
                     }

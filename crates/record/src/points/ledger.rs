@@ -75,7 +75,7 @@ impl Ledger {
         fold.against(target)
     }
 
-    /// The points after this round, without the checks and the rulings.
+    /// The points as they were after this round, without the checks and the rulings.
     pub fn at_end_of(debate: &Debate, round: u32) -> Self {
         let (mut fold, new) = debate.past.clone().begin(debate, round.saturating_add(1));
         for (number, one) in new.filter(|(number, _)| *number <= round) {
@@ -98,7 +98,7 @@ impl Ledger {
         readings.flat_map(|(by, reading)| reading.given_up.iter().map(move |one| (by, one))).collect()
     }
 
-    /// The points that the judge must rule on: by text, most severe first, and then those of the checks.
+    /// The points that the judge must rule on, grouped by text, most severe first. Points raised in a check come last.
     pub fn to_rule(&self, debate: &Debate) -> Vec<&Point> {
         let mut open: Vec<_> = self.objections.iter().filter(|one| one.is_undecided()).collect();
         let number = debate.text_numbers();
@@ -137,14 +137,14 @@ impl Ledger {
         shown
     }
 
-    /// The unsettled points of `critic` against `target`'s text, without those of the checks.
+    /// The unsettled points of `critic` against `target`'s text, except those raised in a check.
     pub fn to_recheck(&self, critic: &AgentId, target: &AgentId) -> Vec<&Point> {
         let own = self.against(target).filter(|one| one.critic_id == *critic);
         own.filter(|one| one.draft.is_none() && !one.is_settled()).collect()
     }
 
     /// The accepted but unconfirmed points that the check examines, ordered by number. If the draft builds on one text,
-    /// only points against that text.
+    /// points against other texts are left out.
     pub fn to_verify(&self, debate: &Debate) -> Vec<&Point> {
         let base = debate.draft.as_ref().and_then(|draft| draft.base.as_ref());
         let is_of_base = |one: &&Point| base.is_none_or(|base| one.target_id == *base);
@@ -171,7 +171,7 @@ impl Ledger {
         claimed
     }
 
-    /// The open points that the author must answer, without those of the checks.
+    /// The open points that the author must answer, except those raised in a check.
     pub fn to_answer(&self, author: &AgentId) -> Vec<&Point> {
         self.against(author).filter(|one| one.draft.is_none() && one.is_undecided()).collect()
     }

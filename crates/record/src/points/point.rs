@@ -73,7 +73,7 @@ impl fmt::Display for PointId {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RaisedPoint {
     pub severity: Severity,
-    /// The requirement or part that it concerns.
+    /// The requirement or part of the text that the point concerns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
     /// Where the fault is in the change under review.
@@ -204,7 +204,7 @@ pub struct PointHistory {
     /// The permanent number for debaters and readers: `2.7` is the seventh point against text 2, `D3` the third of the
     /// check.
     pub(super) number: String,
-    /// The round in which it was raised; the last round for points of the check.
+    /// The round in which the point was raised; for a point of the check, the last round.
     pub round: u32,
     pub critic_id: AgentId,
     /// The author of the criticised text.
@@ -219,16 +219,16 @@ pub struct PointHistory {
     /// Everything said about the point, in order, which determines its state. The first remark is that it was raised.
     #[serde(skip)]
     pub remarks: Vec<Remark>,
-    /// Whether its critic criticised the text again without mentioning this point.
+    /// Whether the critic criticised the text again without mentioning this point.
     #[serde(skip)]
     pub(super) was_not_reraised: bool,
-    /// The identity (see `fold`) of the text that its critic saw last.
+    /// The identity (see `fold`) of the text that the critic saw last.
     #[serde(skip)]
     pub(super) text: Option<u64>,
-    /// Whether the author has changed the text since its critic last saw it.
+    /// Whether the author has changed the text since the critic last saw it.
     #[serde(skip)]
     pub is_of_earlier_text: bool,
-    /// Whether the protocol allows no answers or rechecks, as for a council's reviews.
+    /// Set if the protocol allows no answers or rechecks, as for a council's reviews.
     #[serde(skip)]
     pub is_unanswerable: bool,
 }
@@ -237,13 +237,13 @@ dialectic_base::named! {
     /// What became of a point. Open points sort first.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum PointStatus {
-        /// It needs a change or a decision.
+        /// The point needs a change or a decision.
         Open = "open",
         /// The author claims to have changed the text, which nobody has confirmed.
         Claimed = "claimed",
-        /// Someone other than its author found the change, or the judge ruled that the point is met.
+        /// Someone other than the author found the change, or the judge ruled that the point is met.
         Fixed = "fixed",
-        /// Its author or the judge rejected it, or its critic withdrew it.
+        /// The author or the judge rejected the point, or its critic withdrew it.
         Rejected = "rejected",
     }
 }
@@ -372,7 +372,7 @@ impl Point {
         self.number.clone()
     }
 
-    /// Whether the judge still has to rule on it: no claimed change, withdrawal, check or ruling has closed it.
+    /// Whether the judge still has to rule on the point: no claimed change, withdrawal, check or ruling has closed it.
     pub fn is_undecided(&self) -> bool {
         self.state().open
     }
@@ -406,14 +406,14 @@ impl Point {
         self.state().recheck.map(|(_, remark)| remark.at)
     }
 
-    /// Whether critics have nothing to add: it was withdrawn or verified, or accepted with a change that its critic did
-    /// not contest afterwards.
+    /// Whether critics have nothing to add: the point was withdrawn or verified, or accepted with a change that its
+    /// critic did not contest afterwards.
     pub fn is_settled(&self) -> bool {
         let PointState { recheck, open, .. } = self.state();
         !open && (self.was_not_reraised || recheck.is_some_and(|(standing, _)| standing.is_over()))
     }
 
-    /// Whether its author accepted it and nobody has confirmed or denied the change.
+    /// Whether the author accepted the point and nobody has confirmed or denied the change.
     pub fn is_claimed(&self) -> bool {
         let PointState { answer, recheck, check, open, was_answered_last, .. } = self.state();
         let is_over = recheck.is_some_and(|(standing, _)| standing.is_over());
@@ -421,7 +421,7 @@ impl Point {
         is_accepted && !open && !is_over && (check.is_none() || was_answered_last)
     }
 
-    /// Whether a critic maintained it or a checker could not find the claimed change.
+    /// Whether a critic maintained the point or a checker could not find the claimed change.
     pub fn is_maintained(&self) -> bool {
         let PointState { recheck, check, .. } = self.state();
         match check {
@@ -430,7 +430,7 @@ impl Point {
         }
     }
 
-    /// Whether the judge ruled that the solution does not meet it.
+    /// Whether the judge ruled that the solution does not meet the point.
     pub fn is_unmet(&self) -> bool {
         self.ruling().is_some_and(|ruling| ruling.decision == Decision::NotMet)
     }

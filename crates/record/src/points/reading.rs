@@ -118,7 +118,7 @@ pub enum AnswerFormat {
     Check(Vec<Point>),
     /// A proposal with answers to points.
     Answers {
-        /// Whether its prompt asks for answers, because it shows critiques or points.
+        /// Whether the prompt asks for answers, because it shows critiques or points.
         asked: bool,
         points: Vec<Point>,
         /// The author's previous text without answers; empty if there is none.
@@ -215,7 +215,7 @@ impl AnswerFormat {
                 ParsedAnswer { points, unread, verifications: about(said, accepted), ..ParsedAnswer::default() }
             }
             Self::Answers { asked, points, before } => {
-                // Without a critique there is nothing to answer, even under this heading.
+                // Without a critique there is nothing to answer, so a section under this heading is ordinary text.
                 let read = asked.then(|| read_answers(text, ANSWERS_HEADING, &numbers(points))).unwrap_or_default();
                 let now = without(text, read.section.as_ref());
                 let change = (!before.is_empty() && !points.is_empty()).then(|| Change::between(before, &now));

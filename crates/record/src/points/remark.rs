@@ -203,7 +203,7 @@ impl Remark {
         Self { at, by: Some(by.clone()), kind, section: section.clone(), reason: reason.clone() }
     }
 
-    /// Whether it accepts a point without saying what changed.
+    /// Whether the remark accepts a point without saying what changed.
     pub fn is_bare_acceptance(&self) -> bool {
         self.kind == RemarkKind::Answered(Response::Accepted)
             && self.section.as_ref().map_or(self.reason.is_none(), |section| section.trim().is_empty())

@@ -140,7 +140,7 @@ pub fn read_whole_prompt(path: &Path) -> Result<String, PromptFileError> {
     if text.trim().is_empty() { Err(PromptFileError::Blank(path())) } else { Ok(text.into()) }
 }
 
-/// The bytes kept of the hash: enough to tell versions apart, short enough to read aloud.
+/// How many bytes of the hash to keep: enough to tell versions apart, and few enough to read aloud.
 const KEPT_BYTES: usize = 6;
 
 /// The version of a protocol's prompts: the first 12 hexadecimal digits of a SHA-256 over the names and texts of

@@ -167,8 +167,8 @@ pub static OWN_HISTORY: Prompt = prompt!("phases/own-history.md", None);
 pub static ASSESS: Prompt = prompt!("judge/assess.md", None);
 /// Asks again after unreadable JSON, as a separate turn. Value: `error`.
 pub static SECOND_CHANCE: Prompt = prompt!("second-chance.md", None);
-/// Asks again after a critique without readable points, as a separate turn. Value: `texts`, those whose sections are
-/// missing if a review has others.
+/// Asks again after a critique without readable points, as a separate turn. Value: `texts`, which names the texts that
+/// a review left out; empty to ask for all points.
 pub static POINTS_AGAIN: Prompt = prompt!("second-chance-points.md", None);
 /// Asks again after a text without readable findings, as a separate turn.
 pub static FINDINGS_AGAIN: Prompt = prompt!("second-chance-findings.md", None);

@@ -10,7 +10,7 @@ use crate::debate::Contribution;
 /// A kind of JSON answer. Requests contain its schema, an unreadable answer is requested once more, and a readable one
 /// becomes a contribution.
 pub trait JsonAnswer: Serialize + DeserializeOwned + JsonSchema {
-    /// The name of its schema in requests: letters, digits, `_` and `-`.
+    /// The name of the schema in requests, of letters, digits, `_` and `-`.
     const NAME: &'static str;
 
     /// A typical answer, for cost forecasts.

@@ -187,7 +187,7 @@ pub(super) fn rewritten(debate: &Debate, solution: impl Fn(&Contribution) -> Sol
     }
 }
 
-/// Makes a text that abandoned the draft's approach another draft.
+/// Makes another draft of a text that abandoned the draft's approach.
 fn redrafted(debate: &Debate, solution: impl Fn(&Contribution) -> Solution) -> Vec<Event> {
     let rethought = debate.newest_draft().filter(|draft| draft.number > 1 && draft.checks.is_empty());
     let rethought = rethought.filter(|_| debate.final_solution.is_none());

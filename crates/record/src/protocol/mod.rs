@@ -65,7 +65,7 @@ pub struct Protocol {
     pub stages: &'static [Stage],
     /// The stage that writes the answer, to which STOP leads. Later stages may check the answer.
     pub closing: StageId,
-    /// The system text for all of its calls.
+    /// The system text for all calls of the protocol.
     pub system: &'static Prompt,
     pub prompts: &'static [&'static Prompt],
     /// Checks whether the protocol can run with these settings.
@@ -213,7 +213,7 @@ impl Protocol {
     ///
     /// # Errors
     ///
-    /// The table has no such row.
+    /// The table has no row for this trigger.
     pub fn next(&self, stage: StageId, trigger: Trigger) -> Result<Next, NoTransition> {
         let missing = || NoTransition { protocol: self.name, stage, trigger };
         let rows = self.stage(stage).map(|stage| stage.rows).filter(|rows| !rows.is_empty()).ok_or_else(missing)?;

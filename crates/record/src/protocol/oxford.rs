@@ -118,7 +118,7 @@ fn poll(debate: &Debate, stage: StageId, shows: PromptContext, inputs: &[CallKey
     audience.map(step).collect()
 }
 
-/// A Markdown section on the audience's votes; empty without any.
+/// A Markdown section on the audience's votes; empty if there are none.
 pub(super) fn describe(debate: &Debate) -> String {
     let (Some(settings), Some(polls)) = (&debate.settings, Polls::of(debate)) else { return String::new() };
     let mut text = "\n### Audience\n\n| voter | before | after |\n| --- | --- | --- |\n".to_owned();

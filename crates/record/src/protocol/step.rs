@@ -21,12 +21,12 @@ pub struct Step {
 }
 
 impl Step {
-    /// Whether its author may use tools: to write a text, or to rule on findings.
+    /// Tools are offered only for texts and for rulings on findings.
     pub fn may_use_tools(&self) -> bool {
         matches!(self.answer, OutputSpec::Text | OutputSpec::FindingRulings)
     }
 
-    /// A call without inputs, part of a complete round.
+    /// A step without inputs that is part of a complete round.
     pub fn new(key: CallKey, prompt: &'static Prompt, answer: OutputSpec) -> Self {
         Self {
             key,
@@ -100,7 +100,7 @@ pub enum PromptContext {
     EarlierRounds,
     /// The last round in full and the earlier ones, or their summary, without names.
     WholeDebate,
-    /// The findings in the inputs, numbered and without authors. For the judge, also the opinions on them.
+    /// The findings in the inputs, numbered and without authors, and for the judge also the opinions on them.
     Findings,
     /// The draft of the answer, its checks that are among the inputs, and the points that it claims to meet.
     Draft,

@@ -175,7 +175,7 @@ impl Subscription {
 
     /// Waits this long for signals to accumulate, or until the run ends.
     pub async fn gather(&self, time: Duration) {
-        // Both the time and the end are reasons to return.
+        // A timeout is not an error here.
         let _ = timeout(time, self.0.ended.notified()).await;
     }
 }

@@ -50,7 +50,7 @@ pub struct ListedDebate {
 
 #[derive(Debug, thiserror::Error)]
 pub enum StateFileError {
-    /// Also if the file is missing.
+    /// Includes a missing file.
     #[error("cannot read the debate {path}")]
     Unreadable { path: PathBuf, source: std::io::Error },
     #[error("the debate {path} is a directory, not a file")]
@@ -59,7 +59,7 @@ pub enum StateFileError {
     NotAFile { path: PathBuf },
     #[error("{path} was written by a newer version (format {found}; this version reads up to {FORMAT_VERSION})")]
     Newer { path: PathBuf, found: u32 },
-    /// It is not JSON, or not a debate.
+    /// The file is not JSON, or not a debate.
     #[error("{path} is not a saved debate{}", place(key.as_ref()))]
     Invalid {
         path: PathBuf,
@@ -221,7 +221,7 @@ impl ShortNames {
         for id in ids {
             *endings.entry(ending(id).to_owned()).or_insert(0) += 1;
         }
-        // Finding by prefix takes precedence, so an ending that is also a beginning is ambiguous.
+        // Prefixes take precedence, so an ending that is also the beginning of an id would find another debate.
         let beginnings = ids.iter().map(|id| id.chars().take(LAST).collect()).collect();
         Self { beginnings, endings }
     }
@@ -265,7 +265,7 @@ impl Entry {
         })
     }
 
-    /// Whether the older program saved it, without a journal.
+    /// Whether the older program saved the debate, which then has no journal.
     pub fn is_older(&self) -> bool {
         let is_alone = self.journal.is_none() && self.journal_gone().is_none();
         is_alone && read_state(&self.state).is_ok_and(|debate| debate.format_version.is_none())
@@ -332,7 +332,7 @@ fn matching<T>(items: Vec<T>, id: impl Fn(&T) -> String, name: &str) -> Vec<T> {
     items.into_iter().zip(&ids).filter(|(_, id)| fits(id, name)).map(|(item, _)| item).collect()
 }
 
-/// Reads a state file of this or the older program.
+/// Reads a state file of this program or the older one.
 ///
 /// # Errors
 ///
@@ -441,12 +441,12 @@ fn is_same(one: &Path, other: &Path) -> bool {
     one == other || real(one) == real(other)
 }
 
-/// Whether a name is a pattern. An existing file is not, whatever characters it contains.
+/// Whether a name is a pattern. The name of an existing file is not a pattern, whatever characters it contains.
 fn is_pattern(name: &str) -> bool {
     name.contains(['*', '?', '[']) && !Path::new(name).exists()
 }
 
-/// The matching debates. Skips directories, which patterns such as `debates/*` are not meant to match.
+/// Skips directories, which patterns such as `debates/*` are not meant to match.
 fn matching_pattern(pattern: &str) -> Result<Vec<Entry>, StoreError> {
     let named = || pattern.to_owned();
     let paths = glob::glob(pattern).map_err(|source| StoreError::Pattern { pattern: named(), source })?;

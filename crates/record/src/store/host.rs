@@ -55,7 +55,7 @@ pub struct HostRequests {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedReply {
     pub text: String,
-    /// The person or model that wrote it, if known.
+    /// The person or model that wrote the reply, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -89,7 +89,7 @@ impl Entry {
         self.host_path().join("requests.json")
     }
 
-    /// Not derived from the request's id, which is untrusted input.
+    /// The path is not derived from the request's id, which is untrusted input.
     fn reply_path(&self, key: &CallKey) -> PathBuf {
         self.host_path().join(format!("{}.reply", HostRequest::id_of(key)))
     }

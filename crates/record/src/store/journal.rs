@@ -35,14 +35,14 @@ pub enum JournalError {
     #[error("line {line} of the journal {path} is not an event")]
     Line {
         path: PathBuf,
-        /// From 1.
+        /// Counted from 1.
         line: usize,
         source: serde_json::Error,
     },
     #[error("line {line} of the journal {path} {}", fault.in_words(*line))]
     Altered {
         path: PathBuf,
-        /// From 1.
+        /// Counted from 1.
         line: usize,
         fault: LineFault,
     },
@@ -343,7 +343,7 @@ pub(super) fn scan(file: &File, path: &Path) -> Result<(JournalContents, Option<
             contents.cut_short = true;
             break;
         };
-        // Checked first, because a newer format may be unreadable.
+        // Check the format first, because a newer one may be unreadable.
         if line == 1
             && let Some(error) = foreign_format(text, path)
         {
@@ -465,7 +465,7 @@ pub(super) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Re
 }
 
 /// Whether the end of a file, after its last line break, is an incomplete line: the start of an object, possibly
-/// followed by zeros that some file systems leave. A complete object with anything after it is not.
+/// followed by zeros that some file systems leave. A complete object with anything after it is not an incomplete line.
 pub(super) fn is_cut(rest: &[u8]) -> bool {
     let zeros = rest.iter().rev().take_while(|byte| **byte == 0).count();
     let written = rest.get(..rest.len() - zeros).unwrap_or_default();
@@ -523,7 +523,7 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// On other systems, metadata do not identify an open file, so only a missing file is detected.
+/// Outside Unix, metadata do not identify an open file, so only a missing file is detected.
 #[cfg(not(unix))]
 fn is_same(_: &Metadata, other: &Metadata) -> bool {
     other.is_file()
@@ -534,7 +534,7 @@ fn is_unlinked(open: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::nlink(open) == 0
 }
 
-/// Here, a removed file cannot be told from a moved one, which must not be restored.
+/// Without link counts, a removed file cannot be told from a moved one, which must not be restored.
 #[cfg(not(unix))]
 fn is_unlinked(_: &Metadata) -> bool {
     false

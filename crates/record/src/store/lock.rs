@@ -1,7 +1,7 @@
 //! Locks on open files, released when the process exits.
 //!
-//! On Windows nobody else can read a locked file, but a debate's journal is read while it runs. There, a file next to
-//! it is locked instead: it is opened without sharing, and removed when it is closed.
+//! On Windows nobody else can read a locked file, but a debate's journal is read while it runs. Therefore a second file
+//! next to the journal is locked instead: it is opened without sharing, and removed when it is closed.
 
 use std::fs::File;
 use std::io;

@@ -58,7 +58,7 @@ pub enum StoreError {
     Pattern { pattern: String, source: glob::PatternError },
     #[error("no debate matches the pattern `{pattern}`")]
     NoMatch { pattern: String },
-    /// A directory below a pattern cannot be read.
+    /// A directory that the pattern leads to cannot be read.
     #[error("cannot search for debates that match the pattern `{pattern}`")]
     Search { pattern: String, source: glob::GlobError },
     #[error("{path} is not in {directory}: only debates there can be removed")]

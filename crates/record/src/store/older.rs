@@ -206,7 +206,7 @@ fn number(value: &Value) -> Option<Value> {
     number.filter(|number| number.is_finite()).map(|number| json!(number))
 }
 
-/// A nonnegative whole number; measurements may have decimals.
+/// A nonnegative whole number; measurements are rounded.
 fn count(value: &Value) -> Option<Value> {
     let number = number(value)?.as_f64()?.round();
     // Larger numbers are implausible.

@@ -25,7 +25,7 @@ pub struct Record {
     seq: u64,
     /// Started with the first save, since a record can be opened outside of a runtime.
     saver: Option<Saver>,
-    /// Whether the settings apply to this run only.
+    /// Whether the settings in use apply to this run only.
     runs_with_others: bool,
     /// The recorded settings while others are in use; absent if unknown.
     recorded: Option<Settings>,
@@ -138,7 +138,9 @@ impl Record {
     /// Appends an event to the journal, then applies it to the state.
     ///
     /// # Errors
-    /// It cannot be written, or cannot follow the earlier events. If the journal was moved, the event is in it anyway.
+    ///
+    /// The event cannot be written, or cannot follow the earlier events. If the journal was moved, it contains the
+    /// event anyway.
     pub fn append(&mut self, event: Event) -> Result<Arc<Recorded>, StoreError> {
         let recorded = Arc::new(Recorded { seq: self.seq + 1, at: Timestamp::now(), event });
         let line = self.journal.append(&recorded)?;
@@ -193,7 +195,8 @@ impl Record {
     /// Rewrites the state file from the journal, for a debate that is not running.
     ///
     /// # Errors
-    /// It cannot be written.
+    ///
+    /// The file cannot be written.
     pub fn write_state(&self) -> Result<(), StoreError> {
         write_state(&self.state_path, &self.saved(), self.journal.mark())
     }
@@ -201,7 +204,8 @@ impl Record {
     /// Syncs the journal, then calls [`Self::write_state`].
     ///
     /// # Errors
-    /// Either cannot be written.
+    ///
+    /// One of the files cannot be written.
     pub fn save(&self) -> Result<(), StoreError> {
         let synced = self.journal.sync_handle()?.sync_data();
         synced.map_err(|source| StoreError::Write { path: self.journal.path().to_owned(), source })?;
@@ -211,7 +215,8 @@ impl Record {
     /// Saves everything, and waits until the disk and the copy of the journal contain it.
     ///
     /// # Errors
-    /// It cannot be saved.
+    ///
+    /// One of the files or the copy cannot be written.
     pub async fn flush(&mut self) -> Result<(), StoreError> {
         let (saved, mark) = (self.saved(), self.journal.mark().clone());
         self.saver()?.flush(saved, mark).await?;

@@ -25,9 +25,8 @@ pub enum AccessMode {
 }
 
 impl Entry {
-    /// Loads a debate without locking it. Between two saves, the state file of an unfinished debate is older than its
-    /// journal, so the journal is folded instead; if it is damaged, the state file is used, with a warning. If the
-    /// state file cannot be read, the journal is used, also with a warning.
+    /// Loads a debate without locking it. The journal of an unfinished debate is folded, because the state file is
+    /// older between two saves. If one of the files cannot be read, the other one is used, with a warning.
     ///
     /// # Errors
     ///
@@ -92,7 +91,7 @@ impl Entry {
 
 impl Entry {
     /// Appends the event that `note` derives from the debate, if any, and saves the state. Returns the resulting
-    /// debate. Creates a journal for a debate without one.
+    /// debate. Creates a journal for a debate of the older program.
     ///
     /// # Errors
     ///
@@ -147,7 +146,7 @@ impl Directory {
     ///
     /// # Errors
     ///
-    /// It is not.
+    /// The debate is elsewhere, or the file is not a debate.
     pub fn check_is_here(&self, entry: &Entry) -> Result<(), StoreError> {
         let directory = directory_of(&entry.state);
         let is_here =

@@ -61,7 +61,8 @@ pub fn write_atomically(
     replaced.inspect_err(|_| drop(std::fs::remove_file(&written))).map_err(failed)
 }
 
-/// Like [`write_atomically`], for its owner only, unless a file at `path` exists. Returns whether it was written.
+/// Like [`write_atomically`], but readable only by the owner, and only if no file exists at `path`. Returns whether it
+/// was written.
 ///
 /// # Errors
 ///
@@ -268,7 +269,7 @@ pub(super) fn read_mark(path: &Path) -> Option<JournalMark> {
     mark_at_end(path).or_else(whole)
 }
 
-/// The mark at the end of a state file of this program, without reading the rest.
+/// The mark at the end of a state file of this program, without reading the whole file.
 fn mark_at_end(path: &Path) -> Option<JournalMark> {
     let mut file = open_regular(path).ok()?;
     let length = file.metadata().ok()?.len();

@@ -91,7 +91,7 @@ impl<'a> ReviewText<'a> {
         format!("{}{of_all}: {}{rest}.{merge}", counted(kept as u64, "finding"), counts.join(", "))
     }
 
-    /// Explains how findings and confirmations are counted, if that is unusual.
+    /// Notes for special cases: all readers use one model family, or an older version ruled on groups of findings.
     pub fn note(&self) -> String {
         let older = "An older version ruled on groups of these findings: its rulings are in the saved answer only.";
         let notes = [self.voices.note(), self.debate.has_group_rulings().then_some(older)];
@@ -198,7 +198,7 @@ impl<'a> ReviewText<'a> {
         }
     }
 
-    /// Lists the files that were read and those that were left out.
+    /// Lists the files that were read, left out, or opened with tools, and the readers without readable findings.
     pub fn receipt(&self) -> String {
         let Some(set) = self.debate.change.as_deref() else { return String::new() };
         let ChangeSet { of, files, left_out, .. } = set;
@@ -253,7 +253,7 @@ impl Debate {
     }
 }
 
-/// The sentence about what `who` opened; empty if `opened` is empty.
+/// A sentence about what `who` opened; empty if `opened` is empty.
 pub fn describe_opened(who: &str, opened: &[String]) -> String {
     let shown: Vec<String> = opened.iter().take(SHOWN_CALLS).map(|one| defused_line(one)).collect();
     let more = match opened.len().saturating_sub(SHOWN_CALLS) {

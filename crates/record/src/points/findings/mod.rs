@@ -82,7 +82,7 @@ const EARLIER_MARK: char = 'E';
 /// A finding with its ruling. Combines the reports that the judge or identical words identify as the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewedFinding {
-    /// The number of its first report.
+    /// The number of the first report.
     pub number: String,
     /// Stays the same in later reviews.
     pub id: String,
@@ -99,7 +99,7 @@ pub struct ReviewedFinding {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     pub number: String,
-    /// Each round reads one part of the change. 0 for a finding of an earlier review.
+    /// The round, in which one part of the change is read. 0 for a finding of an earlier review.
     pub round: u32,
     /// The reader; `None` for a finding of an earlier review.
     pub by: Option<AgentId>,
@@ -152,7 +152,7 @@ impl ReviewedFinding {
         Some((place, change.map_or(Placed::Elsewhere, |change| change.place(&place.path, place.lines))))
     }
 
-    /// The readers who confirmed any of its reports and did not report it themselves.
+    /// The readers who confirmed the finding without having reported it.
     pub fn confirmed_by(&self) -> BTreeSet<&AgentId> {
         let confirmed = self.reports.iter().flat_map(|report| report.opinions(Stance::Confirmed));
         confirmed
@@ -170,7 +170,7 @@ impl Debate {
     }
 
     /// Like [`findings`](Self::findings), but with these rulings. Reports are merged only if a ruling or identical
-    /// words identify them, and only if their rulings agree.
+    /// words say that they are the same, and only if their rulings agree.
     pub fn findings_ruled(&self, rulings: &[FindingRuling]) -> Vec<ReviewedFinding> {
         let reports = self.reports();
         let ruling_on = |report: &Report| rulings.iter().rev().find(|ruling| ruling.finding == report.number);
@@ -241,7 +241,7 @@ impl Debate {
         self.change.as_ref()?.since.as_ref()
     }
 
-    /// The earlier review's findings, with their numbers in this one.
+    /// The earlier review's findings, with their numbers in this review.
     pub fn earlier(&self) -> impl Iterator<Item = (String, &EarlierFinding)> {
         let findings = self.earlier_review().into_iter().flat_map(|review| &review.findings);
         (1..).zip(findings).map(|(number, one): (usize, _)| (format!("{EARLIER_MARK}{number}"), one))
@@ -388,7 +388,7 @@ impl<'a> Voices<'a> {
         earlier.into_iter().chain(self.names(reports.iter().filter_map(|report| report.by.as_ref()))).collect()
     }
 
-    /// [`Self::names`] as a list in words.
+    /// [`names`](Self::names) as `a, b and c`.
     pub fn listed<'i>(&self, ids: impl IntoIterator<Item = &'i AgentId>) -> String {
         list(&self.names(ids))
     }

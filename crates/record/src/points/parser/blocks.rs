@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// The maximum bytes of prose around an answer that is entirely fenced.
+/// The maximum bytes of prose before or after an answer that is entirely fenced.
 const AROUND_A_FENCE: usize = 400;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,11 +21,11 @@ pub(super) enum BlockKind {
 #[derive(Debug, Clone)]
 pub(super) struct BlockLine {
     pub(super) kind: BlockKind,
-    /// The nesting depth of list items.
+    /// The number of nested list items that the line is in.
     pub(super) depth: usize,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Whether it starts a paragraph.
+    /// Whether the line starts a paragraph or is not prose.
     pub(super) first: bool,
 }
 
@@ -113,7 +113,7 @@ fn level(line: &str) -> Option<u8> {
 
 fn is_rule(line: &str) -> bool {
     let consists_of = |marks: &[char]| line.chars().all(|c| c.is_whitespace() || marks.contains(&c));
-    // A table's separator line.
+    // The line below the titles of a table.
     let is_below_titles = line.starts_with('|') && consists_of(&['|', '-', ':']);
     let is_long = || line.chars().filter(|c| !c.is_whitespace()).count() > 2;
     is_below_titles || ['-', '*', '_'].iter().any(|mark| consists_of(&[*mark])) && is_long()
@@ -124,7 +124,7 @@ fn fence_of(line: &str) -> Option<&str> {
     (line.len() - rest.len() > 2 && !rest.contains('`')).then_some(&line[..line.len() - rest.len()])
 }
 
-/// The text with hidden parts blanked out and `\n` line breaks, at the same length.
+/// The text with hidden parts blanked out and `\n` line breaks, of the same length.
 fn without_hidden(text: &str) -> String {
     let mut bytes = text.replace("\r\n", " \n").replace(['\r', '\0'], "\n").into_bytes();
     bytes.resize(text.len(), b' ');
@@ -148,7 +148,8 @@ fn hide_markup(bytes: &mut [u8], lower: &str) {
         let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
         hide(bytes, lower, &open, &close);
         let left = String::from_utf8_lossy(bytes).to_ascii_lowercase();
-        // A closing tag alone hides everything before it; an opening tag alone hides nothing.
+        // A closing tag alone hides everything before it. An opening tag alone hides everything if the text starts with
+        // it.
         if let Some(at) = left.rfind(&close).filter(|at| !left[..*at].ends_with('`')) {
             blank(bytes, 0..at + close.len());
         } else if left.trim_start().starts_with(&open) {
@@ -157,7 +158,7 @@ fn hide_markup(bytes: &mut [u8], lower: &str) {
     }
 }
 
-/// Blanks out everything from each `open` to the next `close`, except in code.
+/// Blanks out everything from each `open` to the next `close`, unless a backtick precedes `open`.
 fn hide(bytes: &mut [u8], lower: &str, open: &str, close: &str) {
     let mut from = 0;
     while let Some(start) = lower[from..].find(open).map(|at| from + at) {

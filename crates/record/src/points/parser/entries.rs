@@ -19,7 +19,7 @@ const DECORATION: &str = "*_`~[](){}#";
 /// Separators between a number, a verdict and a reason.
 const SEPARATORS: &str = ":.,;–—-=→|";
 
-/// The beginning of an entry: the indices of its points, its verdict, and the offset of the rest.
+/// The beginning of an entry: the indices of its points, its verdict, and the offset of the text after them.
 struct Lead<V> {
     points: Vec<usize>,
     verdict: Option<V>,
@@ -104,7 +104,7 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
         Some(Lead { points, verdict, rest: line.end - rest.len() })
     }
 
-    /// The index of the number at the beginning of `text` (`2.7`, `D3`), and the rest.
+    /// The index of the number at the beginning of `text` (`2.7`, `D3`), and the text after it.
     fn number<'t>(&self, text: &'t str) -> Option<(usize, &'t str)> {
         let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(text.len());
         let word = text[..end].trim_end_matches('.');
@@ -112,13 +112,13 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
         Some((at, &text[word.len()..]))
     }
 
-    /// The verdict at the beginning of `text`, such as `withdrawn` or `is withdrawn`, and the rest.
+    /// The verdict at the beginning of `text`, such as `withdrawn` or `is withdrawn`, and the text after it.
     fn verdict<'t>(&self, text: &'t str) -> Option<(V, &'t str)> {
         let text = strip_word(text, "is").map_or(text, spoken);
         self.verdicts.iter().find_map(|(words, verdict)| Some((*verdict, strip_word(text, words)?)))
     }
 
-    /// The verdict on the line below a number, such as `Decision: accepted`, and where the rest starts.
+    /// The verdict on the line below a number, such as `Decision: accepted`, and the offset of the text after it.
     fn verdict_below(&self, line: &BlockLine) -> Option<(V, usize)> {
         let text = spoken(without_bullet(&self.page.text[line.start..line.end]));
         let named = text.split_once(':').filter(|(name, _)| name.split_whitespace().count() <= 2);

@@ -61,7 +61,7 @@ pub fn read_opinions(text: &str, numbers: &[&str]) -> Vec<Statement<Stance>> {
     said.into_iter().filter_map(opinion).collect()
 }
 
-/// The place at the beginning of a text, and the rest.
+/// The place at the beginning of a text, and the text after it.
 fn place<'t>(text: &'t str, paths: &[&str]) -> Option<(Place, &'t str)> {
     let start = text.trim_start_matches(|c: char| c.is_whitespace() || MARKS.contains(c));
     let start = ["file", "in"]
@@ -100,8 +100,8 @@ fn other_path(text: &str) -> Option<(&str, &str)> {
     is_path.then_some((word, rest))
 }
 
-/// Matches `:42-48`, `:L42`, `#L42-L48`, ` lines 42 to 48`, `, line 42` and ` (42-48)`. Also returns the rest of the
-/// text.
+/// Matches `:42-48`, `:L42`, `#L42-L48`, ` lines 42 to 48`, `, line 42` and ` (42-48)`. Also returns the text after the
+/// lines.
 fn lines(text: &str) -> (Option<Lines>, &str) {
     let bare = text.trim_start_matches(|c: char| c.is_whitespace() || "*_`,:#(".contains(c));
     let named = ["lines", "line"].iter().find_map(|word| strip_word(bare, word)).map(str::trim_start);

@@ -165,7 +165,7 @@ fn after_number(text: &str) -> (bool, &str) {
     }
 }
 
-/// The severity tag at the beginning of a text, and the rest. Matches `[blocking]`, `**[major]**`, `(minor)`,
+/// The severity tag at the beginning of a text, and the text after it. Matches `[blocking]`, `**[major]**`, `(minor)`,
 /// `**Blocking:**` and `minor -`.
 fn tag(text: &str) -> Option<(Severity, &str)> {
     let inner = text.trim_start_matches(|c: char| "*_`[(".contains(c));
@@ -206,7 +206,7 @@ fn tag_within(text: &str) -> Option<Severity> {
         let before = lower[..at].trim_end_matches(['*', '_', '`']);
         let after = lower[at + word.len()..].trim_start_matches(['*', '_', '`']);
         let label = before.trim_end_matches([' ', '*', '_', ':']);
-        // Brackets may contain these words for many other reasons.
+        // In brackets, only the exact names count: words such as `low` may be there for other reasons.
         before[label.len()..].contains(':') && label.ends_with("severity")
             || word == one.name() && before.ends_with(['(', '[']) && after.starts_with([')', ']'])
     };

@@ -22,7 +22,7 @@ pub use findings::{read_findings, read_opinions};
 
 /// The heading under which the prompts request answers to critics.
 pub const ANSWERS_HEADING: &str = "Response to critiques";
-/// The heading for answers to the check.
+/// The heading under which the prompts request answers to a check.
 pub const CHECK_ANSWERS_HEADING: &str = "Response to the check";
 
 const STANDINGS: &[(&str, RecheckStanding)] = &[
