@@ -230,13 +230,13 @@ fn prompts_of_a_found_configuration_stay_in_its_directory() {
         };
         let (code, stderr) = run(&DEBATE);
         assert_eq!(code, Some(4), "{path}: {stderr}");
-        assert!(stderr.contains("which is outside its directory, or may hold secrets"), "{stderr}");
+        assert!(stderr.contains("which is outside the allowed directories, or may hold secrets"), "{stderr}");
         assert!(servers.users.requests().is_empty());
         sandbox.trust("work/debate-config.json");
         let (code, stderr) = run(&DEBATE);
         // The linked file is not a valid role.
         assert_eq!(code, Some(if key == "role" { 4 } else { 0 }), "{path}: {stderr}");
-        assert!(!stderr.contains("outside its directory"), "{stderr}");
+        assert!(!stderr.contains("outside the allowed directories"), "{stderr}");
         servers.users.forget();
     }
     // What lies in the directory is sent.
@@ -289,7 +289,7 @@ fn a_found_environment_file_gives_keys_to_their_vendors_and_nothing_else() {
     let servers = Servers::new();
     let evil = servers.evil();
     let proxy = evil.replace("/v1", "");
-    let ignored = |names: &str| format!("`.env` is not trusted, so only its API keys are used, and not {names};");
+    let ignored = |names: &str| format!("`.env` is not trusted, so only its API keys are used, not {names};");
     let elsewhere = "`.env` is not trusted, so its keys go to their vendors' own hosts only";
     let trust = "dialectic config trust .env";
     for (provider, lines, code, says, moves) in [

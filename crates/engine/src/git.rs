@@ -32,7 +32,7 @@ const HARDENED: [&str; 15] = [
     "-c",
     "core.quotePath=false",
 ];
-/// The environment variables passed to Git. All `GIT_*` variables are removed.
+/// The user's environment variables that Git sees.
 const KEPT: [&str; 6] = ["PATH", "HOME", "XDG_CONFIG_HOME", "LANG", "SYSTEMROOT", "USERPROFILE"];
 /// The maximum bytes read of a stored file.
 pub const MOST: u64 = 4 << 20;
@@ -46,7 +46,6 @@ pub struct Git {
 /// Why a git command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// Git is not installed, or cannot be started.
     #[error("git cannot be started")]
     NotStarted(#[source] io::Error),
     #[error("git refused: {}", .0.trim())]
@@ -56,21 +55,19 @@ pub enum GitError {
 /// A file that differs, as listed by Git.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The mode before and after.
     pub old: Mode,
     pub new: Mode,
-    /// The hashes of the contents; all zeros if Git does not know them.
+    /// Hashes are all zeros if Git does not know them.
     pub old_hash: String,
     pub new_hash: String,
-    /// Whether its permissions changed, for example by `chmod +x`.
+    /// Whether the type or the permissions changed, for example by `chmod +x`.
     pub is_mode_new: bool,
-    /// The paths, which only differ for a rename. Names that are not UTF-8 contain replacement characters.
+    /// Differs from `path` only for a rename. Paths that are not UTF-8 contain replacement characters.
     pub old_path: String,
     pub path: String,
 }
 
 impl Entry {
-    /// An untracked file of the working tree.
     pub fn untracked(path: String, new: Mode) -> Self {
         Self {
             old: Mode::None,
@@ -84,11 +81,10 @@ impl Entry {
     }
 }
 
-/// A stored file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blob {
     pub hash: String,
-    /// The size in bytes; `None` if the file is missing from this repository.
+    /// In bytes; `None` if the content is missing, as in a partial clone.
     pub size: Option<u64>,
 }
 
@@ -114,13 +110,12 @@ impl Mode {
     }
 }
 
-/// The root of the repository that contains a directory: where `.git` is, whatever its configuration says.
+/// The closest ancestor with a `.git`, whatever the configuration of the repository says.
 pub fn root_of(directory: &Path) -> Option<PathBuf> {
     directory.ancestors().find(|above| above.join(".git").exists()).map(Path::to_owned)
 }
 
 impl Git {
-    /// The repository with its root at `root`.
     pub fn at(root: &Path, environment: &Environment) -> Self {
         let kept = |name: &&'static str| Some((*name, environment.get(name)?.to_owned()));
         Self { root: root.to_owned(), variables: KEPT.iter().filter_map(kept).collect() }
@@ -150,7 +145,7 @@ impl Git {
         command
     }
 
-    /// Disables the configured filters, which Git would run to see whether a file changed.
+    /// Settings that disable the configured filters, which Git would run to see whether a file changed.
     fn without_filters(&self) -> Result<Vec<(String, &'static str)>, GitError> {
         let names = self.run(&["config", "--list", "-z", "--name-only"], &[])?;
         let names = names.split(|byte| *byte == 0);
@@ -166,7 +161,8 @@ impl Git {
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(GitError::NotStarted)?;
         let stdin = child.stdin.take();
-        // Git may answer before it has read everything. If it stops reading its input, it fails and reports why.
+        // Write in a thread of its own: Git may answer before it has read everything. If it stops reading, it fails and
+        // reports why, so a failed write is ignored.
         thread::scope(|scope| {
             scope.spawn(move || stdin.is_some_and(|mut stdin| stdin.write_all(input).is_ok()));
             child.wait_with_output().map_err(GitError::NotStarted)
@@ -209,14 +205,14 @@ impl Git {
         }
     }
 
-    /// The differences between two commits.
+    /// The differences between two commits, with renames detected.
     pub fn between(&self, base: &str, head: &str) -> Result<Vec<Entry>, GitError> {
         let options = ["diff-tree", "-r", "-z", "--raw", "--no-ext-diff", "--no-textconv", "--no-abbrev", "-M"];
         let arguments = [&options[..], &[base, head]].concat();
         Ok(entries(&self.run(&arguments, &[])?))
     }
 
-    /// The possible differences between a commit and the working tree.
+    /// Files that may differ between a commit and the working tree.
     pub fn since(&self, base: &str) -> Result<Vec<Entry>, GitError> {
         let options = ["diff-index", "-z", "--raw", "--no-ext-diff", "--no-textconv", "--no-abbrev", "--no-renames"];
         let arguments = [&options[..], &["--ignore-submodules=dirty", base]].concat();
@@ -240,7 +236,7 @@ impl Git {
         Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(text).collect())
     }
 
-    /// The stored files of a commit at or below a path, with their paths and hashes.
+    /// The files of a commit at or below a path, as pairs of path and hash.
     pub fn files(&self, commit: &str, below: &str) -> Result<Vec<(String, String)>, GitError> {
         Ok(self.listed(&[commit, below])?.into_iter().map(|(path, blob)| (path, blob.hash)).collect())
     }
@@ -283,7 +279,7 @@ impl Git {
         Ok(hashes.iter().map(|_| next()).collect())
     }
 
-    /// The bytes stored under a hash; `None` if they exceed the limit.
+    /// The bytes stored under a hash; `None` if there are more than [`MOST`].
     pub fn stored(&self, hash: &str) -> Result<Option<Vec<u8>>, GitError> {
         let size = self.line(&["cat-file", "-s", hash])?;
         if !size.parse().is_ok_and(|size: u64| size <= MOST) {
@@ -299,10 +295,12 @@ impl Git {
     }
 }
 
-/// A filter setting and its override. A name that is not UTF-8 is an error, since the filter would stay active.
+/// A filter setting and its override. Fails if the name is not UTF-8, since the filter would stay active.
 fn unset(name: &[u8]) -> Option<Result<(String, &'static str), GitError>> {
     let Ok(name) = std::str::from_utf8(name) else {
-        return Some(Err(GitError::Refused("the name of a filter in its configuration is not UTF-8".to_owned())));
+        return Some(Err(GitError::Refused(
+            "the name of a filter in the repository's configuration is not UTF-8".to_owned(),
+        )));
     };
     let lower = name.to_ascii_lowercase();
     let value = match lower.rsplit('.').next()? {

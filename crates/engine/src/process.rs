@@ -24,13 +24,12 @@ pub struct Excerpt {
     pub cut: bool,
 }
 
-/// A command and its limits.
 #[derive(Debug, Clone, Copy)]
 pub struct Limited<'a> {
     pub command: &'a str,
     pub input: Option<&'a [u8]>,
     pub limit: Duration,
-    /// The maximum bytes kept of its standard output; the rest is discarded.
+    /// The maximum bytes kept of the command's standard output; the rest is discarded.
     pub keep: usize,
     /// Environment variables withheld from the command.
     pub without: &'a BTreeSet<String>,
@@ -39,13 +38,11 @@ pub struct Limited<'a> {
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
-    /// There is no shell, or it cannot be started.
     #[error("it cannot be started: {0}")]
     NotStarted(#[source] io::Error),
-    /// It took too long, and was killed with all its processes.
+    /// The command was killed with all its processes.
     #[error("it was stopped because it took longer than {} s", .0.as_secs_f64())]
     TimedOut(Duration),
-    /// It exited with a status other than 0.
     #[error("it failed ({status}){}", after_colon(complaint))]
     Failed { status: std::process::ExitStatus, complaint: String },
     #[error("its output cannot be read: {0}")]
@@ -83,7 +80,7 @@ fn cmd_arguments(command: &str) -> String {
 ///
 /// # Errors
 ///
-/// The command cannot be started, fails, or takes too long.
+/// Returns an error if the command cannot be started, fails, or takes too long.
 pub async fn run(limited: &Limited<'_>) -> Result<Excerpt, ProcessError> {
     let mut command = shell(limited.command);
     command.stdin(if limited.input.is_some() { Stdio::piped() } else { Stdio::null() });
@@ -102,7 +99,7 @@ async fn finish(child: &mut Child, limited: &Limited<'_>) -> Result<Excerpt, Pro
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let write = async {
         if let (Some(mut stdin), Some(input)) = (stdin, limited.input) {
-            // A command may ignore its input.
+            // A command may ignore its input, so a failed write is not an error.
             let _ = stdin.write_all(input).await;
         }
         std::future::pending::<Infallible>().await

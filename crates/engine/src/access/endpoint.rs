@@ -1,5 +1,5 @@
-//! Finds the address, headers and key for calls to a provider in its preset, the configuration and the environment.
-//! Also checks that no key is missing before a debate spends anything.
+//! Determines the address, headers and key for calls to a provider from its preset, the configuration and the
+//! environment. Also checks that no key is missing before a debate spends anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -24,13 +24,15 @@ pub enum ProviderAccessError {
     Unknown(String),
     #[error("the base URL of the provider `{name}` {fault}")]
     BaseUrl { name: String, fault: &'static str },
-    #[error("the header `{header}` of the provider `{name}` needs the environment variable {variable}")]
+    #[error(
+        "the header `{header}` of the provider `{name}` needs the environment variable {variable}, which is not set"
+    )]
     UnsetVariable { name: String, header: String, variable: String },
     #[error("the provider `{name}` cannot be called: {fault}")]
     Program { name: String, fault: ProgramFault },
 }
 
-/// A provider whose values have not been filled in from the environment yet.
+/// A provider's preset and configuration, in which variables are not expanded yet.
 #[derive(Debug, Clone)]
 pub struct Outline<'a> {
     pub preset: Option<&'static Preset>,
@@ -44,13 +46,13 @@ impl<'a> Outline<'a> {
         (outline.preset.is_some() || outline.entry.is_some()).then_some(outline)
     }
 
-    /// The name of the environment variable with the provider's key.
+    /// The configured variable, or else the preset's.
     pub fn api_key_env(&self) -> Option<&'a str> {
         let configured = self.entry.and_then(|entry| entry.api_key_env.as_deref());
         configured.or(self.preset.and_then(|preset| preset.api_key_env))
     }
 
-    /// The base URL from the environment, or else the file, or else the preset.
+    /// The base URL from the environment, or else from the configuration, or else from the preset.
     pub fn base_url(&self, environment: &'a Environment) -> Option<&'a str> {
         let configured = self.entry.and_then(|entry| entry.base_url.as_deref());
         self.moved_by()
@@ -73,7 +75,7 @@ impl<'a> Outline<'a> {
         self.entry.map(|entry| entry.api).or(self.preset.map(|preset| preset.api)).unwrap_or_default()
     }
 
-    /// The headers from the file, and those from the preset that the file does not replace.
+    /// The configured headers, and those from the preset that the configuration does not replace.
     pub fn headers(&self) -> Vec<(&'a str, &'a str)> {
         let own: Vec<(&str, &str)> = self
             .entry
@@ -129,7 +131,7 @@ pub fn routed_providers(settings: &Settings, environment: &Environment) -> BTree
 ///
 /// # Errors
 ///
-/// The provider is unknown, its base URL is invalid, or a variable used in a header is not set.
+/// Returns an error if the provider is unknown, its base URL is invalid, or a variable used in a header is not set.
 pub fn endpoint(
     provider: &str,
     providers: &BTreeMap<String, ProviderSettings>,
@@ -167,7 +169,7 @@ fn has(headers: &[(String, SecretString)], name: &str) -> bool {
     headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name))
 }
 
-/// Why `text` is not a valid base URL. Does not quote it, since it may contain a password.
+/// Why `text` is not a valid base URL. Never quotes the text, which may contain a password.
 pub fn url_fault(text: &str) -> Option<&'static str> {
     let Ok(url) = reqwest::Url::parse(text.trim()) else {
         return Some("is not a URL, e.g. `http://127.0.0.1:8000/v1`");
@@ -190,7 +192,7 @@ pub fn provider_names(configured: &BTreeMap<String, ProviderSettings>) -> Vec<&s
     built_in.chain(programs).chain(own).collect()
 }
 
-/// Whether the URL's server is on this machine.
+/// Whether the URL's host is `localhost` or a loopback address.
 pub fn is_on_this_machine(url: &str) -> bool {
     let url = reqwest::Url::parse(url).ok();
     url.and_then(|url| url.host_str().map(str::to_owned)).is_some_and(|host| {
@@ -199,7 +201,7 @@ pub fn is_on_this_machine(url: &str) -> bool {
     })
 }
 
-/// What is wrong with a configured header. Does not quote its value.
+/// What is wrong with a configured header, without quoting its value.
 pub fn header_fault(name: &str, value: &str) -> Option<String> {
     if HeaderName::from_bytes(name.as_bytes()).is_err() {
         return Some("is not a valid header name".to_owned());
@@ -214,12 +216,12 @@ pub fn header_fault(name: &str, value: &str) -> Option<String> {
     HeaderValue::from_str(value).is_err().then(|| "contains characters that a header does not allow".to_owned())
 }
 
-/// The environment variables that a value refers to.
+/// The environment variables that a value refers to as `${NAME}`.
 fn variables(value: &str) -> Vec<&str> {
     pieces(value).into_iter().flatten().filter_map(|(_, variable)| variable).collect()
 }
 
-/// The value with its variables expanded, or the first variable that is not set.
+/// Expands a value's variables. Returns the name of the first one that is not set as the error.
 fn expand(value: &str, environment: &Environment) -> Result<SecretString, String> {
     let Some(pieces) = pieces(value) else { return Ok(SecretString::from(value)) };
     let mut expanded = String::new();
@@ -277,11 +279,10 @@ const OF_TRACES: [&str; 4] =
 pub struct MissingKeys {
     /// Never empty.
     pub missing: Vec<MissingKey>,
-    /// An untrusted file that sets one of them.
+    /// An untrusted file that sets one of the variables.
     pub untrusted: Option<PathBuf>,
 }
 
-/// A required environment variable that is not set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingKey {
     pub provider: String,
@@ -309,7 +310,7 @@ fn sentence(missing: &[MissingKey]) -> String {
 ///
 /// # Errors
 ///
-/// Lists everything that is missing.
+/// Returns an error that lists everything missing.
 pub fn missing_keys(settings: &Settings, environment: &Environment) -> Result<(), MissingKeys> {
     let everybody = settings.everybody();
     let users = everybody.map(|agent| (agent.id.as_str(), agent.provider.as_str()));
@@ -345,7 +346,7 @@ pub fn known_keys(configured: &BTreeMap<String, ProviderSettings>, environment: 
 ///
 /// # Errors
 ///
-/// Lists everything that is missing.
+/// Returns an error that lists everything missing.
 pub fn missing_keys_of<'a>(
     users: impl IntoIterator<Item = (&'a str, &'a str)>,
     providers: &BTreeMap<String, ProviderSettings>,
@@ -460,7 +461,10 @@ mod tests {
         let headers = BTreeMap::from([("X-A".to_owned(), "${GONE}".to_owned())]);
         let providers = providers("ollama", ProviderSettings { headers, ..Default::default() });
         let error = endpoint("ollama", &providers, &nothing).unwrap_err();
-        assert_eq!(error.to_string(), "the header `X-A` of the provider `ollama` needs the environment variable GONE");
+        assert_eq!(
+            error.to_string(),
+            "the header `X-A` of the provider `ollama` needs the environment variable GONE, which is not set"
+        );
         assert!(endpoint("offline", &BTreeMap::new(), &nothing).unwrap().base_url.is_empty());
     }
 

@@ -16,9 +16,8 @@ const KEYS_FILE: &str = "keys.env";
 /// The variable with the server's API token.
 pub const TOKEN: &str = "DIALECTIC_TOKEN";
 
-/// An environment variable that should be a whole number but is not.
 #[derive(Debug, thiserror::Error)]
-#[error("the environment variable {name} is not a whole number of at least {minimum}")]
+#[error("the environment variable {name} must be a whole number of at least {minimum}")]
 pub struct VariableError {
     name: &'static str,
     minimum: u64,
@@ -37,11 +36,11 @@ pub struct Environment {
     certificate_file: Option<PathBuf>,
 }
 
-/// Langfuse's cloud URLs, with the SDKs' default first.
+/// The URLs of Langfuse's cloud. The first is the default of Langfuse's SDKs.
 pub const LANGFUSE: [&str; 3] =
     ["https://cloud.langfuse.com", "https://us.cloud.langfuse.com", "https://hipaa.cloud.langfuse.com"];
 
-/// The vendor's URLs, to which a key from an untrusted file may be sent. Empty for other variables.
+/// The vendor's URLs to which a key from an untrusted file may be sent. Empty for variables that are not such keys.
 fn vendors_urls(variable: &str) -> Vec<&'static str> {
     if matches!(variable, "LANGFUSE_PUBLIC_KEY" | "LANGFUSE_SECRET_KEY") {
         return LANGFUSE.to_vec();
@@ -74,14 +73,13 @@ impl Environment {
         self.home.as_deref()
     }
 
-    /// An environment with just these variables.
     pub fn from_pairs<N: Into<String>, V: Into<String>>(pairs: impl IntoIterator<Item = (N, V)>) -> Self {
         let mut environment = Self::default();
         environment.extend(pairs.into_iter().map(|(name, value)| (name.into(), value.into())));
         environment
     }
 
-    /// Adds variables set by the user. Later ones override earlier ones, but empty values are ignored.
+    /// Adds variables that the user set. Later values override earlier ones; empty values are ignored.
     pub fn extend(&mut self, pairs: impl IntoIterator<Item = (String, String)>) {
         for (name, value) in pairs {
             // Keys read with `$(cat file)` often end in a line break, which headers cannot contain.
@@ -93,8 +91,8 @@ impl Environment {
         }
     }
 
-    /// Adds the variables from an untrusted file. Uses only keys, each for its vendor's own host, and warns about other
-    /// variables that would have an effect.
+    /// Adds the variables of an untrusted file. Uses only its keys, each for its vendor's own host, and warns about
+    /// other variables that would have an effect.
     pub fn add_untrusted(&mut self, pairs: impl IntoIterator<Item = (String, String)>, path: &Path) {
         let pairs = pairs.into_iter().filter(|(_, value)| !value.trim().is_empty());
         let pairs = pairs.map(|(name, value)| {
@@ -107,18 +105,17 @@ impl Environment {
         if !ignored.is_empty() {
             let (path, ignored) = (path.display(), ignored.join(", "));
             self.warnings.push(format!(
-                "`{path}` is not trusted, so only its API keys are used, and not {ignored}; if you trust it: dialectic \
+                "`{path}` is not trusted, so only its API keys are used, not {ignored}; if you trust it: dialectic \
                  config trust {path}"
             ));
         }
     }
 
-    /// The untrusted file that sets this variable.
+    /// The untrusted file, if it sets this variable.
     pub(super) fn untrusted_file_of(&self, name: &str) -> Option<&Path> {
         self.file().filter(|_| self.found.contains_key(name))
     }
 
-    /// Sets the user's configuration directory and home directory, and the certificate file that the process trusts.
     pub fn with_places(
         self,
         user_directory: Option<PathBuf>,
@@ -143,17 +140,17 @@ impl Environment {
         self.file.as_deref()
     }
 
-    /// Warnings about the environment files. They do not quote the files.
+    /// Warnings about the environment files, without quoting them.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// `DIALECTIC_TOKEN`, the token for API clients of the server, if the user set it.
+    /// `DIALECTIC_TOKEN`: the token for API clients of the server.
     pub fn token(&self) -> Option<&str> {
         self.get(TOKEN)
     }
 
-    /// The value of a variable that is not secret.
+    /// A user's variable as plain text.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(ExposeSecret::expose_secret)
     }
@@ -164,19 +161,19 @@ impl Environment {
         self.certificate_file.as_deref()
     }
 
-    /// The value of a secret variable.
+    /// A user's variable, protected from being shown.
     pub fn secret(&self, name: &str) -> Option<SecretString> {
         self.variables.get(name).cloned()
     }
 
-    /// The value of a key for requests to `url`. A key from an untrusted file is only sent to its vendor's host.
+    /// The key for requests to `url`. A key from an untrusted file is only sent to its vendor's host.
     pub fn key_for(&self, name: &str, url: &str) -> Option<SecretString> {
         let origin = |url: &str| Url::parse(url.trim()).ok().map(|url| url.origin());
         let found = self.found.get(name).filter(|(_, urls)| urls.iter().any(|known| origin(known) == origin(url)));
         found.map(|(value, _)| value.clone()).or_else(|| self.secret(name))
     }
 
-    /// All values of a secret variable, both the user's and an untrusted file's.
+    /// All values of a variable, both the user's and an untrusted file's.
     pub(super) fn values(&self, name: &str) -> impl Iterator<Item = SecretString> {
         self.secret(name).into_iter().chain(self.found.get(name).map(|(value, _)| value.clone()))
     }
@@ -186,7 +183,6 @@ impl Environment {
         self.variables.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// Whether a variable has a value.
     pub fn has(&self, name: &str) -> bool {
         self.variables.contains_key(name)
     }
@@ -195,7 +191,7 @@ impl Environment {
     ///
     /// # Errors
     ///
-    /// The value is not a whole number.
+    /// Returns an error if the value is not a whole number.
     pub fn offline_seed(&self) -> Result<Option<u64>, VariableError> {
         self.whole("OFFLINE_SEED", 0)
     }
@@ -204,7 +200,7 @@ impl Environment {
     ///
     /// # Errors
     ///
-    /// The value is not a whole number.
+    /// Returns an error if the value is not a whole number.
     pub fn offline_latency(&self) -> Result<Option<Duration>, VariableError> {
         Ok(self.whole("OFFLINE_LATENCY_MS", 0)?.map(Duration::from_millis))
     }
@@ -220,7 +216,7 @@ impl Environment {
     ///
     /// # Errors
     ///
-    /// The value is not a whole number of at least 1.
+    /// Returns an error if the value is not a whole number of at least 1.
     pub fn offline_fail_every(&self) -> Result<Option<u64>, VariableError> {
         self.whole("OFFLINE_FAIL_EVERY", 1)
     }
@@ -256,7 +252,7 @@ mod tests {
         assert_eq!(set.offline_seed().unwrap(), Some(7));
         assert_eq!(set.offline_latency().unwrap(), Some(Duration::from_millis(20)));
         let error = set.offline_fail_every().unwrap_err().to_string();
-        assert_eq!(error, "the environment variable OFFLINE_FAIL_EVERY is not a whole number of at least 1");
+        assert_eq!(error, "the environment variable OFFLINE_FAIL_EVERY must be a whole number of at least 1");
         assert_eq!(Environment::default().offline_seed().unwrap(), None);
         assert!(Environment::from_pairs([("OFFLINE_SEED", "-1")]).offline_seed().is_err());
     }

@@ -12,8 +12,8 @@ use dialectic_record::debate::ProviderSettings;
 use super::endpoint::{ProviderAccessError, secret_variables};
 use super::environment::Environment;
 
-/// Prefixes of variables withheld from programs, since they may change a vendor program's server, key or behaviour. The
-/// prefixes of built-in providers' keys are withheld as well.
+/// Variables with these prefixes are withheld from programs, because they may change a vendor program's server, key or
+/// behaviour. The prefixes of built-in providers' keys are withheld too.
 const WITHHELD: [&str; 18] = [
     "AWS_",
     "AZURE_",
@@ -34,9 +34,9 @@ const WITHHELD: [&str; 18] = [
     "VERTEX",
     "XAI_",
 ];
-/// Suffixes of variables withheld for the same reason.
+/// Variables with these suffixes are withheld too: keys, tokens and addresses of providers.
 const WITHHELD_ENDS: [&str; 4] = ["_API_KEY", "_AUTH_TOKEN", "_BASE_URL", "_ACCESS_TOKEN"];
-/// Variables with the directories of programs' logins, which are passed on in spite of their prefixes.
+/// Variables that name the directories of programs' logins. They are passed on in spite of their prefixes.
 const KEPT: [&str; 2] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME"];
 
 /// Whether a provider is a program: either configured as one, or built in and not configured as a server.
@@ -47,17 +47,17 @@ pub fn is_program(name: &str, providers: &BTreeMap<String, ProviderSettings>) ->
     }
 }
 
-/// The preset of a built-in program.
+/// `None` if the provider is not a program, or not a built-in one.
 pub fn preset_of(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> Option<&'static ProgramPreset> {
     program_preset(name).filter(|_| is_program(name, providers))
 }
 
-/// Finds a provider's program and builds its environment. Ignores programs in the `project` directories and the working
-/// directory.
+/// Finds a provider's program, checks it, and builds its environment. Ignores programs in the `project` directories and
+/// the working directory.
 ///
 /// # Errors
 ///
-/// The program is missing, or cannot be kept from using tools.
+/// Returns an error if the program is missing, or cannot be kept from using tools.
 pub fn program(
     name: &str,
     providers: &BTreeMap<String, ProviderSettings>,
@@ -69,11 +69,11 @@ pub fn program(
     Ok(program)
 }
 
-/// Warnings about the programs among the providers in use.
+/// Warnings about the programs among the `used` providers.
 ///
 /// # Errors
 ///
-/// One of the programs cannot be called.
+/// Returns an error if one of the programs cannot be called.
 pub fn program_warnings<'a>(
     used: impl IntoIterator<Item = &'a str>,
     providers: &BTreeMap<String, ProviderSettings>,
@@ -93,7 +93,7 @@ pub fn program_warnings<'a>(
 ///
 /// # Errors
 ///
-/// The program is missing.
+/// Returns an error if the program is missing.
 pub fn located(
     name: &str,
     providers: &BTreeMap<String, ProviderSettings>,
@@ -110,7 +110,6 @@ pub fn located(
     Ok(Program { name: name.into(), preset, executable, leading, environment })
 }
 
-/// An installed built-in program.
 #[derive(Debug, Clone)]
 pub struct ProgramThere {
     pub preset: &'static ProgramPreset,
@@ -118,8 +117,8 @@ pub struct ProgramThere {
     pub fault: Option<String>,
 }
 
-/// The installed built-in programs that have their own login, in list order. Each is queried for its login, which takes
-/// a moment and costs nothing.
+/// The installed built-in programs, in the order of [`PROGRAMS`]. Each is queried for its login, which takes a moment
+/// and costs nothing.
 pub fn programs_there(providers: &BTreeMap<String, ProviderSettings>, environment: &Environment) -> Vec<ProgramThere> {
     let there = PROGRAMS.iter().filter(|preset| is_program(preset.name, providers)).filter_map(|preset| {
         let fault = match located(preset.name, providers, environment, &[]) {
@@ -168,7 +167,7 @@ fn child_environment(
         .filter(|(variable, _)| !is_withheld(variable))
         .map(|(variable, value)| (variable.to_owned(), value.clone()))
         .collect();
-    // Programs find their own tools, such as `node`, through this path.
+    // Let programs find their own tools, such as `node`.
     if let Some(path) = std::env::join_paths(path).ok().and_then(|path| path.into_string().ok()) {
         all.insert("PATH".to_owned(), path.into());
     }

@@ -32,7 +32,6 @@ const TRUSTED: &str = "trusted";
 pub enum TrustError {
     #[error("cannot read `{}`", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    /// The path does not fit on one line of the list of trusted files.
     #[error("cannot trust {0:?}: the path contains control characters, or is not UTF-8")]
     Path(PathBuf),
     #[error("cannot trust a file: there is no home directory to record it in")]
@@ -43,7 +42,7 @@ pub enum TrustError {
         path: PathBuf,
         source: io::Error,
     },
-    #[error("the saved debate would run the command `{0}`, which your own configuration does not have")]
+    #[error("the saved debate would run the command `{0}`, which your own configuration does not contain")]
     Command(String),
     #[error("the saved debate names the prompt file `{}`, which {PROMPT_FAULT}", .0.display())]
     Prompt(PathBuf),
@@ -52,7 +51,7 @@ pub enum TrustError {
 }
 
 /// Why a prompt file of a discovered configuration or a record is rejected.
-pub const PROMPT_FAULT: &str = "is outside its directory, or may hold secrets";
+pub const PROMPT_FAULT: &str = "is outside the allowed directories, or may hold secrets";
 
 #[derive(Debug)]
 pub struct Trusted {
@@ -62,7 +61,7 @@ pub struct Trusted {
 }
 
 impl Trusted {
-    /// Its line in the list, in the format of `sha256sum`.
+    /// The file's line in the list of trusted files, in the format of `sha256sum`.
     fn line(&self) -> String {
         format!("{}  {}", self.sha256, self.path.display())
     }
@@ -72,7 +71,7 @@ impl Trusted {
 ///
 /// # Errors
 ///
-/// The file is not a text file, or the list of trusted files cannot be written.
+/// Returns an error if the file is not a text file, or the list of trusted files cannot be written.
 pub fn trust(path: &Path, environment: &Environment) -> Result<Trusted, TrustError> {
     let unreadable = |source| TrustError::Unreadable { path: path.to_owned(), source };
     let path = path.canonicalize().map_err(unreadable)?;
@@ -100,7 +99,7 @@ pub fn is_trusted(path: &Path, text: &str, environment: &Environment) -> bool {
 }
 
 fn hash(text: &str) -> String {
-    // Readers ignore a byte order mark.
+    // The text may have been read without its byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     hexadecimal(&Sha256::digest(text))
 }
@@ -118,7 +117,7 @@ pub fn refused(tree: &Value) -> Vec<String> {
         Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => true,
     };
     let sections = ["providers", "prices", "hooks.afterDebate", "debate.arena.contextCommands"];
-    // A program's answer cannot be limited, so a cost limit relies on this value.
+    // The length of a program's answer cannot be limited, so a cost limit relies on `maxOutput`.
     let models = tree["models"].as_object().into_iter().flatten();
     let outputs = models.filter(|(_, limits)| !limits["maxOutput"].is_null());
     let outputs = outputs.map(|(model, _)| format!("models.{model}.maxOutput"));
@@ -149,7 +148,7 @@ fn prompt_files(agent: &AgentSettings, base: &Path) -> Vec<PathBuf> {
     named.into_iter().flatten().map(|path| base.join(path)).chain([role]).collect()
 }
 
-/// The first prompt file in these settings, with links resolved, that is outside `directories` or may contain secrets.
+/// The first prompt file of these settings, with links resolved, that is outside `directories` or may contain secrets.
 pub fn stray_prompt(settings: &Settings, directories: &[PathBuf]) -> Option<PathBuf> {
     let base = settings.base_dir.clone().unwrap_or_default();
     let files = settings.everybody().flat_map(|agent| prompt_files(agent, &base));
@@ -179,7 +178,7 @@ pub struct UserSettings {
 }
 
 impl UserSettings {
-    /// The recorded settings, with everything that only the user may define replaced by the user's.
+    /// The recorded settings, in which everything that only the user may define is the user's.
     pub fn over(&self, recorded: &Settings, environment: &Environment) -> Settings {
         let mut settings = recorded.clone();
         settings.providers.clone_from(&self.providers);
@@ -199,7 +198,7 @@ impl UserSettings {
     ///
     /// # Errors
     ///
-    /// The user has not allowed one of them.
+    /// Returns an error if the user has not allowed one of them.
     pub fn check(&self, settings: &Settings) -> Result<(), TrustError> {
         let directories: Vec<PathBuf> = self.directories.iter().cloned().chain([PathBuf::from(".")]).collect();
         let mut commands = settings.debate.arena.context_commands.iter();

@@ -58,7 +58,7 @@ fn search(arguments: &Arguments<'_>, context: &ToolContext) -> Result<Value, Too
 
 /// Up to [`SNIPPET`] characters of `text` around the first occurrence of `term`; `None` if there is none.
 ///
-/// Case folding can change the number of bytes and characters (`İ`, `ß`), so each folded byte is mapped to its original
+/// Folding case can change the number of bytes and characters (`İ`, `ß`), so each folded byte is mapped to its original
 /// character.
 fn snippet(term: &str, text: &str) -> Option<String> {
     let term: String = term.chars().flat_map(fold).collect();

@@ -11,12 +11,15 @@ use super::source::matching;
 use super::toolbox::{Arguments, TextArgument};
 use super::{AccessError, Tool, ToolContext, ToolError};
 
-/// The maximum number of matching lines, of lines around each, of characters per line, and of characters in total.
+/// The maximum number of matching lines.
 const MATCHES: usize = 100;
+/// The maximum number of lines before a match, and after it.
 const CONTEXT: usize = 10;
+/// The maximum characters of a line.
 const LINE: usize = 300;
+/// The maximum characters in total.
 const CHARACTERS: usize = 20_000;
-/// The maximum size of a compiled pattern in bytes.
+/// The maximum size of a compiled pattern, in bytes.
 const COMPILED: usize = 1 << 20;
 
 const PATTERN: TextArgument = TextArgument {
@@ -78,7 +81,7 @@ fn search(arguments: &Arguments<'_>, context: &ToolContext) -> Result<Value, Too
     Ok(result)
 }
 
-/// The matching lines, at most `most`, with the lines around them, and the number of matches; `None` if there are none.
+/// At most `most` matching lines with the lines around them, and the number of matches; `None` without any.
 fn excerpt(pattern: &Regex, text: &str, around: usize, most: usize) -> Option<(String, usize)> {
     let lines: Vec<&str> = text.lines().collect();
     let hits = lines.iter().enumerate().filter(|(_, line)| pattern.is_match(line)).map(|(place, _)| place);

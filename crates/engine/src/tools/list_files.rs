@@ -1,4 +1,4 @@
-//! `list_files`, and the outline of the context directory.
+//! `list_files`, and the outline and readme of the context directory.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -68,7 +68,7 @@ pub(super) fn entries(context: &ContextDirectory, path: &str) -> Result<(Vec<Val
     Ok((names.iter().filter_map(|name| entry(Path::new(name))).collect(), found))
 }
 
-/// The paths of all files below a directory in order. Omits links, and hidden or generated files.
+/// The sorted paths of all files below a directory. Omits links, and hidden or generated files.
 pub(super) fn files(directory: &ContextDirectory) -> Vec<String> {
     let (mut files, mut pending) = (Vec::new(), vec![String::from(".")]);
     while let Some(path) = pending.pop() {
@@ -90,28 +90,29 @@ pub(super) fn files(directory: &ContextDirectory) -> Vec<String> {
     files
 }
 
-/// The maximum number of files that are searched.
+/// The maximum number of files to collect.
 const MOST_FILES: usize = 50_000;
-/// The maximum lines of an outline, and the maximum entries of a single directory.
+/// The maximum lines of an outline.
 const LINES: usize = 200;
+/// The maximum entries of one directory in an outline.
 const OUTLINE_ENTRIES: usize = 60;
 /// The maximum characters of a readme.
 const README: usize = 8000;
 /// Directories of generated or downloaded files, which do not describe the project.
 const UNTOLD: [&str; 6] = ["node_modules", "target", "dist", "build", "vendor", "__pycache__"];
 
-/// The files and directories below a directory, one per line, upper levels first. Omits hidden ones.
+/// The files and directories below a directory, one per line and upper levels first, without hidden ones.
 ///
 /// # Errors
 ///
-/// The directory cannot be read.
+/// Returns an error if the directory cannot be read.
 pub fn outline(directory: &ContextDirectory) -> Result<Excerpt, ToolError> {
     let (mut lines, mut cut) = (Vec::new(), false);
     let mut pending = VecDeque::from([String::new()]);
     while let Some(path) = pending.pop_front() {
         let listed = match names(directory, if path.is_empty() { "." } else { &path }) {
             Ok(listed) => listed,
-            // An unreadable directory is listed among its parent's entries.
+            // The directory is already listed among its parent's entries.
             Err(_) if !path.is_empty() => continue,
             Err(error) => return Err(error),
         };
@@ -152,7 +153,7 @@ fn names(directory: &ContextDirectory, path: &str) -> Result<Vec<(String, EntryK
 ///
 /// # Errors
 ///
-/// The readme cannot be read.
+/// Returns an error if the readme cannot be read.
 pub fn readme(directory: &ContextDirectory) -> Result<Option<(String, Excerpt)>, (String, ToolError)> {
     let here = names(directory, ".").map_err(|error| (".".to_owned(), error))?;
     let is_readme = |(name, kind): &&(String, EntryKind)| {

@@ -1,10 +1,9 @@
-//! The tools that agents may use while they write: finished rounds, and files of the context directory or of the
-//! repository under review.
+//! The tools that agents may use while they write. They read the finished rounds, and files of the context directory or
+//! of the repository under review.
 //!
-//! A tool is one file with a [`Tool`], and an entry in the lists below.
-//! Tools only read, and only through [`Source`]: a model writes their arguments, and a file that it read may
-//! have manipulated it. Errors are written for the model: they say what to do, and never name a path outside the
-//! context directory.
+//! Each tool is a file with a [`Tool`], listed below. Tools only read, and only through [`Source`], because a model
+//! writes their arguments and may have been manipulated by a file that it read. Errors are written for the model: they
+//! say what to do, and never name a path outside the context directory.
 
 mod context_search;
 mod file_read;
@@ -51,7 +50,6 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// The name, description and parameters to send to the model.
     pub fn spec(&self) -> ToolSpec {
         let (name, description) = (self.name.to_owned(), self.description.to_owned());
         ToolSpec { name, description, parameters: parameters(self.arguments) }
@@ -75,7 +73,6 @@ pub enum ToolError {
     Unknown {
         /// The requested name, shortened if it is long.
         name: String,
-        /// The available names.
         offered: Vec<String>,
     },
     #[error("the arguments are not valid JSON; expected an object such as {{\"name\": \"value\"}}")]

@@ -18,12 +18,12 @@ mod unix {
     pub(in crate::tools) struct Identity(u64, u64);
 
     impl Identity {
-        /// The identity of the file at `path`, following links; `None` if it does not exist.
+        /// Follows links; `None` if the file does not exist.
         pub(in crate::tools) fn of(path: &Path) -> Option<Self> {
             std::fs::metadata(path).ok().map(|metadata| Self(metadata.dev(), metadata.ino()))
         }
 
-        /// Whether it identifies an open file.
+        /// Whether `metadata` belongs to this file.
         pub(in crate::tools) fn is_of(&self, metadata: &Metadata, _: &Path) -> bool {
             (self.0, self.1) == (metadata.dev(), metadata.ino())
         }
@@ -31,7 +31,7 @@ mod unix {
 
     pub(in crate::tools) fn reading() -> OpenOptions {
         let mut options = OpenOptions::new();
-        // If the file was replaced by a FIFO, opening must not block.
+        // Opening must not block if the file was replaced by a FIFO.
         options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed());
         options
     }
@@ -41,13 +41,11 @@ mod unix {
         (one.dev(), one.ino()) == (other.dev(), other.ino())
     }
 
-    /// Whether the file is on one of these devices.
     pub(in crate::tools) fn is_on(metadata: &Metadata, devices: &[u64]) -> bool {
         devices.contains(&metadata.dev())
     }
 
-    /// The devices of kernel file systems. If `/proc` or `/sys` is not a separate file system, it is an ordinary
-    /// directory.
+    /// The devices of `/proc` and `/sys`, unless they are part of the ordinary file system.
     pub(in crate::tools) fn kernel_devices() -> Vec<u64> {
         let device = |path: &str| std::fs::metadata(path).ok().map(|metadata| metadata.dev());
         let ordinary = device("/");

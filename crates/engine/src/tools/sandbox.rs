@@ -18,13 +18,13 @@ use dialectic_base::secrets::{KnownKeys, is_in_git, is_secret_file, is_secret_pl
 
 use super::platform::{self, Identity};
 
-/// The maximum number of attempts to resolve a path whose files are replaced meanwhile, as editors do when saving.
+/// How often to resolve a path whose files are being replaced, as editors do when saving.
 const ATTEMPTS: usize = 4;
 
 /// The maximum number of links on a path, as in operating systems. More indicate a loop.
 const LINKS: usize = 40;
 
-/// A directory that tools may read, with no access to anything outside.
+/// A directory that tools may read. Nothing outside can be accessed.
 #[derive(Debug)]
 pub struct ContextDirectory {
     root: Dir,
@@ -37,11 +37,10 @@ pub struct ContextDirectory {
     /// A file that is never shown under any name, and its identity when the sandbox was opened, since it may be
     /// replaced.
     withheld: Option<(PathBuf, Option<Identity>)>,
-    /// The keys removed from all texts.
+    /// Keys whose values are removed from all texts.
     keys: KnownKeys,
 }
 
-/// The kind of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum EntryKind {
@@ -58,7 +57,7 @@ pub enum AccessError {
     /// Files of this kind usually contain keys or passwords.
     #[error("Access denied: files that may hold secrets, such as `.env` and private keys, cannot be read")]
     Secret,
-    /// It is a device, a pipe, a socket, or a kernel file.
+    /// The path leads to a device, a pipe, a socket, or a kernel file.
     #[error("Access denied: only regular files and directories can be read")]
     Special,
     #[error("there is no such file or directory in the context directory; list_files shows what there is")]
@@ -84,7 +83,7 @@ impl ContextDirectory {
     ///
     /// # Errors
     ///
-    /// `path` is missing, is not a directory, or is not accessible.
+    /// Returns an error if `path` is missing, is not a directory, or is not accessible.
     pub fn open(path: &Path) -> io::Result<Self> {
         let root = Dir::open_ambient_dir(path, ambient_authority())?;
         Ok(Self {
@@ -109,12 +108,11 @@ impl ContextDirectory {
         self
     }
 
-    /// The keys removed from all texts.
     pub(super) fn keys(&self) -> &KnownKeys {
         &self.keys
     }
 
-    /// The absolute path without links, with which every path shown by tools starts.
+    /// The absolute path without links. Every path that tools show starts with it.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -123,7 +121,7 @@ impl ContextDirectory {
     ///
     /// # Errors
     ///
-    /// The path is rejected, does not exist, or is not a file.
+    /// Returns an error if the path is rejected, does not exist, or is not a file.
     pub fn check_file(&self, path: &str) -> Result<(), AccessError> {
         self.open_file(path).map(drop)
     }
@@ -132,7 +130,7 @@ impl ContextDirectory {
     ///
     /// # Errors
     ///
-    /// The path is rejected, does not exist, or is not a file.
+    /// Returns an error if the path is rejected, does not exist, or is not a file.
     pub fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, AccessError> {
         self.read_sized(path, most).map(|(bytes, _)| bytes)
     }
@@ -148,11 +146,11 @@ impl ContextDirectory {
     }
 
     /// The path of a file or directory relative to this directory, with forward slashes; empty for the directory
-    /// itself. Purely lexical.
+    /// itself. Checks only the text of the path.
     ///
     /// # Errors
     ///
-    /// The path leads outside or suggests secrets.
+    /// Returns an error if the path leads outside or suggests secrets.
     pub(super) fn checked(&self, path: &str, is_file: bool) -> Result<String, AccessError> {
         let inside = self.relative(Path::new(path))?;
         self.refuse_secret_place(&inside)?;
@@ -170,7 +168,7 @@ impl ContextDirectory {
     ///
     /// # Errors
     ///
-    /// The path is rejected, does not exist, or is not a file.
+    /// Returns an error if the path is rejected, does not exist, or is not a file.
     fn open_file(&self, path: &str) -> Result<File, AccessError> {
         match self.open_inside(path) {
             Ok((Opened::File(file), _)) => Ok(file),
@@ -187,7 +185,7 @@ impl ContextDirectory {
     ///
     /// # Errors
     ///
-    /// The path is rejected, does not exist, or is not a directory.
+    /// Returns an error if the path is rejected, does not exist, or is not a directory.
     pub(super) fn open_directory(&self, path: &str) -> Result<(Dir, PathBuf), AccessError> {
         match self.open_inside(path)? {
             (Opened::Directory(directory), inside) => Ok((directory, inside)),
@@ -196,7 +194,7 @@ impl ContextDirectory {
         }
     }
 
-    /// The kind of the entry at `inside`, a relative path of plain names. Links count as their targets inside this
+    /// The kind of the entry at `inside`, a relative path of plain names. A link counts as its target inside this
     /// directory.
     pub(super) fn kind(&self, inside: &Path) -> Option<EntryKind> {
         let found = self.resolve(inside).ok()??;
@@ -228,7 +226,7 @@ impl ContextDirectory {
         Ok((Opened::Swapped, asked))
     }
 
-    /// Resolves `asked` to a path of plain names without links; `None` if a link was exchanged meanwhile.
+    /// Resolves `asked` to a path of plain names without links; `None` if a link was replaced meanwhile.
     fn resolve(&self, asked: &Path) -> Result<Option<PathBuf>, AccessError> {
         let mut pending = Vec::new();
         put_before(&mut pending, asked)?;
@@ -268,7 +266,7 @@ impl ContextDirectory {
         Ok(Some(resolved))
     }
 
-    /// The part of an absolute path below this directory, judging by its text or following its links.
+    /// The part of an absolute path below this directory, by its text or after resolving its links.
     fn below(&self, target: &Path) -> Option<PathBuf> {
         let inside = target.strip_prefix(&self.path).or_else(|_| target.strip_prefix(&self.given));
         if let Ok(inside) = inside {
@@ -279,7 +277,7 @@ impl ContextDirectory {
 
     fn refuse_secret_place(&self, inside: &Path) -> Result<(), AccessError> {
         let own = self.path.file_name().map_or(Path::new(""), Path::new);
-        // Not `own` for `is_in_git`: the user may have chosen a directory inside a repository's data.
+        // `is_in_git` must not see `own`: the user may have chosen a directory inside a repository's data.
         let is_secret = is_secret_place(&own.join(inside)) || is_in_git(inside);
         if is_secret { Err(AccessError::Secret) } else { Ok(()) }
     }
@@ -299,7 +297,7 @@ impl ContextDirectory {
         if is_secret { Err(AccessError::Secret) } else { Ok(()) }
     }
 
-    /// The path relative to this directory, judging only by its text.
+    /// The path relative to this directory. Judges only its text.
     fn relative(&self, path: &Path) -> Result<PathBuf, AccessError> {
         // Reject this before removing the prefix: `/context/../secret` starts with it too.
         if path.components().any(|component| component == Component::ParentDir) {
@@ -316,7 +314,7 @@ impl ContextDirectory {
         Ok(if names.as_os_str().is_empty() { PathBuf::from(".") } else { names })
     }
 
-    /// Opens the file or directory at `names`, none of whose components may be a link.
+    /// Opens the file or directory at `names`. If a component is a link, it was swapped in.
     fn walk(&self, names: &Path) -> Result<Opened, AccessError> {
         let unreadable = |source| AccessError::Unreadable { source };
         let mut directory = self.root.try_clone().map_err(unreadable)?;
@@ -362,8 +360,7 @@ impl ContextDirectory {
     }
 }
 
-/// The entry that was opened or examined; `None` if its name has changed since the check and now leads outside or
-/// nowhere.
+/// `None` if the name of the entry has changed since the check and now leads outside or nowhere.
 fn unless_gone<T>(result: io::Result<T>) -> Result<Option<T>, AccessError> {
     match result {
         Ok(opened) => Ok(Some(opened)),
@@ -375,7 +372,8 @@ fn unless_gone<T>(result: io::Result<T>) -> Result<Option<T>, AccessError> {
     }
 }
 
-/// Whether cap-std tried to read a link that was replaced meanwhile. Other invalid paths do not get this far.
+/// Whether cap-std tried to read a link that was replaced meanwhile. Paths that are invalid for other reasons were
+/// rejected earlier.
 fn is_exchange(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidInput
 }
@@ -392,7 +390,7 @@ fn access_error(source: io::Error) -> AccessError {
     }
 }
 
-/// The path without `.` components, provided that it otherwise consists of plain names.
+/// Removes `.` components. All others must be plain names.
 fn names_only(path: &Path) -> Result<PathBuf, AccessError> {
     let names = path.components().filter(|component| *component != Component::CurDir);
     names

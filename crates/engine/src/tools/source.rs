@@ -15,13 +15,13 @@ use super::list_files::{ENTRIES, entries, files};
 use super::sandbox::{AccessError, ContextDirectory, EntryKind};
 use crate::git::{Blob, Git, GitError};
 
-/// The maximum bytes of a file to search, and of all files together.
+/// The maximum bytes of a file to search.
 const FILE: u64 = 1 << 20;
+/// The maximum bytes of all searched files together.
 const TOTAL: u64 = 64 << 20;
-/// The number of files that are read at once.
+/// The number of files to read with one call of Git.
 const BATCH: usize = 64;
 
-/// The files that tools may read.
 #[derive(Debug)]
 pub struct Source {
     /// The context directory, or the root of the repository.
@@ -29,7 +29,7 @@ pub struct Source {
     repository: Option<Repository>,
 }
 
-/// The files of a repository after a change, without the links and submodules of a commit.
+/// A repository after a change. Links and submodules of a commit are left out.
 #[derive(Debug)]
 struct Repository {
     git: Git,
@@ -38,17 +38,16 @@ struct Repository {
 }
 
 impl Source {
-    /// All files below a directory.
     pub fn directory(directory: ContextDirectory) -> Self {
         Self { directory, repository: None }
     }
 
     /// The repository after a change: the files of the head commit as Git stores them, or the tracked and changed files
-    /// of the working tree. `root` is the directory of that tree.
+    /// of the working tree at `root`.
     ///
     /// # Errors
     ///
-    /// Git fails.
+    /// Returns an error if Git fails.
     pub fn after(change: &ChangeSet, root: ContextDirectory, git: Git) -> Result<Self, GitError> {
         let files = if let Some(head) = &change.head {
             git.tree(head)?.into_iter().map(|(path, blob)| (path, Some(blob))).collect()
@@ -59,7 +58,6 @@ impl Source {
         Ok(Self { directory: root, repository: Some(Repository { git, files }) })
     }
 
-    /// The keys removed from all texts.
     pub(super) fn keys(&self) -> &KnownKeys {
         self.directory.keys()
     }
@@ -83,8 +81,8 @@ impl Source {
         }
     }
 
-    /// The first entries of a directory by name, as a model sees them, and the total number. Paths are absolute, or
-    /// relative to the root of the repository.
+    /// The first [`ENTRIES`] entries of a directory, as shown to a model, and the total number. Paths are absolute in a
+    /// plain directory, and relative to the root in a repository.
     pub(super) fn entries(&self, path: &str) -> Result<(Vec<Value>, usize), AccessError> {
         let Some(Repository { files, .. }) = &self.repository else { return entries(&self.directory, path) };
         let inside = self.directory.checked(path, false)?;
@@ -105,7 +103,7 @@ impl Source {
         Ok((shown.collect(), all.len()))
     }
 
-    /// The paths of all files in order. Omits hidden and generated files in a plain directory.
+    /// The sorted paths of all files. In a plain directory, hidden and generated files are left out.
     pub fn paths(&self) -> Vec<String> {
         match &self.repository {
             Some(repository) => repository.files.keys().cloned().collect(),
@@ -118,7 +116,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// Git fails.
+    /// Returns an error if Git fails.
     pub fn visit(&self, paths: &[String], mut visit: impl FnMut(&str, &str) -> bool) -> Result<usize, GitError> {
         let (mut looked_at, mut total) = (0, 0);
         for batch in paths.chunks(BATCH) {
@@ -140,7 +138,8 @@ impl Source {
         Ok(looked_at)
     }
 
-    /// The bytes of files, except those that are large or may contain secrets.
+    /// The bytes of each file; `None` if it is unreadable or may contain secrets. A large file is `None` too, or cut
+    /// off one byte above the limit.
     fn all(&self, paths: &[String]) -> Result<Vec<Option<Vec<u8>>>, GitError> {
         let in_tree = |path: &String| self.directory.read_sized(path, FILE + 1).ok().map(|(bytes, _)| bytes);
         let Some(Repository { git, files }) = &self.repository else { return Ok(paths.iter().map(in_tree).collect()) };
@@ -170,7 +169,7 @@ fn is_directory(files: &BTreeMap<String, Option<Blob>>, path: &str) -> bool {
 ///
 /// # Errors
 ///
-/// A glob is invalid.
+/// Returns an error if a glob is invalid.
 pub(super) fn matching(paths: Vec<String>, globs: &str) -> Result<Vec<String>, ToolError> {
     let malformed = |reason: String| ToolError::Malformed { name: "glob", reason };
     if globs.contains(['{', '}']) {

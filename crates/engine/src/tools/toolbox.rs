@@ -21,16 +21,17 @@ pub struct Toolbox {
     context: ToolContext,
 }
 
-/// The specifications of the named tools, omitting unknown names.
+/// The specifications of the named tools. Unknown names are left out.
 pub fn specs<'a>(names: impl Iterator<Item = &'a str>) -> Vec<ToolSpec> {
     let names: Vec<_> = names.collect();
     TOOLS.iter().map(Tool::spec).filter(|spec| names.contains(&spec.name.as_str())).collect()
 }
 
 impl Toolbox {
-    /// The tools with these `names`. Omits unknown ones, since the configuration has warned about them.
+    /// The tools with these `names`. Unknown names are left out, since loading the configuration has warned about them.
     ///
-    /// They are in the registry's order, so agents with the same tools send the same bytes, which providers can cache.
+    /// The order of `names` does not matter, so that agents with the same tools send the same bytes, which providers
+    /// can cache.
     pub fn new<'a>(names: impl Iterator<Item = &'a str>, context: ToolContext) -> Self {
         let names: Vec<_> = names.collect();
         let with_specs = TOOLS.iter().map(|tool| (tool, tool.spec()));
@@ -39,7 +40,6 @@ impl Toolbox {
         Self { tools, specs: specs.into(), context }
     }
 
-    /// The specifications for a request.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         Arc::clone(&self.specs)
     }
@@ -113,7 +113,6 @@ fn with_causes(error: &ToolError) -> String {
     text
 }
 
-/// The arguments of a call.
 pub(super) struct Arguments<'a>(Vec<(&'static str, Cow<'a, str>)>);
 
 impl Arguments<'_> {
@@ -123,10 +122,8 @@ impl Arguments<'_> {
     }
 }
 
-/// A text argument and its bounds.
 #[derive(Debug)]
 pub(super) struct TextArgument {
-    /// The name among the parameters.
     pub(super) name: &'static str,
     /// Shown to the model.
     pub(super) description: &'static str,
@@ -144,7 +141,6 @@ impl TextArgument {
         Self { name: "path", description, expected, limit: 4096, is_optional: false }
     }
 
-    /// The optional `glob` argument of file tools.
     pub(super) const fn glob(description: &'static str) -> Self {
         Self { name: "glob", description, expected: "globs as a string, such as `*.rs`", limit: 200, is_optional: true }
     }
@@ -154,7 +150,7 @@ impl TextArgument {
 /// 2000 or more repetitions.
 const LONGEST_IN_SCHEMA: usize = 1000;
 
-/// The schema of a tool with these parameters.
+/// The JSON Schema of a tool with these parameters.
 pub(super) fn parameters(arguments: &[TextArgument]) -> Value {
     let property = |argument: &TextArgument| {
         let TextArgument { name, description, limit, .. } = *argument;
@@ -171,11 +167,11 @@ pub(super) fn parameters(arguments: &[TextArgument]) -> Value {
 }
 
 impl TextArgument {
-    /// The argument's value: not blank unless it is optional, not too long, and without NUL.
+    /// The argument's value, which is not blank unless optional, not too long, and without NUL.
     ///
     /// # Errors
     ///
-    /// The argument is missing or invalid.
+    /// Returns an error if the argument is missing or invalid.
     pub(super) fn of<'a>(&self, arguments: &'a Value) -> Result<Cow<'a, str>, ToolError> {
         let Self { name, expected, limit, is_optional, .. } = *self;
         let object = arguments.as_object().ok_or(ToolError::NotAnObject(type_name(arguments)))?;
