@@ -1,4 +1,4 @@
-//! Advice for each error: its cause, which determines the exit code, and what the user can do.
+//! Assigns each error a category, which determines the exit code, and a hint for the user.
 
 use rusqlite::ErrorCode;
 
@@ -35,7 +35,6 @@ fn advise(category: ErrorCategory, hint: impl Into<String>) -> Advice {
     (category, Some(hint.into()))
 }
 
-/// Implements [`Diagnostic`] for errors that need no hint.
 macro_rules! without_hint {
     ($($error:ty => $category:ident,)+) => {
         $(impl Diagnostic for $error {
@@ -113,10 +112,10 @@ impl Diagnostic for ConfigError {
 }
 
 impl Diagnostic for EvaluatorsError {
-    // The evaluators' file is a command-line argument.
+    // `Arguments`, not `Configuration`: the file is named on the command line.
     fn advice(&self) -> Advice {
         match self {
-            // The hints for a debate's configuration name commands that do not apply here.
+            // The usual hints suggest `dialectic config` commands, which do not handle this file.
             Self::Missing(_)
             | Self::Nobody { .. }
             | Self::Config(

@@ -1,28 +1,28 @@
-//! All errors of the program, and their exit codes.
+//! The program's errors and their exit codes.
 
 use std::path::PathBuf;
 
 use crate::status::TRY_AGAIN;
 use dialectic_record::debate::DebateId;
 
-/// The cause of an error; it determines the exit code.
+/// Determines the exit code of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCategory {
-    /// Everything else, such as a file that cannot be written, or an internal error.
+    /// Anything else, such as a failed write or an internal error.
     General,
-    /// The command line, or an input file.
+    /// A bad command line or input file.
     Arguments,
-    /// A provider: model calls failed permanently.
+    /// Model calls failed permanently.
     Provider,
-    /// The configuration, or the environment's keys and settings.
+    /// A bad configuration, or missing or bad environment variables.
     Configuration,
-    /// Temporary: something is in use, and a later attempt will succeed.
+    /// Something is temporarily unavailable; a later attempt may succeed.
     Busy,
 }
 
-/// An error that may end the program; `advice` implements it for all modules.
+/// An error that can end the program. `advice` implements this for the errors of all modules.
 pub trait Diagnostic: std::error::Error + Send + Sync + 'static {
-    /// The category, and what the user can do if the message does not say so.
+    /// Returns the category and, unless the message already says it, what the user can do.
     fn advice(&self) -> (ErrorCategory, Option<String>);
 
     fn blame(&self) -> ErrorCategory {
@@ -40,20 +40,19 @@ impl std::error::Error for Box<dyn Diagnostic> {
     }
 }
 
-/// The exit code after an interrupt.
+/// 128 + SIGINT, as shells report it.
 pub const INTERRUPTED: u8 = 130;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An error of another module.
     #[error(transparent)]
     Diagnosed(Box<dyn Diagnostic>),
     #[error("interrupted; the debate {0} is saved as paused")]
     Interrupted(DebateId),
-    /// The user said no, which is not an error: the exit code is 0.
+    /// The user declined to start, which is not a failure.
     #[error("Nothing was started.")]
     Declined,
-    /// Any other end with its own exit code.
+    /// Ends the program with an exit code that no [`ErrorCategory`] has.
     #[error("{said}")]
     Coded { code: u8, said: String, hint: Option<String> },
     #[error("cannot write {path}")]
@@ -64,22 +63,22 @@ pub enum Error {
     Stdout(#[source] std::io::Error),
     #[error("cannot read the answers from standard input")]
     Stdin(#[source] std::io::Error),
-    /// The event stream is incomplete, which was already reported.
+    /// Not printed: it was already reported when the stream failed.
     #[error("the event stream is incomplete")]
     EventsIncomplete,
-    /// Standard output was closed; nothing is reported.
+    /// Not printed: the reader, such as `head`, wants no more.
     #[error("standard output was closed")]
     PipeClosed,
     #[error("the debate cannot be detached")]
     Detach(#[source] std::io::Error),
-    /// The child process has already reported its error.
+    /// Not printed: the child process has already reported its error.
     #[error("the debate did not start")]
     Said { code: u8 },
     #[error("cannot start")]
     Runtime(#[source] std::io::Error),
 }
 
-/// An error that only people read: no code matches on it.
+/// An error that code only reports and never matches on.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct UserError {
@@ -94,7 +93,7 @@ impl UserError {
         Self { blame, message: message.into(), hint: None, source: None }
     }
 
-    /// An error of the command line or of an input file.
+    /// An error in the command line or an input file.
     pub fn input(message: impl Into<String>) -> Self {
         Self::of(ErrorCategory::Arguments, message)
     }
@@ -114,7 +113,7 @@ impl Diagnostic for UserError {
     }
 }
 
-/// An error with its causes on one line.
+/// The error and its causes on one line, separated by colons.
 pub fn in_full(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -133,15 +132,12 @@ impl<E: Diagnostic> From<E> for Error {
 }
 
 impl Error {
-    /// The user interrupted the program; `said` describes the outcome.
+    /// An interrupt by the user; `said` is the message.
     pub fn stopped(said: impl Into<String>) -> Self {
         Self::Coded { code: INTERRUPTED, said: said.into(), hint: None }
     }
 
-    /// The exit code: 1 general, 2 arguments or input files, 3 provider, 4 configuration, 5 degraded under `--strict`
-    /// or in a review, 6 a review has findings under `--fail-on`, 7 the debate has questions, 75 try again later (a
-    /// server is unreachable, or the debate is paused, interrupted or running in another process), 124 still running,
-    /// 130 interrupted (`docs/automation.md`).
+    /// `docs/automation.md` lists all exit codes.
     pub fn exit_code(&self) -> u8 {
         let blame = match self {
             Self::Diagnosed(error) => error.blame(),
@@ -166,7 +162,6 @@ impl Error {
         }
     }
 
-    /// The advice for the user, if any.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Diagnosed(error) => return error.hint(),

@@ -1,4 +1,4 @@
-//! The program: arguments in, exit code out.
+//! The `dialectic` executable.
 
 use std::process::ExitCode;
 

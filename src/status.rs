@@ -1,4 +1,4 @@
-//! The status of a saved debate, derived from its record and from the processes that hold it.
+//! The status of a saved debate, derived from its record and from whether a process is working on it.
 
 use std::path::{Path, PathBuf};
 
@@ -14,17 +14,17 @@ use dialectic_record::debate::{
 };
 use dialectic_record::store::{AccessMode, Entry, SavedDebate, StoreError};
 
-/// The exit code for a running debate, as in coreutils' `timeout`.
+/// The debate is still running. Coreutils' `timeout` uses the same code when the time is up.
 pub const STILL_RUNS: u8 = 124;
-/// The exit code for a debate with questions, or requests to the host.
+/// The debate waits for answers to its questions or for the host's replies.
 pub const ASKS: u8 = 7;
-/// The exit code for a debate that can be resumed: `EX_TEMPFAIL` of BSD's `sysexits.h`.
+/// The debate can be resumed. `EX_TEMPFAIL` of BSD's `sysexits.h`.
 pub const TRY_AGAIN: u8 = 75;
 
-/// A saved debate with its whole journal, because the state file does not contain its calls.
+/// Loads a debate from its journal if possible, because the state file lacks the calls.
 ///
 /// # Errors
-/// It cannot be read.
+/// Fails if the debate cannot be read.
 pub fn load(entry: &Entry) -> Result<Debate, StoreError> {
     let SavedDebate { debate, events, warnings: _ } = entry.load(AccessMode::Events)?;
     let folded = fold(&events).ok().filter(|folded| folded.id == debate.id);
@@ -34,23 +34,20 @@ pub fn load(entry: &Entry) -> Result<Debate, StoreError> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
-    /// A process is running the debate.
     Running,
-    /// The debate is saved with open questions, or requests to the host.
+    /// The debate waits for answers to its questions or for the host's replies.
     Asking,
-    /// The debate is saved and can be resumed.
     Paused,
-    /// The process died; the debate can be resumed.
+    /// The process died without pausing the debate, which can be resumed.
     Interrupted,
-    /// An older program left no journal to resume from.
+    /// The debate cannot be resumed, because an older program wrote it without a journal.
     Unfinished,
-    /// The debate has an answer.
     Completed,
     /// The debate ended without an answer.
     Failed,
 }
 
-/// Whether a process is working on a debate.
+/// Which locks show that a process is working on a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Presence {
     is_held: bool,
@@ -62,20 +59,20 @@ impl Presence {
         Self { is_held: entry.is_held(), is_detached: entry.is_detached() }
     }
 
-    /// Whether there is a process.
     pub fn is_any(self) -> bool {
         self.is_held || self.is_detached
     }
 }
 
 impl Standing {
-    /// Derives the status from the debate's files. A running debate without a process is interrupted.
+    /// Derives the status from the debate's record and locks.
     ///
-    /// `before` is the presence before the files were read, since a process that ended in the meantime wrote more.
+    /// `before` must be taken before `debate` is read: a process that ended in between may have written more.
     pub fn of(entry: &Entry, debate: &Debate, before: Presence) -> Self {
         let now = Presence::of(entry);
-        // A resumed run still has its old status on record, and a detached run ends when it pauses. A failed run that
-        // has released its journal only has to write its report and run its hooks.
+        // A resumed debate keeps its old status until the run records a new one, so a paused or failed debate may be
+        // running. If no process holds a failed debate's journal, its last one is only writing the report or running
+        // hooks.
         let may_run = match debate.status {
             Status::Completed => false,
             Status::Failed => now.is_held,
@@ -96,8 +93,7 @@ impl Standing {
         }
     }
 
-    /// The name of the status in lists and reports, where a debate with open questions counts as paused, as in its
-    /// state file.
+    /// The status as lists and reports show it. Like the state file, they call a debate with open questions paused.
     pub(crate) fn listed(entry: &Entry, debate: &Debate) -> &'static str {
         match Self::of(entry, debate, Presence::default()) {
             Self::Asking => Self::Paused.name(),
@@ -117,7 +113,7 @@ impl Standing {
         }
     }
 
-    /// The exit code of a process that waited for it.
+    /// The exit code of a command that waited for the debate.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Completed => 0,
@@ -131,77 +127,74 @@ impl Standing {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OpenQuestion {
-    /// The question's id in answers: `q1`.
+    /// Such as `q1`.
     pub id: String,
-    /// The names of the agents that ask.
+    /// The agents that ask, as `name (role)`.
     pub from: Vec<String>,
     pub question: String,
-    /// The pass in which it was asked, from 1; unknown in older records.
+    /// The pass of questions in which it was asked, counting from 1. `None` in older records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pass: Option<u8>,
 }
 
 impl OpenQuestion {
-    /// The id with the agents that ask, and a follow-up's pass: `q5, pass 2, from The kiss (kiss)`.
+    /// Such as `q5, pass 2, from The kiss (kiss)`. Omits the pass if it is the first.
     pub fn heading(&self) -> String {
         let pass = self.pass.filter(|pass| *pass > 1).map(|pass| format!(", pass {pass}")).unwrap_or_default();
         format!("{}{pass}, from {}", self.id, list(&self.from))
     }
 }
 
-/// A request that waits for the host, without its text.
+/// A request to the host that has no reply yet, without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OpenRequest {
-    /// The id within the debate.
+    /// The request's id, unique within the debate.
     pub id: String,
-    /// The agent that is asked, and the text that it should write.
+    /// Which agent should write what.
     pub about: String,
 }
 
-/// The requests that wait for the host.
+/// The requests to the host that have no reply yet.
 ///
 /// # Errors
-/// They cannot be read.
+/// Fails if they cannot be read.
 pub fn open_requests(entry: &Entry) -> Result<Vec<OpenRequest>, StoreError> {
     let open = entry.host_requests()?.requests.into_iter();
     Ok(open.map(|request| OpenRequest { about: one_line(&request.about()), id: request.id }).collect())
 }
 
-/// Whether requests wait for the host; also if that cannot be read, since `dialectic requests` repairs it.
+/// Also true if the requests cannot be read: `dialectic requests` then resumes the debate, which opens them again.
 fn is_host_asked(entry: &Entry) -> bool {
     entry.host_requests().map_or(true, |open| !open.requests.is_empty())
 }
 
-/// Whether a stop order is stored next to the record.
 pub fn is_told_to_stop(entry: &Entry) -> bool {
     entry.stop_path().symlink_metadata().is_ok()
 }
 
-/// Whether it is worth waiting for a debate: a process works on it, and either it is stopping, or it has not yet opened
-/// all of its requests to the host.
+/// Returns false if nothing changes until the user acts: no process is working on the debate, or it has opened all its
+/// requests to the host and was not told to stop.
 pub fn is_worth_waiting(entry: &Entry) -> bool {
     let is_all_shown = || entry.host_requests().is_ok_and(|open| open.is_complete && !open.requests.is_empty());
     entry.is_at_work() && (is_told_to_stop(entry) || !is_all_shown())
 }
 
-/// The number of a debate's calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallCount {
     /// Calls that reached a model.
     pub done: u64,
-    /// Calls that failed.
     pub failed: usize,
-    /// All calls, including certain future ones; absent if unknown.
+    /// The minimum in all: `done` and the calls that are certain to come. `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planned: Option<u64>,
-    /// All calls, including possible future ones; absent if unknown.
+    /// The maximum in all: `done` and every call that may still come. `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planned_at_most: Option<u64>,
 }
 
 impl CallCount {
-    /// `9 of 25 to 30 calls`
+    /// Such as `9 of 25 to 30 calls`.
     pub fn in_words(&self) -> String {
         match self.planned.zip(self.planned_at_most) {
             Some((low, high)) => format!("{} of {}", self.done, Span { low, high }.counted("call")),
@@ -210,11 +203,11 @@ impl CallCount {
     }
 }
 
-/// The paths of a debate's files, including missing ones.
+/// The absolute paths of a debate's files, which need not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Paths {
     pub state: PathBuf,
-    /// The journal; absent for older debates.
+    /// `None` for a debate without a journal, which only older programs wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<PathBuf>,
     pub log: PathBuf,
@@ -226,19 +219,18 @@ pub struct DebateStatus {
     pub id: DebateId,
     pub title: String,
     pub status: Standing,
-    /// The exit code of `wait`.
+    /// The exit code of `dialectic wait`.
     pub exit_code: u8,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<StageId>,
-    /// The current round; 0 before the first.
+    /// 0 before the first round.
     pub round: u32,
     /// The maximum number of rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u32>,
     pub calls: CallCount,
-    /// The cost in dollars; null if unknown.
+    /// Null if unknown.
     pub cost_usd: Option<f64>,
-    /// The cost in words.
     #[serde(skip)]
     pub cost: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -247,15 +239,15 @@ pub struct DebateStatus {
     pub requests: Vec<OpenRequest>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    /// Whether the run is complete, in words, once it has ended.
+    /// How complete the run was, in words. `None` until it ends.
     #[serde(skip)]
     pub run: Option<String>,
-    /// What the answer leaves unmet or open.
+    /// The major requirements that the answer does not fully meet, and the open points.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerState>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Whether the debate was told to stop and is still running.
+    /// Whether the debate was told to stop but has not ended yet.
     pub stopping: bool,
     pub paths: Paths,
     #[serde(skip)]
@@ -269,7 +261,7 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The open questions of a debate, each once.
+/// The open questions. A question that several agents ask is listed once.
 pub fn open_questions(debate: &Debate) -> Vec<OpenQuestion> {
     let open = debate.questions().into_iter().filter(|question| question.answer.is_empty());
     let shown = open.map(|question| OpenQuestion {
@@ -281,7 +273,7 @@ pub fn open_questions(debate: &Debate) -> Vec<OpenQuestion> {
     shown.collect()
 }
 
-/// The names of the agents that ask a question.
+/// The agents that ask a question, as `name (role)`.
 pub fn askers(question: &Question<'_>) -> Vec<String> {
     let mut from: Vec<String> = Vec::new();
     for (group, _) in &question.items {
@@ -294,7 +286,7 @@ pub fn askers(question: &Question<'_>) -> Vec<String> {
 }
 
 impl DebateStatus {
-    /// `round 1 of 3, critique: 4 of 31 calls`
+    /// Such as `round 1 of 3, critique: 4 of 31 calls`.
     pub fn progress(&self) -> String {
         let place = match (&self.stage, self.rounds) {
             (Some(stage), Some(rounds)) if self.round > 0 => format!("round {} of {rounds}, {stage}: ", self.round),
@@ -304,20 +296,20 @@ impl DebateStatus {
         place + &self.calls.in_words()
     }
 
-    /// The status of the debate at `entry`. `runner` computes the remaining calls.
+    /// Reads the debate's status. `runner` estimates the remaining calls.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// Fails if the debate cannot be read.
     pub fn of(entry: &Entry, runner: &Runner) -> Result<Self, StoreError> {
         let before = Presence::of(entry);
         let debate = load(entry)?;
         Self::from_record(entry, &debate, before, runner)
     }
 
-    /// Like [`of`](Self::of), for a record that was already read; `before` is the presence before it was read.
+    /// Like [`of`](Self::of), for a debate that was already read. `before` must be taken before reading it.
     ///
     /// # Errors
-    /// The requests to the host cannot be read.
+    /// Fails if the requests to the host cannot be read.
     pub fn from_record(entry: &Entry, debate: &Debate, before: Presence, runner: &Runner) -> Result<Self, StoreError> {
         let rest = runner.forecast_rest(debate).map(|rest| rest.count());
         let status = Standing::of(entry, debate, before);

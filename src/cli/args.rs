@@ -1,5 +1,4 @@
-//! The global arguments, and those that several commands share; each command defines its own others. Adjusts arguments
-//! before they are parsed.
+//! Global arguments, arguments shared by several commands, and adjustments to the arguments before they are parsed.
 
 use std::any::TypeId;
 use std::ffi::OsString;
@@ -15,7 +14,7 @@ use super::commands::Command;
 use super::commands::show::DebatePart;
 use super::examples::examples;
 
-/// The name of the newest debate.
+/// What users type for the newest debate.
 pub(super) const LATEST: &str = "latest";
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
@@ -31,21 +30,20 @@ pub(super) struct Cli {
     #[command(subcommand)]
     pub(super) command: Command,
 
-    /// When to use colour; `auto` also honours `NO_COLOR` [default: auto]
-    // Sorted after every command's own options; without a fixed order, its position would depend on the number of
-    // commands.
+    /// When to use colour [default: auto]
+    // Placed after each command's own options. Clap's default position depends on the number of commands.
     #[arg(long, global = true, value_parser = choice(COLORS), value_name = "WHEN", display_order = 900)]
     pub(super) color: Option<ColorMode>,
 }
 
-/// The values of `--color`, with their help texts.
+/// The values of `--color`: name, help text and mode.
 pub(super) const COLORS: &[(&str, &str, ColorMode)] = &[
-    ("auto", "On a terminal", ColorMode::Auto),
+    ("auto", "On a terminal, unless `NO_COLOR` is set", ColorMode::Auto),
     ("always", "Always", ColorMode::Always),
     ("never", "Never", ColorMode::Never),
 ];
 
-/// Parses one of several named values with help texts.
+/// Parses the name of one of `all`, which lists names, help texts and values.
 pub(super) fn choice<T: Copy + Send + Sync + 'static>(
     all: &'static [(&'static str, &'static str, T)],
 ) -> impl TypedValueParser<Value = T> {
@@ -57,8 +55,8 @@ pub(super) fn choice<T: Copy + Send + Sync + 'static>(
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Who debates")]
 pub(super) struct ModelArgs {
-    /// The model for all agents and the judge: a name, `provider/model`, the program `claude` or `codex`, or `host` to
-    /// answer yourself (`dialectic requests`)
+    /// The model for all agents and the judge: a name, `provider/model`, an installed program (`claude` or `codex`), or
+    /// `host` to write the answers yourself (see `dialectic requests`)
     #[arg(short, long, value_name = "MODEL")]
     pub(super) model: Option<String>,
 
@@ -67,20 +65,19 @@ pub(super) struct ModelArgs {
     pub(super) judge_model: Option<String>,
 }
 
-/// Options of a run, new or resumed.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a command-line option")]
 #[command(next_help_heading = "Output")]
 pub(super) struct RunArgs {
-    /// Write the result to a file: the whole state if it ends in `.json`, otherwise the solution
+    /// Write the solution to a file, or the whole state if the file ends in `.json`
     #[arg(short, long, value_name = "PATH")]
     pub(super) output: Option<PathBuf>,
 
-    /// Write a report when the debate ends: an HTML page if the file ends in `.html`, otherwise Markdown
+    /// Write a report when the debate ends, as HTML if the file ends in `.html`, otherwise as Markdown
     #[arg(long, value_name = "PATH")]
     pub(super) report: Option<PathBuf>,
 
-    /// The environment file with the keys [default: .env, if it exists]
+    /// Read API keys and other variables from this file [default: .env, if it exists]
     #[arg(help_heading = "Who debates", short, long, value_name = "PATH")]
     pub(super) env_file: Option<PathBuf>,
 
@@ -88,28 +85,28 @@ pub(super) struct RunArgs {
     #[arg(short, long)]
     pub(super) verbose: bool,
 
-    /// Write every event as a line of JSON to a file, or to standard output (`-`) instead of the solution
+    /// Write each event as a line of JSON to a file; `-` writes to standard output instead of the solution
     #[arg(hide_short_help = true, long, value_name = "PATH")]
     pub(super) events: Option<PathBuf>,
 
-    /// Exit with 5 if the run is incomplete, a major requirement is unmet or only partly met, or a major point is open
+    /// Exit with code 5 if the run is incomplete, a major requirement is not fully met, or a major point is open
     #[arg(hide_short_help = true, long)]
     pub(super) strict: bool,
 
-    /// Run the debate in the background and print its id once it has started; `dialectic wait <id>` waits for its end
+    /// Run the debate in the background and print its id; `dialectic wait <id>` waits until it ends
     #[arg(long)]
     pub(super) detach: bool,
 
-    /// Set in the detached process.
+    /// Passed by the program to the detached copy of itself.
     #[arg(long, hide = true, requires = "detach")]
     pub(super) detached: bool,
 
-    /// Show no progress
+    /// Do not show progress
     #[arg(short, long)]
     pub(super) quiet: bool,
 }
 
-/// Permissions for a record that may come from someone else.
+/// Permissions that a saved debate cannot grant itself, since it may come from someone else.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Trust")]
 pub(super) struct VouchArgs {
@@ -117,15 +114,14 @@ pub(super) struct VouchArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(super) config: Option<PathBuf>,
 
-    /// Let the debate's tools read this directory, even though it is outside the working directory
+    /// Let the debate's tools read this directory, even if it is outside the working directory
     #[arg(long, value_name = "DIR")]
     pub(super) context: Option<PathBuf>,
 }
 
-/// The limits and permissions of a debate that continues.
 #[derive(Debug, Args)]
 pub(super) struct ContinueArgs {
-    /// Limit the total cost of the debate to this many dollars, regardless of its original limit
+    /// The cost limit for the whole debate in dollars, instead of its original limit
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) max_cost: Option<Usd>,
 
@@ -152,22 +148,21 @@ pub(super) struct CallsArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct DebateArg {
-    /// The debate: a state file, an id, a unique prefix or suffix of one, or `latest`
+    /// The debate: `latest`, an id, a unique prefix or suffix of an id, or a state file
     #[arg(value_name = "PATH-OR-ID")]
     pub(super) debate: String,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct NewestArg {
-    /// The debate: a state file, an id, or a unique prefix or suffix of one [default: latest]
+    /// The debate: an id, a unique prefix or suffix of an id, or a state file [default: latest]
     #[arg(value_name = "PATH-OR-ID")]
     pub(super) debate: Option<String>,
 }
 
-/// The keys for continuing a debate.
 #[derive(Debug, Args)]
 pub(super) struct KeyArgs {
-    /// The environment file with the keys [default: .env, if it exists]
+    /// Read API keys and other variables from this file [default: .env, if it exists]
     #[arg(short, long, value_name = "PATH")]
     pub(super) env_file: Option<PathBuf>,
 
@@ -181,13 +176,13 @@ pub(super) struct ConfigFileArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(super) config: Option<PathBuf>,
 
-    /// The environment file with the keys [default: .env, if it exists]
+    /// Read API keys and other variables from this file [default: .env, if it exists]
     #[arg(short, long, value_name = "PATH")]
     pub(super) env_file: Option<PathBuf>,
 }
 
-/// Drops options whose path is empty, which scripts produce from unset variables: `--output "$OUT"`. An empty limit or
-/// list of roles is kept and causes an error, since it was meant to set something.
+/// Drops path options with an empty value, as scripts pass them if a variable is unset: `--output "$OUT"`. Other empty
+/// values are kept and lead to an error: a debate must not run without a limit that the user meant to set.
 pub(super) fn without_empty(command: &ClapCommand, arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut command = command;
     let mut arguments = arguments.into_iter();
@@ -217,7 +212,7 @@ pub(super) fn without_empty(command: &ClapCommand, arguments: impl IntoIterator<
     kept
 }
 
-/// Whether `option`, given without a value, is an option of the command that takes one path.
+/// Whether `option`, which contains no value, names an option of `command` that takes a path.
 fn takes_path(command: &ClapCommand, option: &str) -> bool {
     let is_named = |argument: &Arg| match option.strip_prefix("--") {
         Some(long) => {
@@ -234,7 +229,7 @@ fn takes_path(command: &ClapCommand, option: &str) -> bool {
     command.get_arguments().any(|argument| is_named(argument) && is_path(argument))
 }
 
-/// Inserts `latest` before the part of a debate that `show` prints: `show points`.
+/// Turns `show points` into `show latest points`, and likewise for the other parts that `show` prints.
 pub(super) fn with_latest(arguments: Vec<OsString>) -> Vec<OsString> {
     let mut words = arguments.iter().enumerate().skip(1);
     let mut is_show = false;

@@ -1,4 +1,4 @@
-//! The end of a run: its messages, output and files.
+//! Ends a run: prints the result and the outcome, and decides on success or an error.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -26,13 +26,12 @@ use super::target::OutputTarget;
 use super::terminal::Terminal;
 use super::watchers::Seen;
 
-/// The exit codes of an incomplete run or an answer with a fault, and of a review with findings under `--fail-on`.
+/// The exit code for a run that is incomplete or whose answer leaves something unmet or open.
 const UNCLEAN: u8 = 5;
 const FINDINGS: u8 = 6;
-/// The kind of failure that suggests checking the key.
+/// The kind of a failed call whose key the provider rejected.
 const REFUSED_KEY: &str = "unauthorized";
 
-/// The result format of a review, and the severity that makes it fail.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReviewEnd {
     pub(super) format: ReviewFormat,
@@ -64,13 +63,14 @@ impl ReviewEnd {
         }
     }
 
-    /// The exit status of a finished review. A review with failed agents does not pass.
+    /// Fails if `--fail-on` applies or the run is incomplete: a review must not pass if some of its agents failed.
     fn verdict(self, debate: &Debate) -> Result<(), Error> {
         self.check_findings(debate)?;
         if debate.is_full() == Some(true) { Ok(()) } else { Err(unclean(debate)) }
     }
 
-    /// Checks that no remaining finding is as severe as `--fail-on`. A result without a change has no id.
+    /// Fails if a remaining finding is at least as severe as `--fail-on`. The debate's id is empty if there was no
+    /// change to review.
     pub(super) fn check_findings(self, debate: &Debate) -> Result<(), Error> {
         let fails = |finding: &&ReviewedFinding| {
             finding.is_kept() && self.fail_on.is_some_and(|least| finding.severity <= least)
@@ -93,7 +93,6 @@ impl ReviewEnd {
     }
 }
 
-/// Reports where the debate is saved, writes the report, and prints the outcome.
 pub(super) fn conclude(
     Finished { debate, ending, is_kept }: Finished,
     seen: &Seen,
@@ -119,7 +118,7 @@ pub(super) fn conclude(
         return Err(asks(&debate.id));
     }
     let reported = match (&session.report, ending) {
-        // Failed debates get one too, since the user wants to know the reason; paused ones will continue.
+        // A failed debate gets a report too, since the user wants to know why it failed. A paused one will continue.
         (Some(path), RunEnding::Completed | RunEnding::Failed) => {
             write_report(&Entry::of_state(saved_to), None, Some(path), args.verbose, None, terminal)
         }
@@ -144,8 +143,8 @@ pub(super) fn conclude(
     }
 }
 
-/// Prints or writes the result, then the outcome. Fails if the run did not complete, or if the review or `--strict`
-/// does not pass.
+/// Prints the result or writes it to `--output`, then prints the outcome. Fails if the run did not complete, or failed
+/// the checks of its review or of `--strict`.
 fn finish(
     debate: &Debate,
     ending: RunEnding,
@@ -194,7 +193,7 @@ fn finish(
     if args.strict && !debate.is_clean() { Err(unclean(debate)) } else { printed }
 }
 
-/// The exit status of a saved debate's command, or the error if the debate has not ended.
+/// Succeeds if the debate is complete, and clean if `is_strict`. Otherwise the error says what state it is in.
 pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_strict: bool) -> Result<(), Error> {
     let id = &debate.id;
     match Standing::of(entry, debate, before) {
@@ -211,7 +210,6 @@ pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_stric
     }
 }
 
-/// The error for an incomplete run or an answer with a fault, under `--strict` or in a review.
 fn unclean(debate: &Debate) -> Error {
     let id = &debate.id;
     let answer = debate.answer_state().filter(|answer| !answer.is_clean());
@@ -220,19 +218,16 @@ fn unclean(debate: &Debate) -> Error {
     Error::Coded { code: UNCLEAN, said, hint: Some(format!("`dialectic show {id}` shows why")) }
 }
 
-/// The error for a debate that waits for answers.
 fn asks(id: &DebateId) -> Error {
     let hint = format!("answer to continue: dialectic answer {id} q1=\"...\"");
     Error::Coded { code: ASKS, said: format!("the debate {id} has questions for you"), hint: Some(hint) }
 }
 
-/// The error for a debate whose requests wait for the host.
 pub(super) fn asks_host(id: &DebateId) -> Error {
     let hint = format!("read them: dialectic requests {id}");
     Error::Coded { code: ASKS, said: format!("the debate {id} has requests for you"), hint: Some(hint) }
 }
 
-/// The error for reaching the time limit of a wait.
 pub(super) fn still_running(id: &DebateId) -> Error {
     let hint = format!("keep waiting: dialectic wait {id}");
     Error::Coded { code: STILL_RUNS, said: format!("the debate {id} is still running"), hint: Some(hint) }
@@ -242,7 +237,6 @@ fn to_resume(message: String, when: &str, id: &DebateId) -> Error {
     UserError::of(ErrorCategory::Busy, message).with_hint(format!("{when}: dialectic resume {id}")).into()
 }
 
-/// The hint for a debate with recorded texts.
 pub(super) fn texts_are_saved(id: &DebateId) -> String {
     format!("all texts are saved; when the cause is fixed: dialectic resume {id}")
 }
@@ -265,7 +259,8 @@ fn reason(debate: &Debate) -> String {
     debate.error.clone().unwrap_or_else(|| "for an unknown reason".to_owned())
 }
 
-/// The error for a failed debate, with the error of its calls if that is the cause.
+/// Quotes a failed call of the current round. If every call failed because the provider rejected the key, names the
+/// key's variable.
 fn failed(debate: &Debate, is_kept: bool) -> Error {
     let id = &debate.id;
     let of_round = debate.failures.iter().rfind(|failure| failure.key.round == debate.current_round);
@@ -284,7 +279,7 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
         let agent = settings.everybody().find(|agent| agent.id == failure.key.agent_id)?;
         key_variable(&agent.provider, &settings.providers)
     });
-    // The server's message follows the status.
+    // The error reads `… (<status>): <the server's message>`.
     let (what, said) = match (failure.error.split_once("): "), &variable) {
         (Some((what, said)), Some(_)) => (format!("{what})"), Some(said.to_owned())),
         _ => (failure.error.clone(), None),
@@ -303,7 +298,6 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
     }
 }
 
-/// Prints the outcome of a finished debate, with the reasons if it is incomplete.
 fn tell_outcome(debate: &Debate, quiet: bool, terminal: &mut Terminal) {
     let name =
         debates().map_or_else(|_| debate.id.to_string(), |directory| directory.short_name(&debate.id).to_owned());
@@ -332,7 +326,8 @@ pub(super) fn first_word(text: &str) -> &str {
     text.split([' ', ':']).next().unwrap_or(text)
 }
 
-/// The point for a fork with a higher limit, if the cost limit prevented the judge's answer: resuming would not help.
+/// Where to fork with a higher limit if the cost limit left no room for the judge's answer. Resuming would hit the same
+/// limit again.
 fn without_room_to_close(debate: &Debate) -> Option<ForkPoint> {
     let closing = debate.stages.last()?.id;
     let was_asked = debate.failures.iter().any(|failure| failure.key.stage == closing);

@@ -1,5 +1,5 @@
-//! Detached runs: the program starts itself again, and that process continues on its own once its debate is recorded.
-//! Only the record connects it to others.
+//! Detached runs: the program starts a copy of itself, which detaches once its debate is recorded. Other processes
+//! reach it only through the debate's files.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
@@ -17,7 +17,6 @@ use super::terminal::Terminal;
 #[cfg(unix)]
 use std::time::Duration;
 
-/// The number of attempts to lock the log, and the delay between them.
 #[cfg(unix)]
 const LOCK_ATTEMPTS: u32 = 20;
 #[cfg(unix)]
@@ -25,10 +24,10 @@ const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 const DETACHED: &str = "--detached";
 
-/// Starts the program with the same arguments, and returns when its debate has begun and the id is printed. The child
-/// prints its own messages until then, and its error is the error of this process.
+/// Starts a copy of the program with the same arguments and `--detached`, and prints the debate's id once it has begun.
+/// Until then the copy prints its own messages. If it fails, this process exits with its code.
 ///
-/// `command` names the action.
+/// `command` is the name of the subcommand.
 pub(super) fn start(command: &str, terminal: &mut Terminal) -> Result<(), Error> {
     check()?;
     let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -41,7 +40,7 @@ pub(super) fn start(command: &str, terminal: &mut Terminal) -> Result<(), Error>
     }
 }
 
-/// Continues a debate in a detached process. Returns whether one was started: another may run it already.
+/// Continues a debate in a detached process. Returns false if another process is already running it.
 pub(super) fn resume(entry: &Entry, keys: &KeyArgs) -> Result<bool, Error> {
     let mut command = Command::new(this()?);
     command.arg("resume").arg(&entry.state).arg("--quiet").stdin(Stdio::null());
@@ -67,7 +66,7 @@ fn this() -> Result<PathBuf, Error> {
 
 enum Begun {
     Runs(String),
-    /// It ended before that, with this exit code, and has reported why.
+    /// The process exited with this code before its debate began, and has reported why.
     Ended(u8),
 }
 
@@ -84,10 +83,7 @@ fn begun(command: &mut Command) -> Result<Begun, Error> {
     Ok(Begun::Ended(ended.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
 }
 
-/// Fails on Windows, where a process cannot redirect its standard streams to a log.
-///
-/// # Errors
-/// Runs cannot be detached here.
+/// Fails on Windows, where a process cannot redirect its own standard streams to a log.
 pub(super) fn check() -> Result<(), UserError> {
     if cfg!(unix) {
         return Ok(());
@@ -95,8 +91,8 @@ pub(super) fn check() -> Result<(), UserError> {
     Err(UserError::input("runs cannot be detached on Windows").with_hint("run it in a window of its own, or in WSL"))
 }
 
-/// Reports that the debate has begun, and detaches: the process becomes a session, reads nothing and writes to the log
-/// next to the record, which stays locked until it ends.
+/// Prints the debate's id and detaches: starts a new session, stops reading input, and redirects output to the log next
+/// to the record. The log stays locked until the process ends.
 #[cfg(unix)]
 pub(super) fn leave(ready: &Ready, terminal: &mut Terminal) -> Result<(), Error> {
     use std::fs::{File, OpenOptions};
@@ -107,7 +103,7 @@ pub(super) fn leave(ready: &Ready, terminal: &mut Terminal) -> Result<(), Error>
     use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
     let path = Entry::of_state(ready.state_path()).log_path();
-    // A planted link could redirect models' text into another file.
+    // Do not follow links: a planted one could direct models' text into another file.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let open = || {
         let file = OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(flags).open(&path)?;
@@ -116,7 +112,7 @@ pub(super) fn leave(ready: &Ready, terminal: &mut Terminal) -> Result<(), Error>
     };
     let failed = |source| Error::Output { path: path.clone(), source };
     let (log, lock) = (open().map_err(failed)?, open().map_err(failed)?);
-    // Another process may be testing the lock, or an earlier run may be finishing; both take only a moment.
+    // Another process may be testing the lock, or an earlier run may be finishing. Either takes only a moment.
     for _ in 0..LOCK_ATTEMPTS {
         if lock.try_lock().is_ok() {
             break;
@@ -125,7 +121,7 @@ pub(super) fn leave(ready: &Ready, terminal: &mut Terminal) -> Result<(), Error>
     }
     let nothing = File::open("/dev/null").map_err(Error::Detach)?;
     terminal.text(ready.debate().id.as_str())?;
-    // Fails only if this is already a session.
+    // Fails only if the process already leads a process group.
     let _ = rustix::process::setsid();
     let redirected = dup2_stdin(&nothing).and_then(|()| dup2_stdout(&log)).and_then(|()| dup2_stderr(&log));
     redirected.map_err(|error| Error::Detach(error.into()))?;
@@ -133,7 +129,7 @@ pub(super) fn leave(ready: &Ready, terminal: &mut Terminal) -> Result<(), Error>
     Ok(())
 }
 
-/// Never called: see [`check`].
+/// Never called, because [`check`] fails first.
 #[cfg(windows)]
 pub(super) fn leave(_: &Ready, _: &mut Terminal) -> Result<(), Error> {
     Ok(check()?)

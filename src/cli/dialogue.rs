@@ -1,5 +1,5 @@
-//! Asks the user questions on the terminal, including consent to costs, with a line editor, and opens an editor for
-//! long answers.
+//! Asks the user questions on the terminal, such as whether to accept the cost. Opens the user's editor for long
+//! answers.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::{Command, Stdio};
@@ -16,19 +16,19 @@ use dialectic_report::display::price_tag;
 
 use super::terminal::Terminal;
 
-/// Questions on a terminal, with the earlier lines on the arrow keys.
+/// Asks questions on a terminal. The arrow keys recall earlier answers.
 pub(super) struct Dialogue {
     /// Oldest first.
     earlier: Vec<String>,
 }
 
 impl Dialogue {
-    /// A dialogue, if there is a terminal.
+    /// `None` unless standard input and standard error are terminals.
     pub(super) fn open() -> Option<Self> {
         (io::stdin().is_terminal() && io::stderr().is_terminal()).then_some(Self { earlier: Vec::new() })
     }
 
-    /// A dialogue that the command `what` needs.
+    /// Fails without a terminal. `what` names the command in the error.
     pub(super) fn begin(what: &str) -> Result<Self, UserError> {
         Self::open().ok_or_else(|| {
             UserError::input(format!("{what} needs a terminal for its questions"))
@@ -36,7 +36,7 @@ impl Dialogue {
         })
     }
 
-    /// Asks `question`, and returns the answer, or `proposal` if it is empty. Ctrl-D and Ctrl-C end the program.
+    /// Asks `question`, and returns the answer, or `proposal` if it is empty. Fails on Ctrl-D and Ctrl-C.
     pub(super) fn ask(&mut self, question: &str, proposal: &str) -> Result<String, Error> {
         let shown = if proposal.is_empty() { String::new() } else { format!(" [{proposal}]") };
         let answer = self.line(&format!("{question}{shown}: "))?;
@@ -60,7 +60,7 @@ impl Dialogue {
         }
     }
 
-    /// Reads a trimmed line; `None` at Ctrl-D and Ctrl-C.
+    /// Reads and trims a line. `None` on Ctrl-D and Ctrl-C.
     fn line(&mut self, prompt: &str) -> Result<Option<String>, Error> {
         match self.read(prompt) {
             Ok(TypedLine::Line(line) | TypedLine::Editor(line)) => Ok(Some(line.trim().to_owned())),
@@ -70,10 +70,8 @@ impl Dialogue {
         }
     }
 
-    /// Reads a line after `prompt`, key by key, on standard error and from the terminal.
-    ///
-    /// # Errors
-    /// The terminal cannot be read or written. Ctrl-C gives `Interrupted`, and is also raised as a signal.
+    /// Prints `prompt` to standard error and reads a line from the terminal, key by key. Ctrl-C raises a signal and
+    /// returns `Interrupted`.
     pub(super) fn read(&mut self, prompt: &str) -> io::Result<TypedLine> {
         let term = Term::stderr();
         let mut line = EditedLine::default();
@@ -95,7 +93,7 @@ impl Dialogue {
         Ok(typed)
     }
 
-    /// Lets the user pick one of `choices` by number or text.
+    /// Lets the user pick one of `choices` by its number or first word.
     pub(super) fn choose(
         &mut self,
         question: &str,
@@ -125,8 +123,8 @@ impl Dialogue {
     }
 }
 
-/// Reports the cost of a debate and asks for confirmation if no limit applies and it may exceed the user's threshold.
-/// Returns the forecast; `None` if no model is called.
+/// Prints the estimated cost of a debate, and asks for confirmation if there is no cost limit and the cost may exceed
+/// the user's threshold. Returns the forecast, or `None` if no model is called or the cost cannot be estimated.
 pub(super) fn agreed(
     prepared: &Prepared,
     settings: &Settings,
@@ -146,8 +144,8 @@ pub(super) fn agreed(
     if agree(forecast.as_ref(), limit, "Begin?", terminal)? { Ok(forecast) } else { Err(Error::Declined) }
 }
 
-/// Reports the cost of calls and asks `question` if no limit applies and it may exceed the user's threshold, or its
-/// maximum is unknown. Returns whether to proceed. There is no forecast if it could not be computed.
+/// Prints the estimated cost, and asks `question` if there is no limit and the cost may exceed the user's threshold or
+/// is unknown. Returns whether to proceed.
 pub(super) fn agree(
     forecast: Option<&Forecast>,
     limit: Option<Usd>,
@@ -157,27 +155,28 @@ pub(super) fn agree(
     if let Some(forecast) = forecast {
         terminal.notice(&price_tag(forecast, limit));
     }
-    // Found files cannot influence this: only the process's environment counts.
+    // Reads only the process's own environment, so that a `.env` file in the directory cannot suppress the question.
     let environment = process_environment();
     let above = confirm_above(&environment)?;
     let most = forecast.and_then(Forecast::most);
     if limit.is_some() || is_automated(&environment) || most.is_some_and(|most| most <= above) {
         return Ok(true);
     }
-    // Without a terminal, the command proceeds.
+    // In a script, there is no one to ask.
     let Some(mut dialogue) = Dialogue::open() else { return Ok(true) };
     dialogue.confirm(question, false)
 }
 
-/// Whether the terminal belongs to an automated system.
+/// Whether the program runs in CI, where even a terminal has no user.
 pub(super) fn is_automated(environment: &Environment) -> bool {
     environment.get("CI").is_some_and(|value| !matches!(value, "" | "0" | "false"))
 }
 
-/// Text below this line is ignored. Lines that begin with `#` are kept, since they are Markdown headings.
+/// Ends the text in the editor's file, as in `git commit --cleanup=scissors`. Comment lines beginning with `#` would be
+/// ambiguous, since Markdown headings do too.
 const SCISSORS: &str = "------------------------ >8 ------------------------";
 
-/// Lets the user edit `text`. `note` is shown below it and is not part of the result.
+/// Opens `text` in the user's editor and returns the edited text. `note` is shown below it and discarded.
 pub(super) fn edit(text: &str, note: &str) -> Result<String, UserError> {
     let environment = process_environment();
     let usual = if cfg!(windows) { "notepad" } else { "vi" };
@@ -187,11 +186,11 @@ pub(super) fn edit(text: &str, note: &str) -> Result<String, UserError> {
     // The extension selects the editor's Markdown mode.
     let mut file = tempfile::Builder::new().prefix("dialectic-").suffix(".md").tempfile().map_err(failed)?;
     write!(file, "{text}\n\n{SCISSORS}\n{note}\n").and_then(|()| file.flush()).map_err(failed)?;
-    // Editors replace the file, so an open handle would show the old one.
+    // Many editors replace the file, so an open handle would read the old text.
     let path = file.into_temp_path();
     let mut command = if cfg!(unix) {
         let mut command = Command::new("sh");
-        // The variable may contain options.
+        // `VISUAL` and `EDITOR` may contain options.
         command.args(["-c", &format!("{editor} \"$@\""), "editor"]);
         command
     } else {
@@ -231,9 +230,8 @@ pub(super) enum TypedLine {
 #[derive(Debug, Default)]
 struct EditedLine {
     text: Vec<char>,
-    /// The index of the character at the cursor.
     cursor: usize,
-    /// The position in the history; 0 is the new line.
+    /// How far back in the history the shown line is; 0 is the new line.
     back: usize,
 }
 
@@ -265,7 +263,6 @@ impl EditedLine {
             Key::End => self.cursor = self.text.len(),
             Key::ArrowUp if self.back < earlier.len() => self.show(self.back + 1, earlier),
             Key::ArrowDown if self.back > 0 => self.show(self.back - 1, earlier),
-            // Other keys are ignored.
             _ => {}
         }
         None
@@ -284,7 +281,7 @@ impl EditedLine {
         (self.back, self.cursor) = (back, self.text.len());
     }
 
-    /// Redraws the prompt and the line. Takes the cursor's old row and returns the new one.
+    /// Redraws the prompt and the line. `cursor_row` is the cursor's row after the last drawing; returns its new row.
     fn draw(&self, term: &Term, prompt: &str, cursor_row: usize) -> io::Result<usize> {
         let (drawn, row) = self.drawn(prompt, cursor_row, usize::from(term.size().1).max(2));
         term.write_str(&drawn)?;
@@ -297,7 +294,7 @@ impl EditedLine {
         let (row, column) = place(&format!("{prompt}{before}"), columns);
         let (last_row, last_column) = place(&format!("{prompt}{before}{after}"), columns);
         let back = up(cursor_row);
-        // After a full row, the cursor stays on it until another character is written.
+        // Terminals keep the cursor at the end of a full row until another character is written.
         let wrap = if last_column == 0 && last_row > 0 { " \r\x1b[K" } else { "" };
         let (to_cursor, right) =
             (up(last_row - row), if column > 0 { format!("\x1b[{column}C") } else { String::new() });

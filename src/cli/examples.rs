@@ -1,4 +1,4 @@
-//! The end of the help: examples of each command, and the groups of commands.
+//! The examples at the end of each help text, and the grouped list of commands.
 
 use std::fmt::Write;
 
@@ -11,10 +11,9 @@ pub(super) fn examples(lines: &[&str]) -> String {
     lines.iter().fold("Examples:".to_owned(), |text, line| text + "\n  " + line)
 }
 
-/// Common options, described in the program's own help.
+/// Options that only the help of `dialectic` itself describes.
 const COMMON: [&str; 2] = ["color", "version"];
 
-/// Hides the common options in the help of subcommands.
 pub(super) fn without_common(command: Command) -> Command {
     command.mut_subcommands(hiding_common)
 }
@@ -29,7 +28,7 @@ fn hiding_common(command: Command) -> Command {
 
 const WIDTH: usize = 100;
 
-/// Lists the subcommands in groups.
+/// Replaces clap's list of subcommands, which cannot be grouped.
 pub(super) fn grouped(command: Command) -> Command {
     let columns = console::Term::stdout().size_checked().map_or(WIDTH, |(_, columns)| usize::from(columns).min(WIDTH));
     let text = listed(&command, columns);
@@ -45,7 +44,6 @@ fn listed(command: &Command, columns: usize) -> String {
         command.get_subcommands().filter(|one| !one.is_hide_set() && one.get_name() != "help").collect();
     let indent = shown.iter().map(|one| one.get_name().len()).max().unwrap_or_default() + 4;
     let mut text = String::new();
-    // Writing to a string cannot fail.
     let named = |name: &&str| shown.iter().find(|one| one.get_name() == *name).copied();
     let groups = GROUPS.iter().map(|(title, names)| (*title, names.iter().filter_map(named).collect::<Vec<_>>()));
     for (title, commands) in groups {
@@ -60,7 +58,6 @@ fn listed(command: &Command, columns: usize) -> String {
     text + &format!("\n{header}Options:{header:#}")
 }
 
-/// Wraps a sentence between words.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {

@@ -1,4 +1,4 @@
-//! Reads the problem, the files attached to it and other texts, from the command line, files and standard input.
+//! Reads problems, attachments and other texts from the command line, files and standard input.
 
 use std::fs::File;
 use std::io::{self, BufRead, IsTerminal, Read};
@@ -20,14 +20,14 @@ use dialectic_record::debate::{Attachment, Settings};
 use super::output::typed;
 use super::terminal::Terminal;
 
-/// A mebibyte: the maximum size of a question, answer or reply.
+/// A mebibyte. Also the maximum size of a question, answer or reply.
 pub(super) const MIB: u64 = 1024 * 1024;
-/// How long a pipe may be silent before a notice.
+/// How long to wait for input before printing a notice.
 const SILENT: Duration = Duration::from_secs(1);
 
 const STANDARD_INPUT: &str = "standard input";
 
-/// Whether standard input is a pipe, a file or a socket, and not a terminal or a device such as `/dev/null`.
+/// Whether standard input is a pipe, file or socket, as opposed to a terminal or a device such as `/dev/null`.
 #[cfg(unix)]
 pub(super) fn may_have_text() -> bool {
     use rustix::fs::FileType;
@@ -40,7 +40,7 @@ pub(super) fn may_have_text() -> bool {
     !io::stdin().is_terminal()
 }
 
-/// Whether standard input already has a text: in a file, or in a pipe. Does not wait.
+/// Whether standard input has data that can be read without waiting.
 #[cfg(unix)]
 pub(super) fn has_text() -> bool {
     may_have_text() && rustix::io::ioctl_fionread(io::stdin()).is_ok_and(|bytes| bytes > 0)
@@ -52,7 +52,8 @@ pub(super) fn has_text() -> bool {
     false
 }
 
-/// Reads a file, or standard input for `-`, of at most `most` bytes. `what` names the content in messages.
+/// Reads the file at `path`, or standard input if it is `-`. Fails if there are more than `most` bytes. `what` names
+/// the content in messages.
 pub(super) fn read_file(what: &str, path: &Path, most: u64, terminal: &mut Terminal) -> Result<Vec<u8>, UserError> {
     let limit = most.saturating_add(1);
     let read = if is_dash(path) {
@@ -69,7 +70,8 @@ pub(super) fn read_file(what: &str, path: &Path, most: u64, terminal: &mut Termi
     Ok(bytes)
 }
 
-/// Decodes UTF-8 text, without the byte order mark of Windows editors. `what` names it in messages.
+/// Decodes and checks a UTF-8 text, without the byte order mark that Windows editors add. `what` names the text in
+/// messages.
 pub(super) fn text_of(what: &str, bytes: &[u8]) -> Result<String, UserError> {
     let text =
         decode(bytes).map_err(|fault| UserError::input(format!("{what} is not UTF-8 text")).with_hint(fault.hint()))?;
@@ -77,8 +79,7 @@ pub(super) fn text_of(what: &str, bytes: &[u8]) -> Result<String, UserError> {
     Ok(text.to_owned())
 }
 
-/// Reads at most `limit` bytes from standard input. If no input arrives for a while, it reports that it waits for
-/// `what`.
+/// Reads at most `limit` bytes from standard input. If none arrive for a second, prints that it is waiting for `what`.
 pub(super) fn read_stdin(what: &str, limit: u64, terminal: &mut Terminal) -> io::Result<Vec<u8>> {
     if io::stdin().is_terminal() {
         terminal.notice(&format!("Type {what}; press Ctrl-D on an empty line to end it."));
@@ -86,7 +87,7 @@ pub(super) fn read_stdin(what: &str, limit: u64, terminal: &mut Terminal) -> io:
     let (begun, has_begun) = channel();
     let reading = thread::spawn(move || {
         let mut stdin = io::stdin().lock();
-        // A further read reports any error.
+        // The read below reports any error.
         let _ = begun.send(stdin.fill_buf().is_ok());
         let mut bytes = Vec::new();
         stdin.take(limit).read_to_end(&mut bytes).map(|_| bytes)
@@ -102,8 +103,7 @@ pub(super) fn is_stdin(text: Option<&str>, file: Option<&Path>) -> bool {
     file.map_or(matches!(text, None | Some("-")), is_dash)
 }
 
-/// Reads the problem from the given text or file, otherwise from a pipe or file on standard input, unless that is taken
-/// for another purpose.
+/// Reads the problem from `text` or `file`, otherwise from a pipe or file on standard input unless `stdin_is_taken`.
 pub(super) fn read_problem(
     text: Option<&str>,
     file: Option<&Path>,
@@ -148,7 +148,7 @@ fn name_of(path: &Path) -> String {
     if is_dash(path) { STANDARD_INPUT.to_owned() } else { path.display().to_string() }
 }
 
-/// Reads the files at `paths`. Fails if any of them cannot be used.
+/// Reads the files at `paths`. `-` is standard input, which can be used only once, including for the problem.
 pub(super) fn read_attachments(
     paths: &[PathBuf],
     problem_is_stdin: bool,
@@ -175,7 +175,7 @@ pub(super) fn read_attachments(
     Ok(attachments.into_all())
 }
 
-/// Reads the files at `names`, which are relative to `base` and keep their names.
+/// Reads the files at `names`, which are relative to `base`, and attaches them under these names.
 pub(super) fn read_below(
     base: &Path,
     names: &[String],
@@ -207,7 +207,6 @@ fn read_attachment(path: &Path, name: &str, most: u64, environment: &Environment
     Ok(bytes)
 }
 
-/// The notice about attachments at the start of a debate.
 pub(super) fn notice_of(attachments: &[Attachment]) -> Option<String> {
     let shown = |one: &Attachment| format!("{} ({})", one.name, counted(one.text.chars().count() as u64, "character"));
     let names: Vec<String> = attachments.iter().map(shown).collect();

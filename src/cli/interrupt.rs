@@ -14,18 +14,18 @@ use dialectic_report::display::{LiveView, Messages};
 use super::keys::{self, Keyboard};
 use super::output;
 
-/// The time limit for removing the block, since a terminal may be stopped.
+/// The time limit for erasing the live display, since the terminal may be paused (Ctrl-S).
 const TO_LEAVE: Duration = Duration::from_millis(200);
-/// The time limit for everything after an interrupt; the last traces may use three seconds of it.
+/// The time limit for ending after an interrupt. Sending the last traces may take three seconds of it.
 const TO_END: Duration = Duration::from_secs(4);
 
-/// The first interrupt pauses the debate, the second ends the program at once, without its block.
+/// The first interrupt pauses the debate. The second erases the live display and ends the program at once.
 pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationToken, mut view: LiveView) {
     interrupts.next().await;
     cancel.cancel();
     interrupts.next().await;
     view.leave();
-    // A stopped terminal still shows its block.
+    // Give up on a paused terminal, where the display stays.
     drop(timeout(TO_LEAVE, view.ended()).await);
     keys::restore();
     end_all();
@@ -33,15 +33,15 @@ pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationTo
     std::process::exit(130);
 }
 
-/// From here on, an interrupt ends the program: the debate is saved, and the remaining steps may hang. `heard` has
-/// listened since before the previous listener stopped, so no interrupt is lost.
+/// Makes an interrupt end the program from now on: the debate is saved, and the remaining steps may hang. `heard` must
+/// have listened since before the previous listener stopped, so that no interrupt is lost.
 pub(super) fn end_on_interrupt(heard: Option<Interrupts>) {
     std::thread::spawn(|| {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async {
             let mut interrupts = heard.unwrap_or_else(Interrupts::listen);
             interrupts.next().await;
-            // That interrupt was for the pager.
+            // An interrupt while a pager is open is meant for the pager.
             while output::is_open() {
                 interrupts.next().await;
             }
@@ -53,7 +53,7 @@ pub(super) fn end_on_interrupt(heard: Option<Interrupts>) {
     });
 }
 
-/// Runs work that handles interrupts. Afterwards, an interrupt ends the program.
+/// Runs `work`, which handles interrupts itself. Afterwards, an interrupt ends the program.
 pub(super) fn run_with_interrupts<T>(work: impl AsyncFnOnce(&mut Interrupts) -> Result<T, Error>) -> Result<T, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let (done, interrupts) = runtime.block_on(async {
@@ -61,27 +61,27 @@ pub(super) fn run_with_interrupts<T>(work: impl AsyncFnOnce(&mut Interrupts) -> 
         (work(&mut interrupts).await, interrupts)
     });
     runtime.shutdown_background();
-    // The same listener continues: a new one would miss an interrupt in between.
+    // Pass on the same listener: a new one would miss an interrupt in between.
     end_on_interrupt(Some(interrupts));
     done
 }
 
-/// Makes a write beyond the file size limit (`ulimit -f`) fail like one on a full disk; without a handler, its signal
-/// would end the program. Child processes keep the default.
+/// Makes a write beyond the file size limit (`ulimit -f`) return an error. Without a handler, SIGXFSZ would end the
+/// program. Child processes keep the default.
 #[cfg(unix)]
 pub(super) fn survive_file_limit() {
     use tokio::signal::unix::{SignalKind, signal};
-    // The handler outlives the runtime. If it cannot be set, the signal ends the program as before.
+    // The handler outlives the runtime. If it cannot be set, the signal still ends the program.
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
     let _in_runtime = runtime.enter();
     drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())));
 }
 
-/// Other systems do not send this signal.
+/// Only Unix has SIGXFSZ.
 #[cfg(not(unix))]
 pub(super) fn survive_file_limit() {}
 
-/// Ends the program soon after an interrupt, even if a reader ignores its last lines.
+/// Ends the program a few seconds after an interrupt, even if a stalled reader blocks its last output.
 pub(super) fn end_soon() {
     std::thread::spawn(|| {
         std::thread::sleep(TO_END);
@@ -91,7 +91,7 @@ pub(super) fn end_soon() {
     });
 }
 
-/// Whether a hangup ends the program: not under `nohup`. Must be evaluated before a handler is set.
+/// Whether SIGHUP ends the program, which it does not under `nohup`. Must be evaluated before a handler is set.
 #[cfg(unix)]
 static ENDS_WITH_TERMINAL: LazyLock<bool> = LazyLock::new(|| {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -99,7 +99,7 @@ static ENDS_WITH_TERMINAL: LazyLock<bool> = LazyLock::new(|| {
     match ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()) {
         // The lowest bit stands for the first signal, SIGHUP.
         Some(mask) => mask & 1 == 0,
-        // If the system does not report it: a program started by `nohup` has no terminal to write to.
+        // Without `/proc`, guess: under `nohup`, standard error is not a terminal.
         None => std::io::IsTerminal::is_terminal(&std::io::stderr()),
     }
 });
@@ -110,7 +110,7 @@ pub(super) use system::Interrupts;
 mod system {
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
-    /// The signals that ask the program to end: Ctrl-C, SIGTERM and SIGHUP.
+    /// Receives Ctrl-C, SIGTERM and SIGHUP.
     pub(in crate::cli) struct Interrupts {
         interrupt: Option<Signal>,
         terminate: Option<Signal>,
@@ -118,7 +118,7 @@ mod system {
     }
 
     impl Interrupts {
-        /// Takes over these signals. Call it before drawing anything.
+        /// Stops the signals from ending the program. Call it before drawing anything that must be erased at the end.
         pub(in crate::cli) fn listen() -> Self {
             Self {
                 interrupt: signal(SignalKind::interrupt()).ok(),
@@ -127,7 +127,6 @@ mod system {
             }
         }
 
-        /// Waits for the next one.
         pub(in crate::cli) async fn next(&mut self) {
             async fn received(signal: &mut Option<Signal>) {
                 match signal {
@@ -139,7 +138,7 @@ mod system {
                 () = received(&mut self.interrupt) => {}
                 () = received(&mut self.terminate) => {}
                 () = received(&mut self.hangup) => {
-                    // The shell may send one hangup and the system another; they count once.
+                    // The shell and the kernel may each send a hangup. Count only the first.
                     self.hangup = None;
                 }
             }
@@ -154,7 +153,8 @@ mod system {
         ctrl_shutdown,
     };
 
-    /// Ctrl-C, Ctrl-Break, and the end of the console, session or system, which leaves the program about five seconds.
+    /// Receives Ctrl-C, Ctrl-Break, and the end of the console, session or system. After an end, Windows kills the
+    /// program within about five seconds.
     pub(in crate::cli) struct Interrupts {
         interrupt: Option<CtrlC>,
         interruption: Option<CtrlBreak>,
@@ -187,13 +187,14 @@ mod system {
     }
 }
 
-/// Restores the terminal on suspension and on a quit signal, and takes it back when the program continues.
+/// Restores the terminal when the program is suspended or receives SIGQUIT, and takes it over again when the program
+/// continues.
 #[cfg(unix)]
 pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
     use rustix::process::{Signal, getpid, kill_process};
     use tokio::signal::unix::{SignalKind, signal};
 
-    /// The exit code after SIGQUIT.
+    /// 128 + SIGQUIT, as shells report it.
     const QUIT: i32 = 131;
 
     std::thread::spawn(move || {
@@ -205,7 +206,7 @@ pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
                 tokio::select! {
                     _ = suspended.recv() => {}
                     _ = quit.recv() => {
-                        // Removing the block shows the cursor again.
+                        // Hiding the live display shows the cursor again.
                         drop(timeout(TO_LEAVE, messages.hide(true)).await);
                         keys::restore();
                         end_all();
@@ -213,14 +214,14 @@ pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
                         std::process::exit(QUIT);
                     }
                 }
-                // Without a shell to continue it, the program would hang, so the signal is ignored.
+                // Ignore the signal if no shell could continue the program.
                 if !has_shell() {
                     continue;
                 }
                 let off = keyboard.as_ref().map(Keyboard::off);
                 drop(timeout(TO_LEAVE, messages.hide(true)).await);
                 let _ = kill_process(getpid(), Signal::STOP);
-                // It was continued.
+                // The program resumes here when it is continued.
                 drop(off);
                 drop(messages.hide(false));
             }

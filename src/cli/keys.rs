@@ -1,7 +1,7 @@
-//! Reads keys while a debate runs.
+//! Reads single keys while a debate runs.
 //!
-//! A thread reads the keys. It releases the terminal for questions, while the program is suspended, and at the end.
-//! Without a terminal on standard input, or in the background, the debate runs without keys.
+//! The reading thread releases the terminal for questions, while the program is suspended, and at the end. In the
+//! background, or if standard input is not a terminal, no keys are read.
 
 use std::io::{IsTerminal, stdin};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,13 +11,13 @@ use tokio::sync::mpsc::UnboundedSender;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
-    /// Pause or continue.
+    /// Pauses or continues the debate.
     Pause,
-    /// Stop and close.
+    /// Ends the debate early, with an answer.
     Stop,
-    /// Toggle whole texts and first sentences.
+    /// Switches between whole texts and their first sentences.
     MoreOrLess,
-    /// Toggle the list of keys.
+    /// Shows or hides the list of keys.
     Help,
     Quit,
 }
@@ -25,13 +25,13 @@ pub(super) enum Key {
 /// Reads single keys from the terminal. Clones share their state.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Keyboard {
-    /// The number of other users of the terminal.
+    /// How many [`Off`] values exist. Keys are read only if there are none.
     off: Arc<AtomicUsize>,
     /// Held while waiting for a key: at most a tenth of a second.
     reading: Arc<Mutex<()>>,
 }
 
-/// Reserves the terminal; dropping it resumes the keys.
+/// Keeps the keyboard off until dropped.
 #[derive(Debug)]
 pub(super) struct Off(Keyboard);
 
@@ -47,7 +47,7 @@ impl Key {
         }
     }
 
-    /// Parses typed bytes. Other keys send escape sequences, which may contain letters.
+    /// Ignores everything after an escape character: other keys send escape sequences, which may contain letters.
     fn typed(bytes: &[u8]) -> impl Iterator<Item = Self> {
         let plain = bytes.iter().take_while(|byte| **byte != 0x1b);
         plain.filter_map(|byte| Self::of(*byte))
@@ -55,7 +55,7 @@ impl Key {
 }
 
 impl Keyboard {
-    /// Reads keys and sends them to `keys`; `None` if standard input is not a terminal.
+    /// Starts a thread that sends keys to `keys`. `None` if standard input is not a terminal.
     pub(super) fn listen(keys: UnboundedSender<Key>) -> Option<Self> {
         if !cfg!(unix) || !stdin().is_terminal() {
             return None;
@@ -66,7 +66,7 @@ impl Keyboard {
         Some(keyboard)
     }
 
-    /// Releases the terminal in its original modes.
+    /// Stops reading keys and restores the terminal's original modes.
     pub(super) fn off(&self) -> Off {
         self.off.fetch_add(1, Ordering::SeqCst);
         // Once this lock is acquired, no thread is reading.
@@ -79,7 +79,7 @@ impl Keyboard {
     fn hear(&self, keys: &UnboundedSender<Key>) {
         use std::time::{Duration, Instant};
 
-        /// The polling interval for the terminal.
+        /// The pause between attempts to use the terminal.
         const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
         let mut typed = [0; 64];
@@ -100,7 +100,7 @@ impl Keyboard {
                 // The terminal is gone or its modes were changed, so the read did not block.
                 std::thread::sleep(LOOK_AGAIN);
             }
-            // Lets other users of the terminal go first.
+            // Let `off` take the lock.
             std::thread::yield_now();
         }
     }
@@ -126,25 +126,25 @@ mod unix {
     use rustix::process::getpgrp;
     use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 
-    /// The original modes, once they may have been changed.
+    /// The terminal's original modes, if they may have been changed.
     static FOUND: Mutex<Option<Termios>> = Mutex::new(None);
 
-    /// The time limit of a read in tenths of a second.
+    /// The timeout of a read, in tenths of a second.
     const PATIENCE: u8 = 1;
 
-    /// Whether the program may use the terminal.
     pub(in crate::cli) fn is_in_foreground() -> bool {
         tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp())
     }
 
-    /// Saves the modes before a change.
+    /// Saves the original modes before they are first changed.
     pub(in crate::cli) fn remember() {
         if let Ok(found) = tcgetattr(stdin()) {
             FOUND.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(found);
         }
     }
 
-    /// Reads keys one by one without echo; signal keys still work. Returns whether this succeeded.
+    /// Makes the terminal deliver single keys without echo; Ctrl-C and Ctrl-Z still send signals. Returns whether this
+    /// succeeded.
     pub(in crate::cli) fn one_by_one() -> bool {
         let Ok(found) = tcgetattr(stdin()) else { return false };
         let mut modes = found.clone();
@@ -156,17 +156,17 @@ mod unix {
             return true;
         }
         let mut kept = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another program may have changed the modes in the meantime.
+        // Save the modes again: another program may have changed them in the meantime.
         *kept = Some(found);
         tcsetattr(stdin(), OptionalActions::Now, &modes).is_ok()
     }
 
-    /// Restores the original modes if they were changed.
+    /// Restores the original modes, unless the program is in the background.
     pub(in crate::cli) fn restore() {
         let mut kept = match FOUND.try_lock() {
             Ok(kept) => kept,
             Err(TryLockError::Poisoned(kept)) => kept.into_inner(),
-            // A panic interrupted the holder, which will restore the modes.
+            // Do not wait: the panic hook may run in the thread that holds the lock.
             Err(TryLockError::WouldBlock) => return,
         };
         if is_in_foreground()
@@ -178,11 +178,9 @@ mod unix {
     }
 }
 
-/// Saves the modes before a change.
 #[cfg(not(unix))]
 pub(super) fn remember() {}
 
-/// Restores the original modes if they were changed.
 #[cfg(not(unix))]
 pub(super) fn restore() {}
 

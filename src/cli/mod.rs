@@ -1,5 +1,5 @@
-//! The command line: turns arguments into calls of the library, and results into streams and exit codes. Contains no
-//! debate logic.
+//! The command line: parses arguments, calls the other modules, and turns results into output and exit codes. Contains
+//! no debate logic.
 
 #![expect(clippy::disallowed_methods, reason = "output is cleaned before it is printed here")]
 
@@ -60,14 +60,14 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Prints an argument error, or the help. The text is sanitized, since arguments may be foreign file names.
+/// Prints the help or an argument error, without control characters: file names in arguments may be untrusted.
 fn refused(mut error: clap::Error) -> ExitCode {
     suggest_debate(&mut error);
     let text = error.render().to_string();
     if sanitize(&text) == text {
         error.exit();
     }
-    // A closed standard error is not a reason to fail twice.
+    // If standard error is closed, the error cannot be reported at all.
     drop(io::stderr().write_all(sanitize(&text).as_bytes()));
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
@@ -77,29 +77,30 @@ fn suggest_debate(error: &mut clap::Error) {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return };
     if typed.split_whitespace().count() > 1 {
         let tip = StyledStr::from("to debate a problem, use the command `debate`: dialectic debate \"...\"");
-        // A similarity to another command is a coincidence.
+        // Any similarity to a command's name is a coincidence.
         error.remove(ContextKind::SuggestedSubcommand);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }
 }
 
-/// Reports a defect in one line without a backtrace. The panicking thread does not wait for a stopped terminal.
+/// Reports a panic on one line, without a backtrace. Writes from another thread, so that a paused terminal (Ctrl-S)
+/// does not block this one.
 fn report_defect(defect: &PanicHookInfo<'_>) {
     let place = defect.location().map_or_else(String::new, |place| format!(" ({}:{})", place.file(), place.line()));
     keys::restore();
     let (said, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
-        // A closed standard error is not a reason to fail twice.
+        // If standard error is closed, the panic cannot be reported at all.
         drop(writeln!(io::stderr(), "error: the program failed{place}; please report this bug"));
         let _ = said.send(());
     });
     let _ = told.recv_timeout(Duration::from_millis(500));
 }
 
-/// The complete command line, for completions, the manual and the documentation.
+/// The complete definition of the command line, also for completions, the manual and the documentation.
 pub fn command() -> clap::Command {
     let mut command = Cli::command();
-    // Adds aliases and common options to every subcommand.
+    // `build` adds the global options to every subcommand, where `without_common` hides them.
     command.build();
     examples::grouped(examples::without_common(command))
 }

@@ -1,4 +1,4 @@
-//! Writes results and reports to files, and runs the pager.
+//! Writes results and reports to files, opens pages in the browser, and runs the pager.
 
 use std::fs;
 use std::io::Write;
@@ -21,7 +21,6 @@ use super::dialogue::is_automated;
 use super::target::OutputTarget;
 use super::terminal::Terminal;
 
-/// Parses the name of a report's format.
 pub(super) fn report_format() -> impl TypedValueParser<Value = &'static ReportFormat> {
     let names = FORMATS.iter().map(|format| {
         let endings: Vec<String> = format.endings.iter().map(|ending| format!(".{ending}")).collect();
@@ -31,10 +30,8 @@ pub(super) fn report_format() -> impl TypedValueParser<Value = &'static ReportFo
     PossibleValuesParser::new(names).try_map(|name| ReportFormat::named(&name).ok_or("unknown format"))
 }
 
-/// The format for a path's extension; Markdown without one.
-///
-/// # Errors
-/// The extension is unknown. `option` names the argument.
+/// The format for the path's extension, or Markdown if there is none. Fails on an unknown extension; `option` names the
+/// argument in the error.
 pub(super) fn format_of(option: &'static str, path: &Path) -> Result<&'static ReportFormat, Error> {
     if path.extension().is_none() {
         return Ok(ReportFormat::usual());
@@ -53,7 +50,7 @@ fn has_extension(path: &Path, wanted: &str) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(wanted))
 }
 
-/// Writes the whole state to a `.json` file, or the solution's text to any other.
+/// Writes the whole state if the path ends in `.json`, otherwise only the solution.
 pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Result<(), Error> {
     let json = has_extension(path, "json");
     OutputTarget::find(path)?.write(|out| {
@@ -66,8 +63,8 @@ pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Resu
     })
 }
 
-/// Writes a report to `path`, in the format of its extension, or to standard output. Participants come from
-/// `configured`, if given; `format` overrides the extension.
+/// Writes a report to `path`, or to standard output. Without `format`, the path's extension decides. Participants are
+/// taken from `configured` if given, otherwise from the record.
 pub(super) fn write_report(
     entry: &Entry,
     configured: Option<&Settings>,
@@ -95,7 +92,7 @@ pub(super) fn write_report(
     Ok(())
 }
 
-/// The destination of `--report`: a path with an unknown extension, or none, gets `.md` added.
+/// The path for `--report`. Adds `.md` with a warning if the extension is missing or not a report's.
 pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> PathBuf {
     let mut known = FORMATS.iter().flat_map(|format| format.endings).filter(|ending| **ending != "txt");
     if known.any(|ending| has_extension(path, ending)) {
@@ -109,7 +106,7 @@ pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> PathBuf {
     named
 }
 
-/// Opens a page in the user's browser. On failure, prints the page's path.
+/// Opens a page in the user's browser. On failure, prints where the page is.
 pub(super) fn open_page(path: &Path, environment: &Environment, terminal: &mut Terminal) {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let has_display =
@@ -125,7 +122,7 @@ pub(super) fn open_page(path: &Path, environment: &Environment, terminal: &mut T
     terminal.warning(&format!("cannot open the page: {why}. It is saved as {}", path.display()));
 }
 
-/// Whether `path` is standard output under any name.
+/// Whether `path` is `-` or another name of standard output, such as `/dev/stdout`.
 pub(super) fn is_stdout(path: &Path) -> bool {
     path == Path::new("-") || OutputTarget::find(path).is_ok_and(|target| target.is_stdout())
 }
@@ -137,7 +134,7 @@ pub(super) fn make_parent(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// A path as typed in a shell.
+/// Quotes a path for the shell, if necessary.
 pub(super) fn typed(path: &Path) -> String {
     let path = path.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || c == MAIN_SEPARATOR || "/:._-+@".contains(c);
@@ -145,18 +142,17 @@ pub(super) fn typed(path: &Path) -> String {
 }
 
 const DEFAULT: &str = "less -R";
-/// The default options of `less`: colours, and no clearing of the screen.
+/// Options for `less` if the user has not set any: show colours, and leave the text on the screen.
 const LESS: &str = "RX";
 
 /// Whether a pager controls the terminal and therefore receives Ctrl-C.
 static IS_OPEN: AtomicBool = AtomicBool::new(false);
 
-/// Whether a pager uses the terminal.
 pub(super) fn is_open() -> bool {
     IS_OPEN.load(Ordering::SeqCst)
 }
 
-/// The user's pager: `PAGER`, or a default; `None` if it is `cat`.
+/// The pager from `PAGER`, or the default one. `None` on Windows, in CI, or if the user chose `cat`.
 pub(super) fn wanted(environment: &Environment) -> Option<String> {
     if !cfg!(unix) || is_automated(environment) {
         return None;
@@ -168,7 +164,7 @@ pub(super) fn wanted(environment: &Environment) -> Option<String> {
 /// Shows `text` in a pager. Returns false if the pager is not installed.
 pub(super) fn page(pager: &str, text: &str, environment: &Environment) -> bool {
     let mut command = Command::new("sh");
-    // Detects a missing program before anything is written.
+    // `command -v` detects a missing pager before anything is written.
     let script =
         format!("command -v {} >/dev/null 2>&1 || exit 127; exec {pager}", pager.split(' ').next().unwrap_or_default());
     command.args(["-c", &script]).stdin(Stdio::piped());

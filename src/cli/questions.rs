@@ -1,4 +1,4 @@
-//! Asks the agents' questions on standard error, answered on a terminal or through a pipe.
+//! Prints the agents' questions to standard error, and reads the answers from a terminal or a pipe.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
@@ -18,7 +18,7 @@ use dialectic_report::display::Messages;
 use super::dialogue::{Dialogue, TypedLine, edit};
 use super::keys;
 
-/// Answers by question id, given before the debate continues. An empty one skips the question.
+/// Answers that were given before the debate continues, by question id. An empty answer skips its question.
 #[derive(Debug)]
 pub(super) struct GivenAnswers {
     pub(super) answers: BTreeMap<String, String>,
@@ -28,7 +28,6 @@ pub(super) struct GivenAnswers {
     pub(super) by: Option<Answerer>,
 }
 
-/// The error for a debate without open questions.
 pub(super) fn not_asking(id: &DebateId) -> UserError {
     UserError::input(format!("the debate {id} has no open questions"))
 }
@@ -40,7 +39,7 @@ fn unanswered(debate: &Debate) -> Vec<Question<'_>> {
 }
 
 impl GivenAnswers {
-    /// Checks that they fit the open questions of `debate`, and cover all of them unless the rest is skipped.
+    /// Fails unless every answer has an open question and, without `skip_rest`, every open question has an answer.
     pub(super) fn check(&self, debate: &Debate) -> Result<(), UserError> {
         let open: Vec<String> = open_questions(debate).into_iter().map(|question| question.id).collect();
         if open.is_empty() {
@@ -58,8 +57,8 @@ impl GivenAnswers {
         Ok(())
     }
 
-    /// Sends the answers to the questions of `before` to the run, and adds them to `debate`, which may number its
-    /// questions otherwise: an agent whose call was cut off may have asked since.
+    /// Sends the answers to the run, and adds them to `debate`. Question ids refer to `before`: `debate` may number its
+    /// questions differently, since an agent whose call was cut off may have asked since.
     pub(super) fn send(&self, run: &Run, before: &Debate, debate: &mut Debate) {
         for question in unanswered(before) {
             let Some(text) = self.answers.get(&format!("q{}", question.number)) else { continue };
@@ -76,13 +75,11 @@ impl GivenAnswers {
     }
 }
 
-/// Lists questions, one per paragraph.
 pub(super) fn listed(questions: &[OpenQuestion]) -> String {
     let shown = questions.iter().map(|one| format!("\n{}:\n{}\n", one.heading(), one.question));
     shown.collect()
 }
 
-/// Lists the requests that wait for the host, one per line, and says how to answer them.
 pub(super) fn listed_requests(id: &DebateId, requests: &[OpenRequest]) -> String {
     let shown: Vec<String> = requests.iter().map(|one| format!("{}  {}", one.id, one.about)).collect();
     let shown = shown.join("\n");
@@ -92,7 +89,6 @@ pub(super) fn listed_requests(id: &DebateId, requests: &[OpenRequest]) -> String
     )
 }
 
-/// The result of reading an answer.
 enum ReadLine {
     Text(String),
     End,
@@ -100,9 +96,9 @@ enum ReadLine {
     Unwritten(UserError),
 }
 
-/// Asks every open question and records each answer at once. An empty answer counts as `NA`. At the end of input, all
-/// remaining ones do, and no agent asks again. An interrupt restores the terminal's modes and keeps the answers given
-/// so far. Returns whether every question has an answer.
+/// Asks every open question and records each answer immediately. An empty answer becomes `NA`. The end of input skips
+/// all remaining questions and allows no further ones. An interrupt restores the terminal's modes and keeps the answers
+/// given so far. Returns false if there was an interrupt.
 pub(super) async fn ask(
     run: &Run,
     debate: &Debate,
@@ -123,7 +119,7 @@ pub(super) async fn ask(
     let leave = || {
         keys::restore();
         if on_terminal {
-            // The cursor is still after the prompt.
+            // The cursor is still on the prompt's line.
             drop(messages.say("\n"));
         }
         false
@@ -143,8 +139,8 @@ pub(super) async fn ask(
             let text = sanitize(question.text).into_owned();
             let reading = async {
                 if let Some(said) = said.filter(|_| on_terminal) {
-                    // The view has stopped drawing, so typed text follows the question. A pipe is read even if no one
-                    // sees the questions.
+                    // Wait until the question is on the screen, so that typed text appears below it. Input from a pipe
+                    // need not wait.
                     said.await;
                 }
                 spawn_blocking(move || {
@@ -173,7 +169,7 @@ pub(super) async fn ask(
                 ReadLine::Unwritten(error) => shown = Some(messages.say(&format!("{error}\n"))),
             }
         };
-        // Several agents may ask the same.
+        // Several agents may ask the same question.
         for (group, item) in question.items {
             run.answer(None, group.agent_id.clone(), item.id.clone(), answer.clone());
         }
@@ -181,7 +177,7 @@ pub(super) async fn ask(
     Ok(true)
 }
 
-/// The pass of questions unless it is the first: `second pass, 2 of at most 3`.
+/// Such as `second pass, 2 of at most 3`. `None` in the first pass.
 fn pass(debate: &Debate) -> Option<String> {
     let number = debate.clarification_iterations.filter(|number| *number > 1)?;
     let most = debate.settings.as_ref()?.debate.clarifications_max_iterations;

@@ -1,4 +1,5 @@
-//! A run of a debate on a terminal: its files, its watchers, and its end; and how commands find their debate.
+//! Runs a debate for the user: opens its outputs, starts its watchers and reports its end. Also finds debates for other
+//! commands.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -37,7 +38,7 @@ use super::target::OutputTarget;
 use super::terminal::Terminal;
 use super::watchers::{Seen, Watchers};
 
-/// The debates directory. It is looked up once, because the user's configuration may set it.
+/// The debates directory. Looked up only once, because that may read the user's configuration.
 pub(super) fn debates() -> Result<Directory, Error> {
     static KNOWN: OnceLock<Directory> = OnceLock::new();
     if let Some(known) = KNOWN.get() {
@@ -51,13 +52,13 @@ pub(super) fn is_first_debate() -> bool {
     debates().and_then(|directory| Ok(directory.entries()?)).is_ok_and(|entries| entries.is_empty())
 }
 
-/// The debate with that name, by default the newest.
+/// Finds a debate by name; without one, the newest.
 pub(super) fn or_latest(name: Option<&str>) -> Result<Entry, Error> {
     Ok(debates()?.find(name.unwrap_or(LATEST))?)
 }
 
-/// Like [`or_latest`], for a command that spends money: on a terminal it reports which debate is used, elsewhere a name
-/// is required.
+/// Like [`or_latest`], for a command that spends money. Without a name, it says on a terminal which debate is used, and
+/// fails elsewhere.
 pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &mut Terminal) -> Result<Entry, Error> {
     if name.is_some() {
         return or_latest(name);
@@ -77,8 +78,8 @@ pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &
     Ok(entry)
 }
 
-/// Whether the only argument of `ask` is a debate: `latest`, a file, a whole id or a unique end of one. Otherwise it is
-/// a question.
+/// Whether the only argument of `ask` names a debate (`latest`, a file, an id or a unique suffix of one) instead of
+/// being the question.
 pub(super) fn is_debate(word: &str, directory: &Directory) -> Result<bool, Error> {
     let path = Path::new(word);
     let is_file = path.is_file()
@@ -93,29 +94,26 @@ pub(super) fn is_debate(word: &str, directory: &Directory) -> Result<bool, Error
     Ok(ids.iter().any(|id| id == word) || ids.iter().filter(|id| id.ends_with(word)).count() == 1)
 }
 
-/// A run of a debate: its outputs, and how it deals with the user.
 pub(super) struct Session<'a> {
     pub(super) args: &'a RunArgs,
-    /// The path of the report, if wanted.
     pub(super) report: Option<PathBuf>,
     events: Option<EventSink>,
     trace: Option<(TraceDestination, reqwest::Client)>,
     after: After,
-    /// A server for watching and controlling the debate until the user interrupts.
+    /// Shows the debate in a browser until the user interrupts.
     pub(super) server: Option<Server>,
-    /// Whether this is the directory's first debate: new users get no pager.
+    /// Whether the directory has no debates yet. New users get no pager.
     pub(super) is_first: bool,
-    /// Answers to open questions, and the debate as it was when they were given.
+    /// Answers to open questions, and the debate whose numbering they use.
     pub(super) given: Option<(GivenAnswers, Debate)>,
-    /// Whether to ask the user when the debate has questions, on a terminal or through a pipe; otherwise the run ends,
-    /// and the answers come later.
+    /// Whether to ask the user the debate's questions, on a terminal or through a pipe. Otherwise the run pauses, and
+    /// can be continued with the answers.
     pub(super) asks_user: bool,
-    /// Whether the debate was started earlier.
     pub(super) is_continued: bool,
     pub(super) review: Option<ReviewEnd>,
 }
 
-/// The configuration files of a run: the one from `--config`, and the user's own.
+/// `named` is the file from `--config`.
 pub(super) fn config_files<'a>(named: Option<&PathBuf>, environment: &'a Environment) -> ConfigFiles<'a> {
     let path = named.map_or(ConfigPath::Default, |path| ConfigPath::Named(path.clone()));
     ConfigFiles::new(path, environment)
@@ -128,7 +126,6 @@ pub(super) fn own(args: &VouchArgs, files: &ConfigFiles) -> Result<UserSettings,
     Ok(own)
 }
 
-/// The destination of the event stream: none, standard output (`-`), or a file.
 fn event_sink(path: Option<&Path>) -> Result<Option<EventSink>, Error> {
     match path {
         None => Ok(None),
@@ -208,7 +205,8 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Runs and shows the debate, and reports its end. `foreseen` is an existing forecast.
+    /// Runs and shows the debate, and reports its end. Without `foreseen`, the forecast is computed while the debate
+    /// runs.
     pub(super) fn run(
         mut self,
         ready: Ready,
@@ -242,7 +240,7 @@ impl<'a> Session<'a> {
         });
         let cancel = CancellationToken::new();
         let ((ended, tracer), later) = runtime.block_on(async {
-            // Receives the same interrupts as the watchers, and outlives them.
+            // Outlives the watchers' listener, so that no interrupt is lost in between.
             let later = Interrupts::listen();
             let mut watchers = match self.watchers(&ready, options, tracer, &cancel) {
                 Ok(watchers) => watchers,
@@ -268,10 +266,10 @@ impl<'a> Session<'a> {
             end_on_interrupt(later.take().filter(|_| !cancel.is_cancelled()));
         }
         if cancel.is_cancelled() {
-            // Everything was written, or its reader has stalled.
+            // The remaining output may wait for a stalled reader.
             end_soon();
         }
-        // Whether the debate is recorded and will not continue on its own.
+        // No hooks run after a paused or unsaved debate.
         let is_over =
             matches!(&ended, Ok((Finished { ending: RunEnding::Completed | RunEnding::Failed, is_kept: true, .. }, _)));
         let result = ended.and_then(|(finished, seen)| conclude(finished, &seen, &self, &saved_to, terminal));
@@ -285,7 +283,7 @@ impl<'a> Session<'a> {
             terminal.warning(&undelivered.to_string());
         }
         if matches!(result, Err(Error::Interrupted(_))) {
-            // Again, since an interrupt may occur just after a question.
+            // Restore the terminal again, since an interrupt may come just after a question.
             keys::restore();
         }
         match served {
@@ -317,8 +315,8 @@ impl<'a> Session<'a> {
         Ok(watchers)
     }
 
-    /// Lets all watchers follow a run, and asks the user when it waits for answers. Returns the tracer after its last
-    /// signal.
+    /// Runs the debate to its end. All watchers follow it, and the user is asked its questions. Returns the tracer if
+    /// it has received all signals.
     async fn run_while_shown(
         &mut self,
         mut run: Run,
@@ -344,7 +342,6 @@ impl<'a> Session<'a> {
                         continue;
                     }
                     if watched.is_some() {
-                        // The browser asks them instead.
                         drop(messages.say("The agents have questions. Answer them in the browser.\n"));
                         continue;
                     }
@@ -363,7 +360,7 @@ impl<'a> Session<'a> {
                     }
                 }
                 Some(key) = keys.recv() => press(key, &run, &messages, &mut is_held),
-                // The view reports the interrupt; the run pauses.
+                // The live view reports the interrupt.
                 () = cancel.cancelled(), if !run.is_interrupted() => run.interrupt(),
                 // Do not pay for output that nobody reads.
                 () = watchers.reader_gone() => {
@@ -380,7 +377,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// The error for a run that failed, usually because its record cannot be written.
+/// A run fails usually because its record cannot be written.
 fn unsaved(Failed { debate, source }: Failed, saved_to: &Path) -> Error {
     let EngineError::Store(source) = source else { return source.into() };
     let id = &debate.id;
@@ -395,7 +392,7 @@ fn unsaved(Failed { debate, source }: Failed, saved_to: &Path) -> Error {
         .into()
 }
 
-/// Runs the steps after a debate, once its result is printed.
+/// Runs the hooks, and updates the ratings and the memory.
 fn run_after_hooks(after: After, state: &Path, terminal: &mut Terminal) {
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => {
@@ -405,17 +402,16 @@ fn run_after_hooks(after: After, state: &Path, terminal: &mut Terminal) {
     }
 }
 
-/// The runner of this directory's debates.
 pub(super) fn runner(environment: Environment) -> Result<Runner, Error> {
     let directory = debates()?;
     let services = Services::new(environment).with_past(Arc::new(PastDebates::of(&directory)));
     Ok(Runner::new(directory, services))
 }
 
-/// Computes and shows the forecast on a separate thread.
+/// Computes the forecast on a separate thread, so that the debate need not wait for it.
 fn foresee(forecast: impl FnOnce() -> Result<Forecast, ForecastError> + Send + 'static, messages: Messages) {
     let foreseen = move || {
-        // The debate is shown without it, too.
+        // The view works without a forecast.
         if let Ok(forecast) = forecast() {
             messages.expect(forecast);
         }
@@ -443,7 +439,7 @@ fn press(key: Key, run: &Run, messages: &Messages, is_held: &mut bool) {
         }
         Key::MoreOrLess => messages.key(KeysMeaning::MoreOrLess),
         Key::Help => messages.key(KeysMeaning::Help),
-        // Does nothing, so that no paid debate is left by accident; Ctrl-C leaves it.
+        // Ignored, so that nobody leaves a paid debate by accident. Ctrl-C pauses it.
         Key::Quit => {}
     }
 }

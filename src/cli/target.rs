@@ -1,4 +1,4 @@
-//! The destination of a result. It is checked before spending anything, in the same way as it is written later.
+//! Where a result is written. Checked before spending anything, in the same way as it is written later.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -12,7 +12,6 @@ use super::output::make_parent;
 
 const MOST_LINKS: usize = 40;
 
-/// A file, device, pipe or stream for a result.
 #[derive(Debug)]
 pub(super) struct OutputTarget {
     given: PathBuf,
@@ -21,19 +20,17 @@ pub(super) struct OutputTarget {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Way {
-    /// The same as standard output (`/dev/stdout`): replacing its file would detach the process that redirected it.
+    /// Standard output under another name, such as `/dev/stdout`. If it is redirected to a file, replacing that file
+    /// would break the redirection.
     Stdout,
     /// A device, a pipe or a socket, which must not be replaced by a file.
     Special(PathBuf),
-    /// A file, with all links followed.
+    /// A path with all links resolved. The file need not exist.
     File(PathBuf),
 }
 
 impl OutputTarget {
-    /// The target at `path`, checked to be writable. Creates missing directories; does not change the file.
-    ///
-    /// # Errors
-    /// It cannot be written.
+    /// Checks that `path` can be written, without changing the file. Creates missing directories.
     pub(super) fn prepare(path: &Path) -> Result<Self, Error> {
         make_parent(path)?;
         let target = Self::find(path)?;
@@ -41,8 +38,7 @@ impl OutputTarget {
         Ok(target)
     }
 
-    /// # Errors
-    /// Its links lead to no file, or form a loop.
+    /// Fails if the directory does not exist or links form a loop.
     pub(super) fn find(path: &Path) -> Result<Self, Error> {
         let failed = |source| Error::Output { path: path.to_owned(), source };
         let way = match path.metadata() {
@@ -69,18 +65,14 @@ impl OutputTarget {
         match &self.way {
             Way::Stdout => Ok(()),
             Way::Special(path) => check_special(path),
-            // An existing file is opened, because a read-only file must not be replaced, and because a file in a
-            // read-only directory can be written in place.
+            // Open an existing file: a read-only file must not be replaced, and a file in a read-only directory can
+            // still be written in place.
             Way::File(path) if path.exists() => OpenOptions::new().append(true).open(path).map(drop),
             Way::File(path) => tempfile::Builder::new().prefix(".dialectic-").tempfile_in(directory_of(path)).map(drop),
         }
     }
 
-    /// Writes the output of `write`. Replaces a file atomically and keeps its mode, if possible; otherwise writes in
-    /// place, calling `write` again.
-    ///
-    /// # Errors
-    /// It cannot be written.
+    /// Replaces a file atomically and keeps its mode, if possible. Otherwise writes in place, calling `write` again.
     pub(super) fn write(&self, write: impl Fn(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
         let failed = |source| self.unwritable(source);
         match &self.way {
@@ -99,8 +91,8 @@ impl OutputTarget {
                     write_atomically(path, Readers::All, &write).map_err(Some)
                 };
                 let Err(refused) = replaced else { return Ok(()) };
-                // A mount point, or a file in a read-only directory, is written in place. For a new file the first
-                // error is reported.
+                // A mount point or a file in a read-only directory can still be written in place. If that fails too,
+                // report the first error.
                 match (OpenOptions::new().write(true).truncate(true).open(path), refused) {
                     (Ok(out), _) => {
                         let mut out = BufWriter::new(out);
@@ -113,7 +105,7 @@ impl OutputTarget {
     }
 }
 
-/// Writes without control characters, since the target may be a terminal.
+/// Removes control characters if `out` is a terminal.
 fn write_to(
     out: &mut (impl Write + IsTerminal),
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -128,8 +120,7 @@ fn write_to(
     out.flush()
 }
 
-/// Follows all links of a path. The file need not exist; dangling links are followed too, as by any program that writes
-/// through them.
+/// Follows all links, even dangling ones, as writing through them would. The file need not exist.
 fn resolved(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -147,7 +138,7 @@ fn resolved(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many links"))
 }
 
-/// Whether the file has other names, which would keep the old content.
+/// Whether the file has other hard links, which would keep the old content if the file were replaced.
 #[cfg(unix)]
 fn is_shared(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,4 @@
-//! The streams of the process: detects terminals, and writes results, notices and errors.
+//! Detects terminals, and writes results, notices and errors to the standard streams.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -18,10 +18,9 @@ use dialectic_report::display::{
 use super::args::COLORS;
 use super::output;
 
-/// The maximum width of rendered Markdown, and its default.
+/// The maximum width of rendered Markdown, also used if the terminal's width is unknown.
 const TEXT_WIDTH: usize = 100;
 
-/// The size of the buffer for standard output.
 const BUFFER: usize = 64 * 1024;
 
 pub(super) struct Terminal {
@@ -47,7 +46,7 @@ impl Terminal {
         self.color
     }
 
-    /// The display of a debate: a live block on a terminal, otherwise lines; nothing if `quiet`.
+    /// A live display on a terminal, otherwise plain lines, and nothing if `quiet`.
     pub(super) fn display(&self, quiet: bool) -> DisplayOptions {
         let progress = match (quiet, self.is_watched()) {
             (true, _) => ProgressMode::Quiet,
@@ -57,41 +56,42 @@ impl Terminal {
         DisplayOptions { progress, color: self.color }
     }
 
-    /// Whether a person can watch a debate.
+    /// Whether someone may be watching the debate. Unlike for [`Self::is_watched`], a dumb terminal will do.
     #[expect(clippy::unused_self, reason = "asking through the terminal keeps it the only owner of the streams")]
     pub(super) fn shows(&self, quiet: bool) -> bool {
         !quiet && io::stderr().is_terminal()
     }
 
-    /// Whether standard error is a terminal with escape codes.
+    /// Whether standard error is a terminal that understands escape codes.
     pub(super) fn is_watched(&self) -> bool {
         io::stderr().is_terminal() && !self.dumb
     }
 
-    /// Writes text for people as the result, without control characters. A closed output ends the program quietly.
+    /// Prints text to standard output, without control characters.
     pub(super) fn text(&self, text: &str) -> Result<(), Error> {
         self.result(&sanitize(text))
     }
 
-    /// Writes a value for programs as the result: JSON with control characters escaped.
+    /// Prints a value to standard output as JSON, with control characters escaped.
     pub(super) fn json(&self, value: &impl Serialize) -> Result<(), Error> {
         let json = serde_json::to_string_pretty(value).map_err(|error| Error::Stdout(error.into()))?;
         self.result(&escaped_json(json))
     }
 
-    /// Writes text as the result, unchanged. It must be sanitized if it may go to a terminal.
+    /// Prints text to standard output, ending with a newline. The text must be sanitized if it may go to a terminal.
     pub(super) fn result(&self, text: &str) -> Result<(), Error> {
         let newline = if text.ends_with('\n') { "" } else { "\n" };
         self.result_from(|out| out.write_all(text.as_bytes()).and_then(|()| out.write_all(newline.as_bytes())))
     }
 
-    /// [`Self::result`] for the output of `write`.
+    /// Prints the output of `write`. If standard output is closed, fails with [`Error::PipeClosed`], which ends the
+    /// program silently.
     #[expect(clippy::unused_self, reason = "all output goes through the terminal, whether or not it depends on it")]
     pub(super) fn result_from(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
         let mut out = io::BufWriter::with_capacity(BUFFER, io::stdout().lock());
         match write(&mut out).and_then(|()| out.flush()) {
             Err(error) => {
-                // The rest would be written again when the buffer is dropped.
+                // Discard the buffer, or dropping it would write it again.
                 drop(out.into_parts());
                 if error.kind() == ErrorKind::BrokenPipe { Err(Error::PipeClosed) } else { Err(Error::Stdout(error)) }
             }
@@ -99,19 +99,19 @@ impl Terminal {
         }
     }
 
-    /// The width of the terminal for results; `None` without a terminal.
+    /// The width of standard output; `None` if it is not a terminal.
     #[expect(clippy::unused_self, reason = "asking through the terminal keeps it the only owner of the streams")]
     pub(super) fn columns(&self) -> Option<usize> {
         console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
     }
 
-    /// The layout of results: the terminal's width, and colours if enabled. Pipes and files have no width.
+    /// The layout of standard output, for text. Pipes and files have no width.
     pub(super) fn layout(&self) -> Layout {
         let color = self.color.choice(&io::stdout()) == ColorChoice::Always;
         Layout { width: self.columns().map(|columns| columns.min(TEXT_WIDTH)), color }
     }
 
-    /// [`Self::layout`] with the whole width of the terminal: for tables.
+    /// Like [`Self::layout`], but with the terminal's full width, for tables.
     pub(super) fn screen(&self) -> Layout {
         Layout { width: self.columns(), ..self.layout() }
     }
@@ -122,7 +122,7 @@ impl Terminal {
         render_markdown(text, width, choice)
     }
 
-    /// [`Self::pages`] for the output of `write`, which is buffered only for rendering.
+    /// Like [`Self::pages`], for Markdown that `write` produces. Buffers it only on a terminal.
     pub(super) fn markdown_from(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
         if !io::stdout().is_terminal() {
             return self.result_from(write);
@@ -132,8 +132,8 @@ impl Terminal {
         self.pages(&String::from_utf8_lossy(&text))
     }
 
-    /// Writes the solution of a debate as the result, after a blank line on a terminal; in a pager if it is longer than
-    /// the screen and `may_page`.
+    /// Prints a debate's solution. On a terminal, renders it after a blank line, or in a pager if it is longer than the
+    /// screen and `may_page`.
     pub(super) fn solution(&self, text: &str, may_page: bool) -> Result<(), Error> {
         if !io::stdout().is_terminal() {
             return self.result(text);
@@ -142,19 +142,18 @@ impl Terminal {
         if may_page && self.is_paged(&rendered) { Ok(()) } else { self.result(&format!("\n{rendered}")) }
     }
 
-    /// A debate for standard output. On a terminal, numbers of texts become their authors' names; elsewhere the record
-    /// is unchanged.
+    /// Prepares a debate for standard output: on a terminal, replaces the numbers of texts with their authors' names.
     pub(super) fn shown(debate: &Debate) -> Cow<'_, Debate> {
         if io::stdout().is_terminal() { Cow::Owned(debate.with_named_texts()) } else { Cow::Borrowed(debate) }
     }
 
-    /// Writes Markdown as the result: rendered on a terminal, in a pager if it is longer than the screen; otherwise raw.
+    /// Prints Markdown: on a terminal rendered, and in a pager if it is longer than the screen; elsewhere raw.
     pub(super) fn pages(&self, text: &str) -> Result<(), Error> {
         let is_rendered = io::stdout().is_terminal();
         self.clean_pages(&if is_rendered { self.rendered(text) } else { text.to_owned() })
     }
 
-    /// Writes formatted, clean text as the result; in a pager if it is longer than the screen.
+    /// Prints formatted, sanitized text, in a pager if it is longer than the screen.
     pub(super) fn clean_pages(&self, text: &str) -> Result<(), Error> {
         let is_paged = io::stdout().is_terminal() && self.is_paged(text);
         if is_paged { Ok(()) } else { self.result(text) }
@@ -168,7 +167,7 @@ impl Terminal {
         pager.is_some_and(|pager| text.lines().count() >= rows && output::page(&pager, text, &environment))
     }
 
-    /// Prints the end of a debate on a terminal, with its result in three lines. `name` is its short name.
+    /// Prints how a debate ended, with its result in three lines. `name` is the debate's short name.
     pub(super) fn footer(&mut self, debate: &Debate, name: &str) {
         let columns = console::Term::stderr().size_checked().map_or(TEXT_WIDTH, |(_, columns)| usize::from(columns));
         let columns = columns.saturating_sub(1);
@@ -178,7 +177,6 @@ impl Terminal {
         drop(writeln!(out, "\n{text}").and_then(|()| out.flush()));
     }
 
-    /// Prints a notice that users and scripts rely on.
     pub(super) fn notice(&mut self, text: &str) {
         // A closed standard error is not a reason to fail.
         drop(self.notices().notice(text));

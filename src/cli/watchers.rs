@@ -1,5 +1,5 @@
-//! The watchers of a run: the user, who may also press keys and interrupt it, the reader of the event stream, and a
-//! trace collector. Each has its own thread, so that it cannot delay the debate.
+//! Lets others watch a run: the user, who can also press keys and interrupt it, the reader of the event stream, and a
+//! trace collector. Each watcher has its own thread, so that it cannot delay the debate.
 
 use std::time::Duration;
 use std::{io, thread};
@@ -19,7 +19,7 @@ use dialectic_report::display::{
 use super::interrupt::{Interrupts, give_way, interrupt};
 use super::keys::{Key, Keyboard};
 
-/// The time limit for watchers after an interrupt.
+/// How long watchers may take to finish after an interrupt.
 const GRACE: Duration = Duration::from_secs(1);
 
 pub(super) struct Watchers {
@@ -31,11 +31,11 @@ pub(super) struct Watchers {
     pub(super) cancel: CancellationToken,
 }
 
-/// How the output of a run ended.
+/// Whether all output of a run was read.
 pub(super) struct Seen {
-    /// How the event stream ended; complete without a stream.
+    /// `Complete` if there is no event stream.
     pub(super) stream: StreamEnd,
-    /// Whether the user waited for all output to be read.
+    /// False if watchers did not finish in time after an interrupt.
     pub(super) is_whole: bool,
 }
 
@@ -50,19 +50,18 @@ impl Watchers {
         Ok(Self { view, stream: None, tracer: None, keyboard: None, interrupts, cancel: cancel.clone() })
     }
 
-    /// Writes the events of `follower` to `sink`.
     pub(super) fn add_stream(&mut self, sink: EventSink, follower: Follower) -> Result<(), Error> {
         self.stream = Some(EventStream::start(follower, sink, self.messages()).map_err(Error::Runtime)?);
         Ok(())
     }
 
-    /// Sends the signals of `follower` to `tracer`.
     pub(super) fn add_tracer(&mut self, tracer: Tracer, follower: Follower) -> Result<(), Error> {
         self.tracer = Some(trace(tracer, follower).map_err(Error::Runtime)?);
         Ok(())
     }
 
-    /// Lets the user suspend the program while a live view is shown, and press keys, which `meaning` describes.
+    /// If there is a live view, lets the user press keys and suspend the program. `meaning` is what the view says about
+    /// keys.
     pub(super) fn read_keys(&mut self, options: DisplayOptions, meaning: KeysMeaning) -> UnboundedReceiver<Key> {
         let (pressed, keys) = unbounded_channel();
         if options.progress == ProgressMode::Live {
@@ -83,7 +82,7 @@ impl Watchers {
         self.view.messages()
     }
 
-    /// Waits until the reader of the event stream closes standard output.
+    /// Waits until the reader of the event stream is gone; forever if there is no stream.
     pub(super) async fn reader_gone(&mut self) {
         match &mut self.stream {
             Some(stream) => stream.reader_gone().await,
@@ -91,8 +90,8 @@ impl Watchers {
         }
     }
 
-    /// Waits until all watchers have finished, which needs the last publisher of signals to be dropped. After an
-    /// interrupt they have one second. Returns the tracer after all signals.
+    /// Waits until all watchers have finished, or one second after an interrupt. They finish once the last publisher of
+    /// signals is dropped. Returns the tracer if it has received all signals.
     pub(super) async fn finish(mut self) -> (Seen, Option<Tracer>) {
         let (mut stream, mut traced) = (None, None);
         let all = async {
@@ -122,7 +121,6 @@ impl Watchers {
     }
 }
 
-/// Feeds a tracer with the items of `follower`.
 fn trace(mut tracer: Tracer, mut follower: Follower) -> io::Result<oneshot::Receiver<Tracer>> {
     let (sender, ended) = oneshot::channel();
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;

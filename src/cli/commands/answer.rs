@@ -1,4 +1,4 @@
-//! `dialectic answer`: answers a debate's questions, so that it continues.
+//! `dialectic answer`: answers a debate's questions and continues it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,15 +26,15 @@ pub(in crate::cli) struct AnswerArgs {
     #[arg(value_name = "QUESTION=ANSWER")]
     answers: Vec<String>,
 
-    /// Read the answers from a JSON file: {"q1": "500 a second", "q2": null}; `-` reads standard input
+    /// A JSON file with the answers, such as {"q1": "500 a second", "q2": null}, or `-` for standard input
     #[arg(long, value_name = "PATH")]
     file: Option<PathBuf>,
 
-    /// Skip all other questions, and ask no more
+    /// Skip all other questions and ask no further ones
     #[arg(long)]
     skip_rest: bool,
 
-    /// Who wrote the answers; the record and reports mark those of an agent
+    /// Who wrote the answers; an agent's answers are marked as such in the record and reports
     #[arg(long, value_name = "WHO", value_enum, default_value_t = By::User)]
     by: By,
 
@@ -49,7 +49,7 @@ pub(in crate::cli) struct AnswerArgs {
 pub(in crate::cli) enum By {
     /// The user
     User,
-    /// A program that a model controls
+    /// A program controlled by a model
     Agent,
 }
 

@@ -28,28 +28,28 @@ use dialectic_report::display::{DisplayOptions, ProgressMode};
 #[derive(Debug, Args)]
 #[command(override_usage = "dialectic ask [OPTIONS] [PATH-OR-ID] <QUESTION>")]
 pub(in crate::cli) struct AskArgs {
-    /// The debate: a state file, an id, or a unique prefix or suffix of one [default: latest, on a terminal]
+    /// The debate: an id, a unique prefix or suffix of an id, or a state file [default on a terminal: latest]
     #[arg(value_name = "PATH-OR-ID")]
     debate: Option<String>,
 
-    /// The question; `-` reads it from standard input
+    /// The question, or `-` to read it from standard input
     question: Option<String>,
 
-    /// The cost limit for the answer, in dollars [default: the rest of the debate's limit]
+    /// The cost limit for the answer, in dollars [default: what remains of the debate's limit]
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     max_cost: Option<Usd>,
 
     #[command(flatten)]
     calls: CallsArgs,
 
-    /// The environment file with the keys [default: .env, if it exists]
+    /// Read API keys and other variables from this file [default: .env, if it exists]
     #[arg(short, long, value_name = "PATH")]
     env_file: Option<PathBuf>,
 
     #[command(flatten)]
     vouch: VouchArgs,
 
-    /// Show no progress
+    /// Do not show progress
     #[arg(short, long)]
     quiet: bool,
 }
@@ -77,7 +77,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     let limit = BudgetLimit { usd: args.max_cost, calls: args.calls.max_calls };
     let asking = runner.ask(saved, question, limit, &own(&args.vouch, &files)?)?;
     terminal.warnings(asking.warnings());
-    // Lets servers with a daily limit count this question's maximum cost instead of an earlier run's.
+    // A server with a daily limit should count this question's maximum cost, not that of an earlier run.
     let most = args.max_cost.map(|most| spent_by(&entry) + most);
     if let Err(error) = renew_limit(&debates()?, &DebateId::new(entry.id()), most) {
         terminal.warning(&error.to_string());
@@ -117,13 +117,13 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     Ok(())
 }
 
-/// `Answered in 0:07, $0.0123; the debate has cost $0.23 so far`
+/// Such as `Answered in 0:07, $0.0123; the debate has cost $0.23 so far`.
 fn described(took: &str, of_answer: Option<Usd>, of_debate: Option<Usd>) -> String {
     let debate = of_debate.map_or_else(String::new, |cost| format!("; the debate has cost {cost} so far"));
     format!("Answered in {took}, {}{debate}", named_cost(of_answer))
 }
 
-/// The question, from the command line or from standard input.
+/// Returns `text`, or standard input if it is `-`.
 fn read(text: &str, terminal: &mut Terminal) -> Result<Arc<str>, UserError> {
     let what = "the question";
     let read = if text == "-" { input::read_file(what, Path::new(text), MIB, terminal)? } else { text.into() };

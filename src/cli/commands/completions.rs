@@ -1,4 +1,4 @@
-//! `dialectic completions` prints a completion script for a shell, whose requests are answered here; `dialectic man`
+//! `dialectic completions` prints a shell completion script, whose requests are answered here too; `dialectic man`
 //! prints or writes the manual.
 
 use std::ffi::OsStr;
@@ -31,7 +31,7 @@ The script completes debates, roles, protocols and stages as well as commands an
   elvish      echo 'eval (dialectic completions elvish | slurp)' >> ~/.elvish/rc.elv
   powershell  dialectic completions powershell | Out-String | Invoke-Expression")]
 pub(in crate::cli) struct CompletionsArgs {
-    /// The shell
+    /// The shell to print a script for
     shell: clap_complete::Shell,
 }
 
@@ -65,22 +65,21 @@ pub(in crate::cli) fn man(args: &ManArgs, terminal: &mut Terminal) -> Result<(),
     Ok(())
 }
 
-/// The variable with which a shell requests completions.
+/// Set by the completion script when it requests completions.
 const VARIABLE: &str = "DIALECTIC_COMPLETE";
-/// The maximum number of debates shown with their problem: reading more would be slow.
+/// How many debates are shown with their problem; reading more would be slow.
 const DESCRIBED: usize = 50;
-/// The maximum number of characters shown of a problem.
+/// How many characters of a problem are shown.
 const PROBLEM: usize = 60;
-/// The rounds offered for `fork` if their number is unknown.
+/// How many rounds are offered for `fork --at` if the debate is unknown.
 const ROUNDS: u32 = 3;
 
-/// Answers a shell's completion request, if there is one, and exits. The shell's script calls the program for each
-/// completion, with an environment variable set.
+/// If the completion script started the program, prints completions and exits. The script starts it for each
+/// completion, with [`VARIABLE`] set.
 pub(in crate::cli) fn answer_request() {
     CompleteEnv::with_factory(|| completing(Cli::command())).var(VARIABLE).complete();
 }
 
-/// The command line with completers for its arguments.
 fn completing(command: Command) -> Command {
     command.mut_subcommands(|command| {
         command.mut_args(|arg| match arg.get_id().as_str() {
@@ -94,12 +93,13 @@ fn completing(command: Command) -> Command {
     })
 }
 
-/// Whether a shell can show the text unquoted.
+/// Whether a shell needs no quotes for the text.
 fn is_plain(text: &str) -> bool {
     sanitize(text) == text && !text.contains(|c: char| c.is_whitespace() || "'\"\\$`*?[]".contains(c))
 }
 
-/// Debates, newest first, and files. Debates have their short name, or their id if the user began to type it.
+/// Completes debates, newest first, or files if the user began to type a path. Debates are offered by short name, or by
+/// id if the user began to type that.
 fn debates(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = current.to_string_lossy();
     if typed.contains(std::path::MAIN_SEPARATOR) || typed.starts_with('.') {
@@ -120,7 +120,7 @@ fn debates(current: &OsStr) -> Vec<CompletionCandidate> {
     all.filter(|one| one.get_value().to_string_lossy().starts_with(&*typed)).collect()
 }
 
-/// Roles: the built-in ones and the user's next to the configuration.
+/// The built-in roles, and the user's own in `prompts/roles`.
 fn roles() -> Vec<CompletionCandidate> {
     let own = std::fs::read_dir("prompts/roles").into_iter().flatten().flatten();
     let own = own.filter_map(|file| Some(file.file_name().to_str()?.strip_suffix(".md")?.to_owned()));
@@ -134,14 +134,14 @@ fn protocols() -> Vec<CompletionCandidate> {
     named.collect()
 }
 
-/// The debate named after `command`, if found.
+/// The debate whose name follows `command` in the line to complete.
 fn named_debate(command: &str) -> Option<Debate> {
     let typed = std::env::args().skip_while(|word| word != "--").skip_while(|word| word != command).nth(1)?;
     let entry: Entry = directory().ok()?.find(&typed).ok()?;
     Some(entry.load(AccessMode::State).ok()?.debate)
 }
 
-/// The fork points: `start`, and each round's stages that make calls.
+/// Completes fork points: `start`, and the stages of each round that make calls.
 fn places(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = current.to_string_lossy();
     let debate = named_debate("fork");
@@ -158,7 +158,7 @@ fn places(current: &OsStr) -> Vec<CompletionCandidate> {
     places.into_iter().map(CompletionCandidate::new).collect()
 }
 
-/// The rounds, agents or stages of the debate, as required.
+/// Completes the name of the round, agent or stage that `show` expects.
 fn parts() -> Vec<CompletionCandidate> {
     let Some(debate) = named_debate("show") else { return Vec::new() };
     let part = std::env::args().skip_while(|word| word != "--").skip_while(|word| word != "show").nth(2);

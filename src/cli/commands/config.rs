@@ -53,7 +53,7 @@ pub(in crate::cli) enum ConfigCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Trust a configuration or `.env`, as if you named it each time, until it changes
+    /// Trust a configuration or `.env` file until its content changes
     #[command(after_help = examples(&["dialectic config trust", "dialectic config trust .env"]))]
     Trust {
         /// The file to trust
@@ -97,7 +97,7 @@ fn init(path: &Path, terminal: &mut Terminal) -> Result<(), Error> {
     Ok(())
 }
 
-/// The starter configuration; `usual` is the provider and model for all agents.
+/// `usual` is the provider and model for all agents.
 fn starter(usual: Option<&(String, String)>) -> String {
     let Some((provider, model)) = usual else { return STARTER.to_owned() };
     let [provider, model] = [provider, model].map(|name| Value::from(name.as_str()).to_string());
@@ -134,7 +134,7 @@ fn check(path: Option<&PathBuf>, file: &ConfigFileArgs, terminal: &mut Terminal)
 
 fn trust_file(path: &Path, terminal: &mut Terminal) -> Result<(), Error> {
     let Trusted { path, sha256, text } = trust(path, &process_environment())?;
-    // An environment file is not JSON.
+    // A `.env` file is not JSON.
     let keys = serde_json::from_str(&text).map(|tree| refused(&tree)).unwrap_or_default();
     let sets = if keys.is_empty() { String::new() } else { format!(", which sets {}", keys.join(", ")) };
     terminal.notice(&format!("Trusted {}{sets} (SHA-256 {sha256})", path.display()));

@@ -48,15 +48,15 @@ pub(in crate::cli) struct DebateArgs {
     #[command(flatten)]
     models: ModelArgs,
 
-    /// Use models from every vendor whose key is set, or from the installed programs
+    /// Use models from different vendors, depending on which keys are set and which programs are installed
     #[arg(help_heading = "Who debates", long, conflicts_with = "model")]
     mixed: bool,
 
-    /// The roles that take part, separated by commas: your configured agents with that role, otherwise built-in ones
+    /// Comma-separated roles of the agents. Uses your configured agents with these roles, otherwise built-in ones
     #[arg(help_heading = "Who debates", short, long, value_name = "ROLES", value_delimiter = ',')]
     agents: Option<Vec<String>>,
 
-    /// The number of rounds, from 1 to 100 [default: the configuration's, else the protocol's]
+    /// The number of rounds, from 1 to 100 [default: from the configuration, else from the protocol]
     #[arg(help_heading = "Debate", short, long, value_name = "N", value_parser = rounds, allow_negative_numbers = true)]
     rounds: Option<u32>,
 
@@ -72,16 +72,15 @@ pub(in crate::cli) struct DebateArgs {
     #[arg(help_heading = "Problem", long, value_name = "DIR")]
     context: Option<PathBuf>,
 
-    /// The protocol to follow; `dialectic protocols` lists them [default: the configuration's, else dialectic]
+    /// The protocol; `dialectic protocols` lists them [default: from the configuration, else dialectic]
     #[arg(help_heading = "Debate", long, value_name = "NAME")]
     protocol: Option<String>,
 
-    /// The number of checkers that read the answer before you get it, from 0 to 3 [default: the configuration's, else
-    /// 3]
+    /// The number of checkers that review the answer, from 0 to 3 [default: from the configuration, else 3]
     #[arg(help_heading = "Debate", long, value_name = "N", value_parser = lenses, allow_negative_numbers = true)]
     check: Option<u32>,
 
-    /// Use a council of two agents and one checker; best for a first debate
+    /// Use a council of two agents and one checker; good for a first debate
     #[arg(help_heading = "Debate", long)]
     quick: bool,
 
@@ -89,7 +88,7 @@ pub(in crate::cli) struct DebateArgs {
     #[arg(help_heading = "Debate", long)]
     clarify: bool,
 
-    /// Rehearse: call no model and list what the problem leaves open, at no cost
+    /// Rehearse without a model: list what the problem leaves open, at no cost
     #[arg(help_heading = "Who debates", long)]
     offline: bool,
 
@@ -100,7 +99,7 @@ pub(in crate::cli) struct DebateArgs {
     #[command(flatten)]
     calls: CallsArgs,
 
-    /// Print the calls that the debate would make, their tokens, and their likely and maximum cost, without making any
+    /// Print the planned calls with their tokens and their likely and maximum cost, without making them
     #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
     dry_run: bool,
 
@@ -116,7 +115,6 @@ pub(in crate::cli) struct DebateArgs {
     pub(super) run: RunArgs,
 }
 
-/// The values of `--until`, with their help texts.
 const UNTIL: &[(&str, &str, TerminationKind)] = &[
     ("fixed", "Never", TerminationKind::Fixed),
     ("convergence", "When the judge finds that the agents agree", TerminationKind::Convergence),
@@ -151,7 +149,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     let protocol = protocols::named(&settings.debate.protocol)?;
     let attachments = input::read_attachments(&args.attach, is_stdin, &settings, &environment, terminal)?;
     let created = Created { attachments, ..new_debate(problem, protocol, settings.clone()) };
-    // Answers to questions come from standard input.
+    // With interactive clarifications, answers are read from standard input.
     let reads_stdin = is_stdin || attaches_stdin || settings.debate.interactive_clarifications;
     if args.dry_run {
         say(choice.as_ref(), &created.attachments, reads_stdin, terminal);
@@ -183,7 +181,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     session.run(prepared.begin()?, foreseen, terminal)
 }
 
-/// Reports settings that the command line does not name.
+/// Prints the chosen models and the attachments, and warns if piped input is not read.
 fn say(choice: Option<&ModelChoice>, attachments: &[Attachment], reads_stdin: bool, terminal: &mut Terminal) {
     if !reads_stdin && input::has_text() {
         terminal.warning("standard input was not read; add --attach -");
@@ -212,12 +210,12 @@ fn overrides(args: &DebateArgs) -> Overrides {
     }
 }
 
-/// Today, for checking whether models are retired.
+/// Today's date, which decides whether a model is retired.
 pub(super) fn today() -> NaiveDate {
     Utc::now().date_naive()
 }
 
-/// Warns that a cost warning only counts known costs.
+/// Warns if `warnCostUsd` misses calls because their price is unknown.
 fn warn_of_unknown_costs(settings: &Settings, terminal: &mut Terminal) {
     if settings.debate.budget.warn_cost_usd.is_none() {
         return;
@@ -231,7 +229,7 @@ fn warn_of_unknown_costs(settings: &Settings, terminal: &mut Terminal) {
     }
 }
 
-/// Forecasts a debate without calls or keys.
+/// Prints the forecast of a debate. Needs no key and calls no model.
 pub(super) fn dry_run(created: &Created, runner: &Runner, json: bool, terminal: &mut Terminal) -> Result<(), Error> {
     let settings = &created.settings;
     runner.check_protocol(created)?;
@@ -245,7 +243,7 @@ pub(super) fn dry_run(created: &Created, runner: &Runner, json: bool, terminal: 
     } else {
         show_forecast(&forecast, settings, terminal)?;
     }
-    // Refuses the same programs and limits as the debate would.
+    // Refuse the same programs and limits as the debate itself.
     terminal.warnings(runner.check_programs(created)?);
     check_prices(settings)?;
     if let Some(purchase) = &forecast.purchase {
@@ -255,10 +253,9 @@ pub(super) fn dry_run(created: &Created, runner: &Runner, json: bool, terminal: 
     Ok(())
 }
 
-/// Prints a forecast, and warns of prompts that may be too long.
 pub(super) fn show_forecast(forecast: &Forecast, settings: &Settings, terminal: &mut Terminal) -> Result<(), Error> {
     let total = display::price_tag(forecast, settings.max_cost());
-    // The table is already sanitized, and coloured on a terminal.
+    // Do not sanitize the table again: it is clean, and coloured on a terminal.
     terminal.result(&format!("{}\n\n{}", one_line(&total), display::forecast(forecast, terminal.screen())))?;
     terminal.warnings(check_windows(&forecast.calls, settings)?);
     Ok(())

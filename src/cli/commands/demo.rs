@@ -28,12 +28,12 @@ use dialectic_report::display::{DisplayOptions, KeysMeaning, Messages, essence, 
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct DemoArgs {
-    /// Show only the solution, immediately
+    /// Print only the solution, without the replay
     #[arg(short, long)]
     quiet: bool,
 }
 
-/// The journal of the debate. `UPDATE_DEMO=<journal> cargo test --lib demo` replaces it.
+/// `UPDATE_DEMO=<journal> cargo test --lib demo` replaces this journal.
 static JOURNAL: &[u8] = include_bytes!("../../../assets/demo.events.jsonl.gz");
 
 /// The maximum duration of the replay.
@@ -89,7 +89,7 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     Ok(())
 }
 
-/// The speed at which a debate of this length plays in [`LENGTH`]; at least 1.
+/// How many times faster than recorded a debate must be played to fit [`LENGTH`]; at least 1.
 fn times(took: Duration) -> f64 {
     (took.as_secs_f64() / LENGTH.as_secs_f64()).max(1.0)
 }
@@ -113,7 +113,7 @@ fn journal() -> io::Result<Vec<u8>> {
     Ok(journal)
 }
 
-/// Saves the record in `directory`, unless it exists, because the user may have added to it.
+/// Saves the record in `directory` unless it is already there: the user may have added to it.
 fn keep(directory: &Path) -> Result<Entry, Box<dyn StdError + Send + Sync>> {
     let (state, path) = (directory.join("demo.json"), directory.join("demo.events.jsonl"));
     let recorded = journal()?;
@@ -122,7 +122,7 @@ fn keep(directory: &Path) -> Result<Entry, Box<dyn StdError + Send + Sync>> {
         && verify(&entry(), &path).is_ok_and(|found| found.is_whole());
     if !is_there {
         fs::create_dir_all(directory)?;
-        // The state of another record would not match this journal.
+        // The state of another record would not match the new journal.
         match fs::remove_file(&state) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
             _ => {}
@@ -133,8 +133,8 @@ fn keep(directory: &Path) -> Result<Entry, Box<dyn StdError + Send + Sync>> {
     Ok(entry())
 }
 
-/// Plays a debate at `times` its original speed (infinite: without waiting), until it ends or the user leaves. Returns
-/// false if it was interrupted.
+/// Plays a debate at `times` its recorded speed until it ends or the user leaves. An infinite speed shows everything at
+/// once. Returns false if the replay was interrupted.
 fn play_back(
     debate: &Debate,
     moments: Vec<(Duration, Signal)>,
@@ -189,15 +189,15 @@ async fn left(mut keys: UnboundedReceiver<Key>, pause: &watch::Sender<bool>, mes
             Key::MoreOrLess => messages.key(KeysMeaning::MoreOrLess),
             Key::Help => messages.key(KeysMeaning::Help),
             Key::Quit => return,
-            // A replay has nothing to close.
+            // In a replay, no debate is running that could be stopped.
             Key::Stop => {}
         }
     }
-    // Without keys this never resolves.
+    // If no keys can be read, the replay must still play to its end.
     std::future::pending::<()>().await;
 }
 
-/// The calls of a past debate as a forecast. Their total cost is known, so nothing is estimated.
+/// Forecasts exactly the calls that were made, for the display of progress. The costs are in the record.
 fn as_it_went(moments: &[(Duration, Signal)]) -> Forecast {
     let settled = moments.iter().filter_map(|(_, signal)| match signal {
         Signal::Recorded(recorded) => Some(recorded.event.settles()?.0.clone()),

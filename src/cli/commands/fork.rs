@@ -21,21 +21,21 @@ use super::debate::{show_forecast, today};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ForkArgs {
-    /// The debate: a state file, an id, or a unique prefix or suffix of one [default: latest, on a terminal]
+    /// The debate: an id, a unique prefix or suffix of an id, or a state file [default on a terminal: latest]
     #[arg(value_name = "PATH-OR-ID")]
     debate: Option<String>,
 
-    /// The first stage to repeat, such as `2.critiques`; without a round, in the last one. The fork keeps everything
-    /// before it; `start` keeps only the problem and the settings. With `--protocol`, the default is after the
-    /// proposals of the first round
+    /// The first stage to repeat, such as `2.critiques`, or `critiques` for the last round. Everything before it is
+    /// kept; `start` keeps only the problem and the settings [default with `--protocol`: after the first proposals]
     #[arg(long, value_name = "ROUND.STAGE", required_unless_present = "protocol")]
     at: Option<String>,
 
-    /// Continue under another protocol, reusing the first proposals if it can
+    /// Continue under another protocol; it reuses the first proposals if possible
     #[arg(long, value_name = "NAME")]
     protocol: Option<String>,
 
-    /// Change a setting, such as `debate.rounds=4`, `judge.model=gpt-4o`, `agents.agent-kiss.temperature=0.2`
+    /// Change a setting, such as `debate.rounds=4`, `judge.model=gpt-4o` or `agents.agent-kiss.temperature=0.2`.
+    /// Repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<SettingChange>,
 
@@ -53,7 +53,7 @@ pub(in crate::cli) struct ForkArgs {
     #[command(flatten)]
     calls: CallsArgs,
 
-    /// Print the calls that the fork would make, their tokens, and their likely and maximum cost, without making any
+    /// Print the planned calls with their tokens and their likely and maximum cost, without making them
     #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
     dry_run: bool,
 
@@ -91,7 +91,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let of_models = model_warnings(&settings, today());
     let warnings = environment.warnings().iter().chain(&of_changes).chain(&of_models);
     terminal.warnings(warnings.chain(&prepared.panel().warnings));
-    // Another protocol has different prompts.
+    // Another protocol has different prompts anyway.
     if settings.debate.protocol == parent.settings.debate.protocol {
         let sources = parent.prompt_sources.iter();
         terminal.warnings(sources.flat_map(|before| before.changes(&prepared.panel().sources)));
@@ -104,7 +104,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     session.run(ready, foreseen, terminal)
 }
 
-/// The fork point. The default with another protocol is after the proposals of the first round.
+/// The fork point: `--at`, or with another protocol, the stage after the first round's proposals.
 fn point(args: &ForkArgs, entry: &Entry) -> Result<ForkPoint, Error> {
     let events = read_journal(entry.journal_path()?).map_err(StoreError::from)?.events;
     if let Some(at) = &args.at {
@@ -121,7 +121,7 @@ fn point(args: &ForkArgs, entry: &Entry) -> Result<ForkPoint, Error> {
     Ok(next.map_or(ForkPoint::START, |stage| ForkPoint::before(1, stage.id)))
 }
 
-/// The changes. Another protocol brings its default number of rounds, unless that is set.
+/// The requested changes. Another protocol also brings its default number of rounds, unless `--set` sets the rounds.
 fn changes(args: &ForkArgs, parent: &Settings) -> Vec<SettingChange> {
     let mut changes = Vec::new();
     if let Some(name) = args.protocol.as_ref().filter(|name| **name != parent.debate.protocol) {

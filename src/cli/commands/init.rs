@@ -1,4 +1,4 @@
-//! `dialectic init`: creates a working configuration with a few questions.
+//! `dialectic init`: asks a few questions and writes a working configuration.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -31,7 +31,7 @@ use super::debate::today;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InitArgs {
-    /// Ask nothing: use the options, and the defaults for everything else
+    /// Ask nothing; use the defaults for everything that no option sets
     #[arg(short, long)]
     yes: bool,
 
@@ -43,25 +43,24 @@ pub(in crate::cli) struct InitArgs {
     #[arg(long, value_name = "NAME", requires = "server")]
     key_variable: Option<String>,
 
-    /// The model to use: a name, `provider/model`, or the program `claude` or `codex`
+    /// The model: a name, `provider/model`, or an installed program (`claude` or `codex`)
     #[arg(short, long, value_name = "MODEL")]
     model: Option<String>,
 }
 
-/// The name of the user's own server.
+/// The provider name that the user's own server gets.
 const OWN: &str = "local";
-/// The time limit for a list of models.
+/// The time limit for listing a server's models.
 const LISTING: Duration = Duration::from_secs(10);
 const PROBLEM: &str = "Design a rate limiting system";
-/// The answer if the user does not know the model's price.
+/// What the user answers if the model's price is unknown.
 const UNKNOWN: &str = "unknown";
-/// The default address of the user's own server.
 const USUAL_SERVER: &str = "http://127.0.0.1:8000/v1";
 
 #[derive(Debug, Default)]
 struct SetupAnswers {
     provider: String,
-    /// The server, if the provider is not built in.
+    /// `None` for a built-in provider.
     server: Option<ProviderSettings>,
     model: Option<String>,
     /// The model's context window in tokens, if the server states it.
@@ -69,7 +68,7 @@ struct SetupAnswers {
     /// Dollars per million input and output tokens, as stated by the user.
     price: Option<[f64; 2]>,
     directory: Option<String>,
-    /// The programs of the replaced configuration, some of which could not be called without it.
+    /// The program providers of the replaced configuration. Some programs could not be called without them.
     programs: Map<String, Value>,
 }
 
@@ -90,7 +89,7 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
             return Err(if dialogue.is_some() { Error::Declined } else { Error::Exists(path) });
         }
     }
-    // Read before the file is replaced, so that only models that can still be called afterwards are offered.
+    // Read the programs before the file is replaced: they are offered as providers and kept in the new file.
     let (providers, entries) = user_programs(&environment);
     let mut wanted = whom(args, &environment, &providers, dialogue.as_mut(), terminal)?;
     wanted.programs = entries;
@@ -124,7 +123,7 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
     Ok(())
 }
 
-/// The calls and the cost of a first debate, as `debate` reports them; `None` if it cannot run here.
+/// The calls and the cost of a first debate, as `debate` would report them. `None` if they cannot be forecast.
 fn first_debate(environment: &Environment) -> Option<String> {
     let overrides = Overrides { quick: true, ..Overrides::default() };
     let settings = config_files(None, environment).load(&overrides).ok()?.settings;
@@ -174,12 +173,12 @@ impl SetupAnswers {
     }
 }
 
-/// The built-in provider and the model that an option names.
+/// The built-in provider and the model that `--model` names, if the provider is known.
 fn named(model: &str) -> Option<ServedModel> {
     with_provider(model, &BTreeMap::new()).filter(|served| served.provider != OFFLINE)
 }
 
-/// The provider: from the options, the user's choice, or the first one with a key.
+/// Chooses the provider: from the options, by asking, or the first one with a key.
 fn whom(
     args: &InitArgs,
     environment: &Environment,
@@ -197,7 +196,7 @@ fn whom(
     let mut known: Vec<_> = chosen_by_key.map(|preset| (preset.name, preset.api_key_env)).collect();
     let has_key = |variable: Option<&str>| variable.is_some_and(|variable| environment.has(variable));
     known.sort_by_key(|(_, variable)| !has_key(*variable));
-    // Without any key, a program with its own login works.
+    // Programs have their own login. Offer them only if no key is set.
     let is_without = !known.iter().any(|(_, variable)| has_key(*variable));
     let programs = if is_without { programs_there(providers, environment) } else { Vec::new() };
     let Some(dialogue) = dialogue else {
@@ -247,7 +246,7 @@ fn own_server(url: String, variable: Option<String>, option: &'static str) -> Re
     }
     let is_name = |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if variable.as_ref().is_some_and(|name| !is_name(name)) {
-        // Not quoted: it may be the key itself.
+        // Do not quote the name: it may be the key itself.
         let message = "must be the name of an environment variable, not the key itself".to_owned();
         return Err(ConfigError::Argument { option: "--key-variable", message }.into());
     }
@@ -255,14 +254,13 @@ fn own_server(url: String, variable: Option<String>, option: &'static str) -> Re
     Ok(SetupAnswers { provider: OWN.to_owned(), server: Some(server), ..SetupAnswers::default() })
 }
 
-/// The variable for the provider's key, if it is unset.
 fn missing_variable(wanted: &SetupAnswers, environment: &Environment) -> Option<String> {
     let servers = wanted.servers();
     let variable = key_variable(&wanted.provider, &servers)?;
     (!environment.has(variable)).then(|| variable.to_owned())
 }
 
-/// Asks for the key and stores it in a private file. Returns whether it did.
+/// Asks for the key and stores it in a private file. Returns whether a key was stored.
 fn ask_key(
     variable: &str,
     environment: &Environment,
@@ -285,7 +283,7 @@ fn ask_key(
     }
     make_parent(&path)?;
     keep_key(&path, variable, &key).map_err(|source| Error::Output { path: path.clone(), source })?;
-    // On Windows, access depends on the user's own directory.
+    // On Windows, the directory's permissions decide who can read the file.
     let readers = if cfg!(unix) { ", readable only by you" } else { "" };
     terminal.notice(&format!("Saved {variable} in {shown}{readers}"));
     Ok(true)
@@ -308,7 +306,7 @@ fn keep_key(path: &Path, variable: &str, key: &str) -> std::io::Result<()> {
     options.open(path)?.write_all(format!("{gap}{variable}='{key}'\n").as_bytes())
 }
 
-/// The model: from the option, the user's choice, or the default. The user's own server lists its models.
+/// Chooses the model: from the option, by asking, or the default. The user's own server is asked for its models.
 fn which_model(
     args: &InitArgs,
     wanted: &mut SetupAnswers,
@@ -350,7 +348,7 @@ fn which_model(
         }),
     };
     let chosen = offered.into_iter().find(|model| Some(&model.name) == wanted.model.as_ref());
-    // Already known for models of built-in providers.
+    // The context windows of built-in providers' models are already known.
     wanted.window = chosen.and_then(|model| model.context_window).filter(|_| wanted.server.is_some());
     if let Some(dialogue) = dialogue.filter(|_| wanted.server.is_some()) {
         wanted.price = ask_price(dialogue, terminal)?;
@@ -358,7 +356,7 @@ fn which_model(
     Ok(())
 }
 
-/// The price of the user's own model, without which no cost limit works; `None` if the user does not know it.
+/// Asks for the price of a model on the user's own server. `None` if the user does not know it.
 fn ask_price(dialogue: &mut Dialogue, terminal: &mut Terminal) -> Result<Option<[f64; 2]>, Error> {
     terminal.notice("Its price in dollars per million input and output tokens, such as `0.2 1.2`; 0 if it is free.");
     terminal.notice("Without a price, no cost limit works.");
@@ -378,7 +376,6 @@ fn ask_price(dialogue: &mut Dialogue, terminal: &mut Terminal) -> Result<Option<
     }
 }
 
-/// The prices of the provider's default model and of similar models.
 fn priced_models(provider: &str, usual: &str) -> String {
     let near = current_near(provider, usual, today());
     let price = |model: &str| {
@@ -393,7 +390,8 @@ fn required(why: &str) -> Error {
     ConfigError::Argument { option: "--model", message: format!("is required: {why}") }.into()
 }
 
-/// The models that a server lists. Tries again with `/v1` if the address lacks it.
+/// Lists the server's models. If that fails, tries again with `/v1` appended to the address, and keeps that address if
+/// it works.
 fn offered(
     wanted: &mut SetupAnswers,
     environment: &Environment,

@@ -23,7 +23,7 @@ use dialectic_record::protocol::DIALECTIC;
 use dialectic_record::store::{Entry, ShortNames, StateFileError, read_journal, read_state};
 use dialectic_report::display::{StyledText, Table, TableColumn};
 
-/// The names of outcomes and statuses in lists.
+/// The statuses and outcomes that `--status` accepts.
 const STATUSES: [&str; 11] = [
     "pending",
     "running",
@@ -40,16 +40,15 @@ const STATUSES: [&str; 11] = [
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ListArgs {
-    /// Only debates with this status or outcome; separate several with commas
+    /// Only debates with these statuses or outcomes, separated by commas
     #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = PossibleValuesParser::new(STATUSES))]
     status: Vec<String>,
 
-    /// Only debates whose problem or solution contains this text (ignoring case), or that a keyword search of the
-    /// memory finds
+    /// Only debates whose problem or solution contains this text (ignoring case), or that the memory finds by keywords
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
 
-    /// Only debates of this protocol
+    /// Only debates with this protocol
     #[arg(long, value_name = "NAME")]
     protocol: Option<String>,
 
@@ -57,11 +56,11 @@ pub(in crate::cli) struct ListArgs {
     #[arg(long, value_name = "DAY", value_parser = day)]
     since: Option<NaiveDate>,
 
-    /// Only debates up to the end of this day
+    /// Only debates up to and including this day
     #[arg(long, value_name = "DAY", value_parser = day)]
     until: Option<NaiveDate>,
 
-    /// At most this many, newest first
+    /// Only the newest N debates
     #[arg(short = 'n', long = "limit", value_name = "N")]
     limit: Option<NonZeroUsize>,
 
@@ -89,10 +88,8 @@ fn day(text: &str) -> Result<NaiveDate, String> {
         .ok_or_else(|| "expected a day such as 2026-01-31, `today`, `yesterday`, or `7d` for seven days ago".to_owned())
 }
 
-/// The minimum widths of a problem and of an answer's faults.
 const LEAST_PROBLEM: usize = 12;
 const LEAST_ANSWER: usize = 17;
-/// Shown for an empty value.
 const NOTHING: &str = "-";
 
 #[derive(Serialize)]
@@ -101,18 +98,17 @@ struct ListRow {
     id: String,
     created_at: Option<Timestamp>,
     status: &'static str,
-    /// The current status, which people see instead of `status`.
+    /// Shown in tables instead of `status`, since it also says if the debate's process has died.
     #[serde(skip)]
     standing: &'static str,
     outcome: Option<&'static str>,
-    /// Whether the run is complete, in one word, which people see instead of `outcome`.
+    /// How complete the run was, in one word. Shown on a terminal instead of `outcome`.
     #[serde(skip)]
     run: Option<String>,
     answer: Option<AnswerState>,
     rounds: usize,
     confidence: Option<f64>,
     cost_usd: Option<Usd>,
-    /// Whether no model was called.
     #[serde(skip)]
     is_offline: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,9 +117,8 @@ struct ListRow {
     title: String,
     protocol: Option<String>,
     winner: Option<String>,
-    /// Whether the winner was the same in reversed order.
+    /// Whether the same text won in reverse order. `None` if only one order was judged.
     winner_stable: Option<bool>,
-    /// The original debate of a fork.
     #[serde(skip_serializing_if = "Option::is_none")]
     forked_from: Option<String>,
     #[serde(skip)]
@@ -142,7 +137,7 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
         }
     };
     let mut rows: Vec<ListRow> = entries.iter().filter_map(|entry| row(entry, args, &remembered)).collect();
-    // The entries are sorted by file name, which may be anything.
+    // The entries are sorted by file name, which need not follow the time of creation.
     rows.sort_by_key(|row| std::cmp::Reverse(row.created_at));
     rows.truncate(args.limit.map_or(usize::MAX, Into::into));
     if args.cost {
@@ -167,8 +162,8 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
     })
 }
 
-/// The row for a debate, if it matches. An unreadable debate is listed as unreadable. `remembered` holds the state
-/// files that the memory search found.
+/// The row for a debate, or `None` if it does not match. An unreadable debate gets a row too. `remembered` holds the
+/// names of the state files that the memory search found.
 fn row(entry: &Entry, args: &ListArgs, remembered: &HashSet<String>) -> Option<ListRow> {
     let state = read_state(&entry.state);
     let is_newer = matches!(state, Err(StateFileError::Newer { .. }));
@@ -187,7 +182,7 @@ fn row(entry: &Entry, args: &ListArgs, remembered: &HashSet<String>) -> Option<L
 }
 
 fn of_debate(debate: &Debate, standing: &'static str) -> ListRow {
-    // The older program did not record costs.
+    // Without usage, the cost is unknown, not 0: the older program did not record it.
     let cost_usd = if debate.usage.is_empty() { None } else { debate.total_cost() };
     ListRow {
         id: debate.id.to_string(),
@@ -213,21 +208,19 @@ fn of_debate(debate: &Debate, standing: &'static str) -> ListRow {
 }
 
 impl ListRow {
-    /// The title, and the parent of a fork.
     fn title_of_fork(&self, names: &ShortNames) -> String {
         let parent = self.forked_from.as_deref().map(DebateId::new);
         let fork = parent.map(|parent| format!("(fork of {}) ", one_line(names.name(&parent))));
         format!("{}{}", fork.unwrap_or_default(), self.title)
     }
 
-    /// The winner, and whether it is unstable.
     fn winner_in_words(&self) -> Option<String> {
         let winner = self.winner.as_ref()?;
         Some(if self.winner_stable == Some(false) { format!("{winner} (unstable)") } else { winner.clone() })
     }
 }
 
-/// Whether a row matches the filters. An unreadable debate only matches its status.
+/// Whether a row passes the filters. Only the status of an unreadable debate is known.
 fn is_wanted(row: &ListRow, debate: Option<&Debate>, is_remembered: bool, args: &ListArgs) -> bool {
     let has_text = |text: &String| {
         let text = text.to_lowercase();
@@ -254,12 +247,12 @@ fn local(at: Timestamp) -> chrono::DateTime<Local> {
     at.utc().with_timezone(&Local)
 }
 
-/// Whether to show protocols and winners: not if all debates use the default protocol.
+/// Protocols and winners are not shown if all debates use the default protocol.
 fn has_other_protocols(rows: &[ListRow]) -> bool {
     rows.iter().any(|row| row.protocol.as_deref().is_some_and(|name| name != DIALECTIC.name))
 }
 
-/// The table for a terminal. The most useful columns come first, and the least important are dropped if space is short.
+/// The table for a terminal, with the most useful columns first. Drops the least important ones if space is short.
 fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
     let has_others = has_other_protocols(rows);
     let mut columns = vec![
@@ -304,7 +297,7 @@ fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
     table
 }
 
-/// The complete table for a pipe.
+/// The table for a pipe, with all columns at full width.
 fn for_pipes(rows: &[ListRow]) -> Table {
     let dash = || NOTHING.to_owned();
     let has_others = has_other_protocols(rows);
@@ -330,12 +323,12 @@ fn for_pipes(rows: &[ListRow]) -> Table {
     table
 }
 
-/// `clean`, `rehearsal`, or the faults: `1 unmet, 2 open`.
+/// Such as `clean`, `rehearsal` or `1 unmet, 2 open`.
 fn answer_in_brief(answer: Option<&AnswerState>) -> String {
     answer.map_or_else(|| NOTHING.to_owned(), AnswerState::in_brief)
 }
 
-/// The colour of a run: green only if it is complete and its answer is clean.
+/// Green only for a complete run with a clean answer.
 fn style_of(run: &str, answer: Option<&AnswerState>) -> Style {
     match run {
         "complete" if answer.is_some_and(AnswerState::is_clean) => AnsiColor::Green.on_default(),
@@ -371,7 +364,6 @@ struct ModelSpending {
     #[serde(skip)]
     silent_calls: u64,
     cost_usd: Usd,
-    /// The number of debates with unknown costs.
     unpriced_debates: u64,
 }
 
@@ -389,7 +381,7 @@ impl ModelSpending {
         }
     }
 
-    /// `$1.20`, with a note of unknown costs.
+    /// Such as `$1.20`, or `$1.20 + unknown` if the cost of some debates is unknown.
     fn cost(&self) -> String {
         match (self.unpriced_debates, self.debates) {
             (0, _) => self.cost_usd.to_string(),

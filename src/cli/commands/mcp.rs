@@ -18,7 +18,8 @@ use super::serve::{called, check_calls, missing};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct McpArgs {
-    /// The maximum cost of a debate, in dollars. Without a limit, no models are called: clients answer in their place
+    /// The maximum cost of a debate, in dollars. Without a limit, no models are called: clients must write the answers
+    /// themselves
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     max_cost: Option<Usd>,
 
@@ -30,8 +31,7 @@ pub(in crate::cli) struct McpArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_calls: Option<u32>,
 
-    /// The directory whose files the client may attach and the agents' tools may read [default: no files may be
-    /// attached]
+    /// The directory from which clients may attach files and agents may read [default: clients may attach no files]
     #[arg(long, value_name = "DIR")]
     context: Option<PathBuf>,
 
@@ -40,17 +40,17 @@ pub(in crate::cli) struct McpArgs {
 }
 
 pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    // Its tools run debates that outlive the client.
+    // Tool calls start detached debates, which outlive the client.
     detach::check()?;
     let environment = capture_environment(args.files.env_file.as_deref())?;
-    // Reports a faulty configuration now instead of at the first debate.
+    // Report a faulty configuration now, not at the first debate.
     let limits = Overrides { max_calls: args.max_calls, ..Overrides::default() };
     let loaded = config_files(args.files.config.as_ref(), &environment).load(&limits)?;
     let of_cost = [("--max-cost", args.max_cost.is_some()), ("--max-cost-per-day", args.max_cost_per_day.is_some())];
     check_calls("mcp", &loaded.settings)?;
     // Programs have no prices, so the call limit suffices for them.
     let lacking = of_cost.iter().find(|(_, is_there)| !is_there).filter(|_| called(&loaded.settings).is_none());
-    // Without any limit, a client may still answer in place of the models.
+    // Without any cost limit, clients write the answers themselves, which costs nothing.
     if let Some((option, _)) = lacking.filter(|_| of_cost.iter().any(|(_, is_there)| *is_there)) {
         return Err(missing("mcp", option, "its clients can start debates").into());
     }

@@ -1,4 +1,4 @@
-//! The commands: each parses, resolves, runs and renders. [`Command`] is the table of them.
+//! The commands. [`Command`] lists them all.
 
 mod answer;
 mod ask;
@@ -33,8 +33,8 @@ use crate::error::Error;
 use super::examples::examples;
 use super::terminal::Terminal;
 
-/// Declares [`Command`], the function of each command, and the groups of the help. A row has a command's description,
-/// arguments, name, options of the run, function and examples.
+/// Declares [`Command`] and `GROUPS` from one table. A row has a command's description, arguments, name, the field with
+/// its run options (if it runs a debate), its function and its examples.
 macro_rules! commands {
     ($($group:literal {
         $($(#[$about:meta])* $name:ident($args:ty) = $command:literal $(with $run:ident)?, $function:path, [$($example:literal,)+];)+
@@ -53,7 +53,7 @@ macro_rules! commands {
                 }
             }
 
-            /// The name and options of a command that runs a debate.
+            /// The name and run options of a command that runs a debate.
             pub(super) fn run_args(&self) -> Option<(&'static str, &RunArgs)> {
                 $($($(
                     if let Self::$name(args) = self {
@@ -64,7 +64,7 @@ macro_rules! commands {
             }
         }
 
-        /// The commands of each group of the help, in the order of display.
+        /// The groups in the help, with their commands, in display order.
         pub(super) const GROUPS: &[(&str, &[&str])] = &[$(($group, &[$($command),+])),+];
     };
 }
@@ -77,7 +77,7 @@ commands! {
             "dialectic debate -p problem.md --mixed --max-cost 0.50",
             "git diff | dialectic debate -a security,testing --attach - \"Is this safe to merge?\"",
         ];
-        /// Have several agents review a change: each finding is confirmed or refuted by the others, and the judge rules
+        /// Review a change with several agents, who confirm or refute each other's findings
         Review(Box<review::ReviewArgs>) = "review" with run, review::run, [
             "dialectic review",
             "dialectic review --base main src --fail-on blocking --max-cost 0.50",
@@ -88,49 +88,49 @@ commands! {
             "dialectic resume latest",
             "dialectic resume vhkp --finish",
         ];
-        /// Ask the judge about a finished debate
+        /// Ask the judge a question about a finished debate
         Ask(ask::AskArgs) = "ask", ask::run, [
             "dialectic ask latest \"What if the budget is halved?\"",
             "dialectic ask vhkp --max-cost 0.05 \"Which part would you build first?\"",
         ];
-        /// Fork a past debate: change something and continue from there
+        /// Fork a past debate: continue from an earlier point with changes
         Fork(Box<fork::ForkArgs>) = "fork" with run, fork::run, [
             "dialectic fork latest --at 2.critiques --set debate.rounds=4",
             "dialectic fork latest --at start --model openai/gpt-5.6-luna",
         ];
-        /// Show, start and steer debates in a browser, or through an HTTP API
+        /// Watch, start and steer debates in a browser or over an HTTP API
         Serve(serve::ServeArgs) = "serve", serve::run, [
             "dialectic serve --open",
             "dialectic serve --port 8080 --max-cost 0.50 --max-cost-per-day 5",
         ];
     }
     "Without a terminal" {
-        /// Wait for a debate that runs elsewhere, and exit with its exit code
+        /// Wait for a running debate and exit with its exit code
         Wait(wait::WaitArgs) = "wait", wait::run, [
             "dialectic wait vhkp --timeout 45",
             "dialectic wait vhkp --timeout 0 --json",
         ];
-        /// Answer a debate's questions, so that it continues
+        /// Answer a debate's questions and continue it
         Answer(answer::AnswerArgs) = "answer" with run, answer::run, [
             "dialectic answer vhkp q1=\"500 a second\" q2=",
             "dialectic answer vhkp --detach --file answers.json",
         ];
-        /// Print the model calls of a `-m host` debate for you to answer
+        /// Print the requests of a `-m host` debate: model calls for you to answer
         Requests(requests::RequestsArgs) = "requests", requests::run, [
             "dialectic requests vhkp --wait 45",
             "dialectic requests vhkp 3fa9c1d2",
         ];
-        /// Answer a request, so that the debate continues
+        /// Reply to a request of a `-m host` debate
         Reply(requests::ReplyArgs) = "reply", requests::reply, [
             "dialectic reply vhkp 3fa9c1d2 answer.md --by fable-5.5",
         ];
-        /// End a debate early and use its current texts, even if another process is running it
+        /// End a debate early with an answer from its current texts, even if it runs elsewhere
         Stop(DebateArg) = "stop", wait::stop, [
             "dialectic stop vhkp",
         ];
     }
     "Read" {
-        /// Play a hand-written debate in half a minute; needs no key or network
+        /// Replay a hand-written debate in half a minute; needs no key or network
         Demo(demo::DemoArgs) = "demo", demo::run, [
             "dialectic demo",
             "dialectic demo --quiet > solution.md",
@@ -141,19 +141,19 @@ commands! {
             "dialectic list --text queue --since 7d -n 5",
             "dialectic list --cost --since 2026-01-01",
         ];
-        /// Read a saved debate, or a part of it
+        /// Show a saved debate or a part of it
         Show(show::ShowArgs) = "show", show::run, [
             "dialectic show latest",
             "dialectic show vhkp round 2",
             "dialectic show vhkp points --json",
         ];
-        /// Write a report on a saved debate, as Markdown, HTML, a decision record or JSON
+        /// Write a report on a saved debate as Markdown, HTML, JSON or a decision record
         Report(report::ReportArgs) = "report", report::run, [
             "dialectic report latest",
             "dialectic report vhkp -o decision.html",
         ];
     }
-    "Keep" {
+    "Maintain" {
         /// Remove debates
         Rm(rm::RmArgs) = "rm", rm::run, [
             "dialectic rm vhkp",
@@ -181,7 +181,7 @@ commands! {
         ];
     }
     "Set up" {
-        /// Choose a provider and model, for all directories
+        /// Choose a provider and model for all directories
         Init(init::InitArgs) = "init", init::run, [
             "dialectic init",
             "dialectic init --yes --server http://127.0.0.1:8000/v1",
@@ -199,14 +199,14 @@ commands! {
             "dialectic models '*mini*' --json",
             "dialectic models --probe --yes",
         ];
-        /// List the protocols, or print one
+        /// List the protocols or print one
         Protocols(protocols::ProtocolsArgs) = "protocols", protocols::run, [
             "dialectic protocols",
             "dialectic protocols show oxford",
         ];
     }
     "For programs" {
-        /// Run debates for coding agents, over the Model Context Protocol (MCP)
+        /// Run debates for coding agents over the Model Context Protocol (MCP)
         Mcp(mcp::McpArgs) = "mcp", mcp::run, [
             "dialectic mcp --max-cost 0.50 --max-cost-per-day 5 --context .",
         ];
@@ -215,7 +215,7 @@ commands! {
             "dialectic skill install",
             "dialectic skill install .claude/skills",
         ];
-        /// Print a completion script for a shell
+        /// Print a shell completion script
         Completions(completions::CompletionsArgs) = "completions", completions::completions, [
             "dialectic completions bash > ~/.local/share/bash-completion/completions/dialectic",
         ];

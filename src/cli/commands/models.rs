@@ -33,7 +33,7 @@ use super::debate::today;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ModelsArgs {
-    /// Only these models, by name or as provider:name; `*` matches anything
+    /// Only these models, by name or as `provider:name`; `*` matches anything
     #[arg(value_name = "MODEL")]
     models: Vec<String>,
 
@@ -53,13 +53,13 @@ pub(in crate::cli) struct ModelsArgs {
     file: ConfigFileArgs,
 }
 
-/// The time limit for a list of models.
+/// The time limit for listing a server's models.
 const LISTING: Duration = Duration::from_secs(10);
-/// The time limit for a probe: local servers may have to load the model.
+/// The time limit for a probe. Local servers may first have to load the model.
 const PROBING: Duration = Duration::from_mins(1);
-/// The output limit of a probe in tokens. Some servers refuse a lower one.
+/// The output limit of a probe, in tokens. Some servers reject lower limits.
 const WORD: u32 = 16;
-/// The approximate input tokens of a probe.
+/// The approximate number of input tokens of a probe.
 const QUESTION: u64 = 20;
 
 #[derive(Debug, Clone, Serialize)]
@@ -68,16 +68,16 @@ struct ModelLine {
     provider: String,
     model: String,
     used_by: Vec<String>,
-    /// Whether its server lists it; `None` if unknown.
+    /// Whether the server lists the model. `None` if its list is unknown.
     offered: Option<bool>,
     context_window: Option<u64>,
     input_per_m_tok: Option<f64>,
     output_per_m_tok: Option<f64>,
-    /// Its Elo rating from the arena's debates.
+    /// The Elo rating from arena debates.
     rating: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     probe: Option<ProbeResult>,
-    /// The state of a model's command-line program.
+    /// `None` unless the model was probed through a command-line program.
     #[serde(skip_serializing_if = "Option::is_none")]
     program: Option<ProgramState>,
 }
@@ -132,7 +132,7 @@ pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<
     terminal.result(&shown(&rows, &servers, terminal.screen()))
 }
 
-/// The ratings of models in the debates directory: the mean over their roles, each weighted by its debates.
+/// Each model's rating: the mean over its roles, weighted by their numbers of debates.
 fn ratings() -> Result<BTreeMap<String, f64>, Error> {
     let directory = debates()?;
     if !directory.path().is_dir() {
@@ -149,14 +149,13 @@ fn ratings() -> Result<BTreeMap<String, f64>, Error> {
     Ok(sums.into_iter().map(|(model, (sum, debates))| (model, sum / debates)).collect())
 }
 
-/// Whether a pattern matches a model by name or `provider:name`.
 fn is_meant(name: &Pattern, row: &ModelLine) -> bool {
     name.matches(&row.model) || name.matches(&format!("{}:{}", row.provider, row.model))
 }
 
 struct Servers {
     clients: BTreeMap<String, Option<Arc<OpenAiClient>>>,
-    /// The programs that are installed or used by an agent.
+    /// The programs that agents use or the configuration defines. For a probe, all installed ones too.
     programs: BTreeMap<String, Result<Program, ProviderAccessError>>,
 }
 
@@ -164,13 +163,13 @@ struct Servers {
 #[serde(rename_all = "camelCase")]
 struct ProgramState {
     version: Option<String>,
-    /// Whether it can be kept from using tools, and its version is not known to be unsafe.
+    /// False if the program's tools cannot be disabled or its version is known to be unsafe.
     may_be_called: bool,
     tested: bool,
-    /// Whether a user is logged in; absent if the program does not report it.
+    /// Absent if the program does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     logged_in: Option<bool>,
-    /// Whether it reports a subscription login.
+    /// Whether the program reports that a subscription is logged in.
     subscription: bool,
 }
 
@@ -189,7 +188,8 @@ impl ProgramState {
 }
 
 impl Servers {
-    /// The servers of providers that are in use or configured, or are built in and have a key.
+    /// Prepares the providers that are used or configured, or are built in and have a key. Warns about those that it
+    /// skips.
     fn of(
         settings: &Settings,
         environment: &Environment,
@@ -266,7 +266,7 @@ impl Servers {
     }
 }
 
-/// An agent with that model, for look-ups of a model's facts.
+/// An agent with this model, for functions that look up a price or limit by agent.
 fn with_model(settings: &Settings, provider: &str, model: &str) -> AgentSettings {
     AgentSettings {
         provider: provider.to_owned(),
@@ -283,7 +283,7 @@ fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<O
         let used = settings.everybody().filter(|agent| agent.provider == *provider).map(|agent| agent.model.as_str());
         let known = match listed {
             Some(models) => models.iter().map(|model| model.name.as_str()).collect(),
-            // If the server does not list models, only the built-in table can.
+            // The built-in table lists the vendor's own models, which another server may lack.
             None if settings.elsewhere.contains(provider) => Vec::new(),
             None => current(provider, today()),
         };
@@ -309,7 +309,7 @@ fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<O
     rows
 }
 
-/// The program's models in use, or its default one, since programs do not list their models.
+/// The models in use or, if there are none, the program's default model. Programs do not list their models.
 fn rows_of_program(settings: &Settings, provider: &str) -> Vec<ModelLine> {
     let used = settings.everybody().filter(|agent| agent.provider == *provider).map(|agent| agent.model.as_str());
     let mut names: BTreeSet<&str> = used.collect();
@@ -319,7 +319,6 @@ fn rows_of_program(settings: &Settings, provider: &str) -> Vec<ModelLine> {
     names.into_iter().map(|name| line_of(settings, provider, name)).collect()
 }
 
-/// The facts about a model from the settings and the table of models.
 fn line_of(settings: &Settings, provider: &str, name: &str) -> ModelLine {
     let agent = with_model(settings, provider, name);
     let price = price_of(&agent, settings);
@@ -346,7 +345,7 @@ async fn probe_all(
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
     let is_probed = |row: &&mut ModelLine| {
-        // Unknown until the program is asked.
+        // Only calling a program shows whether it works, so probe every one.
         let is_program = servers.programs.contains_key(&row.provider);
         let can_be_asked = servers.clients.get(&row.provider).is_some_and(Option::is_some);
         is_program || can_be_asked && (!args.models.is_empty() || !row.used_by.is_empty())
@@ -419,7 +418,7 @@ async fn probe(client: &dyn ChatModel, model: &str) -> ProbeResult {
     ProbeResult { answered, latency_ms, cost_usd, error: error.map(|error| one_line(&error.to_string())) }
 }
 
-/// Whether an error shows that the model works, such as one that spent all its tokens on reasoning.
+/// Whether the error shows that the model works, as when it spent all its tokens on reasoning.
 fn came_from_a_model(error: &ModelError) -> bool {
     matches!(error, ModelError::OutputLimit | ModelError::Empty | ModelError::Unusable { .. })
 }

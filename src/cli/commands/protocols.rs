@@ -29,12 +29,12 @@ pub(in crate::cli) enum ProtocolsCommand {
     /// Draw a protocol's stages and transitions
     #[command(after_help = examples(&["dialectic protocols show dialectic"]))]
     Show {
-        /// The protocol
+        /// The name of the protocol
         name: String,
     },
 }
 
-/// The width of a drawing, which cannot be wrapped.
+/// The width of diagrams, which cannot be wrapped.
 const WIDTH: usize = 80;
 
 pub(in crate::cli) fn run(args: &ProtocolsArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -62,7 +62,7 @@ fn listed(width: usize) -> String {
     format!("{}\n{}", entries.join("\n"), wrapped("", how, width))
 }
 
-/// A protocol with its stages. Wraps the table's cells on a narrow terminal.
+/// Describes a protocol with its diagram and its table. Wraps the table's cells on a narrow terminal.
 fn shown(protocol: &Protocol, width: usize) -> String {
     let common = Trigger::COMMON.map(|trigger| trigger.0).join(", ");
     let common = wrapped("", &format!("Every stage can also end with {common}."), width);
@@ -72,7 +72,6 @@ fn shown(protocol: &Protocol, width: usize) -> String {
     format!("{}\n{}\n{table}\n{common}", summary(protocol, width), protocol.diagram())
 }
 
-/// A protocol, its recommendation, and its calls.
 fn summary(protocol: &Protocol, width: usize) -> String {
     let is_default = PROTOCOLS.first().is_some_and(|first| first.name == protocol.name);
     let default = if is_default { " (the default)" } else { "" };
@@ -83,7 +82,7 @@ fn summary(protocol: &Protocol, width: usize) -> String {
     format!("{}{default}\n{}", protocol.name, lines.concat())
 }
 
-/// Wraps `text` after `label`; continuation lines are indented to the first word.
+/// Wraps `text` after `label`. Further lines are indented by the width of the label.
 fn wrapped(label: &str, text: &str, width: usize) -> String {
     let mut lines = String::new();
     let mut line = label.to_owned();

@@ -1,4 +1,4 @@
-//! `dialectic report`: writes a report of a saved debate.
+//! `dialectic report`: writes a report on a saved debate.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use dialectic_report::report::{FORMATS, ReportFormat};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ReportArgs {
-    /// The debate: a state file, an id, or a unique prefix or suffix of one [default: latest]
+    /// The debate: an id, a unique prefix or suffix of an id, or a state file [default: latest]
     #[arg(value_name = "PATH-OR-ID")]
     debate: Option<String>,
 
@@ -32,8 +32,8 @@ pub(in crate::cli) struct ReportArgs {
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
 
-    /// The format of the report [default: from the file's extension]
-    #[arg(long, value_name = "FORM", value_parser = report_format())]
+    /// The report format [default: from the file extension]
+    #[arg(long, value_name = "FORMAT", value_parser = report_format())]
     format: Option<&'static ReportFormat>,
 
     /// Overwrite a decision record that was edited
@@ -44,7 +44,7 @@ pub(in crate::cli) struct ReportArgs {
     #[arg(long)]
     open: bool,
 
-    /// Print the latency and tokens of each contribution
+    /// Include the latency and tokens of each contribution
     #[arg(short, long)]
     verbose: bool,
 }
@@ -74,7 +74,7 @@ pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<
     let configured = args.config.as_deref().map(|path| configured(path, terminal)).transpose()?.flatten();
     let beside = args.open.then(|| entry.state.with_extension("html"));
     let output = args.output.as_deref().or(beside.as_deref());
-    // A device or a new file has no text.
+    // Only an existing regular file has a text that must be kept.
     let existing = output.filter(|path| path.is_file() && !args.force);
     if let Some((path, text)) = existing.and_then(|path| Some((path, fs::read(path).ok()?)))
         && !format.may_replace(&String::from_utf8_lossy(&text))
@@ -89,14 +89,15 @@ pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<
     Ok(())
 }
 
-/// Whether `path` is one of the debate's own files, however spelled.
+/// Whether `path` leads to one of the debate's own files.
 fn is_of(entry: &Entry, path: &Path) -> bool {
     let Ok(path) = fs::canonicalize(path) else { return false };
     let mut own = [&entry.state].into_iter().chain(&entry.journal);
     own.any(|file| fs::canonicalize(file).is_ok_and(|file| file == path))
 }
 
-/// The settings of the configuration, if it exists. The defaults that `debate` would use do not apply to this debate.
+/// Loads the configuration's settings. If the file does not exist, warns and returns `None`: the default settings would
+/// not fit this debate.
 fn configured(path: &Path, terminal: &mut Terminal) -> Result<Option<Settings>, Error> {
     if !path.exists() {
         let path = path.display();

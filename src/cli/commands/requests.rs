@@ -1,4 +1,4 @@
-//! `dialectic requests` prints the requests that wait for the host; `dialectic reply` answers one.
+//! `dialectic requests` prints the requests to the host that have no reply; `dialectic reply` answers one.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub(in crate::cli) struct RequestsArgs {
     /// Only this request
     request: Option<String>,
 
-    /// Wait at most this long, then exit with 124 [default: until a request opens or the debate ends]
+    /// Wait at most this long, then exit with code 124 [default: wait until a request opens or the debate ends]
     #[arg(long, value_name = "SECONDS")]
     wait: Option<u64>,
 
@@ -74,8 +74,8 @@ pub(in crate::cli) fn run(args: &RequestsArgs, terminal: &mut Terminal) -> Resul
     }
 }
 
-/// Whether a host debate that no process runs can continue now: its process was killed, an accepted reply or an order
-/// was not handled, or the `open` requests cannot be read.
+/// Whether a debate with a host, which no process is running, can continue without another reply. This is so if its
+/// process was killed, a reply or a stop order was not handled, or its open requests cannot be read.
 fn is_behind(entry: &Entry, debate: &Debate, open: Option<&HostRequests>) -> bool {
     if !debate.settings.as_ref().is_some_and(Settings::asks_host) {
         return false;
@@ -107,7 +107,6 @@ fn print(args: &RequestsArgs, mut requests: Vec<HostRequest>, terminal: &mut Ter
     terminal.text(&requests.iter().map(described).collect::<Vec<_>>().join("\n"))
 }
 
-/// The error for an id that no open request has.
 pub(super) fn not_open(id: &str, open: &[HostRequest]) -> UserError {
     let open: Vec<String> = open.iter().map(|request| request.id.clone()).collect();
     let open = if open.is_empty() { "no requests are open".to_owned() } else { format!("open: {}", list(&open)) };
@@ -132,13 +131,13 @@ pub(in crate::cli) struct ReplyArgs {
     #[command(flatten)]
     which: DebateArg,
 
-    /// The id of the request
+    /// The request's id
     request: String,
 
     /// The file with the reply, or `-` for standard input [default: -]
     file: Option<PathBuf>,
 
-    /// Who wrote it, a person or a model, for the record
+    /// The person or model that wrote the reply, for the record
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
 
@@ -169,7 +168,7 @@ pub(in crate::cli) fn reply(args: &ReplyArgs, terminal: &mut Terminal) -> Result
     go_on(&entry, key, args)
 }
 
-/// Lets the debate continue: the process that runs it takes the reply, or a new process is started.
+/// Waits until the process that runs the debate has taken the reply. Starts a new process if there is none.
 fn go_on(entry: &Entry, key: &CallKey, args: &ReplyArgs) -> Result<(), Error> {
     while entry.shown_to_host()?.requests.iter().any(|request| request.key == *key) {
         if !entry.is_held() && detach::resume(entry, &args.keys)? {
@@ -185,9 +184,9 @@ fn is_answered(id: &str, by: Option<&str>) -> UserError {
     UserError::input(format!("the request {id} is already answered{by}"))
 }
 
-/// The error for a second reply, if the request already has one.
+/// If the request already has a reply, returns the error for a second one.
 fn answered(entry: &Entry, id: &str) -> Result<Option<UserError>, Error> {
-    // Until a reply that a run has read is in the journal, only the reply's own file shows that there is one.
+    // Until a run has recorded the reply in the journal, only the reply's own file shows it.
     if let Some(reply) = entry.host_reply_to(id)? {
         return Ok(Some(is_answered(id, reply.by.as_deref())));
     }

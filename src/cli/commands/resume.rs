@@ -24,16 +24,16 @@ use super::debate::today;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ResumeArgs {
-    /// The debate: a state file, an id, a unique prefix or suffix of one, or `latest` [default: the newest resumable
+    /// The debate: `latest`, an id, a unique prefix or suffix of an id, or a state file [default: the newest resumable
     /// debate, after confirmation]
     #[arg(value_name = "PATH-OR-ID")]
     debate: Option<String>,
 
-    /// Resume the newest debate without asking; required in scripts that name no debate
+    /// Resume the newest debate without asking; needed in scripts that name no debate
     #[arg(short, long, conflicts_with = "debate")]
     yes: bool,
 
-    /// Skip to the solution, using the texts so far
+    /// Skip to the solution, based on the texts so far
     #[arg(long)]
     finish: bool,
 
@@ -51,7 +51,6 @@ pub(super) struct ResumeOrder<'a> {
     pub(in crate::cli) finish: bool,
     pub(in crate::cli) going_on: &'a ContinueArgs,
     pub(super) run: &'a RunArgs,
-    /// The answers to open questions.
     pub(in crate::cli) answers: Option<GivenAnswers>,
     pub(in crate::cli) asks_user: bool,
 }
@@ -68,7 +67,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     let order = ResumeOrder {
         environment: &environment,
         entry: &entry,
-        // The cost of the newest debate was already confirmed.
+        // If no debate was named, the user has already confirmed the cost.
         is_agreed: args.debate.is_none(),
         finish: args.finish,
         going_on: &args.going_on,
@@ -119,7 +118,7 @@ pub(super) fn go_on(order: ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(
     }
     let foreseen = if is_agreed { None } else { dialogue::agreed(&prepared, &settings, terminal)? };
     let ready = prepared.begin()?;
-    // Lets servers with a daily limit count this run's maximum cost instead of an earlier run's.
+    // A server with a daily limit should count this run's maximum cost, not that of an earlier run.
     if let Err(error) = renew_limit(&debates()?, &DebateId::new(entry.id()), limit.usd) {
         terminal.warning(&error.to_string());
     }
@@ -128,14 +127,14 @@ pub(super) fn go_on(order: ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(
     session.run(ready, foreseen, terminal)
 }
 
-/// Agents whose model differs in the directory's current configuration. The debate uses the saved model, which may
-/// surprise a user who edited the file.
+/// Says which agents have another model in the directory's current configuration. The debate uses the saved model,
+/// which may surprise a user who has edited the file.
 fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<String> {
     let Some(path) = saved.base_dir.as_ref().map(|directory| directory.join(DEFAULT_PATH)) else { return Vec::new() };
     if !path.is_file() {
         return Vec::new();
     }
-    // An unusable configuration does not matter, since the debate does not use it.
+    // Ignore an unusable configuration: the debate does not use it.
     let Ok(now) = ConfigFiles::new(ConfigPath::Found(path), environment).load(&Overrides::default()) else {
         return Vec::new();
     };
@@ -154,7 +153,7 @@ fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<Stri
     differing.collect()
 }
 
-/// For a finished debate, only writes its outputs.
+/// Nothing is left to run, so this only writes the report if one is requested.
 fn finished(id: &DebateId, entry: &Entry, args: &RunArgs, terminal: &mut Terminal) -> Result<(), Error> {
     terminal.notice(&format!("The debate {id} is finished."));
     let Some(path) = &args.report else { return Ok(()) };
@@ -162,10 +161,10 @@ fn finished(id: &DebateId, entry: &Entry, args: &RunArgs, terminal: &mut Termina
     write_report(entry, None, Some(&path), args.verbose, None, terminal)
 }
 
-/// The maximum number of characters shown of a problem.
+/// How many characters of a problem are shown.
 const PROBLEM_WIDTH: usize = 100;
 
-/// The newest resumable debate, once the user has confirmed its cost; `None` if declined.
+/// Finds the newest resumable debate and asks the user to confirm its cost. `None` if the user declines.
 fn agreed(
     runner: &Runner,
     environment: &Environment,
@@ -188,7 +187,7 @@ fn agreed(
         }
         Err(error) => format!("The remaining cost cannot be estimated: {error}."),
     });
-    // Releases the lock while the user thinks.
+    // Release the debate's lock while waiting for the user.
     drop(prepared);
     if args.yes {
         return Ok(Some(entry));
@@ -206,7 +205,7 @@ fn agreed(
     Ok(is_meant.then_some(entry))
 }
 
-/// The newest unfinished debate that does not run elsewhere and can be resumed.
+/// The newest debate that can be resumed and is not running elsewhere.
 fn newest(
     directory: &Directory,
     runner: &Runner,
@@ -229,12 +228,12 @@ fn newest(
     Ok(None)
 }
 
-/// `“Design a queue”, paused in round 2`
+/// Such as `“Design a queue”, paused in round 2`.
 fn described(debate: &Debate) -> String {
     let problem = one_line(&debate.title());
     let shown = truncate(&problem, PROBLEM_WIDTH);
     let more = if shown.len() < problem.len() { "…" } else { "" };
-    // It is not running, so it was killed.
+    // No process is running the debate, so it was killed.
     let how = match debate.status {
         Status::Running => "interrupted",
         Status::Pending => "not started",

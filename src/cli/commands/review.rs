@@ -35,8 +35,8 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(value_name = "PATHS")]
     paths: Vec<PathBuf>,
 
-    /// The base branch or commit: the change begins where your branch left it [default: the main branch of origin, else
-    /// main or master]
+    /// The base branch or commit; the change starts at the merge base [default: the main branch of origin, else main or
+    /// master]
     #[arg(help_heading = "Change", long, value_name = "REVISION")]
     base: Option<String>,
 
@@ -44,19 +44,19 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(help_heading = "Change", long, value_name = "REVISION")]
     head: Option<String>,
 
-    /// Leave out files that git does not track
+    /// Leave out untracked files
     #[arg(help_heading = "Change", long, conflicts_with = "head")]
     tracked: bool,
 
-    /// An earlier review (an id or `latest`); report which of its findings are fixed and which remain
+    /// Compare with an earlier review (an id or `latest`): report which of its findings are fixed and which remain
     #[arg(help_heading = "Change", long, value_name = "REVIEW")]
     since: Option<String>,
 
-    /// The format of the result
+    /// The output format
     #[arg(help_heading = "Output", long, value_name = "FORMAT", value_enum, default_value_t = ReviewFormat::Terminal, conflicts_with = "detach")]
     format: ReviewFormat,
 
-    /// Exit with 6 if a finding is at least this severe
+    /// Exit with code 6 if a finding is at least this severe
     #[arg(help_heading = "Output", long, value_name = "SEVERITY", value_parser = choice(FAIL_ON), conflicts_with = "detach")]
     fail_on: Option<Severity>,
 
@@ -67,15 +67,15 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(help_heading = "Who debates", long)]
     no_tools: bool,
 
-    /// Use models from every vendor whose key is set, or from the installed programs
+    /// Use models from different vendors, depending on which keys are set and which programs are installed
     #[arg(help_heading = "Who debates", long, conflicts_with = "model")]
     mixed: bool,
 
-    /// The roles of the reviewers, separated by commas: your configured agents with these roles, otherwise built-in ones
+    /// Comma-separated roles of the reviewers. Uses your configured agents with these roles, otherwise built-in ones
     #[arg(help_heading = "Who debates", short, long, value_name = "ROLES", value_delimiter = ',')]
     agents: Option<Vec<String>>,
 
-    /// The configuration file [default: ./debate-config.json at the base]
+    /// The configuration file [default: ./debate-config.json at the base revision]
     #[arg(help_heading = "Who debates", short, long, value_name = "PATH")]
     config: Option<PathBuf>,
 
@@ -90,7 +90,7 @@ pub(in crate::cli) struct ReviewArgs {
     #[command(flatten)]
     calls: CallsArgs,
 
-    /// Print the calls that the review would make, their tokens, and their likely and maximum cost, without making any
+    /// Print the planned calls with their tokens and their likely and maximum cost, without making them
     #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
     dry_run: bool,
 
@@ -104,11 +104,11 @@ pub(in crate::cli) struct ReviewArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum ReviewFormat {
-    /// Text for reading
+    /// Text for people
     Terminal,
-    /// Markdown in which links, mentions and suggestions by models are disabled
+    /// Markdown with models' links, mentions and suggestions disabled
     Markdown,
-    /// Findings, confirmations, rulings and the files that were read, as JSON
+    /// JSON with the findings, confirmations, rulings and the files that were read
     Json,
     /// SARIF 2.1.0, for code scanning
     Sarif,
@@ -116,13 +116,12 @@ pub(in crate::cli) enum ReviewFormat {
     Github,
 }
 
-/// The values of `--fail-on`, with their help texts.
 const FAIL_ON: &[(&str, &str, Severity)] = &[
     ("blocking", "Only blocking findings", Severity::Blocking),
     ("major", "Blocking and major findings", Severity::Major),
 ];
 
-/// The maximum number of bytes of a diff from a pipe.
+/// The maximum size of a piped diff, in bytes.
 const MOST: u64 = 64 << 20;
 /// How often an agent may use tools per answer, unless its own configuration gives it tools.
 const TOOL_CALLS: u32 = 6;
@@ -140,7 +139,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let files = ConfigFiles::new(config_path(args, &source, &directory, &environment, terminal)?, &environment);
     let Loaded { mut settings, warnings, choice, hooks, .. } =
         files.load(&overrides(args)).map_err(|error| match error {
-            // The error would name the copy of the base's file.
+            // Otherwise the error would name the temporary copy of the base revision's file.
             ConfigError::Untrusted { fault, .. } => ConfigError::Untrusted { path: DEFAULT_PATH.into(), fault },
             error => error,
         })?;
@@ -166,7 +165,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
             Ok(Debate { status: Status::Completed, final_solution: Some(solution), ..Debate::default() })
         }
     };
-    // A dry run passes no judgement.
+    // A dry run does not fail because of findings.
     let end = ReviewEnd { format: args.format, fail_on: args.fail_on.filter(|_| !args.dry_run) };
     let end_unchanged = |result: &str, terminal: &mut Terminal| {
         let debate = unchanged(result)?;
@@ -220,9 +219,9 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     session.run(prepared.begin()?, foreseen, terminal)
 }
 
-/// The earlier review with that name; `latest` is the newest one that ended.
+/// The finished review with this name; `latest` is the newest one.
 fn earlier(name: &str) -> Result<Debate, Error> {
-    // A rehearsal's findings do not come from a model.
+    // The findings of a rehearsal do not come from a model.
     let is_review =
         |debate: &Debate| debate.change.is_some() && debate.status == Status::Completed && !debate.is_offline();
     if name == LATEST {
@@ -235,8 +234,7 @@ fn earlier(name: &str) -> Result<Debate, Error> {
     if is_review(&debate) { Ok(debate) } else { Err(UserError::input(format!("{id} is not a finished review")).into()) }
 }
 
-/// Gives these tools to the agents and the judge if their models can use tools; with an empty list, takes all tools
-/// away.
+/// Gives `tools` to the agents and the judge, unless their models cannot use tools. An empty list removes all tools.
 fn equip(settings: &mut Settings, tools: &[&str]) {
     let Settings { agents, judge, providers, .. } = settings;
     for agent in agents.iter_mut().chain([judge]) {
@@ -264,7 +262,7 @@ fn tell(read: &[String], choice: Option<&impl ToString>, warnings: &[String], te
     terminal.warnings(warnings);
 }
 
-/// The lines shown when the review of a change begins.
+/// Says what is reviewed and what is left out.
 fn receipt(set: &ChangeSet) -> Vec<String> {
     let whole = set.files.iter().filter(|file| file.lines.is_some()).count();
     let files = counted(set.files.len() as u64, "file");
@@ -284,7 +282,8 @@ fn working_directory() -> Result<PathBuf, Error> {
     Ok(Path::new(".").canonicalize().map_err(|source| unreadable(Path::new("."), source))?)
 }
 
-/// A diff from a pipe if no option names what to compare, otherwise the repository.
+/// The change comes from a piped diff unless an option names a revision or the pipe is empty, otherwise from the
+/// repository.
 fn source(args: &ReviewArgs, directory: &Path, terminal: &mut Terminal) -> Result<Source, Error> {
     let names_a_revision = args.base.is_some() || args.head.is_some();
     if !names_a_revision && input::may_have_text() {
@@ -298,7 +297,7 @@ fn source(args: &ReviewArgs, directory: &Path, terminal: &mut Terminal) -> Resul
     Repository::open(directory, base, head, &process_environment()).map(Source::Repository)
 }
 
-/// The named configuration, or the base's, so that the change cannot influence its own review.
+/// The named configuration, or the one at the base revision, so that the change cannot influence its own review.
 fn config_path(
     args: &ReviewArgs,
     source: &Source,
@@ -334,7 +333,7 @@ fn config_path(
     })
 }
 
-/// The environment, with the environment file of the directory unless the change may have written it.
+/// Captures the environment. Reads the directory's `.env` only if the change cannot have written it.
 fn environment(
     args: &ReviewArgs,
     source: &Source,
@@ -348,7 +347,7 @@ fn environment(
     if !path.exists() && !path.is_symlink() {
         return Ok(users_environment()?);
     }
-    // On a case-insensitive file system, this name may open a `.ENV` from the change.
+    // On a case-insensitive file system, opening `.env` may open a `.ENV` from the change.
     let is_named_exactly = directory
         .read_dir()
         .is_ok_and(|entries| entries.filter_map(Result::ok).any(|entry| entry.file_name() == ENV_FILE));

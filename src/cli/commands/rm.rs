@@ -16,7 +16,7 @@ use dialectic_record::store::{AccessMode, Entry};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RmArgs {
-    /// The debates: ids, unique prefixes or suffixes of ids, `latest`, or files in ./debates
+    /// The debates: `latest`, ids, unique prefixes or suffixes of ids, or state files in the debates directory
     #[arg(value_name = "PATH-OR-ID", required = true)]
     debates: Vec<String>,
 
@@ -25,7 +25,7 @@ pub(in crate::cli) struct RmArgs {
     yes: bool,
 }
 
-/// The maximum number of characters shown of a problem.
+/// How many characters of a problem are shown.
 const PROBLEM_WIDTH: usize = 60;
 
 pub(in crate::cli) fn run(args: &RmArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -57,7 +57,7 @@ pub(in crate::cli) fn run(args: &RmArgs, terminal: &mut Terminal) -> Result<(), 
     Ok(())
 }
 
-/// `deb-20260101-120000-vhkp  completed  Design a queue`
+/// Such as `deb-20260101-120000-vhkp  completed  Design a queue`.
 fn described(entry: &Entry) -> String {
     // An unreadable debate can still be removed.
     let said =

@@ -27,7 +27,7 @@ use dialectic_record::store::Directory;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ServeArgs {
-    /// The port; 0 takes a free one
+    /// The port; 0 picks a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
 
@@ -39,14 +39,14 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long)]
     open: bool,
 
-    /// The debates directory [default: your configuration's, else ./debates]
+    /// The debates directory [default: from your configuration, else ./debates]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 
     #[command(flatten)]
     files: ConfigFileArgs,
 
-    /// The maximum cost of a debate started here, in dollars
+    /// The maximum cost of a debate started on the server, in dollars
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     max_cost: Option<Usd>,
 
@@ -54,22 +54,22 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     max_cost_per_day: Option<Usd>,
 
-    /// The maximum number of model calls in a debate started here, including retries
+    /// The maximum number of model calls in a debate started on the server, including retries
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_calls: Option<u32>,
 
-    /// How many debates run at once; others wait
+    /// The maximum number of debates that run at once; others wait
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u16).range(1..=100))]
     max_debates: u16,
 }
 
-/// The default number of concurrent debates.
+/// Same as the default of `--max-debates`.
 const MAX_RUNNING: usize = 3;
 
 pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let environment = capture_environment(args.files.env_file.as_deref())?;
     let config = args.files.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
-    // Reports a faulty configuration now instead of at the first debate.
+    // Report a faulty configuration now, not at the first debate.
     let limits = Overrides { max_calls: args.max_calls, ..Overrides::default() };
     let loaded = ConfigFiles::new(config.clone(), &environment).load(&limits)?;
     check_calls("serve", &loaded.settings)?;
@@ -104,7 +104,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
                 () = tell(&mut said, terminal) => {}
             }
         };
-        // This listener receives the first interrupt, too.
+        // `again` receives the first interrupt, too.
         let hurry = async {
             again.next().await;
             again.next().await;
@@ -114,7 +114,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     while let Ok(warning) = said.try_recv() {
         terminal.warning(&warning);
     }
-    // Does not wait for files still being read for disconnected clients.
+    // Do not wait for files that are still being read for disconnected clients.
     runtime.shutdown_background();
     for id in paused? {
         terminal.notice(&format!("Paused {id}. Continue with `dialectic resume {id}`."));
@@ -122,7 +122,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     Err(Error::stopped("stopped; running debates are saved"))
 }
 
-/// A server for a single debate: `debate --serve`.
+/// The server of `debate --serve`.
 pub(in crate::cli) fn for_one_debate(
     config: &ConfigPath,
     environment: &Environment,
@@ -140,7 +140,7 @@ pub(in crate::cli) fn for_one_debate(
     Ok(Server::bind("127.0.0.1", 0, MAX_RUNNING, inputs, notices)?)
 }
 
-/// A server on its own thread while a debate runs.
+/// A server that runs on its own thread while a debate runs.
 pub(in crate::cli) struct Served {
     runs: Arc<RunRegistry>,
     stop: oneshot::Sender<()>,
@@ -156,7 +156,7 @@ impl Served {
         let (hurry, hurried) = oneshot::channel::<()>();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
         let ended = thread::Builder::new().name("serve".to_owned()).spawn(move || {
-            // The address is bound; other failures show as a page that does not load.
+            // The address is already bound. Other failures show as a page that does not load.
             let until = async {
                 let _ = stopped.await;
             };
@@ -171,16 +171,16 @@ impl Served {
         Ok(Self { runs, stop, hurry, ended: ended.map_err(Error::Runtime)? })
     }
 
-    /// Lets the run be watched and controlled.
+    /// Lets browsers watch and control the run.
     pub(in crate::cli) fn show(&self, run: &Run, signals: Signals) -> Watched {
         self.runs.show(run, signals)
     }
 
-    /// Serves until the user interrupts, then pauses the debates that were started in the meantime. `heard` has
+    /// Serves until the user interrupts, then pauses the debates that were started in the meantime. `heard` must have
     /// listened since the debate began, so that an interrupt at its very end is not lost.
     pub(in crate::cli) fn stay(self, heard: Option<Interrupts>, terminal: &mut Terminal) -> Result<(), Error> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-        // Listens before the notice, since the user may react to it at once.
+        // Listen before printing the notice, since the user may react to it at once.
         let mut interrupts = heard.unwrap_or_else(|| {
             let _context = runtime.enter();
             Interrupts::listen()
@@ -189,7 +189,7 @@ impl Served {
         let Self { stop, hurry, ended, .. } = self;
         runtime.block_on(async {
             interrupts.next().await;
-            // The server may have ended already.
+            // Fails if the server has already ended.
             let _ = stop.send(());
             let mut ended = tokio::task::spawn_blocking(move || drop(ended.join()));
             tokio::select! {
@@ -209,8 +209,8 @@ async fn tell(said: &mut UnboundedReceiver<String>, terminal: &mut Terminal) {
     }
 }
 
-/// Opens an address in the browser through a private page: process arguments are visible to all users, and the address
-/// contains a token. Dropping the result removes the page.
+/// Opens an address in the browser through a private page. The address contains a token, and other users can see
+/// process arguments. Dropping the result removes the page.
 fn open(address: &str, terminal: &mut Terminal) -> Option<TempPath> {
     let opened = page_to(address).and_then(|page| {
         opener::open_browser(&page).map_err(io::Error::other)?;
@@ -225,7 +225,7 @@ fn open(address: &str, terminal: &mut Terminal) -> Option<TempPath> {
     }
 }
 
-/// A new private page that redirects to an address.
+/// Writes a private page that redirects to the address.
 fn page_to(address: &str) -> io::Result<TempPath> {
     let page = html! {
         (DOCTYPE)
@@ -240,18 +240,19 @@ fn page_to(address: &str) -> io::Result<TempPath> {
     Ok(file.into_temp_path())
 }
 
-/// The error for a missing limit, without which other people could spend freely.
+/// The error for a missing limit. Without the limit, other people could spend freely.
 pub(super) fn missing(command: &str, option: &str, reason: &str) -> UserError {
     UserError::input(format!("{command} needs {option}: {reason}"))
         .with_hint(format!("give {option}; `docs/models.md` explains the limits"))
 }
 
-/// A program used by an agent or the judge.
+/// A command-line program that an agent or the judge uses.
 pub(super) fn called(settings: &Settings) -> Option<&str> {
     settings.everybody().map(|agent| agent.provider.as_str()).find(|name| is_program(name, &settings.providers))
 }
 
-/// Checks that calls are limited if a program is used: a subscription has no price, so a cost limit does not apply.
+/// Requires a limit on calls if a command-line program may be called: a subscription has no price, so a cost limit does
+/// not apply.
 pub(super) fn check_calls(command: &'static str, settings: &Settings) -> Result<(), UserError> {
     let configured =
         || settings.providers.keys().map(String::as_str).find(|name| is_program(name, &settings.providers));

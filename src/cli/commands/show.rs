@@ -25,7 +25,7 @@ pub(in crate::cli) struct ShowArgs {
     #[command(flatten)]
     which: NewestArg,
 
-    /// The part to print, or the number of a point: `2.2`, `D1` [default: an overview]
+    /// The part to print, or a point's number, such as `2.2` or `D1` [default: an overview]
     #[arg(value_parser = PartParser)]
     part: Option<DebatePart>,
 
@@ -33,7 +33,7 @@ pub(in crate::cli) struct ShowArgs {
     #[arg(value_name = "NAME", requires = "part")]
     name: Option<String>,
 
-    /// With `points`: only open ones
+    /// With `points`, print only open ones
     #[arg(long, requires = "part")]
     open: bool,
 
@@ -48,7 +48,7 @@ pub(in crate::cli) enum DebatePart {
     Solution,
     /// All texts of a round
     Round,
-    /// All texts by an agent, and all texts about its texts
+    /// All texts by an agent, and all texts about them
     Agent,
     /// All texts of a stage, round by round
     Stage,
@@ -63,7 +63,7 @@ pub(in crate::cli) enum DebatePart {
     Point(String),
 }
 
-/// Parses part names (as offered by completions) and point numbers.
+/// Parses the name of a part or the number of a point. Completions offer only names.
 #[derive(Debug, Clone, Copy)]
 struct PartParser;
 
@@ -84,7 +84,7 @@ impl TypedValueParser for PartParser {
     }
 }
 
-/// `2.7`, `D3`, `E1`
+/// Such as `2.7`, `D3` or `E1`.
 fn is_point_number(text: &str) -> bool {
     let is_figure = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let lettered = text.strip_prefix(['D', 'd', 'E', 'e']);
@@ -196,12 +196,12 @@ fn follow_ups(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Resu
     terminal.pages(&text.join("\n"))
 }
 
-/// The points by status, or only the open ones; in a review, the findings.
 fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let ledger = Ledger::shown(view.debate);
     let is_shown = |one: &Point| !args.open || one.status() == PointStatus::Open;
     if args.json {
-        // The keys of the state file; `derived` tells that the record has no points, and the texts gave them.
+        // The keys are those of the state file. `derived` is true if the record has no points and they were taken from
+        // the texts.
         let objections: Vec<Point> = ledger.objections.into_iter().filter(is_shown).collect();
         return terminal.json(&json!({ "ledger": objections, "moves": ledger.moves, "derived": ledger.is_derived }));
     }
@@ -246,7 +246,6 @@ fn point(view: &View<'_>, number: &str, args: &ShowArgs, terminal: &mut Terminal
     terminal.clean_pages(&story(found, view, terminal.layout()))
 }
 
-/// The error for a missing or unknown name, which lists the known ones.
 fn misnamed(what: &str, name: Option<&str>, known: &[String]) -> UserError {
     let known = if known.is_empty() { "it has no names".to_owned() } else { format!("it has {}", known.join(", ")) };
     UserError::input(match name {
@@ -265,10 +264,7 @@ fn round(debate: &Debate, name: Option<&str>) -> Result<u32, UserError> {
     number.ok_or_else(|| misnamed("round", name, &known()))
 }
 
-/// The agent or judge with that id, role, name or number.
-///
-/// # Errors
-/// No agent matches, or several do.
+/// Finds an agent or the judge by id, role, name or number. Fails if none matches or several do.
 fn agent(view: &View<'_>, name: Option<&str>) -> Result<AgentId, UserError> {
     let everybody = || view.agents.iter().chain([&view.judge]);
     let names = everybody().map(|one| {
@@ -288,7 +284,8 @@ fn stage(debate: &Debate, name: Option<&str>) -> Result<StageId, UserError> {
     one_of("stage", &names.collect::<Vec<_>>(), name)
 }
 
-/// Finds the element of `all` with this name or a unique prefix of it. Messages use an element's first name.
+/// Finds the element of `all` that has this name, or the only one with a name that begins so. Errors list each
+/// element's first name.
 fn one_of<T: PartialEq + Clone>(
     what: &'static str,
     all: &[(T, Vec<&str>)],

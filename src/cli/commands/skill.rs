@@ -31,7 +31,7 @@ pub(in crate::cli) enum SkillCommand {
 
 const SKILL: &str = include_str!("../../../assets/skills/dialectic/SKILL.md");
 const NAME: &str = "dialectic";
-/// Coding agents' directories in the home directory.
+/// Directories that coding agents have in the home directory.
 const AGENTS: [&str; 3] = [".agents", ".claude", ".codex"];
 
 pub(in crate::cli) fn run(args: &SkillArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -51,7 +51,7 @@ pub(in crate::cli) fn run(args: &SkillArgs, terminal: &mut Terminal) -> Result<(
     Ok(())
 }
 
-/// The skills directories of the coding agents that the user has.
+/// The skills directories of the coding agents that are installed.
 fn of_agents() -> Result<Vec<PathBuf>, Error> {
     let environment = process_environment();
     let home = environment

@@ -18,8 +18,8 @@ pub(in crate::cli) struct VerifyArgs {
     #[command(flatten)]
     which: NewestArg,
 
-    /// Print only the hash of the journal's last line; it covers the whole journal and can be signed with `ssh-keygen
-    /// -Y sign`
+    /// Print only the hash of the journal's last line. It covers the whole journal; sign it with `ssh-keygen -Y sign`,
+    /// for example
     #[arg(long, conflicts_with = "json")]
     head: bool,
 
@@ -34,7 +34,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
     let found = verify(&entry, journal)?;
     let damaged = || UserError::input(format!("the record of {} is damaged", entry.id()));
     if args.head {
-        // A damaged record prints nothing that could be signed.
+        // If the record is damaged, print nothing that could be signed.
         let head = found.head.as_deref().filter(|_| found.is_whole()).ok_or_else(damaged)?;
         return terminal.text(head);
     }
@@ -46,7 +46,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
     if found.is_whole() { Ok(()) } else { Err(damaged().into()) }
 }
 
-/// The report as JSON, without the keys that do not apply.
+/// Omits keys that do not apply.
 fn report(entry: &Entry, found: &VerifiedRecord) -> Value {
     let (state, state_events) = match found.state {
         StateFileStatus::Current => ("current", Some(found.events)),

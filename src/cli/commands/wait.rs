@@ -1,5 +1,5 @@
-//! `dialectic wait` waits for a debate that runs elsewhere, prints its status, and exits with its exit code;
-//! `dialectic stop` closes a debate early, even one that another process runs.
+//! `dialectic wait` waits for a debate that runs elsewhere, prints its status, and exits with its exit code; `dialectic
+//! stop` ends a debate early, even one that another process is running.
 
 use std::fmt::Write as _;
 use std::thread::sleep;
@@ -24,12 +24,12 @@ pub(in crate::cli) struct WaitArgs {
     #[command(flatten)]
     which: NewestArg,
 
-    /// Wait at most this long, then exit with 124 if the debate is still running; 0 prints its status at once
-    /// [default: wait until it ends]
+    /// Wait at most this long, then exit with code 124 if the debate is still running; 0 prints the status at once
+    /// [default: wait until the debate ends]
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u64>,
 
-    /// Exit with 5 unless the run is complete, every major requirement is met, and no major point is open
+    /// Exit with code 5 if the run is incomplete, a major requirement is not fully met, or a major point is open
     #[arg(long)]
     strict: bool,
 
@@ -40,7 +40,7 @@ pub(in crate::cli) struct WaitArgs {
 
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Waits until there is nothing left to wait for, or until `seconds` after `begun`. Returns whether the time ran out.
+/// Waits while the debate can make progress, at most until `seconds` after `begun`. Returns whether the time ran out.
 pub(super) fn wait_for(entry: &Entry, begun: Instant, seconds: Option<u64>) -> bool {
     let is_over = || seconds.is_some_and(|seconds| begun.elapsed().as_secs() >= seconds);
     while is_worth_waiting(entry) && !is_over() {
@@ -58,7 +58,7 @@ pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<()
     let mut status = DebateStatus::from_record(&entry, &debate, before, &runner(process_environment())?)?;
     let is_asked = !status.requests.is_empty();
     if before.is_any() {
-        // Also for a debate with an answer whose reports are not written yet.
+        // This includes a debate that has an answer but is still writing reports.
         status.exit_code = if is_asked { ASKS } else { STILL_RUNS };
     }
     if args.json { terminal.json(&status) } else { terminal.text(&described(&status)) }?;

@@ -34,11 +34,11 @@ use dialectic_report::display::{ColorMode, Notices};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct EvalArgs {
-    /// The evaluators' configuration [default: the judge's model alone]
+    /// The evaluators' configuration [default: one evaluator with the judge's model]
     #[arg(short, long, value_name = "PATH")]
     config: Option<PathBuf>,
 
-    /// The debates: state files, ids, unique prefixes or suffixes of ids, `latest`, or patterns such as
+    /// The debates: `latest`, ids, unique prefixes or suffixes of ids, state files, or patterns such as
     /// './debates/*.json'
     #[arg(value_name = "PATH-OR-ID")]
     debates: Vec<String>,
@@ -47,12 +47,12 @@ pub(in crate::cli) struct EvalArgs {
     #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", num_args = 1.., required_unless_present_any = ["debates", "pairwise"])]
     named: Vec<String>,
 
-    /// Have the evaluators compare answers in pairs, blind and in both orders: two debates, two text files with an
-    /// answer each, or two variants of a set, as in `plan.jsonl:council plan.jsonl:single`
+    /// Have the evaluators compare two answers, blind and in both orders. A and B are debates, text files with an
+    /// answer, or variants of a set, as in `plan.jsonl:council plan.jsonl:single`
     #[arg(long, value_names = ["A", "B"], num_args = 2, conflicts_with_all = ["debates", "named", "output"])]
     pairwise: Vec<String>,
 
-    /// The problem of `--pairwise` if neither answer is a debate
+    /// The file with the problem, if neither answer of `--pairwise` is a debate
     #[arg(long, value_name = "PATH", requires = "pairwise", conflicts_with_all = ["debates", "named"])]
     problem_file: Option<PathBuf>,
 
@@ -61,20 +61,21 @@ pub(in crate::cli) struct EvalArgs {
     #[arg(long, value_name = "DIR|s3://...", requires = "pairwise", conflicts_with_all = ["debates", "named", "problem_file"])]
     store: Option<String>,
 
-    /// Print the comparison of `--pairwise` as JSON
+    /// Print the result of `--pairwise` as JSON
     #[arg(long, requires = "pairwise", conflicts_with_all = ["debates", "named"])]
     json: bool,
 
-    /// Write the scores to a file: `.json`, `.csv` (appends rows), otherwise a Markdown table
+    /// Write the scores to a file: as JSON if it ends in `.json`, as appended rows if it ends in `.csv`, otherwise as a
+    /// Markdown table
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
 
-    /// Ask each evaluator this many times (at most 100) and show the mean and standard deviation; with `--pairwise`, that
-    /// many times in both orders
+    /// Ask each evaluator this many times (at most 100) and show the mean and standard deviation; with `--pairwise`,
+    /// this many times in each order
     #[arg(long, value_name = "N", value_parser = repeat, default_value = "1", allow_negative_numbers = true)]
     repeat: NonZeroU32,
 
-    /// The environment file with the keys [default: .env, if it exists]
+    /// Read API keys and other variables from this file [default: .env, if it exists]
     #[arg(short, long, value_name = "PATH")]
     env_file: Option<PathBuf>,
 
@@ -105,7 +106,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     if let [first, second] = args.pairwise.as_slice() {
         return pairwise::run(args, [first, second], terminal);
     }
-    // Checks everything possible before spending anything.
+    // Check everything possible before spending anything.
     let environment = capture_environment(args.env_file.as_deref())?;
     let settings = settings(args, &environment, terminal)?;
     let subjects = subjects(args.debates(), terminal)?;
@@ -127,8 +128,8 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     agree_to(&evaluators, &subjects, args, terminal)?;
     let evaluated = noting_cost(terminal, async |noted| evaluate(&evaluators, &subjects, args.repeat, noted).await)?;
     if let Some((sender, thread)) = retries {
-        // The messages about retries precede everything below. Fails only if the thread panicked, which its hook has
-        // reported; the scores are unaffected.
+        // Print all messages about retries before the results. This fails only if the thread panicked, which its hook
+        // has reported.
         drop(sender.send(None));
         drop(thread.join());
     }
@@ -142,7 +143,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     finish(&destination, &evaluated, args, terminal)
 }
 
-/// Reports the cost, and asks for confirmation if it is high or unknown. Offline evaluators call no model.
+/// Like [`agree_to_calls`], for all evaluations. Offline evaluators call no model.
 fn agree_to(
     evaluators: &[Evaluator],
     subjects: &[Subject],
@@ -164,7 +165,7 @@ fn agree_to_calls(calls: Vec<PlannedCall>, terminal: &mut Terminal) -> Result<()
     if agree(Some(&forecast), None, "Begin?", terminal)? { Ok(()) } else { Err(Error::Declined) }
 }
 
-/// Writes the results, then reports missing ones.
+/// Writes the results. Fails if a debate has none.
 fn finish(
     destination: &ScoresDestination,
     evaluated: &[Evaluated],
@@ -195,7 +196,7 @@ fn settings(args: &EvalArgs, environment: &Environment, terminal: &mut Terminal)
     Ok(judge_as_evaluator(loaded.settings, loaded.warnings))
 }
 
-/// The debates to evaluate. Skips unfinished ones among several, since a pattern may match them.
+/// Loads the debates to evaluate. Skips unfinished ones among several, since a pattern may match them.
 fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -> Result<Vec<Subject>, Error> {
     let entries = debates()?.select(names)?;
     let mut subjects = Vec::new();
@@ -213,8 +214,8 @@ fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -
     if subjects.is_empty() { Err(SubjectError::NoneFinished { debates: entries.len() }.into()) } else { Ok(subjects) }
 }
 
-/// Runs an evaluation until it ends or the user interrupts it. Records its cost, as far as it is known, for the daily
-/// limit, since an evaluation leaves no journal.
+/// Runs an evaluation until it ends or the user interrupts it. An evaluation leaves no journal, so its known cost is
+/// recorded separately for the daily limit.
 fn noting_cost<T>(terminal: &mut Terminal, work: impl AsyncFnOnce(&(dyn Fn(Usd) + Sync)) -> T) -> Result<T, Error> {
     let spent = Mutex::new(Usd::ZERO);
     let noted = |cost: Usd| *spent.lock().unwrap_or_else(PoisonError::into_inner) += cost;
@@ -281,19 +282,18 @@ fn callers<'a>(
     })
 }
 
-/// The error for debates that no evaluator could evaluate.
 fn not_evaluated(debates: &[String]) -> Error {
     UserError::of(ErrorCategory::Provider, format!("no evaluator could evaluate {}", debates.join(", "))).into()
 }
 
-/// Reports the retries of one evaluator.
 struct Observer {
     evaluator: AgentId,
     sender: mpsc::Sender<Option<String>>,
 }
 
-/// Starts a thread that writes messages to standard error, so that a stalled reader does not stop the evaluation. A
-/// message without text ends it: callers and their observers may outlive it.
+/// Starts a thread that writes messages to standard error, so that a stalled reader does not stop the evaluation.
+/// Sending `None` ends the thread; waiting for all senders to be dropped could take longer, because observers hold
+/// some.
 fn retry_notices(color: ColorMode) -> Result<(mpsc::Sender<Option<String>>, JoinHandle<()>), Error> {
     let (sender, told) = mpsc::channel::<Option<String>>();
     let tell = move || {

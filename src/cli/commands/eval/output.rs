@@ -1,5 +1,5 @@
-//! The output of an evaluation: its scores, on standard output or in a file whose extension determines the format, and
-//! its messages.
+//! Writes the scores of an evaluation to standard output or a file, whose extension determines the format. Also
+//! describes evaluations in messages.
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -23,10 +23,9 @@ const LEAST: usize = 16;
 
 pub(super) enum ScoresDestination<'a> {
     Stdout,
-    /// The table in a file, replacing its content.
     Markdown(&'a Path),
-    /// The JSON in a file, replacing its content.
     Json(&'a Path),
+    /// Rows are appended; the other formats replace the file.
     Csv(&'a Path),
 }
 
@@ -106,7 +105,7 @@ fn for_people(rows: &[Vec<String>], width: usize, layout: Layout) -> String {
     text
 }
 
-/// The end of a name, which distinguishes debates, since their ids begin alike.
+/// Keeps the end of a name, because the ids of debates begin alike.
 fn short(name: &str) -> String {
     let name = one_line(name);
     let kept = name.char_indices().nth_back(SCORE - 1).map_or(0, |(place, _)| place);
@@ -117,7 +116,7 @@ fn unwritable(path: &Path, source: io::Error) -> Error {
     Error::Output { path: path.to_owned(), source }
 }
 
-/// Checks that a file is new, empty, or begins with the header; refuses any other file.
+/// Fails unless the file is new, is empty or begins with the header.
 fn check_table(path: &Path) -> Result<(), Error> {
     match std::fs::read(path) {
         Ok(found) if found.is_empty() || is_csv_header(&found) => Ok(()),
@@ -146,12 +145,12 @@ fn append(path: &Path, evaluated: &[Evaluated]) -> io::Result<()> {
     added.extend(rows);
     let before = file.metadata()?.len();
     file.write_all(&added).and_then(|()| file.sync_all()).inspect_err(|_| {
-        // A partial row could be read as a whole one.
+        // Remove a partial row, which could be read as a whole one.
         drop(file.set_len(before));
     })
 }
 
-/// The line ending of a file, `None` if it is empty; and whether the last line lacks one.
+/// Returns the file's line ending (`None` if the file is empty), and whether the last line lacks one.
 fn ending(file: &mut File) -> io::Result<(Option<&'static str>, bool)> {
     let mut found = Vec::new();
     file.seek(SeekFrom::Start(0))?;
@@ -164,7 +163,6 @@ fn ending(file: &mut File) -> io::Result<(Option<&'static str>, bool)> {
     Ok((Some(line_end), !found.ends_with(b"\n")))
 }
 
-/// Each evaluator with its provider, model, limit and prompts.
 pub(super) fn roster(evaluators: &[Evaluator]) -> String {
     let mut text = "Evaluators".to_owned();
     for evaluator in evaluators {
@@ -172,7 +170,6 @@ pub(super) fn roster(evaluators: &[Evaluator]) -> String {
         let name = if settings.name == settings.id.as_str() { String::new() } else { format!(" ({})", settings.name) };
         let head = format!("{}{name}: model {} of {}", settings.id, settings.model, settings.provider);
         let prompts = format!("system prompt {}, message {}", evaluator.system.source(), evaluator.user.source());
-        // Writing to a string cannot fail.
         let timeout = duration(u64::try_from(settings.timeout.as_millis()).unwrap_or(u64::MAX));
         let most = settings.max_tokens.map(|most| format!(", at most {} tokens an answer", thousands(most.into())));
         let most = most.unwrap_or_default();
@@ -182,7 +179,7 @@ pub(super) fn roster(evaluators: &[Evaluator]) -> String {
     text
 }
 
-/// Skipped evaluators and changed scores, in the order of debates and runs.
+/// Warnings about skipped evaluators and about scores that were ignored or clamped.
 pub(super) fn warnings(evaluated: &[Evaluated]) -> Vec<String> {
     let mut warnings = Vec::new();
     each(evaluated, |place, attempt| match &attempt.outcome {
@@ -192,7 +189,6 @@ pub(super) fn warnings(evaluated: &[Evaluated]) -> Vec<String> {
     warnings
 }
 
-/// The duration and usable part of each evaluation, then the total usage.
 pub(super) fn details(evaluated: &[Evaluated]) -> String {
     let mut text = "Evaluations".to_owned();
     let mut total = Usage::NONE;

@@ -1,4 +1,4 @@
-//! `dialectic eval --pairwise`: which of two answers to a problem is better, or which of two variants of a set.
+//! `dialectic eval --pairwise`: compares two answers to a problem, or two variants of a set.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -36,7 +36,7 @@ struct Sides {
 }
 
 pub(super) fn run(args: &EvalArgs, names: [&String; 2], terminal: &mut Terminal) -> Result<(), Error> {
-    // Checks everything possible before spending anything.
+    // Check everything possible before spending anything.
     let environment = capture_environment(args.env_file.as_deref())?;
     let settings = settings(args, &environment, terminal)?;
     let sides = match names.map(|name| variant(name)) {
@@ -87,7 +87,7 @@ fn variant(name: &str) -> Option<(&Path, &str)> {
     (plan.is_file() && !Path::new(name).exists()).then_some((plan, variant))
 }
 
-/// The finished debates of two variants of a set.
+/// Pairs the finished debates of two variants of a set.
 fn variants(args: &EvalArgs, names: [&String; 2], a: (&Path, &str), b: (&Path, &str)) -> Result<Sides, Error> {
     if args.problem_file.is_some() {
         return Err(UserError::input("--problem-file does not apply to a set: its plan has the problems").into());
@@ -129,7 +129,7 @@ fn variants(args: &EvalArgs, names: [&String; 2], a: (&Path, &str), b: (&Path, &
             });
         }
         let pair = [one, other].map(|answer| answer.unwrap_or_default().to_owned());
-        // Equal answers are a tie without a judge.
+        // Identical answers are a tie; no judge is asked.
         if let Some(contest) = contests.last_mut().filter(|_| pair[0].trim() != pair[1].trim()) {
             contest.pairs.push(pair);
         }
@@ -162,7 +162,7 @@ fn text_of(debate: &Debate) -> Option<String> {
 struct Answered {
     name: String,
     text: String,
-    /// Absent for a file.
+    /// `None` if the answer comes from a text file.
     debate: Option<Box<Debate>>,
     warnings: Vec<String>,
 }
@@ -176,7 +176,7 @@ impl Answered {
         let entry = debates()?.find(name)?;
         let saved = entry.load(AccessMode::State)?;
         let (debate, mut warnings) = (saved.debate, saved.warnings);
-        // Its error names the missing part.
+        // The error names what the debate lacks.
         let Subject { name, .. } = Subject::of(&entry.state, &debate)?;
         let no_answer = || {
             UserError::input(format!("the debate {name} has no answer"))
@@ -198,7 +198,7 @@ fn read_text(path: &Path) -> Result<String, UserError> {
     if text.trim().is_empty() { Err(UserError::input(format!("{name} is empty"))) } else { Ok(text.to_owned()) }
 }
 
-/// Two debates or text files.
+/// Reads two answers from debates or text files.
 fn answers(args: &EvalArgs, names: [&String; 2]) -> Result<Sides, Error> {
     let answers = [Answered::read(names[0])?, Answered::read(names[1])?];
     let (name, problem) = problem_of(args, &answers)?;
@@ -217,7 +217,7 @@ fn answers(args: &EvalArgs, names: [&String; 2]) -> Result<Sides, Error> {
     Ok(Sides { names: [a.name, b.name], contests: vec![contest], authors, warnings, is_set: false })
 }
 
-/// The common problem and its source: the given file, otherwise the debates.
+/// Returns the source and the text of the common problem, from `--problem-file` or the debates.
 fn problem_of(args: &EvalArgs, answers: &[Answered; 2]) -> Result<(String, String), UserError> {
     let mut known: Option<(String, String)> = None;
     if let Some(path) = &args.problem_file {
@@ -285,13 +285,13 @@ impl<'a> Results<'a> {
         self.compared.iter().map(|(_, compared)| compared.cost).sum()
     }
 
-    /// The p-value over a set; `None` if too few problems are decided.
+    /// The p-value of the sign test. `None` if this is not a set, or too few problems are decided.
     fn p(&self) -> Option<f64> {
         let is_enough = self.sides.is_set && self.wins + self.losses >= FEWEST;
         is_enough.then(|| sign_test(self.wins, self.losses))
     }
 
-    /// The results as text. Writing to a string cannot fail.
+    /// Errors are ignored, because writing to a string cannot fail.
     fn as_text(&self, is_verbose: bool) -> String {
         let mut text = String::new();
         for (letter, name) in ["A", "B"].into_iter().zip(&self.sides.names) {

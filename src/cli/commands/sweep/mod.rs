@@ -1,4 +1,4 @@
-//! `dialectic sweep`: sets of debates, run by a scheduler that places, retries and cancels jobs.
+//! `dialectic sweep`: plans, runs and collects sets of debates. A scheduler places, retries and cancels the jobs.
 
 mod plan;
 mod run;
@@ -24,13 +24,13 @@ use dialectic_report::display::{StyledText, Table, TableColumn};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum SweepCommand {
-    /// Plan a set, one line per debate with its id and maximum cost; calls no model
+    /// Plan a set of debates without calling a model: one line per debate, with its id and maximum cost
     #[command(after_help = examples(&["dialectic sweep plan sweep.json -o plan.jsonl", "dialectic sweep plan sweep.json --offline > plan.jsonl"]))]
     Plan(plan::SweepPlanArgs),
     /// Run a plan's debates, skipping finished and failed ones and resuming interrupted ones
     #[command(after_help = examples(&["dialectic sweep run plan.jsonl --jobs 8", "dialectic sweep run plan.jsonl --index 17 --store /shared/set", "dialectic sweep run plan.jsonl --shard 2/8"]))]
     Run(run::SweepRunArgs),
-    /// Show the progress and the cost of a set
+    /// Show the progress and cost of a set
     #[command(after_help = examples(&["dialectic sweep status plan.jsonl", "dialectic sweep status plan.jsonl --json"]))]
     Status {
         #[command(flatten)]
@@ -47,7 +47,7 @@ pub(in crate::cli) enum SweepCommand {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct PlanArgs {
-    /// The plan
+    /// The plan file
     #[arg(value_name = "PLAN")]
     plan: PathBuf,
 
@@ -66,12 +66,13 @@ pub(in crate::cli) fn run(command: &SweepCommand, terminal: &mut Terminal) -> Re
     }
 }
 
-/// Opens the plan and its store for reading. A missing directory means no store, since readers do not create it.
+/// Opens the plan, and its store for reading. The store is `None` if its directory does not exist: reading does not
+/// create it.
 fn opened(args: &PlanArgs) -> Result<(SavedPlan, Option<SharedStore>), Error> {
     opened_at(&args.plan, args.store.as_deref())
 }
 
-/// [`opened`], with the paths of a plan and, optionally, its store.
+/// Like [`opened`], for the paths of a plan and its store.
 pub(super) fn opened_at(plan: &Path, store: Option<&str>) -> Result<(SavedPlan, Option<SharedStore>), Error> {
     let (place, plan) = (store_of(plan, store), SavedPlan::read(plan)?);
     if !place.contains("://") && !Path::new(&place).exists() {
@@ -80,7 +81,6 @@ pub(super) fn opened_at(plan: &Path, store: Option<&str>) -> Result<(SavedPlan, 
     Ok((plan, Some(store::open_to_read(&place, &process_environment())?)))
 }
 
-/// The location of a plan's store: the given one, or next to the plan.
 fn store_of(plan: &Path, given: Option<&str>) -> String {
     given.map_or_else(|| plan.with_extension("store").display().to_string(), str::to_owned)
 }
@@ -94,15 +94,15 @@ pub(in crate::cli) struct SweepCollectArgs {
     #[command(flatten)]
     plan: PlanArgs,
 
-    /// Write to a file: a table if it ends in `.csv`, otherwise lines of JSON [default: lines of JSON to standard output]
+    /// Write to a file, as CSV if it ends in `.csv`, otherwise as JSON Lines [default: JSON Lines to standard output]
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
 
-    /// The format [default: from the file's extension]
-    #[arg(long, value_name = "FORM", value_enum)]
+    /// The output format [default: from the file extension]
+    #[arg(long, value_name = "FORMAT", value_enum)]
     format: Option<CollectFormat>,
 
-    /// Exit with 75 and write nothing unless every debate is finished
+    /// Exit with code 75 and write nothing unless every debate is finished
     #[arg(long)]
     complete: bool,
 
@@ -112,7 +112,6 @@ pub(in crate::cli) struct SweepCollectArgs {
 }
 
 impl SweepCollectArgs {
-    /// The given format, otherwise the one for the file's extension.
     pub(in crate::cli) fn format(&self) -> CollectFormat {
         let of_ending = |path: &Path| {
             let is_table = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
@@ -126,7 +125,7 @@ impl SweepCollectArgs {
 pub(in crate::cli) enum CollectFormat {
     /// A line of JSON for each debate, with its answer
     Jsonl,
-    /// A table, with a row for each debate
+    /// A CSV table with a row for each debate
     Csv,
 }
 
@@ -160,7 +159,7 @@ fn collect(args: &SweepCollectArgs, terminal: &mut Terminal) -> Result<(), Error
     Ok(())
 }
 
-/// Writes the records of debates that have ended, and prints the paths of their states.
+/// Writes the records of debates that have ended, and prints the paths of their state files.
 fn records(
     directory: &Path,
     plan: &SavedPlan,
@@ -209,7 +208,7 @@ fn said(status: &SetStatus, counted: &str) -> String {
     );
     if lost.calls > 0 {
         let calls = figures::counted(u64::from(lost.calls), "call");
-        // The sum leaves out calls without a known price.
+        // `lost.usd` omits calls without a known price.
         let most = match cost_usd.and(*expected_usd) {
             Some(_) => format!("at most {}", short_cost(lost.usd)),
             None => "at unknown cost".to_owned(),

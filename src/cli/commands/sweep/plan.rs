@@ -26,7 +26,7 @@ use super::super::protocols;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SweepPlanArgs {
-    /// The description of the set: problems, variants, repeats, limits
+    /// The description of the set: its problems, variants, repeats and limits
     #[arg(value_name = "SWEEP.JSON")]
     sweep: PathBuf,
 
@@ -38,12 +38,11 @@ pub(in crate::cli) struct SweepPlanArgs {
     #[arg(long)]
     offline: bool,
 
-    /// The environment file with the keys [default: .env, if it exists]
+    /// Read API keys and other variables from this file [default: .env, if it exists]
     #[arg(short, long, value_name = "PATH")]
     env_file: Option<PathBuf>,
 }
 
-/// The error for a variant that cannot be planned.
 fn unplanned(name: &str, source: Error) -> Error {
     let hint = source.hint();
     let Error::Diagnosed(source) = source else { return source };
@@ -85,7 +84,7 @@ pub(super) fn run(args: &SweepPlanArgs, terminal: &mut Terminal) -> Result<(), E
     if let Some(budget) = description.budget {
         check_budget(budget, &plan)?;
     }
-    // Nothing is read or written there: sets ignore past debates.
+    // No debate is read from or written to this directory: sets ignore past debates.
     let runner = Runner::new(Directory::at(std::env::temp_dir()), Services::new(environment));
     price(&mut plan, &resolved, &runner, &mut warnings)?;
     terminal.warnings(&warnings);
@@ -150,7 +149,7 @@ fn overrides(described: &VariantDescription, offline: bool) -> Overrides {
 fn check_budget(budget: Usd, plan: &Plan) -> Result<(), UserError> {
     let fitting = || {
         let each = budget.dollars() / f64::from(u32::try_from(plan.debates.len()).unwrap_or(u32::MAX));
-        // Rounded down: the next digit could exceed the budget.
+        // Round down, so that the sum stays within the budget.
         (each * 1e4).floor() / 1e4
     };
     let mut all = Usd::ZERO;
@@ -170,7 +169,7 @@ fn check_budget(budget: Usd, plan: &Plan) -> Result<(), UserError> {
         .with_hint(format!("raise `budget`, or set `maxCost` to {} for each debate", fitting())))
 }
 
-/// Reads the attachments of a group of problems, as permitted by every variant.
+/// Reads a group's attachments once per variant, since the settings of every variant must permit them.
 fn attached(
     group: &Group,
     base: &Path,
@@ -197,11 +196,11 @@ fn check_ids(plan: &Plan) -> Result<(), UserError> {
     Ok(())
 }
 
-/// Problems are assumed to cost the same if their lengths in bytes differ by less than this.
+/// Problems are grouped by length, in steps of this many bytes. A group's problems are assumed to cost the same.
 const LENGTHS: usize = 512;
 
-/// Estimates each debate's cost from the longest problem of similar length with attachments of the same length. Even a
-/// set of thousands has few distinct lengths, so few forecasts are made.
+/// Estimates each debate's cost from the longest problem of similar length whose attachments have the same length. Even
+/// a set of thousands has few distinct lengths, so few forecasts are needed.
 fn price(
     plan: &mut Plan,
     resolved: &[Resolved],
@@ -236,7 +235,7 @@ fn length(problem: &Problem) -> (usize, usize) {
     (problem.text.len() / LENGTHS, attached)
 }
 
-/// The likely and the maximum cost of a debate, with warnings.
+/// Returns warnings, and the likely and maximum cost of a debate.
 fn cost(one: &Resolved, problem: &Problem, runner: &Runner) -> Result<(Vec<String>, Span<Option<Usd>>), Error> {
     if one.variant.is_rehearsal() {
         return Ok((Vec::new(), Span { low: Some(Usd::ZERO), high: Some(Usd::ZERO) }));
@@ -255,14 +254,14 @@ fn cost(one: &Resolved, problem: &Problem, runner: &Runner) -> Result<(Vec<Strin
     Ok((warnings, Span { low: within(forecast.likely()), high: within(forecast.most()) }))
 }
 
-/// The settings, adapted to the debates of a set.
+/// In a set, nobody answers the agents' questions.
 fn of_set(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     settings.debate.interactive_clarifications = false;
     settings
 }
 
-/// `60 debates: 10 problems, 2 variants, 3 repeats; likely $12.30, at most $45.00`
+/// Such as `60 debates: 10 problems, 2 variants, 3 repeats; likely $12.30, at most $45.00`.
 fn said(plan: &Plan, budget: Option<Usd>) -> String {
     let count = |count: usize, noun| counted(count as u64, noun);
     let repeats = plan.debates.iter().map(|debate| debate.repeat).max().unwrap_or(1);

@@ -32,7 +32,7 @@ pub(in crate::cli) struct SweepRunArgs {
     #[command(flatten)]
     plan: PlanArgs,
 
-    /// Run only the debate at this index, from 0
+    /// Run only the debate at this index, counting from 0
     #[arg(help_heading = "Which debates", long, value_name = "N", conflicts_with = "shard")]
     index: Option<usize>,
 
@@ -52,24 +52,24 @@ pub(in crate::cli) struct SweepRunArgs {
     #[arg(help_heading = "This machine", short, long, value_name = "PATH")]
     config: Option<PathBuf>,
 
-    /// The environment file with the keys [default: .env, if it exists]
+    /// Read API keys and other variables from this file [default: .env, if it exists]
     #[arg(help_heading = "This machine", short, long, value_name = "PATH")]
     env_file: Option<PathBuf>,
 
-    /// Print only warnings while it runs
+    /// Print only warnings
     #[arg(long)]
     quiet: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) struct Shard {
-    /// The number of the part, from 1.
+    /// Counts from 1.
     part: NonZeroUsize,
     of: NonZeroUsize,
 }
 
 impl Shard {
-    /// Whether the debate at `index` belongs to it.
+    /// Whether the debate at `index` belongs to this part.
     pub(in crate::cli) fn has(self, index: usize) -> bool {
         index % self.of == self.part.get() - 1
     }
@@ -159,7 +159,7 @@ fn machine(
 async fn obey(mut interrupts: Interrupts, stop: Stop) {
     interrupts.next().await;
     stop.begun.cancel();
-    // A timeout abandons them too.
+    // After the time limit, calls in flight are abandoned too.
     drop(tokio::time::timeout(TO_ANSWER, interrupts.next()).await);
     stop.now.cancel();
     interrupts.next().await;
@@ -180,7 +180,7 @@ async fn shown(
     let mut ends = Box::pin(ends);
     let count = |tally: &WorkerTally| {
         if let Some(term) = &term {
-            // Without a terminal there is nothing to draw on.
+            // Fails only if the terminal is gone.
             drop(term.write_str(&format!("{} of {}", tally.finished(), counted(all as u64, "debate"))));
         }
     };
