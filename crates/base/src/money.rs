@@ -78,7 +78,6 @@ impl Sum for Usd {
     }
 }
 
-/// Shows four decimals: `$0.0123`.
 impl fmt::Display for Usd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "${:.4}", self.dollars())

@@ -372,7 +372,6 @@ pub(super) fn roster(
 }
 
 impl ModelResolver<'_> {
-    /// Applies `--model` and `--judge-model`.
     fn replace_models(
         &self,
         agents: &mut [ResolvedAgent],

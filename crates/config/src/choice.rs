@@ -41,11 +41,9 @@ pub enum ChoiceReason {
     },
     /// No key was found, so the first provider is assumed.
     NoKeyIsSet,
-    /// An environment variable names the model.
     Variable(&'static str),
     /// The user's own configuration or the project's names the model.
     File(PathBuf),
-    /// A command-line option names the model.
     Option(&'static str),
 }
 
@@ -66,7 +64,6 @@ impl ModelChoice {
         }
     }
 
-    /// The model for the agent at index `place`.
     pub(super) fn dealt(&self, place: usize) -> &ServedModel {
         &self.models[place % self.models.len()]
     }
@@ -368,7 +365,6 @@ pub fn with_provider(name: &str, own: &OwnProviders) -> Option<ServedModel> {
     usual.map(|model| ServedModel::new(name, model))
 }
 
-/// The default model of a program or of the host.
 fn usual_model(name: &str) -> Option<&'static str> {
     (name == HOST).then_some(HOST).or_else(|| program_preset(name).map(|preset| preset.default_model))
 }

@@ -31,7 +31,6 @@ pub enum ConfigError {
     #[error("the configuration `{}` has a wrong value at {key} ({location}): expected {expected}, found {found}", path.display())]
     WrongType {
         path: PathBuf,
-        /// Where the value starts.
         location: Location,
         key: KeyPath,
         expected: String,
@@ -71,7 +70,6 @@ pub enum ConfigError {
 pub enum SyntaxFault {
     Empty,
     Comment,
-    /// The parser's message.
     Other(String),
 }
 
@@ -152,7 +150,6 @@ impl From<String> for Fault {
     }
 }
 
-/// Collects findings in order to report all of them together.
 #[derive(Debug, Default)]
 pub(super) struct Diagnostics {
     pub(super) problems: Vec<ConfigProblem>,

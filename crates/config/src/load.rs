@@ -400,7 +400,6 @@ pub(super) struct Resolved {
     /// The layers, with agents in the order of the settings.
     pub(super) layers: Layers,
     pub(super) findings: Diagnostics,
-    /// The models chosen for agents that name none, if any.
     pub(super) choice: Option<ModelChoice>,
 }
 
@@ -465,7 +464,6 @@ pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings
     Resolved { settings, layers, findings, choice }
 }
 
-/// Checks the base URLs that the environment sets for providers in use.
 fn check_moved_endpoints(settings: &Settings, environment: &Environment, findings: &mut Diagnostics) {
     let used: BTreeSet<&str> = settings.everybody().map(|agent| agent.provider.as_str()).collect();
     for provider in used {

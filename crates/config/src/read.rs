@@ -13,7 +13,6 @@ use super::error::{ConfigError, Diagnostics, Location, SyntaxFault, nearest, sug
 
 #[derive(Debug, Clone)]
 pub(super) struct ConfigDocument {
-    /// The path, as given.
     pub(super) path: PathBuf,
     pub(super) tree: Value,
     /// Unknown keys, each with a suggestion.

@@ -23,7 +23,6 @@ use super::choice::{OwnProviders, with_provider};
 use super::error::Diagnostics;
 use super::layers::laid_over;
 
-/// The `debate` section, laid over the defaults.
 pub(super) fn debate(tree: &Value, findings: &mut Diagnostics) -> DebateSettings {
     let mut tree = tree.clone();
     switch_on_summarization(&mut tree);
@@ -49,7 +48,6 @@ pub(super) fn check_debate(tree: &Value, findings: &mut Diagnostics) {
     check_summarization(tree, &path, findings);
 }
 
-/// Checks the summarization method of the debate or of an agent.
 pub(super) fn check_summarization(of: &Value, path: &KeyPath, findings: &mut Diagnostics) {
     let method = of["summarization"]["method"].as_str();
     let path = path.key("summarization").key("method");
@@ -80,7 +78,6 @@ fn entries<'a>(section: &'a Value, path: &KeyPath) -> impl Iterator<Item = (&'a 
     section.as_object().into_iter().flatten().map(move |(name, entry)| (name, entry, path.key(name)))
 }
 
-/// Checks and completes the configured providers.
 pub(super) fn providers(section: &Value, findings: &mut Diagnostics) -> BTreeMap<String, ProviderSettings> {
     let mut providers = BTreeMap::new();
     for (name, entry, path) in entries(section, &KeyPath::root().key("providers")) {

@@ -120,7 +120,6 @@ fn inlined(node: &Value) -> Value {
     }
 }
 
-/// Removes keywords from a schema at any depth.
 fn strip(node: &mut Value, keywords: &[&str]) {
     match node {
         Value::Object(all) => {

@@ -32,7 +32,6 @@ const DIRECTORY: &str = "./debates";
 /// The user's own configuration, validated independently of a project's.
 #[derive(Debug, Clone)]
 pub(super) struct UserConfig {
-    /// The model for agents and judges that name none.
     pub(super) usual: ModelPreference,
     pub(super) document: ConfigDocument,
     /// The settings that result from this file alone.

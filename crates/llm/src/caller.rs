@@ -28,7 +28,6 @@ use bill::{Bill, Retries};
 
 pub use in_flight::ConcurrencyLimit;
 
-/// How often new text is passed to the observer.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Observes one call until its answer arrives.
@@ -306,7 +305,6 @@ pub trait Account: Send + Sync {
     /// [`ModelError::OverBudget`] if the limit has no room for the attempt.
     fn reserve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Option<Reserved>, ModelError>>;
 
-    /// Charges a failed attempt, whose usage is in `call`.
     fn enter_failure(&self, error: &ModelError, call: CallRecord);
 }
 

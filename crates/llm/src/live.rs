@@ -135,7 +135,6 @@ pub struct IdleTimeout {
 struct LastToken {
     last: Instant,
     waiting: u32,
-    /// When the current pause began.
     still_since: Option<Instant>,
 }
 
@@ -161,7 +160,6 @@ impl IdleTimeout {
         heard.still_since = heard.still_since.map(|_| now);
     }
 
-    /// Pauses the timeout while a call waits for its next attempt.
     pub(super) fn stand_still(self: &Arc<Self>) -> RetryWait {
         let mut heard = self.heard();
         heard.waiting += 1;

@@ -92,7 +92,6 @@ pub fn request_bytes(request: &Request) -> usize {
     request.system.len() + request.prompt.len() + turns.sum::<usize>() + tools.sum::<usize>() + schema
 }
 
-/// A turn of the conversation after the prompt.
 #[derive(Debug, Clone)]
 pub enum Turn {
     Assistant {

@@ -24,7 +24,6 @@ pub(super) struct Bill<'a> {
 
 #[derive(Default)]
 struct OpenCharge {
-    /// The reservation for the request in flight.
     reserved: Option<Reserved>,
     /// When the request in flight started; `None` while it waits for permission.
     begun: Option<Instant>,

@@ -17,7 +17,6 @@ pub struct ConcurrencyLimit {
     room: Notify,
 }
 
-/// The attempts in flight of one provider, and its own limit, if any.
 #[derive(Debug, Default)]
 struct Share {
     in_flight: usize,

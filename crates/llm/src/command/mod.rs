@@ -49,7 +49,6 @@ pub struct CommandModel {
     checked: Mutex<Stamp>,
     /// Whether the program reports a subscription login, so that calls are not billed and costs are notional.
     is_subscription: OnceCell<bool>,
-    /// When the current usage limit ends.
     limited_until: Mutex<Option<DateTime<Utc>>>,
     /// Whether the program reported calls billed in addition to the subscription.
     is_overage: AtomicBool,
@@ -122,7 +121,6 @@ impl CommandModel {
         Ok(())
     }
 
-    /// Asks the program once for its login.
     async fn ask_for_login(&self) {
         let ask = || async {
             let program = self.program.clone();

@@ -30,9 +30,7 @@ pub struct ProgramPreset {
     /// The maximum number of bytes that the program adds to our prompt.
     pub overhead: usize,
     pub(super) arguments: fn(&Request, &Workplace) -> Vec<String>,
-    /// Reads one line of output.
     pub(super) read: fn(&Value, &mut Transcript, &dyn Listener),
-    /// Environment variables that switch features off.
     pub(super) environment: &'static [(&'static str, &'static str)],
     /// The environment variable for a request's output limit.
     pub(super) output_limit: Option<&'static str>,
@@ -40,7 +38,6 @@ pub struct ProgramPreset {
     pub(super) takes_schemas: bool,
     /// Determines how the user is logged in; the flag tells whether the user configured arguments, which precede ours.
     pub(super) login: fn(Ask<'_>, bool) -> Login,
-    /// The arguments that print the help.
     pub(super) help: &'static [&'static str],
     /// The arguments that keep tools, MCP servers and the user's settings out of a call.
     pub(super) fence: &'static [&'static str],

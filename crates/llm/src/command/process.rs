@@ -25,9 +25,7 @@ const COMPLAINT: usize = 4000;
 /// The maximum bytes of output, more than any answer needs.
 const MOST: usize = 64 << 20;
 
-/// Why reading stops early.
 enum Stop {
-    /// The rest of the output is not needed.
     Enough,
     Failed(ModelError),
 }

@@ -23,7 +23,6 @@ pub(super) fn count(value: &Value, key: &str) -> Option<u64> {
     value[key].as_u64()
 }
 
-/// The maximum characters of a failure message.
 const LONGEST_MESSAGE: usize = 500;
 /// Recorded as the finish reason if a program that usually states one does not.
 pub(super) const UNSAID: &str = "not said";
@@ -46,13 +45,11 @@ pub(super) struct Transcript {
     pub(super) cost: Option<Usd>,
     pub(super) served_model: Option<String>,
     pub(super) error: Option<String>,
-    /// The HTTP status that the program reported.
     pub(super) status: Option<u16>,
     /// Whether the rest of the output is not needed.
     pub(super) is_over: bool,
     /// Whether the call is billed despite the subscription: as extra usage, or to a key.
     pub(super) is_overage: bool,
-    /// A tool that the model used.
     pub(super) tool: Option<String>,
     pub(super) is_limited: bool,
     /// When the subscription's limit ends, if reported.
@@ -65,7 +62,6 @@ pub(super) struct Exit {
     pub(super) code: Option<i32>,
     /// Whether the program ended on its own and all of its output was read.
     pub(super) is_whole: bool,
-    /// The last part of standard error.
     pub(super) complaint: String,
 }
 

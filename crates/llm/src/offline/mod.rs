@@ -40,7 +40,6 @@ impl OfflineProvider {
         Self { seed, latency, fail_every, requests: AtomicU64::new(0) }
     }
 
-    /// Answers, or fails if `fail_every` says so. The listener receives the answer word by word.
     async fn answer(&self, request: &Request, listener: &dyn Listener) -> Result<Reply, FailedAttempt> {
         let latency = self.latency_of(&request.prompt);
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;

@@ -14,14 +14,13 @@ const LISTED: usize = 12;
 /// The maximum number of questions that a role asks.
 const OWN: usize = 4;
 
-/// Words that are not units.
+/// Words that may follow a number but are not units.
 const FUNCTION_WORDS: &str = " a an and are as at be but by can each every for from had has have if in into is it its \
      may must nor not of on or our per shall should so than that the their then they to until was we were when which \
      while will with would ";
 /// Numbers as words. “One” is rarely a number.
 const NUMBER_WORDS: &str = " two three four five six seven eight nine ten eleven twelve hundred thousand million ";
 
-/// Words that precede years.
 const BEFORE_YEARS: &str = " after before by during from in of since until ";
 
 /// A row of `gaps.md`: something that a debate needs to know and a problem may not state.
@@ -51,7 +50,6 @@ pub(super) fn gaps() -> impl Iterator<Item = &'static Gap> {
     GAPS.iter()
 }
 
-/// The gaps whose questions occur in `text`.
 pub(super) fn asked_in(text: &str) -> impl Iterator<Item = &'static Gap> {
     gaps().filter(move |gap| text.contains(gap.ask))
 }
@@ -89,7 +87,6 @@ impl Gap {
     }
 }
 
-/// A number in the problem.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Figure {
     /// The number with its unit, as written.
@@ -97,7 +94,6 @@ pub(super) struct Figure {
     pub(super) has_unit: bool,
 }
 
-/// What the rules find in a problem.
 pub(super) struct ProblemReading {
     /// The problem's first sentence.
     pub(super) name: String,
@@ -124,7 +120,6 @@ impl ProblemReading {
         }
     }
 
-    /// Whether the problem leaves this gap open.
     pub(super) fn lacks(&self, gap: &Gap) -> bool {
         if gap.words.is_empty() {
             return self.figures.iter().any(|figure| !figure.has_unit);
@@ -169,7 +164,6 @@ fn words_of(text: &str) -> String {
     format!(" {} ", single_spaced(&words))
 }
 
-/// The first few distinct figures in a text.
 fn figures(text: &str) -> Vec<Figure> {
     let mut found: Vec<Figure> = Vec::new();
     for line in text.lines() {

@@ -35,7 +35,6 @@ pub(super) struct PlayedAgent<'a> {
     brief: &'a str,
     pub(super) problem: ProblemReading,
     pub(super) role: &'static str,
-    /// The seed for breaking ties.
     pub(super) seed: u64,
 }
 
@@ -54,7 +53,6 @@ impl<'a> PlayedAgent<'a> {
         Self { role: role(named(&sections, "Your role:").0), sections, task, brief, problem, seed }
     }
 
-    /// The fenced texts of these kinds in the prompt.
     pub(super) fn texts(&self, kinds: &[&str]) -> impl DoubleEndedIterator<Item = Fenced<'a>> {
         of_kinds(&self.sections, kinds)
     }
@@ -141,7 +139,6 @@ impl<'a> PlayedAgent<'a> {
         paragraphs([section(QUESTIONS, asked), section("Requirements Coverage", &self.coverage())])
     }
 
-    /// Lists the requirements that the rules find.
     fn coverage(&self) -> String {
         let all = |kind: &'static str, lines: &[String]| {
             lines.iter().map(move |line| format!("{kind}: {line}")).collect::<Vec<_>>()
@@ -155,7 +152,6 @@ impl<'a> PlayedAgent<'a> {
         paragraphs([none.to_owned(), found.to_owned(), bullets(lines)])
     }
 
-    /// The section of decisions, if requested.
     fn decisions(&self, questions: &[&Gap]) -> String {
         if !self.names("Decisions") {
             return String::new();
@@ -239,7 +235,6 @@ impl<'a> PlayedAgent<'a> {
         self.listed_findings().map(opinion).collect::<Vec<_>>().join("\n")
     }
 
-    /// The numbers of the listed findings.
     pub(super) fn listed_findings(&self) -> impl Iterator<Item = &str> {
         let listed = self.texts(&["found"]).next_back().unwrap_or_default().text;
         listed.lines().filter_map(|line| line.strip_prefix("- ")?.split(' ').next())
@@ -275,7 +270,6 @@ fn section(heading: &str, body: &str) -> String {
     if body.is_empty() { String::new() } else { format!("## {heading}\n\n{body}") }
 }
 
-/// The nonempty `parts`, separated by blank lines.
 pub(super) fn paragraphs(parts: impl IntoIterator<Item = String>) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }

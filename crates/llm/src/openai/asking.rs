@@ -23,7 +23,6 @@ enum RefusalCause {
     Elsewhere,
 }
 
-/// The possible cause of an unexplained failure.
 #[derive(Clone, Copy)]
 enum Doubt {
     Schema,
@@ -196,7 +195,6 @@ impl OpenAiClient {
         }
     }
 
-    /// Remembers that a schema was accepted or ignored.
     fn note_schema(&self, api: Api, request: &Request, capabilities: Capabilities, reply: &Reply) {
         let Some(answer) = request.answer.as_deref().filter(|_| capabilities.schemas != Schemas::None) else { return };
         self.known.update(&request.model, |capabilities| capabilities.schema_doubts = 0);
@@ -252,7 +250,6 @@ impl RequestFailure {
         }
     }
 
-    /// Whether the path does not exist.
     fn lacks_route(&self) -> bool {
         matches!(&self.cause, FailureCause::Refused(refusal) if matches!(refusal.status, 404 | 405 | 410 | 501))
     }

@@ -34,7 +34,6 @@ pub(super) enum Missing {
     Model,
 }
 
-/// How a model streams answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Streaming {
     /// With token counts at the end, which must be requested in Chat Completions.
@@ -44,7 +43,6 @@ pub(super) enum Streaming {
     Never,
 }
 
-/// What a model on a server is known to support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent findings")]
 pub(super) struct Capabilities {
@@ -80,11 +78,9 @@ pub(super) const PROBE_TIMEOUT: Duration = Duration::from_millis(250);
 /// Like [`PROBE_TIMEOUT`], for a local server, which refuses immediately.
 const LOOPBACK_PROBE_TIMEOUT: Duration = Duration::from_millis(20);
 
-/// The known capabilities of a server and its models.
 pub(super) struct KnownCapabilities {
     /// Determines what is assumed about models at first.
     endpoint: Endpoint,
-    /// Whether the server is known to have the Responses API.
     pub(super) serves_responses: bool,
     pub(super) probe_timeout: Duration,
     /// The first finding about the server's API. Later findings concern single models.
@@ -128,7 +124,6 @@ enum SchemaRoute {
     /// The model's own API, which might ignore schemas.
     #[default]
     Presumed,
-    /// Use Chat Completions.
     Chat,
     /// The model's own API, since the other one is no better.
     Settled,
@@ -172,13 +167,11 @@ impl KnownCapabilities {
         change(self.findings().models.entry(Arc::clone(model)).or_insert_with(|| self.presumed(model)));
     }
 
-    /// Remembers that `model` answered through this API.
     pub(super) fn reached(&self, model: &Arc<str>, api: Api) {
         self.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(api)));
         self.settle(api);
     }
 
-    /// Remembers that the server or the model lacks the Responses API.
     pub(super) fn lacks_responses(&self, model: &Arc<str>, lack: Missing) {
         self.update(model, |capabilities| capabilities.api = Some(Api::Chat));
         self.settle(match lack {
@@ -295,7 +288,6 @@ const LENGTHS: [&str; 2] = ["minLength", "maxLength"];
 const AMOUNTS: [&str; 6] = ["minItems", "maxItems", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
 
 impl Schemas {
-    /// The part of a schema to send.
     pub(super) fn of(self, answer: Option<&AnswerSchema>) -> Option<AnswerSchema> {
         let answer = answer.filter(|_| self != Self::None)?;
         let mut answer = answer.clone();

@@ -259,7 +259,6 @@ fn take_choice(answer: &mut Value) -> Value {
     first.map(Value::take).unwrap_or_default()
 }
 
-/// The part of an answer received so far.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent findings")]
 pub(super) struct Chunks {
@@ -282,7 +281,6 @@ pub(super) struct Chunks {
     is_done: bool,
 }
 
-/// A tool call received in part.
 #[derive(Default)]
 struct CallInPieces {
     index: Option<u64>,

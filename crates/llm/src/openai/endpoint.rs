@@ -146,7 +146,6 @@ impl Address {
         url
     }
 
-    /// Whether requests carry credentials.
     pub(super) fn has_secrets(&self) -> bool {
         !self.secrets.is_empty()
     }
@@ -190,7 +189,6 @@ fn without_userinfo(text: &str) -> String {
     shown
 }
 
-/// Whether a URL parameter's name suggests a key.
 fn names_secret(parameter: &str) -> bool {
     let parameter = parameter.to_lowercase();
     ["key", "token", "secret", "auth", "sig", "code", "password"].iter().any(|word| parameter.contains(word))
@@ -299,7 +297,6 @@ impl HttpClient {
     }
 }
 
-/// Whether a URL's host is this machine.
 pub(super) fn is_on_this_machine(url: &Url) -> bool {
     url.host_str().is_some_and(|host| {
         let host = host.trim_start_matches('[').trim_end_matches(']');

@@ -193,7 +193,6 @@ impl ServerRefusal {
         words.split('*').all(|part| self.said.contains(part))
     }
 
-    /// Whether any of the rows matches.
     pub(super) fn says_any(&self, rows: &[&str]) -> bool {
         rows.iter().any(|words| self.says(words))
     }

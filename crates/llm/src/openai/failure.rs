@@ -10,7 +10,6 @@ use super::endpoint::Address;
 use super::sse::ServerSentEvent;
 use super::transport::HttpAnswer;
 
-/// The maximum characters of a message.
 const LONGEST_MESSAGE: usize = 600;
 /// The maximum characters shown of an unknown body.
 const LONGEST_EXCERPT: usize = 200;
@@ -21,7 +20,6 @@ pub(super) struct ServerRefusal {
     /// The HTTP status, or the status that an error inside an answer states.
     pub(super) status: u16,
     pub(super) retry_after: Option<Duration>,
-    /// The parameter that was rejected.
     pub(super) param: Option<String>,
     /// The server's message on one line, without secrets and control characters.
     pub(super) message: String,
@@ -35,7 +33,6 @@ pub(super) struct ServerRefusal {
     pub(super) is_http_status: bool,
 }
 
-/// The JSON body of a refusal.
 pub(super) fn refusal_body(answer: &HttpAnswer) -> Option<Value> {
     serde_json::from_slice(&answer.body).ok().or_else(|| {
         // LiteLLM refuses streams with an event.
@@ -45,7 +42,6 @@ pub(super) fn refusal_body(answer: &HttpAnswer) -> Option<Value> {
 }
 
 impl ServerRefusal {
-    /// A refusal with an error status.
     pub(super) fn of_answer(answer: &HttpAnswer, body: Option<&Value>, address: &Address, path: &str) -> Self {
         let said = body.and_then(fault_in).unwrap_or_default();
         let message = if let Some(message) = said.message.clone().filter(|message| !message.trim().is_empty()) {
@@ -116,7 +112,6 @@ fn codes(error: &Value) -> impl Iterator<Item = String> {
     codes.chain(reasons).filter(|code| code.is_string() || code.is_number()).map(prose)
 }
 
-/// The relevant parts of an error object.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Fault {
     message: Option<String>,

@@ -274,7 +274,6 @@ fn largest(known: Value, next: Value) -> Value {
     }
 }
 
-/// The cost that the provider states.
 pub(super) fn stated_cost(usage: Option<&ReportedUsage>, headers: &HeaderMap) -> Option<Usd> {
     let in_header = || headers.get(COST_HEADER)?.to_str().ok()?.trim().parse::<f64>().ok();
     usage
@@ -430,7 +429,6 @@ fn well_formed(json: &str) -> Cow<'_, str> {
     well_formed_piece(json, &mut None)
 }
 
-/// One half of a surrogate pair.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Half {
     First,
@@ -476,7 +474,6 @@ pub(super) fn well_formed_piece<'a>(json: &'a str, cut_off: &mut Option<String>)
     Cow::Owned(mended)
 }
 
-/// The escaped surrogate at `at`, if any.
 fn surrogate_at(json: &str, at: usize) -> Option<Half> {
     let digits = json.get(at..at + REPLACEMENT.len())?.strip_prefix("\\u")?;
     match u32::from_str_radix(digits, 16).ok()? {

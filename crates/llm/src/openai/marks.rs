@@ -5,7 +5,6 @@
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-/// Marks for the end of a turn.
 #[rustfmt::skip]
 const ENDS_OF_TURN: &[&str] = &[
     "<|im_end|>", "<|endoftext|>", // Qwen, Yi, Phi

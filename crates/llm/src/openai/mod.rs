@@ -273,7 +273,6 @@ fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
 trait ApiAnswer: Default {
     const PATH: &'static str;
 
-    /// The request body for a model with these capabilities.
     fn body(request: &Request, capabilities: Capabilities) -> Value;
 
     /// Whether the JSON has no field of this API.
@@ -329,7 +328,6 @@ enum FailureCause {
     Refused(Box<ServerRefusal>),
     /// A success status with content that is not from this API.
     Foreign,
-    /// A stream that broke before its end.
     BrokenStream,
     Other,
 }

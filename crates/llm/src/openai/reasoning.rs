@@ -296,7 +296,6 @@ const WRAPPERS: [(&str, &str); 7] = [
 /// The maximum length of an end mark in bytes.
 const LONGEST_END: usize = 32;
 
-/// How a text starts.
 #[derive(Debug, PartialEq, Eq)]
 enum Opening {
     /// Reasoning, after a mark of `len` bytes.
@@ -309,7 +308,6 @@ enum Opening {
     None,
 }
 
-/// How reasoning is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReasoningTag {
     /// Between tags such as `<think>` and `</think>`.
@@ -347,7 +345,6 @@ impl ReasoningTag {
     }
 }
 
-/// Classifies the beginning of `text`.
 fn opening(text: &str) -> Opening {
     let tags = BRACKETS.iter().enumerate().flat_map(|(bracket, [open, _, close])| {
         NAMES.iter().map(move |name| (ReasoningTag::Tagged { bracket, name }, [*open, *name, *close]))

@@ -87,7 +87,6 @@ const FORMATS: &[&str] = &[
     "grammar", "guided decoding", "too many states", // llama.cpp, vLLM, Fireworks, Google
 ];
 
-/// Names of the Responses API in messages.
 const RESPONSES_API: &[&str] =
     &["/responses", "responses api", "responses endpoint", "`responses`", "'responses'", "\"responses\""];
 /// Messages about a missing API.
@@ -225,7 +224,6 @@ impl ServerRefusal {
         self.says("model") || self.param.as_deref() == Some("model") || self.says("no endpoints found")
     }
 
-    /// Whether the refusal says that the model lacks the Responses API.
     pub(super) fn speaks_of_responses(&self) -> bool {
         self.says_any(RESPONSES_API) && self.says_any(NOT_THERE) && self.says("model")
     }

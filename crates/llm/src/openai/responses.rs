@@ -286,12 +286,10 @@ fn has_output(answer: &Value) -> bool {
 /// Events whose answer has not ended.
 const BEGUN: [&str; 3] = ["response.created", "response.queued", "response.in_progress"];
 
-/// The part of an answer received so far.
 #[derive(Default)]
 pub(super) struct Events {
     text: Deltas,
     refusal: String,
-    /// The items by position in the output.
     items: BTreeMap<u64, PendingItem>,
     /// The answer in the last event that had one: empty at first, complete at the end.
     shown: Option<Value>,
@@ -299,7 +297,6 @@ pub(super) struct Events {
     is_done: bool,
 }
 
-/// An item received in part.
 #[derive(Default)]
 struct PendingItem {
     item: Option<Value>,

@@ -31,7 +31,6 @@ pub(super) struct EventParser {
     after_cr: bool,
     /// Whether the first line, which may start with a byte order mark, was read.
     begun: bool,
-    /// The name of the current event.
     name: String,
     data: String,
     /// Whether the current event was returned.
@@ -47,7 +46,6 @@ impl EventParser {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next complete event.
     pub(super) fn next(&mut self) -> Option<ServerSentEvent<'_>> {
         self.forget_event();
         loop {

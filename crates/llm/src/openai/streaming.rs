@@ -17,7 +17,6 @@ use super::transport::{HttpAnswer, Streamed, broken, is_event_stream};
 /// How long to wait for the usage after the answer.
 const USAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The progress of a streamed answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Completeness {
     /// More must follow; if the stream ends here, it ended early.
@@ -165,13 +164,11 @@ fn glued(data: &str) -> Option<Vec<&str>> {
 #[derive(Default)]
 pub(super) struct Deltas {
     text: String,
-    /// The number of deltas in the text.
     count: usize,
     /// The last held delta, which may repeat the whole text.
     whole: String,
     /// All held deltas, to be added if they repeat nothing.
     held: String,
-    /// The number of held deltas.
     links: usize,
     is_cumulative: bool,
 }
@@ -182,7 +179,6 @@ const TELLING: usize = 8;
 const TELLING_TWICE: usize = 80;
 
 impl Deltas {
-    /// Adds a delta, and passes its new words to `sink`.
     pub(super) fn push(&mut self, delta: &str, sink: &mut TextSink<'_>) {
         if delta.is_empty() {
             return;

@@ -19,11 +19,11 @@ use super::endpoint::{Address, EndpointError, HttpClient};
 /// The initial capacity of a request's buffer, enough for most requests.
 const USUAL_REQUEST: usize = 64 << 10;
 
-/// The maximum bytes of an answer.
+/// In bytes.
 const LONGEST_ANSWER: usize = 8 << 20;
-/// The maximum bytes of a stream, which wraps each word in an event of several hundred bytes.
+/// In bytes. A stream wraps each word in an event of several hundred bytes.
 const LONGEST_STREAM: usize = 8 * LONGEST_ANSWER;
-/// The maximum bytes of a refusal, enough for servers that repeat the request in it.
+/// In bytes, enough for servers that repeat the request in a refusal.
 const LONGEST_REFUSAL: usize = 512 << 10;
 
 /// The maximum bytes to read after the end of an answer, usually marks and comments, so that its connection can be
@@ -32,7 +32,6 @@ const LONGEST_REST: usize = 64 << 10;
 /// About one round trip.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// An answer with any status.
 pub(super) struct HttpAnswer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
@@ -112,7 +111,6 @@ impl Streamed {
     }
 }
 
-/// A connection to one server.
 pub(super) struct Transport {
     pub(super) address: Address,
     client: Client,
@@ -192,7 +190,6 @@ enum Decoder {
     Plain,
     Gzip(MultiGzDecoder<Vec<u8>>),
     Deflate(ZlibDecoder<Vec<u8>>),
-    /// An unsupported compression method.
     Unknown(String),
 }
 
@@ -210,7 +207,6 @@ impl Decoder {
         }
     }
 
-    /// The decoded bytes that `chunk` completes.
     fn decode(&mut self, chunk: Bytes) -> Result<Bytes, ModelError> {
         let decoded = match self {
             Self::Plain => return Ok(chunk),
@@ -246,7 +242,6 @@ fn broken_off(error: reqwest::Error) -> ModelError {
     broken(format!("it was interrupted: {}", root_cause(error)))
 }
 
-/// Whether the answer's content type is an event stream.
 pub(super) fn is_event_stream(answer: &HttpAnswer) -> bool {
     let content_type = answer.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = content_type.split(';').next().unwrap_or_default();
