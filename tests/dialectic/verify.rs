@@ -139,7 +139,7 @@ fn what_is_wrong_is_named() {
     insta::assert_snapshot!(found.join("\n"), @"
     - the state file does not match the journal: they first differ at problem
     - the state file does not match the journal: they first differ at rounds[0].contributions[5]
-    - the state file does not belong to this journal: it was saved with another hash of line 19
+    - the state file does not belong to this journal: it records a different hash of line 19
     - ./debates/[id].json is not a saved debate: EOF while parsing an object at line 1 column 1
     ");
     std::fs::remove_file(sandbox.directory().join(&path)).unwrap();

@@ -18,7 +18,6 @@ pub struct Move {
     pub accepted: Vec<PointId>,
     pub partly: Vec<PointId>,
     pub rejected: Vec<PointId>,
-    /// The open points that the agent did not answer.
     pub unanswered: Vec<PointId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,

@@ -119,7 +119,6 @@ impl RaisedPoint {
     }
 }
 
-/// The judge's ruling on an open point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ruling {

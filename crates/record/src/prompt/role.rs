@@ -26,8 +26,8 @@ const JUDGE_SECTIONS: &[&str] = &["System", "Summarize"];
 
 /// A perspective from which an agent debates.
 ///
-/// The user's own texts may replace fields. The judge's role has only a system and a summary section; its other fields
-/// are empty.
+/// The user's own texts may replace fields. The judge's role has only a system and a summary section; its other
+/// sections are empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Role {
     /// The name in configurations.

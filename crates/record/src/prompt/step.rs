@@ -301,7 +301,6 @@ pub struct EvaluatorValues {
 pub const SOLUTION_PLACEHOLDER: &str = "{final_solution}";
 
 impl EvaluatorValues {
-    /// Replaces the placeholders in `text`.
     pub fn fill(&self, text: &str) -> String {
         filled(text, |name| match name {
             "problem" => Some(&self.problem),
@@ -346,7 +345,6 @@ pub(super) const PAIRWISE_CHECKLIST: (&str, &str) =
 pub(super) const PAIRWISE_RULING: (&str, &str) =
     ("pairwise/ruling.md", include_str!("../../prompts/pairwise/ruling.md"));
 
-/// The system prompt for judges that compare two texts.
 pub fn pairwise_system() -> &'static str {
     PAIRWISE_SYSTEM.1.trim()
 }

@@ -119,7 +119,6 @@ pub enum OutputSpec {
     },
     /// A summary, cut at the agent's maximum length.
     Summary,
-    /// A score of the round.
     Score(TerminationKind),
     /// One of the candidates.
     Choice,

@@ -408,7 +408,6 @@ fn key_at(bytes: &[u8], line: usize, column: usize) -> Option<KeyPath> {
 }
 
 impl StateFileError {
-    /// Whether the file does not exist.
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Unreadable { source, .. } if source.kind() == ErrorKind::NotFound)
     }

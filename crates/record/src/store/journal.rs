@@ -52,7 +52,7 @@ pub enum JournalError {
         /// The number of the last line; 0 without lines.
         line: usize,
     },
-    #[error("the end of the journal {path} is missing: it has {found} events, and had {saved} at the last save")]
+    #[error("the end of the journal {path} is missing: it has {found} events, but had {saved} at the last save")]
     EndMissing { path: PathBuf, found: u64, saved: u64 },
     #[error("the journal {path} was moved, removed or replaced while the debate ran")]
     Displaced { path: PathBuf },
@@ -239,7 +239,7 @@ pub(super) fn hold(path: &Path) -> Result<(File, FileLock), JournalError> {
 }
 
 /// Opens for appending, for reading (to restore the file) and for truncating an incomplete line. On Windows, append
-/// access cannot truncate. Plain write access does, and its position is at the end, since nothing else may write.
+/// access cannot truncate. Plain write access can, and its position is at the end, since nothing else may write.
 fn appending() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true);

@@ -61,7 +61,7 @@ pub enum StoreError {
     /// A directory that the pattern leads to cannot be read.
     #[error("cannot search for debates that match the pattern `{pattern}`")]
     Search { pattern: String, source: glob::GlobError },
-    #[error("{path} is not in {directory}: only debates there can be removed")]
+    #[error("{path} is not in {directory}; only debates in that directory can be removed")]
     Elsewhere { path: PathBuf, directory: PathBuf },
     #[error("cannot remove {path}")]
     Remove { path: PathBuf, source: std::io::Error },

@@ -202,7 +202,7 @@ impl Saver {
         if let Some(failed) = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(failed);
         }
-        // Sending cannot fail, because the thread outlives this value.
+        // Sending fails only if the thread has died, which `flush` reports.
         drop(self.orders.send(SaveOrder { debate, mark, done: None }));
         Ok(())
     }

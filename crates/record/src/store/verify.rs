@@ -60,7 +60,7 @@ pub enum Flaw {
         "the end of the journal is missing: the state file was saved after event {saved}, but the last one is {last}"
     )]
     EndMissing { saved: u64, last: usize },
-    #[error("the state file does not belong to this journal: it was saved with another hash of line {0}")]
+    #[error("the state file does not belong to this journal: it records a different hash of line {0}")]
     OtherJournal(u64),
     #[error("the state file does not match the journal: they first differ at {0}")]
     StateDiffers(KeyPath),

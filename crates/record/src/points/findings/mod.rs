@@ -35,7 +35,6 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// The judge's decision on a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindingRuling {
     /// The finding's number, such as `2.1`. In records of older versions, `F1` is a group of findings at the same

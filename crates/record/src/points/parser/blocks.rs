@@ -11,7 +11,6 @@ pub(super) enum BlockKind {
     /// The first line of a list item.
     Item,
     Text,
-    /// A line of a table.
     Row,
     Rule,
     /// Code or a quotation: belongs to its surroundings, but is not the author's own statement.

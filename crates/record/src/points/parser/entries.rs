@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::Statement;
 use super::blocks::{BlockKind, BlockLine, Page};
 
-/// Reads entries about points with these `numbers`, using the words in `verdicts`.
 pub(super) struct Entries<'a, V> {
     pub(super) page: &'a Page,
     pub(super) numbers: &'a [&'a str],
