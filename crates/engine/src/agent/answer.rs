@@ -158,13 +158,11 @@ struct Mended {
     closed: String,
     /// The text up to the last value that is surely complete.
     safe: String,
-    /// Whether the object was complete.
     is_whole: bool,
 }
 
 #[derive(Default)]
 struct JsonReader {
-    /// The repaired output so far.
     out: String,
     open: Vec<char>,
     /// Inside a string, whether the string is a value rather than a key; `None` outside strings.

@@ -25,7 +25,6 @@ use super::rulings::{RawRulings, Ruled};
 use super::written::without_approach;
 use super::{AnswerError, Assessment, Call, Written};
 
-/// The reason given for requesting points again.
 const NO_POINTS: &str = "it has no points in the requested format";
 
 /// Called with every paid reply that is followed by another request, so that the reply is recorded first.
@@ -389,7 +388,7 @@ impl Ask {
             Ok(value) => return Ok((Ok(value), first.record)),
             Err(error) => error.of_answer(first.record.cut()),
         };
-        // Tests ensure that this template renders; the bare reason would suffice.
+        // This template always renders, as tests ensure; the reason alone is only a fallback.
         let reason = error.to_string();
         let again = SECOND_CHANCE.with("error", &reason).unwrap_or_else(|_| reason.clone());
         self.ask_again(&first, again);
@@ -549,7 +548,7 @@ fn once_more(reads: &AnswerFormat, missing: Option<&str>) -> String {
         | AnswerFormat::Answers { .. }
         | AnswerFormat::Final(_) => POINTS_AGAIN.with("texts", &missing),
     };
-    // Tests ensure that these templates render; the bare format would suffice.
+    // These templates always render, as tests ensure; the format alone is only a fallback.
     said.unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())
 }
 

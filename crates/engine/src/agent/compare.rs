@@ -20,7 +20,7 @@ use super::labels::{author, reveal_texts};
 use super::written::percentage;
 use super::{AnswerError, read_json};
 
-/// One row per decision, each named by its number in the prompt.
+/// One row per decision. Decisions are named by their numbers in the prompt.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub(super) struct RawRelations {
     #[schemars(length(max = 200))]
@@ -210,7 +210,7 @@ impl RawScores {
     }
 }
 
-/// The kinds of argument in texts, each named by its number in the prompt.
+/// The kinds of argument in each text. Texts are named by their numbers in the prompt.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub(super) struct RawKinds {
     #[schemars(length(max = 100))]

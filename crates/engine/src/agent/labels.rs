@@ -73,7 +73,7 @@ fn colour(place: usize) -> String {
     }
 }
 
-/// `text` with each whole word or phrase in `pairs` replaced in one pass; the first match wins.
+/// Replaces each whole word or phrase in `pairs` in one pass; the first match wins.
 fn replaced(text: &str, pairs: &[(&str, String)]) -> String {
     // Most texts contain no name, and a search is faster than a comparison at each character.
     if !pairs.iter().any(|(from, _)| text.contains(from)) {

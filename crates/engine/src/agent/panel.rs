@@ -44,7 +44,8 @@ pub struct Panel {
     pub keys: KnownKeys,
     /// The providers whose prices may differ from the list; initially all of them.
     pub routed: BTreeSet<String>,
-    /// Warnings about prompt files that could not be used; the built-in prompts replace them.
+    /// Warnings about unusable prompt files, which built-in prompts replace, and about programs that serve as
+    /// providers.
     pub warnings: Vec<String>,
 }
 

@@ -87,7 +87,7 @@ fn ruled(debate: &Debate, ledger: &Ledger, draft: &Draft<'_>) -> PointList {
     if points.is_empty() { PointList::default() } else { PointList { points, ..shown } }
 }
 
-/// As many points as fit, preferring severe and new ones, in the given order.
+/// Lists as many points as fit, preferring severe and new ones, in the given order.
 fn list(points: &[&Point], entry: impl Fn(&Point) -> String) -> PointList {
     let mut by_weight: Vec<usize> = (0..points.len()).collect();
     by_weight.sort_by_key(|place| (points[*place].point.severity, std::cmp::Reverse(points[*place].round)));

@@ -150,7 +150,6 @@ struct DebaterScore {
     score: f64,
 }
 
-/// The judge's answer if there is no winner.
 const NOBODY: &str = "none";
 
 impl RawJudgement {

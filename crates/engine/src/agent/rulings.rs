@@ -138,7 +138,7 @@ pub struct Ruled {
 }
 
 impl Ruled {
-    /// Makes the review the answer of the debate. `missing` is why there are no rulings, if so.
+    /// Makes the review the answer of the debate. If there are no rulings, `missing` says why.
     pub fn into_solution(self, debate: &Debate, judge: &AgentId, missing: Option<&AnswerError>) -> Solution {
         Solution {
             title: clean_title(&self.title),

@@ -17,8 +17,8 @@ use super::labels::{DEBATER, TEXT, hide, word_for};
 
 /// Critiques of the final round that have more characters are reduced to their points.
 const LONGEST_CRITIQUE: usize = 3000;
-/// Critiques of earlier rounds that have more characters are reduced to their points. The texts that respond to them
-/// are shown too.
+/// Critiques of earlier rounds that have more characters are reduced to their points. The limit is lower because the
+/// texts that respond to them are shown too.
 const LONGEST_EARLIER_CRITIQUE: usize = 1500;
 
 fn noun(debate: &Debate, one: &Contribution) -> String {

@@ -133,7 +133,7 @@ impl Written {
     }
 }
 
-/// Whether the author states that it abandoned its draft's approach.
+/// Whether the author states that the draft's approach was abandoned.
 fn is_changed(object: &Map<String, Value>) -> bool {
     let approach = object.get("approach").and_then(Value::as_str);
     approach.is_some_and(|approach| approach.trim().eq_ignore_ascii_case("changed"))
@@ -154,7 +154,6 @@ pub(super) fn without_approach(text: &str) -> (&str, bool) {
 }
 
 enum AssessmentContent {
-    /// The readable part of an assessment.
     Assessment(Map<String, Value>),
     /// A block too damaged to read.
     Damaged,
@@ -299,8 +298,7 @@ fn without_announcement(mut text: &str) -> &str {
 /// The maximum length of an announcement in characters.
 const LONGEST_ANNOUNCEMENT: usize = 120;
 
-/// The texts of a list, read leniently: a single text is a list of one, an object yields its texts, and blanks are
-/// omitted.
+/// Reads a list of texts leniently: a single text is a list of one, an object yields its texts, and blanks are omitted.
 fn texts_of(value: &Value) -> Vec<String> {
     let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
     items.iter().map(text_of).filter(|text| !text.is_empty()).collect()
@@ -465,7 +463,6 @@ impl Written {
     }
 }
 
-/// A partly fulfilled requirement as a sentence.
 fn in_words(one: &PartlyFulfilled) -> String {
     let PartlyFulfilled { requirement, holds, fails } = one;
     let fails = if fails.is_empty() { "the answer does not say when" } else { fails };
@@ -491,7 +488,7 @@ fn bare(text: &str) -> String {
     text.trim_matches(|c: char| c.is_whitespace() || ".,;:!-–—*_`\"'()".contains(c)).to_lowercase()
 }
 
-/// A list item. Continuation lines are indented.
+/// Continuation lines are indented.
 fn bullet(item: &str) -> String {
     format!("- {}\n", item.replace('\n', "\n  "))
 }

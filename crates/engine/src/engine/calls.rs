@@ -24,7 +24,7 @@ use super::{Engine, EngineError};
 /// Dropping this aborts the calls in flight.
 pub(super) struct Calls {
     tasks: JoinSet<CallResult>,
-    /// A map, because after every result each wanted call is looked up.
+    /// A map, because every wanted call is looked up after each result.
     in_flight: HashMap<CallKey, RunningCall>,
     /// Attempts that wait for room under the limit, oldest first.
     waiting: Vec<(AttemptRequest, oneshot::Sender<Reserved>)>,
@@ -48,7 +48,6 @@ enum Message {
     Reserve(AttemptRequest, oneshot::Sender<Reserved>),
     /// An attempt failed; its cost must be recorded before the next attempt.
     AttemptFailed(CallKey, String, CallRecord),
-    /// An attempt failed, and another will follow after a delay.
     Retries(CallKey),
     Replied(CallKey, StoredReply, CallRecord),
     /// The copy of the journal no longer accepts events, so no request may be sent.

@@ -149,8 +149,8 @@ fn cost_of(price: Option<Price>, tokens: [(u64, u64); 2]) -> Option<Span<Usd>> {
     Some(Span { low, high })
 }
 
-/// Estimates the calls for a question whose answer must be valid JSON. The second call is only made if it is not, and
-/// repeats the question along with the answer.
+/// Estimates the calls for a question whose answer must be valid JSON. The second call is only made if the answer is
+/// invalid, and repeats the question along with the answer.
 pub fn planned_json_calls(
     key: CallKey,
     (provider, model): (&str, &str),
@@ -268,7 +268,7 @@ pub enum WindowError {
     Problem {
         /// The model with the smallest context window.
         model: String,
-        /// Its context window in tokens.
+        /// The smallest context window in tokens.
         window: u64,
         /// The likely length of the problem in tokens.
         length: u64,
@@ -373,7 +373,7 @@ pub fn room_for_change(settings: &Settings) -> usize {
     rooms.min().unwrap_or(DebateSettings::ATTACHMENT_LIMIT)
 }
 
-/// An answer without a limit is assumed to take at most the window divided by this.
+/// At most one in this many tokens of a window is reserved for an answer without a limit.
 const ANSWERS_PART: u64 = 4;
 
 /// The estimated number of characters by which `request` and its answer exceed a `window` in tokens. The model writes

@@ -108,7 +108,7 @@ pub struct Engine {
     /// Wanted calls without a result, in order, each with the stage that requests it. The call's own stage may be a
     /// different one.
     open: Vec<(StageId, Step)>,
-    /// The started stages, by round and rank.
+    /// Stages that have started, by round and position in the protocol.
     announced: BTreeMap<(u32, usize), Announced>,
     /// Calls that are left out because the cost limit has no room for them.
     refused: HashSet<CallKey>,
@@ -247,7 +247,6 @@ impl Engine {
         Ok(self.record.flush().await?)
     }
 
-    /// The state after the last event.
     pub fn debate(&self) -> &Debate {
         self.record.debate()
     }

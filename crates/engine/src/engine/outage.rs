@@ -33,9 +33,7 @@ const LONGEST_WAIT: Duration = Duration::from_mins(1);
 pub(super) struct Outage {
     /// Whether to wait for a server and continue when it is back; otherwise an outage ends the run.
     pub(super) can_wait: bool,
-    /// Whether the run ends because of an outage.
     pub(super) ends_run: bool,
-    /// The providers that have answered in this debate.
     answered: HashSet<String>,
     /// Failed calls. They are repeated when their server is back, or fail for good if the debate can continue without
     /// them.

@@ -286,7 +286,7 @@ impl<'a> Rehearsal<'a> {
                 let evaluation = Evaluation { kind: *kind, score: Some(0.0), threshold: f64::INFINITY };
                 Event::Evaluated { key, evaluation, call: Some(call) }
             }
-            // All choose the same text; a tie would predict nothing.
+            // Let everybody choose the same text, because a tie would predict nothing.
             OutputSpec::Choice => {
                 let choice = step.inputs.first()?.agent_id.clone();
                 let contribution = contribution(Arc::default(), Some(choice), Metadata::default());
@@ -428,7 +428,7 @@ impl<'a> Rehearsal<'a> {
             }
             // Raise points, because only a draft with findings is rewritten.
             (ResultKind::Check, _) if demanding => {
-                // The checker finds none of the changes.
+                // Let the checker find none of the changes, so that all points stay listed.
                 let verification = |one: &Point| Statement {
                     point: one.id.clone(),
                     verdict: Found::NotFound,
@@ -491,7 +491,7 @@ impl<'a> Rehearsal<'a> {
         }
     }
 
-    /// The author's answers to new points: partly accepted, so they count as accepted and stay open.
+    /// The author's answers to new points. All are partly accepted, so the points count as accepted and stay open.
     fn replies(&self, step: &Step, length: usize) -> Vec<Statement<Response>> {
         let CallKey { agent_id, round, .. } = &step.key;
         let ledger = self.answers.demanding.then(|| Ledger::seen_by(&self.debate, agent_id, *round, &step.inputs));
@@ -548,7 +548,6 @@ fn establish(stage: &Stage, debate: &mut Debate) -> bool {
     }
 }
 
-/// Whether `event` makes the stage ask for objections to an agreement.
 fn leads_to_a_challenge(stage: &Stage, mut debate: Debate, event: Event) -> bool {
     apply(&mut debate, event);
     establish(stage, &mut debate);

@@ -269,7 +269,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts every wanted call whose inputs are complete.
     fn start_ready(&mut self) -> Result<(), EngineError> {
         let debate = self.debate();
         let over_time = self.is_round_over_time();

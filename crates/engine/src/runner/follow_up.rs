@@ -100,7 +100,7 @@ impl PreparedQuestion {
         self.record.debate()
     }
 
-    /// Warnings about unusable prompt files and about programs.
+    /// Warnings about unusable prompt files and about programs that serve as providers.
     pub fn warnings(&self) -> &[String] {
         &self.panel.warnings
     }

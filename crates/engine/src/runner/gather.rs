@@ -59,8 +59,8 @@ impl Collector {
         })
     }
 
-    /// Returns the least and the most material to expect, without running commands; nothing if the protocol collects
-    /// none.
+    /// Returns the least and the most material to expect, without running commands. Both are empty if the protocol
+    /// collects none.
     pub(super) fn foreseen(&self, protocol: &Protocol, settings: &Settings, problem: &str) -> Span<Gathered> {
         if !protocol.stages.iter().any(|stage| stage.info.yields == Some(ResultKind::Material)) {
             return Span { low: Gathered::default(), high: Gathered::default() };
@@ -157,7 +157,7 @@ pub enum AttachmentError {
     /// The file is empty or blank.
     #[error("the attachment {0} is empty")]
     Empty(String),
-    /// The attachments are too long in total, given that every call includes them.
+    /// Together, the attachments exceed the limit.
     #[error("with {name}, the attachments exceed {} characters in total", thousands(*limit as u64))]
     TooLong {
         /// The file that exceeds the limit.
@@ -201,6 +201,7 @@ impl<'a> Attachments<'a> {
     /// Checks a file's name.
     ///
     /// # Errors
+    ///
     /// The name suggests secrets.
     pub fn check_name(name: &str) -> Result<(), AttachmentError> {
         if may_hold_secrets(Path::new(name)) {

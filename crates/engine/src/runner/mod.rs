@@ -106,7 +106,7 @@ pub enum RunnerError {
     /// The remaining calls could not be planned.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The forecast failed.
+    /// The dry run that predicts the calls failed.
     #[error(transparent)]
     Forecast(#[from] ForecastError),
     /// A prompt exceeds its model's context window.

@@ -42,7 +42,7 @@ pub struct Controls {
     cancel: CancellationToken,
 }
 
-/// The debate after a run, whether it was completed or only paused.
+/// A debate after a run, and how the run ended.
 #[derive(Debug)]
 pub struct Finished {
     /// The saved debate.

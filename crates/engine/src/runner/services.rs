@@ -256,7 +256,6 @@ impl Models {
         Ok(models)
     }
 
-    /// Uses one model for every provider.
     pub(super) fn only(model: Arc<dyn ChatModel>) -> Self {
         Self { by_provider: vec![(String::new(), model)] }
     }

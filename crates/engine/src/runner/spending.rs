@@ -39,7 +39,7 @@ pub enum SpendingError {
     Unreadable {
         /// The path of the ledger.
         path: PathBuf,
-        /// The error of the file system.
+        /// The I/O error.
         source: io::Error,
     },
     /// The ledger is damaged.
@@ -47,7 +47,7 @@ pub enum SpendingError {
     Damaged {
         /// The path of the ledger.
         path: PathBuf,
-        /// What is wrong with the JSON.
+        /// The JSON error.
         source: serde_json::Error,
     },
     /// A later version wrote the ledger.
@@ -63,7 +63,7 @@ pub enum SpendingError {
     Lock {
         /// The path of the lock file.
         path: PathBuf,
-        /// The error of the file system.
+        /// The I/O error.
         source: io::Error,
     },
     /// Another process has held the lock for too long.
@@ -239,8 +239,8 @@ pub fn spent_today(directory: &Directory) -> Result<Usd, SpendingError> {
     let mut spent = Usd::ZERO;
     for entry in directory.entries()? {
         let Some(journal) = &entry.journal else { continue };
-        // Check this before reading the journal: a debate that ends in between then counts with its full limit, not too
-        // little.
+        // Check this before reading the journal, so that a debate that ends in between counts with its full limit, not
+        // with too little.
         let is_held = entry.is_held();
         if !is_held && !is_younger(journal, today.and_time(NaiveTime::MIN).and_utc()) {
             continue;

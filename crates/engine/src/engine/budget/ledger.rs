@@ -119,7 +119,6 @@ impl CostLedger {
         self.open.values().any(|of| of.usd > Usd::ZERO)
     }
 
-    /// Whether an attempt is in flight for a call that `is_one` accepts.
     pub(super) fn has_in_flight(&self, is_one: impl Fn(&CallKey) -> bool) -> bool {
         self.open.values().any(|of| is_one(&of.key))
     }

@@ -63,7 +63,6 @@ pub(super) struct AttemptRequest {
     bytes: usize,
     /// Whether the attempt repeats a request whose answer could not be used.
     is_second_chance: bool,
-    /// Whether the model may call tools and be asked again with the results.
     offers_tools: bool,
 }
 
