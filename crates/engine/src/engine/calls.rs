@@ -85,7 +85,7 @@ impl Account for Connection {
             let (answer, granted) = oneshot::channel();
             let wanted = AttemptRequest::of(&self.step, request);
             drop(self.sender.send(Message::Reserve(wanted, answer)));
-            // No answer means that there is no room, or that the call was abandoned.
+            // Without an answer, there is no room, or the call was aborted.
             let limit = self.limit.unwrap_or_default();
             let reserved = granted.await.map_err(|_| ModelError::OverBudget { limit })?;
             self.copied().await;
@@ -123,7 +123,7 @@ impl Calls {
         self.in_flight.is_empty()
     }
 
-    /// Whether a call has a request in flight. Others wait for permission, a slot, or their next attempt.
+    /// Whether a call has a request in flight. The other calls wait for permission, a slot, or their next attempt.
     pub(super) fn is_sending(&self) -> bool {
         self.in_flight.values().any(|call| call.is_sending)
     }
@@ -252,7 +252,7 @@ impl Engine {
             Message::Replied(key, reply, call) => {
                 self.outage.heard(&call.provider);
                 self.calls.note_sending(&key, false);
-                // Keep the reply: the call may be abandoned or fail, and then be repeated.
+                // Keep the reply: the call may be aborted or fail, and then be repeated.
                 self.past.entry(key.clone()).or_default().push((reply.clone(), call.clone()));
                 self.append(Event::Replied { key, reply, call })?;
             }
@@ -274,14 +274,14 @@ impl Engine {
             return Ok(());
         }
         for (wanted, answer) in std::mem::take(&mut self.calls.waiting) {
-            // The call was abandoned.
+            // The call was aborted.
             if answer.is_closed() {
                 continue;
             }
             match self.reserve(&wanted)? {
                 Permission::Granted(reserved) => {
                     self.calls.note_sending(wanted.key(), true);
-                    // An abandoned call needs no answer.
+                    // An aborted call needs no answer.
                     let _ = answer.send(reserved);
                 }
                 Permission::Later => self.calls.waiting.push((wanted, answer)),

@@ -343,7 +343,7 @@ impl Budget {
         self.written = AnswerLength::LEAST;
     }
 
-    /// Whether the limit covers the whole check and the closing; in the first round also the rest of the round.
+    /// Whether the limit covers the whole check and the closing, and in the first round also the rest of the round.
     fn is_check_affordable(&self, is_first_round: bool) -> bool {
         let rest = if is_first_round { &self.rest[..] } else { &[][..] };
         let calls = rest.iter().chain(&self.closing).chain(&self.check);
@@ -499,7 +499,7 @@ impl Engine {
         Ok(self.append(Event::CheckForgone)?)
     }
 
-    /// Whether the next round and the closing fit as planned; after the first round also the check.
+    /// Whether the next round and the closing fit as planned. After the first round, the check must fit, too.
     pub(super) fn is_plan_affordable(&self) -> bool {
         self.budget.as_ref().is_none_or(|budget| {
             let calls = budget.rest.iter().chain(&budget.closing).chain(&budget.check);
