@@ -105,7 +105,7 @@ impl JsonText {
         Self(scanner.found)
     }
 
-    /// The offset of the value at `path`; if it is absent, of its nearest existing parent.
+    /// The offset of the value at `path`, or of its nearest existing parent if there is no such value.
     pub fn start(&self, path: &KeyPath) -> Option<usize> {
         let contains = |(known, _): &&(KeyPath, Range<usize>)| path.0.starts_with(&known.0);
         // `max_by_key` returns the last of equal elements; `rev` makes that the first in the text.

@@ -52,7 +52,7 @@ pub enum ConfigError {
         /// A clause such as `it may not set hooks`.
         fault: String,
     },
-    /// The request cannot be met, such as `--mixed` with the key of only one provider.
+    /// The request cannot be met, for example `--mixed` with the key of only one provider.
     #[error("{0}")]
     Unmet(String),
     #[error("no API key is set, and no model is configured")]

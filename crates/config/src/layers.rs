@@ -111,7 +111,7 @@ impl Layers {
         }
     }
 
-    /// Removes a value that was replaced from the topmost layer that sets it.
+    /// Removes the value at `path` from the topmost layer that sets it, because the value was replaced.
     pub(super) fn forget(&mut self, path: &KeyPath) {
         let Some((parent, key)) = path.split_key() else { return };
         let Some((_, tree)) = self.0.iter_mut().rev().find(|(_, tree)| at(tree, path).is_some()) else { return };

@@ -127,7 +127,7 @@ pub fn change_settings(
 ///
 /// A key is unknown, or already has the value.
 pub fn check_changes(settings: &Settings, changes: &[SettingChange]) -> Result<(), ConfigError> {
-    // A different protocol has its own defaults, so it makes sense to set a current value again.
+    // A new protocol brings its own defaults, so setting a value to what it is now can make a difference.
     if changes.iter().any(|change| change.path.to_string() == "debate.protocol") {
         return Ok(());
     }

@@ -124,7 +124,7 @@ fn comment_start(line: &str) -> Option<usize> {
     None
 }
 
-/// The position of the value at `path` in `text`; if it is absent, of its nearest existing parent.
+/// The position in `text` of the value at `path`, or of its nearest existing parent if there is no such value.
 fn locate(values: &JsonText, text: &str, path: &KeyPath) -> Option<Location> {
     text.get(..values.start(path)?).map(Location::after)
 }

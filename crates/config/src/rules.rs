@@ -258,8 +258,8 @@ pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
     warnings
 }
 
-/// Advice if all agents and the judge use models of one family. `None` if they do not, if a family is unknown, or if no
-/// model is called.
+/// Advice to mix models if all agents and the judge use models of one family. `None` if they do not, if a family is
+/// unknown, or if no model is called.
 pub fn one_family(settings: &Settings) -> Option<String> {
     let called = settings.everybody().filter(|agent| agent.provider != OFFLINE);
     let families: Option<BTreeSet<&str>> = called.map(|agent| family(&agent.model)).collect();

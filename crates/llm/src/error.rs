@@ -91,10 +91,10 @@ pub enum ModelError {
     /// ends as if the server were unreachable.
     #[error("two attempts failed and may have been billed; last error: {last}")]
     FailedTwice { last: Box<Self> },
-    /// Not sent, because the cost or call limit leaves no room for the call.
+    /// The call was not sent, because the cost or call limit leaves no room for it.
     #[error("the {limit} leaves no room for this call")]
     OverBudget { limit: BudgetLimit },
-    /// Not sent, because its round was idle for too long.
+    /// The call was not sent, because its round was idle for too long.
     #[error("the round reached its time limit before the call was sent")]
     OutOfTime,
     #[error("the request cannot be sent: {message}")]
@@ -180,8 +180,8 @@ impl ModelError {
         self.prospect() == Prospect::OnceAgain
     }
 
-    /// Whether the provider may bill the attempt although it returned no answer, judging by the HTTP status. An error
-    /// inside a started answer [is always billed](super::FailedAttempt).
+    /// Whether the provider may bill the attempt although it returned no answer, judging by the HTTP status. For an
+    /// error inside a started answer, see [`FailedAttempt`](super::FailedAttempt).
     pub fn may_be_billed(&self) -> bool {
         match self {
             Self::TimedOut { .. }

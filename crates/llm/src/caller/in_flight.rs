@@ -8,8 +8,8 @@ use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
 /// A limit on the attempts in flight to all providers together. When a provider reports a rate limit, its own limit
-/// becomes half of its attempts in flight. Each answer to a later attempt raises that limit by one, and it is lifted at
-/// the old number.
+/// becomes half of its attempts in flight. Each answer to a later attempt raises that limit by one, until the old
+/// number is reached and the limit is lifted.
 #[derive(Debug)]
 pub struct ConcurrencyLimit {
     all: Semaphore,

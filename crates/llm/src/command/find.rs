@@ -40,7 +40,7 @@ pub fn searched(path: &str, project: &[PathBuf]) -> Vec<PathBuf> {
     std::env::split_paths(path).filter(is_outside).collect()
 }
 
-/// The absolute path of a program, given by its name or absolute path.
+/// Resolves a program's name or absolute path to its absolute path.
 ///
 /// # Errors
 ///

@@ -22,7 +22,7 @@ use super::transcript::{Exit, Transcript};
 const AFTERMATH: Duration = Duration::from_secs(5);
 /// The bytes kept from the end of standard error, where the reason usually is.
 const COMPLAINT: usize = 4000;
-/// The maximum bytes of output, more than any answer needs.
+/// In bytes; more than any answer needs.
 const MOST: usize = 64 << 20;
 
 enum Stop {

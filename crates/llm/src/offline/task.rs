@@ -23,7 +23,7 @@ const NOTICE: &str = "This is a rehearsal: no model was called. It shows how the
                       which questions a debate would have to settle.";
 /// The maximum number of decisions that a text lists.
 const DECIDED: usize = 7;
-/// The maximum characters to quote from a line of a change.
+/// The maximum length of a quotation from a line of a change, in characters.
 const QUOTED: usize = 60;
 
 /// The agent to play, with everything in its prompt.
@@ -57,7 +57,8 @@ impl<'a> PlayedAgent<'a> {
         of_kinds(&self.sections, kinds)
     }
 
-    /// The rest of the last heading that starts with `label`, and its section; empty if there is none.
+    /// Finds the last heading that starts with `label`. Returns the rest of the heading, and the section; both are
+    /// empty if there is none.
     pub(super) fn named(&self, label: &str) -> (&'a str, &'a str) {
         named(&self.sections, label)
     }
@@ -193,7 +194,7 @@ impl<'a> PlayedAgent<'a> {
         paragraphs([section("Earlier points", &earlier.join("\n")), section("New points", "No objections.")])
     }
 
-    /// The findings of one lens in the draft.
+    /// Checks the draft through the lens that the task names.
     fn check(&self) -> String {
         let draft = self.at_hand().text;
         let lens = self.brief.lines().find_map(|line| line.strip_prefix("Lens: ")).unwrap_or_default().trim();
@@ -214,7 +215,7 @@ impl<'a> PlayedAgent<'a> {
         paragraphs([section("Accepted points", &accepted.join("\n")), found])
     }
 
-    /// Findings about the first new line of the change and another one chosen by role.
+    /// Findings about the first new line of the change, and about another line chosen by role.
     fn findings(&self) -> String {
         let attached = self.texts(&["attachment"]).map(|one| one.text);
         let lines: Vec<_> = attached.filter(|text| text.contains("\n@@ ")).flat_map(new_lines).collect();

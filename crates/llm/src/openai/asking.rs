@@ -15,7 +15,7 @@ const MOST_TURNS: usize = 12;
 
 /// Whether the API is the reason for a refusal.
 enum RefusalCause {
-    /// The Responses API does not exist.
+    /// The server or the model lacks the Responses API.
     Lacking,
     /// The API may not exist, so the other one is worth trying.
     Doubtful,

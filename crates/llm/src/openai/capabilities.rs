@@ -64,7 +64,7 @@ pub(super) struct Capabilities {
     pub(super) most_output: Option<u32>,
     /// The name of the output limit in Chat Completions.
     pub(super) limit: &'static str,
-    /// Whether `limit` is final; without this, two rejected names would alternate.
+    /// Whether `limit` was changed once. It is not changed again, because two rejected names would alternate.
     pub(super) limit_is_certain: bool,
     pub(super) streaming: Streaming,
     /// Whether the model's answers start inside reasoning. Streamed text is then held back until the reasoning has

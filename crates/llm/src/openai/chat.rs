@@ -98,7 +98,7 @@ impl ApiAnswer for Chunks {
             ("response_format", json!(schema)),
             ("tools", json!((!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect::<Value>()))),
             ("stream", json!((capabilities.streaming != Streaming::Never).then_some(true))),
-            // Without this option a stream has no token counts.
+            // Without this option, a stream has no token counts.
             (
                 "stream_options",
                 json!((capabilities.streaming == Streaming::WithUsage).then(|| json!({ "include_usage": true }))),

@@ -61,7 +61,7 @@ const LABELS: [&str; 2] = ["http-referer", "x-title"];
 /// messages.
 const SHORTEST_SECRET: usize = 4;
 
-/// The paths of the APIs. If a user appends one to the base URL, it selects that API.
+/// The paths of the APIs. A base URL that ends with one of them selects that API.
 const PATHS: [(&str, ApiKind); 2] = [("/chat/completions", ApiKind::Chat), ("/responses", ApiKind::Responses)];
 
 impl Endpoint {
@@ -79,7 +79,7 @@ impl Endpoint {
 
 /// A checked [`Endpoint`].
 pub(super) struct Address {
-    /// The base of the server's URLs, without its query.
+    /// The base of the server's URLs, without a query.
     pub(super) base: Url,
     query: Vec<(String, String)>,
     pub(super) headers: HeaderMap,
@@ -276,7 +276,7 @@ impl HttpClient {
         }
     }
 
-    /// The client for `url`, and the proxy without user and password.
+    /// The client for `url`, and the URL of its proxy without credentials, if it uses one.
     ///
     /// # Errors
     ///

@@ -11,7 +11,7 @@ use super::sse::ServerSentEvent;
 use super::transport::HttpAnswer;
 
 const LONGEST_MESSAGE: usize = 600;
-/// The maximum characters shown of an unknown body.
+/// The maximum length shown of an unknown body, in characters.
 const LONGEST_EXCERPT: usize = 200;
 
 /// A refusal: an answer with an error status, or with a success status and an error inside.
@@ -25,7 +25,7 @@ pub(super) struct ServerRefusal {
     pub(super) message: String,
     /// All codes, each between `<` and `>`, and the message, in lower case, for searching.
     pub(super) said: String,
-    /// The URL, if nothing exists there.
+    /// The requested URL, if the server says that nothing exists there.
     pub(super) url: Option<String>,
     /// Whether the refusal occurred inside an answer that had started.
     pub(super) in_answer: bool,
@@ -80,14 +80,14 @@ impl ServerRefusal {
     }
 }
 
-/// The value of an `error` field, an object or plain text, or `MiniMax`'s status if it is a failure.
+/// The `error` field if it is an object or a text; otherwise `MiniMax`'s status if that is a failure.
 pub(super) fn error_field(object: &Value) -> Option<&Value> {
     let status = object.get("base_resp").filter(|status| status["status_code"].as_i64().is_some_and(|code| code != 0));
     object.get("error").filter(|error| error.is_object() || error.is_string()).or(status)
 }
 
-/// The error in a stream event, if any: in a field, as an event of that name, or as an object of that type. `data` is
-/// the event's data, if it is JSON.
+/// The error in a stream event, if any: an `error` field, an event named `error`, or an object of type `error`. `data`
+/// is the event's data, if it is JSON.
 pub(super) fn error_in(event: &ServerSentEvent<'_>, data: &Value) -> Option<Value> {
     if let Some(error) = error_field(data) {
         return says_something(error).then(|| error.clone());
@@ -145,8 +145,8 @@ impl Fault {
     }
 }
 
-/// The error in the body of a refusal: in a field, at the top, or either of these in a list (Google). Some servers put
-/// only the error's name into the field, and the message next to it.
+/// The error in the body of a refusal: an `error` field, the body itself, or either of these in a list (Google). Some
+/// servers put only the error's name into the field, and the message next to it.
 fn fault_in(body: &Value) -> Option<Fault> {
     if let Some(list) = body.as_array() {
         return list.iter().find_map(fault_in);

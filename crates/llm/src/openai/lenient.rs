@@ -134,8 +134,8 @@ impl ReportedUsage {
 
     /// The counts, and whether they include both input and output.
     ///
-    /// Reasoning counts as output. Most servers include it there; some (Google, xAI) omit it from the completion but
-    /// not from the total.
+    /// Reasoning counts as output. Most servers include it in the completion; some (Google, xAI) include it only in the
+    /// total.
     fn counted(&self) -> (Tokens, bool) {
         let stated = self.stated(["/input_tokens", "/prompt_tokens", "/promptTokenCount", "/promptTokens"]);
         let completion = self.completion();
@@ -156,7 +156,7 @@ impl ReportedUsage {
         ]);
         let cached = cached.max(read);
         let outside = outside.saturating_sub(aside);
-        // If there are more cached tokens than input, they were counted separately.
+        // If there are more cached tokens than input tokens, the input excludes them.
         let beside = if cached > input { cached.min(outside) } else { 0 };
         let in_details =
             self.count(["/output_tokens_details/reasoning_tokens", "/completion_tokens_details/reasoning_tokens"]);
@@ -257,7 +257,8 @@ impl ReportedUsage {
     }
 }
 
-/// Merges two values with the same meaning: keeps the larger one, in objects for each key. Other types count as absent.
+/// Merges two values with the same meaning by keeping the larger one. Merges objects key by key. Other types count as
+/// absent.
 fn largest(known: Value, next: Value) -> Value {
     match (known, next) {
         (Value::Object(mut known), Value::Object(next)) => {

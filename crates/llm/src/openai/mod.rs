@@ -252,8 +252,7 @@ fn usage_of(body: &Value, answer: &HttpAnswer) -> StatedUsage {
     StatedUsage { tokens, cost: stated_cost(usage.as_ref(), &answer.headers) }
 }
 
-/// The system text and the user's text. For a model without system messages, the system text precedes the user's in one
-/// text.
+/// The system text and the user's text. For a model without system messages, the user's text contains both.
 fn texts(request: &Request, capabilities: Capabilities) -> (Option<&str>, Cow<'_, str>) {
     let Request { system, prompt, .. } = request;
     if capabilities.takes_system {

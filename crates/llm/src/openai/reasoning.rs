@@ -254,8 +254,7 @@ const NAMES: [&str; 12] = [
 /// The brackets of a tag: before the name, before the name of an end tag, after the name. Kimi uses `◁`.
 const BRACKETS: [[&str; 3]; 2] = [["<", "</", ">"], ["◁", "◁/", "▷"]];
 
-/// Opening marks that are not tags, each with its ends. An empty end applies at once, for marks between reasoning and
-/// answer.
+/// Opening marks that are not tags, each with its ends. An empty end means that only the mark itself is removed.
 const MARKS: [(&str, &[&str]); 18] = [
     // Mistral.
     ("[THINK]", &["[/THINK]"]),

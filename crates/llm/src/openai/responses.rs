@@ -283,7 +283,7 @@ fn has_output(answer: &Value) -> bool {
     answer["output"].is_array() || answer["output_text"].is_string()
 }
 
-/// Events whose answer has not ended.
+/// Events that carry an unfinished answer.
 const BEGUN: [&str; 3] = ["response.created", "response.queued", "response.in_progress"];
 
 #[derive(Default)]
