@@ -306,10 +306,20 @@ fn points_beyond_the_thirtieth_are_said_to_be_unread_whoever_raised_them() {
     });
     let (sandbox, state) = run(&server, &json!({"rounds": 1, "check": 3}));
     let reasons = &state["outcome"]["reasons"];
-    assert_eq!(reasons[0], "1 point of agent-kiss's critique of agent-architect in round 1 was not read");
-    assert_eq!(reasons[1], "1 point of agent-kiss's critique of agent-testing in round 1 was not read");
+    assert_eq!(
+        reasons[0],
+        "1 point of agent-kiss's critique of agent-architect in round 1 was not read, because there were too many"
+    );
+    assert_eq!(
+        reasons[1],
+        "1 point of agent-kiss's critique of agent-testing in round 1 was not read, because there were too many"
+    );
     let check = reasons[2].as_str().unwrap();
-    assert!(check.starts_with("2 points of agent-") && check.ends_with("'s check for facts were not read"), "{check}");
+    assert!(
+        check.starts_with("2 points of agent-")
+            && check.ends_with("'s check for facts were not read, because there were too many"),
+        "{check}"
+    );
     let report = sandbox.run(["report", "-d", "latest"]).expect_code(0).stdout;
     assert!(report.contains("- 1 point more of *agent-kiss* on *agent-architect*, round 1\n"), "{report}");
     assert!(report.contains(", facts\n"), "{report}");

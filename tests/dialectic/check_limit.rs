@@ -67,7 +67,7 @@ fn a_limit_that_buys_all_but_the_check_delivers_the_draft_and_says_so() {
         let (state, kinds, told) = run(&server, &debate, one);
         assert_eq!((kinds, server.requests().len()), (vec!["synthesis".to_owned()], calls), "{told}");
         assert_eq!(state["outcome"]["kind"], "degraded", "{told}");
-        let reason = "the answer was not checked: the cost limit left no room for it";
+        let reason = "the answer was not checked: the cost limit left no room for checks";
         assert!(state["outcome"]["reasons"].to_string().contains(reason), "{}", state["outcome"]);
         assert!(told.contains("has no room for the check of the answer"), "{told}");
         let description = state["finalSolution"]["description"].as_str().unwrap();

@@ -121,7 +121,7 @@ fn a_round_ends_at_its_limit_with_what_it_has() {
     let (debate, asked) = debate(&hurried(), turn);
     assert!(debate.rounds[0].timed_out);
     let failed = "agent-kiss failed in the critique of agent-architect of round 1: no answer within 8s";
-    assert_eq!(debate.outcome.unwrap().reasons, [failed, "round 1 ran into its time limit"]);
+    assert_eq!(debate.outcome.unwrap().reasons, [failed, "round 1 reached its time limit"]);
     assert_eq!(debate.failures[0].attempts, 2);
     // What was in flight came to its own end, and nothing was begun behind that.
     let refined = asked.iter().filter(|prompt| prompt.contains("# Your task: refine"));

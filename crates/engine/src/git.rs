@@ -32,7 +32,7 @@ const HARDENED: [&str; 15] = [
     "-c",
     "core.quotePath=false",
 ];
-/// The user's environment variables that Git sees.
+/// The only variables of the user's environment that Git sees.
 const KEPT: [&str; 6] = ["PATH", "HOME", "XDG_CONFIG_HOME", "LANG", "SYSTEMROOT", "USERPROFILE"];
 /// The maximum bytes read of a stored file.
 pub const MOST: u64 = 4 << 20;
@@ -95,7 +95,6 @@ pub enum Mode {
     File,
     /// A symbolic link.
     Link,
-    /// Another repository.
     Submodule,
 }
 

@@ -207,7 +207,7 @@ pub fn header_fault(name: &str, value: &str) -> Option<String> {
         return Some("is not a valid header name".to_owned());
     }
     let Some(pieces) = pieces(value) else {
-        return Some("has a `${` without the name of an environment variable and `}`".to_owned());
+        return Some("contains `${` without a variable name and `}`".to_owned());
     };
     let has_variable = pieces.iter().any(|(_, variable)| variable.is_some());
     if !has_variable && (names_a_secret(name) || looks_like_a_secret(value)) {
@@ -221,7 +221,7 @@ fn variables(value: &str) -> Vec<&str> {
     pieces(value).into_iter().flatten().filter_map(|(_, variable)| variable).collect()
 }
 
-/// Expands a value's variables. Returns the name of the first one that is not set as the error.
+/// Expands a value's variables. The error is the name of the first variable that is not set.
 fn expand(value: &str, environment: &Environment) -> Result<SecretString, String> {
     let Some(pieces) = pieces(value) else { return Ok(SecretString::from(value)) };
     let mut expanded = String::new();

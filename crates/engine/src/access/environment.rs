@@ -150,7 +150,7 @@ impl Environment {
         self.get(TOKEN)
     }
 
-    /// A user's variable as plain text.
+    /// The value of a variable that the user set, as plain text.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(ExposeSecret::expose_secret)
     }
@@ -161,7 +161,7 @@ impl Environment {
         self.certificate_file.as_deref()
     }
 
-    /// A user's variable, protected from being shown.
+    /// The value of a variable that the user set, wrapped so that it is never shown.
     pub fn secret(&self, name: &str) -> Option<SecretString> {
         self.variables.get(name).cloned()
     }

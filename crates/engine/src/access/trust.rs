@@ -167,9 +167,9 @@ pub struct UserSettings {
     pub providers: BTreeMap<String, ProviderSettings>,
     pub prices: BTreeMap<String, Price>,
     pub models: BTreeMap<String, ModelLimits>,
-    /// The default limits of a debate.
+    /// The configured limits of each debate.
     pub budget: BudgetSettings,
-    /// The commands whose output an arena may use.
+    /// The commands whose output an arena debate may use.
     pub context_commands: Vec<String>,
     /// The command-line limits, which replace all others.
     pub limit: BudgetLimit,

@@ -50,7 +50,7 @@ pub struct Relations {
     pub requirements: BTreeMap<String, String>,
 }
 
-/// Decisions that the judge's relations connect, or a single unconnected one.
+/// Decisions connected by relations, or a single unconnected decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Matter {
     pub decisions: Vec<Wording>,
@@ -185,7 +185,7 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
 }
 
 const NEGATIONS: [&str; 8] = ["not", "no", "never", "don't", "without", "avoid", "cannot", "neither"];
-/// Words that come and go with a negation: "use X", "we do not use X".
+/// Words that may come with a negation, as in `we do not use any cache`.
 const COMPANIONS: [&str; 4] = ["do", "does", "any", "we"];
 
 /// Whether two decisions differ only by a negation. They are then opposite without asking the judge.
@@ -291,7 +291,7 @@ impl Decisions {
         Convergence { agreement, matters, opposed_on, ..Convergence::default() }
     }
 
-    /// Pairs of related wordings by index. Decisions that differ only by a negation are opposite, whatever the judge
+    /// Related wordings, as pairs of indices. Decisions that differ only by a negation are opposite, whatever the judge
     /// says.
     fn related(&self, relations: Option<&Relations>) -> Vec<(usize, usize, Relation)> {
         let place = |decision: &str| self.wordings.iter().position(|wording| wording.decision == decision);

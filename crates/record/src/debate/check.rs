@@ -38,7 +38,7 @@ impl Lens {
         self as u8 + 1
     }
 
-    /// The pass of this lens's call on the given draft; both count from 1.
+    /// The pass of the call that checks the given draft with this lens. Passes and drafts count from 1.
     pub fn pass(self, draft: u8) -> u8 {
         let before = draft.saturating_sub(1).saturating_mul(Self::COUNT);
         before.saturating_add(self.number())
@@ -135,8 +135,8 @@ impl Debate {
             }
         };
         if self.final_text().is_some() {
-            // Includes points raised before the draft that the final text answered, because the check did not find
-            // their change.
+            // Besides the draft's points, includes earlier ones whose change the check did not find and which the final
+            // text answered.
             let is_changed = |one: &Point| {
                 let is_of_end = is_of_draft(one) || one.draft.is_none() && one.was_answered_last();
                 is_of_end && matches!(one.response(), Some(Response::Accepted | Response::Partly))
@@ -163,7 +163,7 @@ impl Debate {
     }
 
     /// All entries of the check, each with the pass of its call. A text's pass counts the texts of its stage; a check
-    /// result's is that of [`Lens::pass`].
+    /// result has the pass given by [`Lens::pass`].
     pub fn checked(&self) -> impl Iterator<Item = (&Arc<Contribution>, u8)> {
         let mut draft = 0;
         self.checks.iter().enumerate().map(move |(place, one)| {

@@ -155,7 +155,7 @@ pub enum Event {
         text: Option<Arc<Contribution>>,
         /// The debate's solution, unless a later text replaces it.
         solution: Box<Solution>,
-        /// The last call; absent if none was needed.
+        /// The last request; absent if none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
@@ -170,7 +170,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<Arc<Contribution>>,
         solution: Box<Solution>,
-        /// The last call; absent if none was needed.
+        /// The last request; absent if none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
@@ -179,7 +179,7 @@ pub enum Event {
     CostReserved {
         key: CallKey,
         usd: Usd,
-        /// The factor on the list price: more than 1 if the provider may charge more.
+        /// The factor by which the list price is multiplied: more than 1 if the provider may charge more.
         factor: f64,
         /// The bytes on which the maximum cost is based: the request and anything that a command provider's program
         /// adds.
@@ -331,7 +331,7 @@ macro_rules! call_of {
 impl Event {
     /// Ends a debate that was stopped before it had any text.
     pub fn stopped_without_proposal() -> Self {
-        Self::Failed { error: "it was stopped before anybody had made a proposal".to_owned() }
+        Self::Failed { error: "it was stopped before any agent had made a proposal".to_owned() }
     }
 
     pub fn call(&self) -> Option<&CallRecord> {

@@ -72,7 +72,7 @@ impl ForkPoint {
     }
 
     /// Parses a point as users write it: `start`, or a stage by its id or any of its words, after its round and a dot.
-    /// Without a round, it means the last round with that stage.
+    /// Without a round, the last round with that stage is used.
     ///
     /// # Errors
     ///

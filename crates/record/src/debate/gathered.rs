@@ -66,7 +66,7 @@ dialectic_base::named! {
     }
 }
 
-/// How the agents' models did in past debates, in the agents' roles.
+/// How the agents' models performed in past debates, in the agents' roles.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Standings {
@@ -77,7 +77,7 @@ pub struct Standings {
     pub agents: Vec<AgentStanding>,
 }
 
-/// How an agent's model did in past debates, in the agent's role.
+/// How an agent's model performed in past debates, in the agent's role.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentStanding {
@@ -85,7 +85,8 @@ pub struct AgentStanding {
     /// Absent if the model was never rated in this role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<f64>,
-    /// How far the confidence in its ballots was off on average, from 0 (best) to 1 (worst); absent if it never voted.
+    /// How far the agent's confidence in its ballots was off on average, from 0 (best) to 1 (worst); absent if the
+    /// agent never voted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<f64>,
     /// The number of past debates on which rating and calibration are based.

@@ -44,7 +44,7 @@ impl Outcome {
         for round in &debate.rounds {
             let number = round.round_number;
             if round.timed_out {
-                reasons.push(format!("round {number} ran into its time limit"));
+                reasons.push(format!("round {number} reached its time limit"));
             }
             if let Some(evaluation) = &round.evaluation
                 && evaluation.score.is_none()
@@ -74,7 +74,7 @@ impl Outcome {
             reasons.push(format!("the judge said nothing on {}{order}", list(&judgement.lacking)));
         }
         if debate.check_forgone {
-            reasons.push(format!("the answer was not checked: {} left no room for it", debate.limit_in_words()));
+            reasons.push(format!("the answer was not checked: {} left no room for checks", debate.limit_in_words()));
         }
         let unread = debate.unread_lenses().into_iter();
         reasons.extend(unread.map(|lens| format!("the answer was not checked for {}", lens.subject())));
@@ -148,7 +148,7 @@ fn unread_findings(debate: &Debate) -> Vec<String> {
         }
         let unread = one.unread_points();
         if unread > 0 {
-            reasons.push(format!("{unread} of {which} were not read"));
+            reasons.push(format!("{unread} of {which} were not read, because there were too many"));
         }
     }
     for one in debate.texts_yielding(ResultKind::Opinion) {
@@ -173,7 +173,8 @@ fn unread_findings(debate: &Debate) -> Vec<String> {
 fn too_many(one: &Contribution, which: &str) -> Option<String> {
     let unread = one.unread_points();
     let were = if unread == 1 { "was" } else { "were" };
-    (unread > 0).then(|| format!("{} of {which} {were} not read", counted(unread as u64, "point")))
+    (unread > 0)
+        .then(|| format!("{} of {which} {were} not read, because there were too many", counted(unread as u64, "point")))
 }
 
 /// The text on which the answer is based because its replacement failed, and what the replacement would have been.
@@ -199,8 +200,8 @@ pub struct AnswerState {
     pub unmet: Vec<String>,
     /// The major requirements that the answer meets except in a named case.
     pub partly: Vec<String>,
-    /// The numbers of the open points of severity major or higher; in a review, of the findings. Absent if no critique
-    /// could be read.
+    /// The numbers of the points (in a review, of the findings) that are open and of severity major or higher. Absent
+    /// if no critique could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_major: Option<Vec<String>>,
     /// The number of blocking findings in a review.
@@ -338,7 +339,7 @@ impl Debate {
         (state.open_major.is_some() || !state.is_clean()).then_some(state)
     }
 
-    /// Whether the debate has no critiques, or any of them was parsed when it was recorded.
+    /// Whether the debate has no critiques, or at least one of them was parsed when it was recorded.
     fn has_points_on_record(&self) -> bool {
         let critiques = || self.contributions().filter(|(_, one)| self.yield_of(one) == Some(ResultKind::Critique));
         critiques().next().is_none() || critiques().any(|(_, one)| one.reading.is_some())

@@ -39,7 +39,6 @@ type StagePosition = (u32, usize, usize);
 pub struct StageProgress {
     /// The number of expected results.
     pub total: usize,
-    /// The number of finished results.
     pub done: usize,
     pub failed: usize,
     pub is_over: bool,
@@ -338,12 +337,12 @@ impl PanelInfo {
         self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
     }
 
-    /// The index of the stage itself, or for a kind of call, of the stage that makes it.
+    /// The index of the stage, or for a kind of call, of the stage that makes it.
     pub fn place_rank(&self, id: StageId) -> usize {
         stage::place_rank(&self.stages, id)
     }
 
-    /// The words for a stage. If it is unknown, its id stands for each of them.
+    /// The words for a stage; an unknown stage is called by its id.
     pub fn words(&self, id: StageId) -> StageWords {
         stage::words(&self.stages, id)
     }

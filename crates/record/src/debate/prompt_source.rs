@@ -50,8 +50,8 @@ pub struct JudgePromptSource {
 }
 
 impl PromptSources {
-    /// One message for each change since `self` was saved: of the built-in prompts' version, or of an agent's or the
-    /// judge's prompts.
+    /// One message for each change since `self` was saved: in the version of the built-in prompts, or in the prompts of
+    /// an agent or the judge.
     pub fn changes(&self, now: &Self) -> Vec<String> {
         let mut changes = Vec::new();
         if let (Some(before), Some(now)) = (&self.version, &now.version)

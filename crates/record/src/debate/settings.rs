@@ -135,7 +135,7 @@ pub struct AgentSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Tool")]
 pub struct ToolSettings {
-    /// The name of the tool.
+    /// The tool's name, such as `file_read`.
     pub name: String,
 }
 
@@ -402,9 +402,9 @@ pub struct BudgetSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TraceTarget {
-    /// Langfuse.
+    /// Langfuse; needs its keys in the environment.
     Langfuse,
-    /// Any OTLP endpoint.
+    /// Any endpoint that accepts OTLP.
     Otlp,
 }
 
@@ -542,12 +542,12 @@ dialectic_base::named! {
     /// The share of the ballots cast that a text needs to win.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
     pub enum VotingRule {
-        /// More than half.
+        /// More than half of the ballots.
         #[default]
         Majority = "majority",
-        /// Two thirds.
+        /// At least two thirds of the ballots.
         Supermajority = "supermajority",
-        /// All.
+        /// All ballots.
         Unanimous = "unanimous",
     }
 }

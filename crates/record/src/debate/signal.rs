@@ -128,7 +128,7 @@ impl Signal {
                 Some(format!("this debate has cost {usd} so far and reached the warning threshold of {limit}").into())
             }
             Self::ServerGone { calls, error, is_limit } => {
-                let what = if *is_limit { "out of usage" } else { "server unreachable" };
+                let what = if *is_limit { "usage limit reached" } else { "server unreachable" };
                 Some(format!("{what}, {} waiting: {error}", counted(*calls as u64, "call")).into())
             }
             Self::ServerBack

@@ -1,4 +1,4 @@
-//! The judge's answer.
+//! The judge's answer: its parts, its confidence and its title.
 
 use std::borrow::Cow;
 
@@ -118,7 +118,7 @@ pub struct PartlyFulfilled {
     pub requirement: String,
     /// The cases in which the requirement holds.
     pub holds: String,
-    /// The cases in which it does not hold.
+    /// The cases in which the requirement does not hold.
     pub fails: String,
 }
 

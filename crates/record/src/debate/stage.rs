@@ -183,7 +183,7 @@ pub(super) fn place_rank(stages: &[StageInfo], id: StageId) -> usize {
     stages.iter().position(|stage| stage.id == place).unwrap_or(stages.len())
 }
 
-/// The words for a stage. If it is unknown, its id stands for each of them.
+/// The words for a stage; an unknown stage is called by its id.
 pub(super) fn words(stages: &[StageInfo], id: StageId) -> StageWords {
     let known = stages.iter().find(|stage| stage.id == id);
     known.map_or_else(|| StageWords::new([id.as_str(); 6]), |stage| stage.words.clone())

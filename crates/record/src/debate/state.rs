@@ -304,7 +304,7 @@ pub struct Failure {
     #[serde(flatten)]
     pub key: CallKey,
     pub error: String,
-    /// The kind of error, from a fixed list.
+    /// A name for the kind of error, such as [`UNREADABLE`](Self::UNREADABLE).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Whether the call failed because its server was unreachable.
@@ -456,12 +456,12 @@ impl Debate {
         self.stages.iter().find(|stage| stage.id == id)
     }
 
-    /// The words for a stage. If it is unknown, its id stands for each of them.
+    /// The words for a stage; an unknown stage is called by its id.
     pub fn words(&self, id: StageId) -> StageWords {
         stage::words(&self.stages, id)
     }
 
-    /// The index of the stage itself, or for a kind of call, of the stage that makes it.
+    /// The index of the stage, or for a kind of call, of the stage that makes it.
     pub fn place_rank(&self, id: StageId) -> usize {
         stage::place_rank(&self.stages, id)
     }

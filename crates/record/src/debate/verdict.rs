@@ -98,14 +98,14 @@ impl Debate {
         })
     }
 
-    /// The verdict on which the answer is based. If an extension discarded it but led to no further round, it is taken
-    /// from there.
+    /// The verdict on which the answer is based. After an extension without a further round, this is the verdict that
+    /// led to the extension.
     pub fn last_verdict(&self) -> Option<&Verdict> {
         self.verdict.as_ref().or_else(|| self.final_extension()?.verdict.as_ref())
     }
 
-    /// The vote on which the answer is based. If an extension discarded it but led to no further round, it is taken
-    /// from there.
+    /// The vote on which the answer is based. After an extension without a further round, this is the vote that
+    /// preceded the extension.
     pub fn last_voting(&self) -> Option<&Voting> {
         self.voting.as_ref().or_else(|| self.final_extension()?.voting.as_ref())
     }

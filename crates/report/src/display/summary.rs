@@ -198,7 +198,7 @@ mod tests {
           - agent-architect failed in the critique of agent-kiss of round 2: the
             server answered 503
           - agent-kiss's critique in round 1 was cut off at the output limit
-          - round 2 ran into its time limit
+          - round 2 reached its time limit
           - the convergence score of round 2 could not be read
           - agent-architect's critique of agent-kiss in round 1 had no readable points
           - agent-kiss's critique of agent-architect in round 1 had no readable points
