@@ -27,9 +27,9 @@ use ErrorCategory::{Arguments, Busy, Configuration, General, Provider};
 
 type Advice = (ErrorCategory, Option<String>);
 
-const USE_A_NEWER_VERSION: &str = "use the version of the program that wrote it, or a newer one";
-const CHECK_DEBATES: &str = "debates are saved in `debates` in the working directory: make sure that it is a \
-                             directory and can be read and written";
+const USE_A_NEWER_VERSION: &str = "use the version that wrote it, or a newer one";
+const CHECK_DEBATES: &str = "debates are saved in `./debates` unless you configured another directory: make sure that \
+                             the directory can be read and written";
 
 fn advise(category: ErrorCategory, hint: impl Into<String>) -> Advice {
     (category, Some(hint.into()))
@@ -179,8 +179,8 @@ impl Diagnostic for AttachmentError {
             Self::Empty(_) => "check that the file, or the output piped in, is not empty",
             Self::TooLong { .. } => "attach less: every call sends all attachments",
             Self::SecretName(_) => {
-                "it would be sent to every model and kept in the record; if it contains none, attach a copy with \
-                 another name"
+                "it would be sent to every model and kept in the record; if it contains no secrets, attach a copy \
+                 under another name"
             }
             Self::Secret { .. } => "it would be sent to every model and kept in the record; remove it first",
         };
@@ -192,12 +192,11 @@ impl Diagnostic for SpendingError {
     fn advice(&self) -> Advice {
         match self {
             Self::Store(error) => error.advice(),
-            Self::Damaged { .. } => advise(
-                General,
-                "restore it from a backup, or delete it: spending of removed debates will no longer count",
-            ),
-            Self::Newer { .. } => advise(General, "use that version of the program, or a newer one"),
-            Self::Held(_) => advise(Busy, "try again; check whether another dialectic process hangs"),
+            Self::Damaged { .. } => {
+                advise(General, "restore it from a backup, or delete it and lose the spending of removed debates")
+            }
+            Self::Newer { .. } => advise(General, "use that version, or a newer one"),
+            Self::Held(_) => advise(Busy, "try again, and check whether another dialectic process is stuck"),
             Self::Unreadable { .. } | Self::Lock { .. } => {
                 advise(General, "make sure that it is a readable and writable file")
             }
@@ -224,8 +223,8 @@ impl Diagnostic for BudgetError {
         match self {
             Self::Unpriced { .. } => advise(
                 Configuration,
-                "give each model a price under `prices` in the configuration (docs/configuration.md); a saved debate \
-                 takes its prices from the configuration that you name",
+                "give each model a price under `prices` in the configuration (docs/configuration.md); for a saved \
+                 debate, name that configuration with --config",
             ),
             Self::Unbounded { .. } => advise(
                 Configuration,
@@ -246,7 +245,7 @@ impl Diagnostic for BudgetError {
 impl Diagnostic for WindowError {
     fn advice(&self) -> Advice {
         let hint = match self {
-            Self::Prompt { .. } => "use a model with a larger context window, or a shorter problem",
+            Self::Prompt { .. } => "use a model with a larger context window, or shorten the problem",
             Self::Problem { .. } => {
                 "shorten the problem, give the agents a directory with --context instead, or use a model with a larger \
                  context window"
@@ -264,7 +263,7 @@ impl Diagnostic for MissingKeys {
             Some(path) => {
                 let path = path.display();
                 format!(
-                    "`{path}` is not trusted, so its keys go to their vendors' own hosts only; if you trust it: \
+                    "`{path}` is not trusted, so keys are sent only to the vendors' own hosts; if you trust it: \
                      dialectic config trust {path}"
                 )
             }

@@ -69,7 +69,7 @@ pub enum Error {
     /// Not printed: the reader, such as `head`, wants no more.
     #[error("standard output was closed")]
     PipeClosed,
-    #[error("the debate cannot be detached")]
+    #[error("cannot detach the debate")]
     Detach(#[source] std::io::Error),
     /// Not printed: the child process has already reported its error.
     #[error("the debate did not start")]

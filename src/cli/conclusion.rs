@@ -163,7 +163,7 @@ fn finish(
             return if wants_end { Err(asks_host(&debate.id)) } else { terminal.text(debate.id.as_str()) };
         }
         RunEnding::LimitReached => {
-            let message = format!("usage limit reached; the debate {} was saved as paused", debate.id);
+            let message = format!("usage limit reached; the debate {} is saved as paused", debate.id);
             return Err(to_resume(message, "when your usage limit resets", &debate.id));
         }
         RunEnding::ServerGone => {
@@ -204,7 +204,7 @@ pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_stric
         Standing::Asking => Err(asks(id)),
         Standing::Paused => Err(to_resume(format!("the debate {id} is paused"), "continue with", id)),
         Standing::Interrupted | Standing::Unfinished => {
-            Err(to_resume(format!("interrupted: no process runs the debate {id} any more"), "continue with", id))
+            Err(to_resume(format!("the debate {id} was interrupted: no process is running it"), "continue with", id))
         }
         Standing::Running => Err(still_running(id)),
     }
@@ -256,7 +256,7 @@ fn debate_failed(id: &DebateId, reason: &str) -> UserError {
 }
 
 fn reason(debate: &Debate) -> String {
-    debate.error.clone().unwrap_or_else(|| "for an unknown reason".to_owned())
+    debate.error.clone().unwrap_or_else(|| "the reason is unknown".to_owned())
 }
 
 /// Quotes a failed call of the current round. If every call failed because the provider rejected the key, names the
@@ -305,7 +305,7 @@ fn tell_outcome(debate: &Debate, quiet: bool, terminal: &mut Terminal) {
         return terminal.footer(debate, &name);
     }
     if debate.is_offline() {
-        terminal.notice("This was a rehearsal: no model was called. For a real debate, begin with `dialectic init`.");
+        terminal.notice("This was a rehearsal: no model was called. For a real debate, start with `dialectic init`.");
     }
     if let Some(outcome) = debate.outcome.as_ref().filter(|outcome| outcome.kind != OutcomeKind::Full) {
         terminal.warning(&format!("this run is {}:", first_word(&debate.run_in_words())));

@@ -88,7 +88,7 @@ pub(super) fn check() -> Result<(), UserError> {
     if cfg!(unix) {
         return Ok(());
     }
-    Err(UserError::input("runs cannot be detached on Windows").with_hint("run it in a window of its own, or in WSL"))
+    Err(UserError::input("runs cannot be detached on Windows").with_hint("run it in its own window, or in WSL"))
 }
 
 /// Prints the debate's id and detaches: starts a new session, stops reading input, and redirects output to the log next

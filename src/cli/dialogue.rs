@@ -203,7 +203,7 @@ pub(super) fn edit(text: &str, note: &str) -> Result<String, UserError> {
     }
     let bytes = std::fs::read(&path).map_err(failed)?;
     let written = String::from_utf8(bytes)
-        .map_err(|_| unedited(format!("the text that the editor `{editor}` saved is not UTF-8")))?;
+        .map_err(|_| unedited(format!("the editor `{editor}` saved text that is not UTF-8")))?;
     Ok(above_scissors(&written).trim().to_owned())
 }
 

@@ -82,7 +82,7 @@ pub(super) fn text_of(what: &str, bytes: &[u8]) -> Result<String, UserError> {
 /// Reads at most `limit` bytes from standard input. If none arrive for a second, prints that it is waiting for `what`.
 pub(super) fn read_stdin(what: &str, limit: u64, terminal: &mut Terminal) -> io::Result<Vec<u8>> {
     if io::stdin().is_terminal() {
-        terminal.notice(&format!("Type {what}; press Ctrl-D on an empty line to end it."));
+        terminal.notice(&format!("Type {what}; press Ctrl-D on an empty line to finish."));
     }
     let (begun, has_begun) = channel();
     let reading = thread::spawn(move || {

@@ -40,8 +40,7 @@ pub(super) fn format_of(option: &'static str, path: &Path) -> Result<&'static Re
     FORMATS.iter().find(is_of).ok_or_else(|| {
         let endings: Vec<String> = FORMATS.iter().flat_map(|one| one.endings).map(|one| format!(".{one}")).collect();
         let (path, endings) = (path.display(), endings.join(", "));
-        let message =
-            format!("names `{path}`, which is not a report format: use a file name ending in one of {endings}");
+        let message = format!("names `{path}`, which does not have the extension of a report: use one of {endings}");
         ConfigError::Argument { option, message }.into()
     })
 }
@@ -119,7 +118,7 @@ pub(super) fn open_page(path: &Path, environment: &Environment, terminal: &mut T
             Err(error) => error.to_string(),
         }
     };
-    terminal.warning(&format!("cannot open the page: {why}. It is saved as {}", path.display()));
+    terminal.warning(&format!("cannot open the page: {why}; it is saved as {}", path.display()));
 }
 
 /// Whether `path` is `-` or another name of standard output, such as `/dev/stdout`.

@@ -126,7 +126,7 @@ pub(super) async fn ask(
     };
     if !on_terminal && pass.is_none() && !questions.is_empty() {
         let said =
-            "\nEach line of standard input answers a question. An empty line skips it; the end skips the rest.\n";
+            "\nEach line of input answers a question. An empty line skips it; the end of input skips the rest.\n";
         drop(messages.say(said));
     }
     let total = questions.iter().map(|question| question.number).max().unwrap_or_default();

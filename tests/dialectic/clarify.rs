@@ -49,7 +49,7 @@ fn questions_are_asked_until_the_limit_and_answers_reach_every_later_prompt() {
     insta::assert_snapshot!(finished.stderr.trim_start().replace(&sandbox.only_debate(), "[id]"), @"
     9 to 11 calls, of unknown cost (no price is known for model-architect and 2 more)
 
-    Each line of standard input answers a question. An empty line skips it; the end skips the rest.
+    Each line of input answers a question. An empty line skips it; the end of input skips the rest.
 
     Question 1 of 4, from The architect (architect):
     First question of architect, 1?
@@ -267,7 +267,7 @@ fn what_several_agents_ask_alike_is_asked_once_and_the_answer_goes_to_each() {
     insta::assert_snapshot!(finished.stderr.trim_start().replace(&sandbox.only_debate(), "[id]"), @"
     9 to 11 calls, of unknown cost (no price is known for model-architect and 2 more)
 
-    Each line of standard input answers a question. An empty line skips it; the end skips the rest.
+    Each line of input answers a question. An empty line skips it; the end of input skips the rest.
 
     Question 1 of 3, from The architect (architect) and The kiss (kiss):
     How many users?

@@ -6,7 +6,7 @@ use crate::support::{MockServer, Sandbox, Terminal, config, short_reply};
 
 /// Where a user's own configuration lies in a sandbox.
 const OWN: &str = ".config/dialectic/config.json";
-const UNREAD: &str = "standard input was not read; add --attach -";
+const UNREAD: &str = "standard input was not read; to attach it, add --attach -";
 
 /// A user's own configuration that knows what a model costs.
 fn prices() -> Value {

@@ -416,7 +416,7 @@ fn init_offers_programs_as_the_users_own_configuration_has_them() {
     let mut terminal = Terminal::start_in(120, 40, &sandbox, ["init"]);
     terminal.wait_for("Replace it?");
     terminal.type_line("y");
-    terminal.wait_for("claude (the program is installed: no key)");
+    terminal.wait_for("claude (installed program, needs no key)");
     terminal.wait_for("Provider");
     terminal.type_line("1");
     terminal.wait_for("Model");

@@ -50,9 +50,8 @@ fn an_ending_that_means_nothing_is_an_error() {
     let sandbox = with_fixtures();
     for name in ["report.pdf", "r.md.bak"] {
         let refused = sandbox.run(["report", "-d", "simple.json", "-o", name]).expect_code(2);
-        let says = format!(
-            "names `{name}`, which is not a report format: use a file name ending in one of .md, .markdown, .txt"
-        );
+        let says =
+            format!("names `{name}`, which does not have the extension of a report: use one of .md, .markdown, .txt");
         assert!(refused.stderr.contains(&says) && refused.stderr.contains("--output"), "{refused}");
         assert!(!sandbox.directory().join(name).exists());
     }
@@ -82,7 +81,7 @@ fn a_page_is_opened_where_there_is_a_display() {
     assert!(hidden.stderr.starts_with("Generated report: simple.html\nwarning: cannot open the page: "), "{hidden}");
     let path = std::fs::canonicalize(sandbox.directory().join("simple.html")).unwrap();
     assert!(hidden.stderr.contains("neither DISPLAY nor WAYLAND_DISPLAY is set"), "{hidden}");
-    assert!(hidden.stderr.ends_with(&format!("It is saved as {}\n", path.display())), "{hidden}");
+    assert!(hidden.stderr.ends_with(&format!("it is saved as {}\n", path.display())), "{hidden}");
     for arguments in [&["--format", "adr"][..], &["-o", "x.md"]] {
         let refused = sandbox.run([&["report", "-d", "simple.json", "--open"], arguments].concat()).expect_code(2);
         assert!(refused.stderr.contains("--open opens a page, but this report is not one"), "{refused}");

@@ -222,7 +222,7 @@ fn a_debate_without_a_proposal_cannot_be_finished() {
     --- stdout
 
     --- stderr
-    error: the debate [id] cannot be closed yet: it has no text
+    error: the debate [id] cannot be finished yet: it has no texts
     hint: continue it: dialectic resume [id]
     ");
     assert_eq!(server.requests().len(), 3);

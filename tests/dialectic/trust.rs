@@ -290,7 +290,7 @@ fn a_found_environment_file_gives_keys_to_their_vendors_and_nothing_else() {
     let evil = servers.evil();
     let proxy = evil.replace("/v1", "");
     let ignored = |names: &str| format!("`.env` is not trusted, so only its API keys are used, not {names};");
-    let elsewhere = "`.env` is not trusted, so its keys go to their vendors' own hosts only";
+    let elsewhere = "`.env` is not trusted, so keys are sent only to the vendors' own hosts";
     let trust = "dialectic config trust .env";
     for (provider, lines, code, says, moves) in [
         // The user's key stays with the user's server.

@@ -87,7 +87,7 @@ fn read(args: &AnswerArgs, terminal: &mut Terminal) -> Result<GivenAnswers, User
     }
     if answers.is_empty() && !args.skip_rest {
         return Err(UserError::input("no answers given")
-            .with_hint("such as q1=\"500 a second\"; --skip-rest skips all questions"));
+            .with_hint("for example: q1=\"500 a second\"; to skip all questions: --skip-rest"));
     }
     let by = match args.by {
         By::User => None,
@@ -101,7 +101,7 @@ fn read_file(path: &Path, terminal: &mut Terminal) -> Result<Vec<(String, String
     let read: Result<BTreeMap<String, Option<String>>, _> = serde_json::from_slice(&bytes);
     let read = read.map_err(|source| {
         UserError::input(format!("{} contains no answers", path.display()))
-            .with_hint("an object such as {\"q1\": \"500 a second\", \"q2\": null}")
+            .with_hint("expected an object such as {\"q1\": \"500 a second\", \"q2\": null}")
             .with_source(source)
     })?;
     Ok(read.into_iter().map(|(id, answer)| (id, answer.unwrap_or_default())).collect())

@@ -184,7 +184,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
 /// Prints the chosen models and the attachments, and warns if piped input is not read.
 fn say(choice: Option<&ModelChoice>, attachments: &[Attachment], reads_stdin: bool, terminal: &mut Terminal) {
     if !reads_stdin && input::has_text() {
-        terminal.warning("standard input was not read; add --attach -");
+        terminal.warning("standard input was not read; to attach it, add --attach -");
     }
     for notice in choice.map(ToString::to_string).into_iter().chain(input::notice_of(attachments)) {
         terminal.notice(&notice);
@@ -225,7 +225,7 @@ fn warn_of_unknown_costs(settings: &Settings, terminal: &mut Terminal) {
     let models: BTreeSet<&str> = unpriced.map(|agent| agent.model.as_str()).collect();
     if !models.is_empty() {
         let models = models.into_iter().collect::<Vec<_>>().join(", ");
-        terminal.warning(&format!("no known price for {models}: its calls do not count towards `warnCostUsd`"));
+        terminal.warning(&format!("no known price for {models}: unpriced calls do not count towards `warnCostUsd`"));
     }
 }
 

@@ -98,7 +98,7 @@ fn what_next(state: &Path) -> [String; 7] {
     let state = typed(state);
     [
         "This debate was written by hand; no model was called.".to_owned(),
-        "Read its objections, and its page:".to_owned(),
+        "Read its objections or its report:".to_owned(),
         format!("  dialectic show {state} points"),
         format!("  dialectic report {state} --open"),
         "Then rehearse your own problem without a model, or set one up:".to_owned(),

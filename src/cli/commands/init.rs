@@ -206,8 +206,8 @@ fn whom(
         return Ok(SetupAnswers { provider: provider.to_owned(), ..SetupAnswers::default() });
     };
     let of_program = |program: &ProgramThere| match &program.fault {
-        None => format!("{} (the program is installed: no key)", program.preset.name),
-        Some(fault) => format!("{} (the program is installed, but {fault})", program.preset.name),
+        None => format!("{} (installed program, needs no key)", program.preset.name),
+        Some(fault) => format!("{} (installed program, but {fault})", program.preset.name),
     };
     let mut choices: Vec<String> = programs.iter().map(of_program).collect();
     choices.extend(known.iter().map(|(name, variable)| match variable {
@@ -236,7 +236,7 @@ fn whom(
             Some(fault) => terminal.warning(&format!("{url} {fault}")),
         }
     };
-    let variable = dialogue.ask("Environment variable with its key (empty: none needed)", "")?;
+    let variable = dialogue.ask("Environment variable with the API key (empty if none is needed)", "")?;
     own_server(url, Some(variable).filter(|variable| !variable.is_empty()), "the variable")
 }
 

@@ -132,7 +132,7 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
         None => HashSet::new(),
         Some(Ok(files)) => files,
         Some(Err(error)) => {
-            terminal.warning(&format!("--text does not search the memory: {}", in_full(&error)));
+            terminal.warning(&format!("cannot search the memory for --text: {}", in_full(&error)));
             HashSet::new()
         }
     };

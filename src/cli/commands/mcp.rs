@@ -56,8 +56,7 @@ pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(),
     }
     terminal.warnings(loaded.warnings);
     if std::io::stdin().is_terminal() {
-        terminal
-            .notice("A coding agent starts this command and talks to it on standard input; press Ctrl-D to end it.");
+        terminal.notice("This command is meant for coding agents, which talk to it on standard input. Ctrl-D ends it.");
     }
     let options = Options {
         directory: debates()?,

@@ -442,7 +442,7 @@ fn of_program(state: &ProgramState) -> String {
         (true, true) => "",
     };
     let login = match state.logged_in {
-        Some(true) if state.subscription => ", a subscription is logged in",
+        Some(true) if state.subscription => ", logged in with a subscription",
         Some(true) => ", logged in",
         Some(false) => ", not logged in",
         None => "",

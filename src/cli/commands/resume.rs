@@ -98,7 +98,7 @@ pub(super) fn go_on(order: ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(
     let given = answers.map(|answers| (answers, saved.debate().clone()));
     if finish && saved.debate().final_round().is_none() {
         let id = &saved.debate().id;
-        return Err(UserError::input(format!("the debate {id} cannot be closed yet: it has no text"))
+        return Err(UserError::input(format!("the debate {id} cannot be finished yet: it has no texts"))
             .with_hint(format!("continue it: dialectic resume {id}"))
             .into());
     }
@@ -193,10 +193,8 @@ fn agreed(
         return Ok(Some(entry));
     }
     let mut dialogue = Dialogue::open().ok_or_else(|| {
-        UserError::input(
-            "no debate was given, and there is no terminal on which to ask whether to resume the newest one",
-        )
-        .with_hint(format!("name it: dialectic resume {name}; or resume the newest: dialectic resume --yes"))
+        UserError::input("no debate given, and no terminal to ask whether to resume the newest one")
+            .with_hint(format!("name it: dialectic resume {name}; or resume the newest: dialectic resume --yes"))
     })?;
     let is_meant = dialogue.confirm("Resume it?", true)?;
     if !is_meant {

@@ -176,7 +176,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
         Found::Change(change) => *change,
         Found::Nothing => {
             terminal.notice("There is no change to review.");
-            return end_unchanged("No change, and no findings.", terminal);
+            return end_unchanged("No changes, no findings.", terminal);
         }
         Found::OnlyPermissions => {
             terminal.notice("Nothing to review: only file modes changed.");

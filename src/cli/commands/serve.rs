@@ -88,7 +88,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     while let Ok(warning) = said.try_recv() {
         terminal.warning(&warning);
     }
-    terminal.notice("Open this address. It signs in one browser. Ctrl-C stops the server and pauses running debates.");
+    terminal.notice("Open this address. It works for one browser. Ctrl-C stops the server and pauses running debates.");
     terminal.text(&server.address())?;
     if !has_token {
         terminal.notice(&format!("Programs send the header `Authorization: Bearer {}`.", server.token()));
@@ -243,7 +243,7 @@ fn page_to(address: &str) -> io::Result<TempPath> {
 /// The error for a missing limit. Without the limit, other people could spend freely.
 pub(super) fn missing(command: &str, option: &str, reason: &str) -> UserError {
     UserError::input(format!("{command} needs {option}: {reason}"))
-        .with_hint(format!("give {option}; `docs/models.md` explains the limits"))
+        .with_hint(format!("set {option}; `docs/models.md` explains the limits"))
 }
 
 /// A command-line program that an agent or the judge uses.

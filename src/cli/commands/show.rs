@@ -101,7 +101,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
     let debate = &if args.json { saved.debate } else { saved.debate.with_named_texts() };
     let view = View::new(debate, None).with_standing(Standing::listed(&entry, debate));
     if args.open && !matches!(args.part, Some(DebatePart::Points | DebatePart::Point(_))) {
-        return Err(UserError::input("`--open` selects points: add `points`").into());
+        return Err(UserError::input("`--open` works only with `points`").into());
     }
     let name = args.name.as_deref();
     match &args.part {
@@ -247,7 +247,7 @@ fn point(view: &View<'_>, number: &str, args: &ShowArgs, terminal: &mut Terminal
 }
 
 fn misnamed(what: &str, name: Option<&str>, known: &[String]) -> UserError {
-    let known = if known.is_empty() { "it has no names".to_owned() } else { format!("it has {}", known.join(", ")) };
+    let known = if known.is_empty() { "there are none".to_owned() } else { format!("it has {}", known.join(", ")) };
     UserError::input(match name {
         None => format!("which {what}? {known}"),
         Some(name) => format!("the debate has no {what} `{name}`; {known}"),

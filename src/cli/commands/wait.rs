@@ -123,11 +123,13 @@ pub(in crate::cli) fn stop(args: &DebateArg, terminal: &mut Terminal) -> Result<
         entry.forget_stop();
         terminal.notice(&format!("The debate {} is already {}.", entry.id(), now.name()));
     } else if now == Standing::Running {
-        terminal.notice(&format!("The debate {} closes as soon as it has a text.", entry.id()));
+        terminal.notice(&format!("The debate {} will end as soon as it has a text.", entry.id()));
     } else {
         let id = entry.id();
-        terminal
-            .notice(&format!("The debate {id} is {}; it closes when it is resumed: dialectic resume {id}", now.name()));
+        terminal.notice(&format!(
+            "The debate {id} is {}; it will end early when it is resumed: dialectic resume {id}",
+            now.name()
+        ));
     }
     Ok(())
 }

@@ -167,7 +167,7 @@ fn verbose_says_who_evaluates_and_what_it_took() {
 
     --- stderr
     Evaluators
-      a (The a): model model-a of openai, first token within 10 min 0 s, at most 2,000 tokens an answer
+      a (The a): model model-a of openai, first token within 10 min 0 s, at most 2,000 tokens per answer
         system prompt built-in, message built-in
       b (The b): model model-b of openai, first token within [time]
         system prompt built-in, message [directory]/prompts/own.md

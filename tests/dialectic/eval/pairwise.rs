@@ -194,7 +194,7 @@ fn variants_of_a_set_are_compared_problem_by_problem() {
     for (pair, expected) in [
         (["plan.jsonl:debate", "plan.jsonl:none"], "plan.jsonl has no variant `none`"),
         (["plan.jsonl:debate", "plan.jsonl:debate"], "only two variants of the same plan can be compared"),
-        (["plan.jsonl:debate", "notes.txt"], "a variant of a set can only be compared with another variant of it"),
+        (["plan.jsonl:debate", "notes.txt"], "a variant can only be compared with another variant of the same set"),
     ] {
         let refused = here.run(["eval", "-c", "eval.json", "--pairwise"].into_iter().chain(pair)).expect_code(2);
         assert!(refused.stderr.contains(expected), "{refused}");

@@ -107,7 +107,7 @@ fn a_budget_is_proven_and_prices_are_known() {
     refused(
         |set| drop(set.as_object_mut().unwrap().remove("maxCost")),
         2,
-        &["the set has a `budget`, but the variant `debate` has no limit", "set `maxCost`; 0.75 for"],
+        &["the set has a `budget`, but the variant `debate` has no cost limit", "set `maxCost`; 0.75 for"],
     );
     refused(
         |set| set["budget"] = json!(5.9999),

@@ -257,7 +257,9 @@ fn callers<'a>(
 ) -> Result<impl Fn(&EvaluatorSettings) -> Caller + use<'a>, Error> {
     let used = || settings.evaluators.iter().map(|one| (one.id.as_str(), one.provider.as_str()));
     if used().any(|(_, provider)| provider == HOST) {
-        return Err(UserError::input("the host cannot evaluate").with_hint("name models with --config").into());
+        return Err(UserError::input("the host cannot be an evaluator")
+            .with_hint("name other evaluators with --config")
+            .into());
     }
     missing_keys_of(used(), &settings.providers, environment)?;
     let models = Models::build(used().map(|(_, provider)| provider), &settings.providers, environment, false, &[])?;

@@ -120,12 +120,11 @@ fn unwritable(path: &Path, source: io::Error) -> Error {
 fn check_table(path: &Path) -> Result<(), Error> {
     match std::fs::read(path) {
         Ok(found) if found.is_empty() || is_csv_header(&found) => Ok(()),
-        Ok(_) => Err(UserError::input(format!(
-            "{} is not an evaluation file: its first line is a different header",
-            path.display()
-        ))
-        .with_hint("name another file, or one written by `dialectic eval`")
-        .into()),
+        Ok(_) => {
+            Err(UserError::input(format!("{} is not an evaluation file: it has a different header", path.display()))
+                .with_hint("name another file, or one written by `dialectic eval`")
+                .into())
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(source) => Err(unwritable(path, source)),
     }
@@ -171,7 +170,7 @@ pub(super) fn roster(evaluators: &[Evaluator]) -> String {
         let head = format!("{}{name}: model {} of {}", settings.id, settings.model, settings.provider);
         let prompts = format!("system prompt {}, message {}", evaluator.system.source(), evaluator.user.source());
         let timeout = duration(u64::try_from(settings.timeout.as_millis()).unwrap_or(u64::MAX));
-        let most = settings.max_tokens.map(|most| format!(", at most {} tokens an answer", thousands(most.into())));
+        let most = settings.max_tokens.map(|most| format!(", at most {} tokens per answer", thousands(most.into())));
         let most = most.unwrap_or_default();
         let _ = write!(text, "\n  {}, first token within {timeout}{most}", one_line(&head));
         let _ = write!(text, "\n    {}", one_line(&prompts));

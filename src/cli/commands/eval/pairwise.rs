@@ -43,7 +43,7 @@ pub(super) fn run(args: &EvalArgs, names: [&String; 2], terminal: &mut Terminal)
         [None, None] => answers(args, names)?,
         [Some(a), Some(b)] => variants(args, names, a, b)?,
         [Some(_), None] | [None, Some(_)] => {
-            return Err(UserError::input("a variant of a set can only be compared with another variant of it")
+            return Err(UserError::input("a variant can only be compared with another variant of the same set")
                 .with_hint("name both: --pairwise plan.jsonl:council plan.jsonl:single")
                 .into());
         }
@@ -90,7 +90,7 @@ fn variant(name: &str) -> Option<(&Path, &str)> {
 /// Pairs the finished debates of two variants of a set.
 fn variants(args: &EvalArgs, names: [&String; 2], a: (&Path, &str), b: (&Path, &str)) -> Result<Sides, Error> {
     if args.problem_file.is_some() {
-        return Err(UserError::input("--problem-file does not apply to a set: its plan has the problems").into());
+        return Err(UserError::input("--problem-file does not apply to a set: its plan contains the problems").into());
     }
     if a.0 != b.0 || a.1 == b.1 {
         return Err(UserError::input("only two variants of the same plan can be compared").into());
@@ -180,7 +180,7 @@ impl Answered {
         let Subject { name, .. } = Subject::of(&entry.state, &debate)?;
         let no_answer = || {
             UserError::input(format!("the debate {name} has no answer"))
-                .with_hint("only a debate that ended with a text can be compared")
+                .with_hint("only debates that ended with an answer can be compared")
         };
         let text = text_of(&debate).ok_or_else(no_answer)?;
         if debate.clarifications.iter().flatten().any(|group| !group.items.is_empty()) {

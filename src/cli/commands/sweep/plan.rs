@@ -156,7 +156,7 @@ fn check_budget(budget: Usd, plan: &Plan) -> Result<(), UserError> {
     for debate in &plan.debates {
         let Some(limit) = debate.variant.settings.max_cost() else {
             let name = &debate.variant.name;
-            let message = format!("the set has a `budget`, but the variant `{name}` has no limit");
+            let message = format!("the set has a `budget`, but the variant `{name}` has no cost limit");
             return Err(UserError::input(message)
                 .with_hint(format!("set `maxCost`; {} for each debate stays within the budget", fitting())));
         };
