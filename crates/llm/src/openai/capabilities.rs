@@ -73,7 +73,7 @@ pub(super) struct Capabilities {
 }
 
 /// How long calls wait for the first one to find out the API. A server without the Responses API refuses at once. A
-/// server with it answers only when the model is done, so the other calls stop waiting and also use it.
+/// server with it answers only when the model is done, so the other calls stop waiting and try the Responses API too.
 pub(super) const PROBE_TIMEOUT: Duration = Duration::from_millis(250);
 /// Like [`PROBE_TIMEOUT`], for a local server, which refuses immediately.
 const LOOPBACK_PROBE_TIMEOUT: Duration = Duration::from_millis(20);

@@ -204,8 +204,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long an idle connection is kept open.
 const KEPT: Duration = Duration::from_secs(90);
-/// Like [`KEPT`], under a cost limit. Many servers close idle connections after some seconds, and a request sent at
-/// that moment is charged as if it had been answered.
+/// Like [`KEPT`], under a cost limit. Many servers close idle connections after some seconds. A request sent just then
+/// fails, but must be charged as if it had been answered.
 const KEPT_UNDER_LIMIT: Duration = Duration::from_secs(2);
 
 /// The environment variable for a file of certificates that replace the system's.

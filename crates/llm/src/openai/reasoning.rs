@@ -70,8 +70,8 @@ fn unwrapped(answer: &str) -> &str {
     answer
 }
 
-/// Where the answer starts after reasoning that only has an end, because the model's prompt contains the opening tag.
-/// Ignores tags that are quoted as code or within a sentence. Searches from `from`.
+/// The offset of the answer after reasoning that has only an end tag, because the model's prompt contains the opening
+/// tag. Ignores tags that are quoted as code or within a sentence. Searches from `from`.
 fn lone_ending(text: &str, from: usize) -> Option<usize> {
     let mut at = from;
     while let Some((start, end)) = next_ending(text, at) {

@@ -74,7 +74,7 @@ impl Streamed {
         Ok(chunk)
     }
 
-    /// Reads the irrelevant rest of an answer, so that its connection can be reused.
+    /// Reads what follows an answer, so that the connection can be reused.
     pub(super) async fn drain(&mut self) {
         let rest = async {
             let mut read = 0;
