@@ -43,7 +43,7 @@ pub struct Git {
     variables: Vec<(&'static str, String)>,
 }
 
-/// Why a git command failed.
+/// Why a Git command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     #[error("git cannot be started")]
@@ -109,7 +109,7 @@ impl Mode {
     }
 }
 
-/// The closest ancestor with a `.git`, whatever the configuration of the repository says.
+/// The directory itself or its closest ancestor that has a `.git`, whatever the configuration of the repository says.
 pub fn root_of(directory: &Path) -> Option<PathBuf> {
     directory.ancestors().find(|above| above.join(".git").exists()).map(Path::to_owned)
 }
@@ -287,7 +287,7 @@ impl Git {
         self.run(&["cat-file", "blob", hash], &[]).map(Some)
     }
 
-    /// The hash under which git would store these bytes.
+    /// The hash under which Git would store these bytes.
     pub fn hash(&self, bytes: &[u8]) -> Result<String, GitError> {
         let hash = self.run(&["hash-object", "--no-filters", "--stdin"], bytes)?;
         Ok(String::from_utf8_lossy(&hash).trim().to_owned())

@@ -17,7 +17,7 @@ use super::{AgentId, CallKey, Debate, PointId};
 /// A decision and the agents whose texts state it in the same words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wording {
-    /// As first worded; other texts may differ in case and punctuation.
+    /// The decision as first worded; other texts may differ in case and punctuation.
     pub decision: String,
     pub agents: Vec<AgentId>,
 }

@@ -82,7 +82,7 @@ pub enum Event {
     QuestionsAsked {
         /// The pass counts how often the agent was asked.
         key: CallKey,
-        /// Unanswered; empty if the agent needs to know nothing more.
+        /// The new questions, still unanswered; empty if the agent has none.
         questions: AgentClarifications,
         call: CallRecord,
     },

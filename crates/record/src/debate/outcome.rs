@@ -16,7 +16,7 @@ use super::{CallKey, Contribution, Debate, Failure, ResultKind, Shortened, Stage
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     pub kind: OutcomeKind,
-    /// Why the debate is not fully complete, in a fixed order.
+    /// Why the outcome is not `full`, in a fixed order.
     pub reasons: Vec<String>,
 }
 

@@ -23,7 +23,7 @@ pub struct Progress {
     begun_stages: Vec<(u32, StageId)>,
     calls: BTreeMap<CallKey, CallInFlight>,
     polls: Vec<Poll>,
-    /// The calls that failed permanently, including ballots.
+    /// Calls that failed permanently. Failed ballots count as missing votes.
     failed: Vec<CallKey>,
     spent: ModelUsage,
     /// False while the debate waits for the user, and after its end.

@@ -38,7 +38,7 @@ pub struct Settings {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<String, ModelLimits>,
     /// Built-in providers whose calls go to another host, so that what is known about their models does not apply.
-    /// Determined from the environment in each run, never saved.
+    /// Determined anew in each run, never saved.
     #[serde(skip)]
     pub elsewhere: BTreeSet<String>,
     /// The absolute path of the configuration file's directory, to which prompt paths are relative.
@@ -417,8 +417,8 @@ pub struct ProviderSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"http://127.0.0.1:8000/v1")]
     pub base_url: Option<String>,
-    /// The environment variable that contains the key, never the key itself. Default: the built-in provider's variable,
-    /// or none, so that no key is sent.
+    /// The environment variable that contains the key, never the key itself. Default: the built-in provider's variable;
+    /// other providers get no key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"), example = &"LOCAL_KEY")]
     pub api_key_env: Option<String>,

@@ -103,7 +103,7 @@ enum Rank {
 struct Tick {
     /// In milliseconds.
     time: u64,
-    /// When the period without a rest began, in milliseconds. No call that led to the event can have started earlier.
+    /// When the period of activity began, in milliseconds. No call that led to the event can have started earlier.
     since: u64,
     run: usize,
 }
