@@ -13,7 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{in_process, thoroughness};
 use dialectic_base::call::Tokens;
-use dialectic_base::money::{Price, Usd};
+use dialectic_base::money::Usd;
+use dialectic_base::price::Price;
 use dialectic_engine::engine::{Engine, RunEnding, check_purchase, purchase};
 use dialectic_llm::{
     CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, FinishReason, Live, ModelError, Reply, Request,

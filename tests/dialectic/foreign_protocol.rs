@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::pitch::PITCHING;
 use crate::support::{Incoming, MockServer, Reply, Sandbox, answer, by_task, sample};
 use crate::timing::without_times;
-use dialectic_base::money::Price;
+use dialectic_base::price::Price;
 use dialectic_engine::access::{Environment, UserSettings};
 use dialectic_engine::engine::{RunEnding, forecast};
 use dialectic_engine::runner::{Finished, Prepared, Runner, Services, new_debate};

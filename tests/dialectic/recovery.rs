@@ -10,7 +10,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use dialectic_base::call::Tokens;
-use dialectic_base::money::{Price, Usd};
+use dialectic_base::money::Usd;
+use dialectic_base::price::Price;
 use dialectic_engine::engine::{Engine, RunEnding, purchase};
 use dialectic_llm::offline::OfflineProvider;
 use dialectic_llm::{

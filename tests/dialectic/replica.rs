@@ -9,7 +9,8 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use dialectic_base::money::{Price, Usd};
+use dialectic_base::money::Usd;
+use dialectic_base::price::Price;
 use dialectic_engine::engine::{Engine, EngineError, RunEnding};
 use dialectic_llm::offline::OfflineProvider;
 use dialectic_llm::{CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, Reply, Request};

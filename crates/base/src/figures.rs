@@ -1,8 +1,9 @@
 //! Formats numbers, durations, money and lists for people.
 
+use std::fmt;
 use std::time::Duration;
 
-use crate::money::Usd;
+use crate::money::{BudgetLimit, Usd};
 
 /// Shown in place of an unknown figure.
 pub const UNKNOWN: &str = "N/A";
@@ -104,6 +105,18 @@ pub fn score(score: f64) -> String {
 /// A percentage from 0 to 100: `82 %`.
 pub fn percent(share: f64) -> String {
     format!("{} %", score(share))
+}
+
+/// Omits the article: `cost limit of $0.0500`, `limit of 30 calls`, `limit of $0.0500 and 30 calls`.
+impl fmt::Display for BudgetLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.usd, self.calls.map(|calls| counted(calls.into(), "call"))) {
+            (Some(usd), None) => write!(f, "cost limit of {usd}"),
+            (Some(usd), Some(calls)) => write!(f, "limit of {usd} and {calls}"),
+            (None, Some(calls)) => write!(f, "limit of {calls}"),
+            (None, None) => f.write_str("limit"),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@
 //! | [`figures`] | numbers, durations and money as people read them |
 //! | [`key_path`] | the path of a value within a JSON document |
 //! | [`markdown`] | embeds foreign text in Markdown |
-//! | [`money`] | amounts and prices |
+//! | [`money`] | amounts of money, and limits |
+//! | [`price`] | the prices of models |
 //! | [`named!`] | enums with a name for each variant |
 //! | [`problem`] | checks a problem's text and finds its requirements |
 //! | [`provider`] | provider names, built-in providers and kinds of API |
@@ -20,6 +21,7 @@ pub mod figures;
 pub mod key_path;
 pub mod markdown;
 pub mod money;
+pub mod price;
 pub mod problem;
 pub mod provider;
 pub mod sanitize;

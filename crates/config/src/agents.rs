@@ -1,6 +1,8 @@
 //! Turns configured agents and the judge into settings, selects the participating agents, and assigns models to them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
 
 use serde_json::{Map, Value};
 
@@ -14,10 +16,9 @@ use dialectic_record::debate::{
 use dialectic_record::prompt::Role;
 use dialectic_record::protocol::{Protocol, QUICK_AGENTS};
 
-use super::choice::{ModelChoice, ModelPreference, ModelResolver, ServedModel, may_serve};
+use super::choice::{ModelChoice, ModelPreference, ModelResolver, ResolveContext, ServedModel, may_serve};
 use super::error::{Diagnostics, Fault, unknown};
 use super::layers::{Layers, ValueSource, laid_over};
-use super::load::ResolveContext;
 use super::rules::{check_summarization, switch_on_summarization};
 
 /// Temperatures above this are allowed but rarely intended, since answers tend to become erratic.
@@ -431,4 +432,23 @@ impl ModelResolver<'_> {
             }
         }
     }
+}
+
+/// The available roles: the built-in ones and those with a file next to the configuration.
+pub fn role_names(base_dir: Option<&Path>) -> Vec<String> {
+    let built_in = Role::built_in_names().into_iter().map(str::to_owned);
+    built_in.chain(base_dir.map(role_files).unwrap_or_default()).collect()
+}
+
+/// The roles for which the user has a prompt file; none if the directory cannot be read.
+pub(super) fn role_files(base_dir: &Path) -> Vec<String> {
+    let role = |entry: io::Result<std::fs::DirEntry>| {
+        let path = entry.ok()?.path();
+        let is_role = path.extension().is_some_and(|extension| extension == "md") && path.is_file();
+        is_role.then(|| path.file_stem()?.to_str().map(str::to_owned)).flatten()
+    };
+    let entries = std::fs::read_dir(base_dir.join("prompts").join("roles")).into_iter().flatten();
+    let mut roles: Vec<String> = entries.filter_map(role).collect();
+    roles.sort();
+    roles
 }

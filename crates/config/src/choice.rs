@@ -8,13 +8,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use dialectic_base::provider::{HOST, OPENROUTER, ROUTED_MODELS, default_models, preset};
-use dialectic_engine::access::{Outline, provider_names};
+use dialectic_engine::access::{Environment, Outline, ProgramThere, provider_names};
 use dialectic_llm::command::{PROGRAMS, ProgramPreset, program_preset};
 use dialectic_llm::models::facts;
 use dialectic_record::debate::{AgentSettings, ProviderSettings};
 
 use super::error::{ConfigError, Diagnostics, Fault, nearest, unknown};
-use super::load::ResolveContext;
+use super::layers::{ChoiceReason, Overrides};
 use super::read::ConfigDocument;
 
 const MODEL_VARIABLE: &str = "DIALECTIC_MODEL";
@@ -27,24 +27,6 @@ pub struct ModelChoice {
     pub(super) models: Vec<ServedModel>,
     pub is_mixed: bool,
     pub because: ChoiceReason,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ChoiceReason {
-    /// These environment variables contain API keys.
-    KeyIsSet(Vec<String>),
-    /// These programs are installed, and these environment variables contain API keys.
-    ProgramIsThere {
-        programs: Vec<String>,
-        /// May be empty.
-        variables: Vec<String>,
-    },
-    /// No key was found, so the first provider is assumed.
-    NoKeyIsSet,
-    Variable(&'static str),
-    /// The user's own configuration or the project's names the model.
-    File(PathBuf),
-    Option(&'static str),
 }
 
 impl ModelChoice {
@@ -66,23 +48,6 @@ impl ModelChoice {
 
     pub(super) fn dealt(&self, place: usize) -> &ServedModel {
         &self.models[place % self.models.len()]
-    }
-}
-
-impl fmt::Display for ChoiceReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::KeyIsSet(variables) if variables.len() == 1 => write!(f, "{} is set", variables[0]),
-            Self::KeyIsSet(variables) => write!(f, "{} are set", variables.join(", ")),
-            Self::ProgramIsThere { programs, variables } => {
-                let verb = if programs.len() == 1 { "is" } else { "are" };
-                write!(f, "{} {verb} installed", programs.join(", "))?;
-                if variables.is_empty() { Ok(()) } else { write!(f, "; {}", Self::KeyIsSet(variables.clone())) }
-            }
-            Self::NoKeyIsSet => f.write_str("assumed, because no API key is set"),
-            Self::File(path) => write!(f, "from {}", path.display()),
-            Self::Variable(name) | Self::Option(name) => write!(f, "from {name}"),
-        }
     }
 }
 
@@ -165,6 +130,19 @@ impl ModelPreference {
     pub(super) fn is_none(&self) -> bool {
         self.provider.is_none() && self.model.is_none()
     }
+}
+
+pub(super) struct ResolveContext<'a> {
+    pub(super) environment: &'a Environment,
+    pub(super) overrides: &'a Overrides,
+    /// Roles for which the user has a prompt file.
+    pub(super) own_roles: &'a [String],
+    /// The default model according to the files.
+    pub(super) usual: &'a ModelPreference,
+    /// Finds installed programs that have their own login. Called only when needed.
+    pub(super) programs: &'a dyn Fn(&BTreeMap<String, ProviderSettings>) -> Vec<ProgramThere>,
+    /// Whether to warn if the files name no agents.
+    pub(super) is_expected: bool,
 }
 
 pub(super) struct ModelResolver<'a> {

@@ -13,14 +13,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use dialectic_base::key_path::KeyPath;
-use dialectic_base::money::Price;
+use dialectic_base::price::Price;
 use dialectic_base::provider::{DEFAULT_PROVIDER, OFFLINE, OFFLINE_MODEL};
 use dialectic_engine::access::{Environment, provider_names};
 use dialectic_record::debate::{AgentId, ProviderSettings, Settings};
 
 use super::error::{ConfigError, Diagnostics};
-use super::load::parent;
-use super::read::{ConfigDocument, read};
+use super::read::{ConfigDocument, parent, read};
 use super::{rules, schema};
 
 /// The default limit for an evaluator's first token, in milliseconds.

@@ -1,7 +1,6 @@
 //! Configuration layers, each a tree like that of a configuration file. The highest layer that sets a value determines
 //! it and is reported as its source.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -11,15 +10,10 @@ use serde_json::{Map, Value, json};
 
 use dialectic_base::key_path::{KeyPath, Segment};
 use dialectic_base::money::Usd;
-use dialectic_base::provider::calls_models;
-use dialectic_engine::access::{Environment, Outline, is_program};
+use dialectic_record::debate::TerminationKind;
 use dialectic_record::protocol::COUNCIL;
 
-use super::choice::ChoiceReason;
 use super::error::Diagnostics;
-use super::load::Loaded;
-use super::overrides::Overrides;
-use super::rules;
 
 /// The layer that determined a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +30,24 @@ pub enum ValueSource {
     Like(&'static str),
 }
 
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChoiceReason {
+    /// These environment variables contain API keys.
+    KeyIsSet(Vec<String>),
+    /// These programs are installed, and these environment variables contain API keys.
+    ProgramIsThere {
+        programs: Vec<String>,
+        /// May be empty.
+        variables: Vec<String>,
+    },
+    /// No key was found, so the first provider is assumed.
+    NoKeyIsSet,
+    Variable(&'static str),
+    /// The user's own configuration or the project's names the model.
+    File(PathBuf),
+    Option(&'static str),
+}
+
 impl fmt::Display for ValueSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -47,6 +59,44 @@ impl fmt::Display for ValueSource {
             Self::Like(other) => write!(f, "like {other}"),
         }
     }
+}
+
+impl fmt::Display for ChoiceReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::KeyIsSet(variables) if variables.len() == 1 => write!(f, "{} is set", variables[0]),
+            Self::KeyIsSet(variables) => write!(f, "{} are set", variables.join(", ")),
+            Self::ProgramIsThere { programs, variables } => {
+                let verb = if programs.len() == 1 { "is" } else { "are" };
+                write!(f, "{} {verb} installed", programs.join(", "))?;
+                if variables.is_empty() { Ok(()) } else { write!(f, "; {}", Self::KeyIsSet(variables.clone())) }
+            }
+            Self::NoKeyIsSet => f.write_str("assumed, because no API key is set"),
+            Self::File(path) => write!(f, "from {}", path.display()),
+            Self::Variable(name) | Self::Option(name) => write!(f, "from {name}"),
+        }
+    }
+}
+
+/// The command-line layer. `None` means that an option is absent.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent options")]
+pub struct Overrides {
+    /// `--agents`: the roles that take part.
+    pub agents: Option<Vec<String>>,
+    pub model: Option<String>,
+    pub judge_model: Option<String>,
+    pub mixed: bool,
+    pub rounds: Option<u32>,
+    pub protocol: Option<String>,
+    pub until: Option<TerminationKind>,
+    pub check: Option<u32>,
+    pub quick: bool,
+    pub clarify: bool,
+    pub offline: bool,
+    pub max_cost: Option<Usd>,
+    pub max_calls: Option<u32>,
+    pub context_dir: Option<PathBuf>,
 }
 
 /// The values of each source above the built-in defaults, lowest first.
@@ -202,94 +252,4 @@ pub(super) fn laid_over<T: Clone + Serialize + DeserializeOwned>(
         findings.problem(path.clone(), error.to_string());
         base.clone()
     })
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SettingRow {
-    /// A path such as `debate.rounds` or `endpoints.openai.baseUrl`.
-    pub path: String,
-    /// For an API key, only whether it is set.
-    pub value: String,
-    pub source: ValueSource,
-}
-
-/// Lists every effective value with its source, and the endpoint and key status of each provider in use.
-pub fn show(loaded: &Loaded, environment: &Environment) -> Vec<SettingRow> {
-    let mut settings = rules::with_programs(&loaded.settings);
-    settings.sort_all_objects();
-    let mut rows = Vec::new();
-    for section in ["agents", "judge", "debate", "providers", "prices", "models", "baseDir", "contextDir"] {
-        if let Some(value) = settings.get(section) {
-            add_leaves(&KeyPath::root().key(section), value, &loaded.layers, &mut rows);
-        }
-    }
-    rows.extend(loaded.own.iter().map(|(path, value)| SettingRow {
-        path: path.clone(),
-        value: value.clone(),
-        source: loaded.layers.source(&KeyPath::root().key(path)),
-    }));
-    let everybody = loaded.settings.everybody();
-    let used: BTreeSet<&str> =
-        everybody.map(|agent| agent.provider.as_str()).filter(|name| calls_models(name)).collect();
-    for provider in used {
-        add_endpoint(provider, loaded, environment, &mut rows);
-    }
-    rows
-}
-
-fn add_leaves(path: &KeyPath, value: &Value, layers: &Layers, rows: &mut Vec<SettingRow>) {
-    let is_tools = path.split_key().is_some_and(|(_, key)| key == "tools");
-    match value {
-        Value::Object(entries) => {
-            for (key, value) in entries {
-                add_leaves(&path.key(key), value, layers, rows);
-            }
-        }
-        Value::Array(elements) if !is_tools => {
-            for (index, element) in elements.iter().enumerate() {
-                add_leaves(&path.index(index), element, layers, rows);
-            }
-        }
-        leaf => rows.push(SettingRow { path: path.to_string(), value: shown(leaf), source: layers.source(path) }),
-    }
-}
-
-fn shown(leaf: &Value) -> String {
-    match leaf {
-        Value::String(text) => text.clone(),
-        Value::Array(tools) => {
-            let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
-            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-        }
-        other => other.to_string(),
-    }
-}
-
-fn add_endpoint(provider: &str, loaded: &Loaded, environment: &Environment, rows: &mut Vec<SettingRow>) {
-    if is_program(provider, &loaded.settings.providers) {
-        return;
-    }
-    let Some(outline) = Outline::of(provider, &loaded.settings.providers) else { return };
-    let path = KeyPath::root().key("endpoints").key(provider);
-    let entry = KeyPath::root().key("providers").key(provider);
-    let moved = outline.moved_by().filter(|name| environment.has(name));
-    let mut row = |path: KeyPath, value: String, source: ValueSource| {
-        rows.push(SettingRow { path: path.to_string(), value, source });
-    };
-    row(
-        path.key("baseUrl"),
-        outline.base_url(environment).unwrap_or_default().to_owned(),
-        moved
-            .map_or_else(|| loaded.layers.source(&entry.key("baseUrl")), |name| ValueSource::Variable(name.to_owned())),
-    );
-    let (value, source) = match outline.api_key_env() {
-        None => ("not needed".to_owned(), ValueSource::BuiltIn),
-        Some(name) if outline.key(environment).is_some() => ("set".to_owned(), ValueSource::Variable(name.to_owned())),
-        Some(name) => (format!("not set: {name} is missing"), ValueSource::Variable(name.to_owned())),
-    };
-    row(path.key("apiKey"), value, source);
-    for (header, value) in outline.headers() {
-        let source = loaded.layers.source(&entry.key("headers").key(header));
-        row(path.key("headers").key(header), value.to_owned(), source);
-    }
 }

@@ -9,33 +9,37 @@
 //! errors never contain secrets.
 
 mod agents;
+mod changes;
 mod choice;
 mod env;
 mod error;
 mod evaluators;
 mod layers;
 mod load;
-mod overrides;
 mod read;
+mod resolve;
 mod rules;
 mod schema;
+mod show;
 mod user;
 
 #[cfg(test)]
 mod tests;
 
-pub use choice::{ChoiceReason, ModelChoice, ServedModel, key_variables, with_provider};
+pub use agents::role_names;
+pub use changes::{SettingChange, change_settings, check_changes};
+pub use choice::{ModelChoice, ServedModel, key_variables, with_provider};
 pub use env::{EnvError, cache_directory, capture_environment, process_environment, users_environment};
 pub use error::{ConfigError, ConfigProblem, Location, SyntaxFault, nearest, suggestion};
 pub use evaluators::{
     EVALUATOR_TEMPERATURE, EvaluationSettings, EvaluatorSettings, EvaluatorsError, judge_as_evaluator, load_evaluators,
 };
-pub use layers::{SettingRow, ValueSource, show};
-pub use load::{ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, role_names};
-pub use overrides::{Overrides, SettingChange, change_settings, check_changes};
+pub use layers::{ChoiceReason, Overrides, ValueSource};
+pub use load::{ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded};
 pub use read::{CheckedTree, Mismatch, check};
 pub use rules::{model_warnings, one_family};
 pub use schema::{part_of, schema};
+pub use show::{SettingRow, show};
 pub use user::{confirm_above, debates_directory, user_path, user_programs, usual_color, usual_model};
 
 /// The configuration template that `config init` writes.

@@ -1,30 +1,26 @@
 //! Loads configuration files and resolves them to settings.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use dialectic_base::key_path::KeyPath;
 use dialectic_base::money::BudgetLimit;
 use dialectic_engine::access::{
-    Environment, Outline, PROMPT_FAULT, ProgramThere, UserSettings, elsewhere, is_trusted, programs_there,
-    provider_names, refused, stray_prompt, url_fault,
+    Environment, PROMPT_FAULT, UserSettings, is_trusted, programs_there, provider_names, refused, stray_prompt,
 };
 use dialectic_engine::tools::FILE_TOOLS;
-use dialectic_record::debate::{AgentSettings, ProviderSettings, Settings, default_settings};
-use dialectic_record::prompt::Role;
-use dialectic_record::protocol::{COUNCIL, Protocol};
+use dialectic_record::debate::{AgentSettings, Settings};
+use dialectic_record::protocol::Protocol;
 
-use super::agents::roster;
-use super::choice::{ModelChoice, ModelPreference, OwnProviders};
+use super::agents::role_files;
+use super::choice::{ModelChoice, ModelPreference, OwnProviders, ResolveContext};
 use super::env::cache_directory;
 use super::error::{ConfigError, Diagnostics, unknown};
-use super::layers::{Layers, ValueSource};
-use super::overrides::Overrides;
-use super::read::{ConfigDocument, read};
+use super::layers::{Layers, Overrides, ValueSource};
+use super::read::{ConfigDocument, parent, read};
+use super::resolve::{Resolved, resolve};
 use super::user::{UserConfig, read_user};
 use super::{rules, schema};
 
@@ -354,123 +350,4 @@ fn open_directory(path: &Path) -> Result<PathBuf, ConfigError> {
     // Also checks that the directory can be read.
     std::fs::read_dir(&absolute).map_err(failed)?;
     Ok(absolute)
-}
-
-/// The absolute directory of a file that may not exist.
-pub(super) fn parent(path: &Path) -> PathBuf {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    absolute.parent().map_or_else(|| absolute.clone(), Path::to_owned)
-}
-
-/// The available roles: the built-in ones and those with a file next to the configuration.
-pub fn role_names(base_dir: Option<&Path>) -> Vec<String> {
-    let built_in = Role::built_in_names().into_iter().map(str::to_owned);
-    built_in.chain(base_dir.map(role_files).unwrap_or_default()).collect()
-}
-
-/// The roles for which the user has a prompt file; none if the directory cannot be read.
-pub(super) fn role_files(base_dir: &Path) -> Vec<String> {
-    let role = |entry: io::Result<std::fs::DirEntry>| {
-        let path = entry.ok()?.path();
-        let is_role = path.extension().is_some_and(|extension| extension == "md") && path.is_file();
-        is_role.then(|| path.file_stem()?.to_str().map(str::to_owned)).flatten()
-    };
-    let entries = std::fs::read_dir(base_dir.join("prompts").join("roles")).into_iter().flatten();
-    let mut roles: Vec<String> = entries.filter_map(role).collect();
-    roles.sort();
-    roles
-}
-
-pub(super) struct ResolveContext<'a> {
-    pub(super) environment: &'a Environment,
-    pub(super) overrides: &'a Overrides,
-    /// Roles for which the user has a prompt file.
-    pub(super) own_roles: &'a [String],
-    /// The default model according to the files.
-    pub(super) usual: &'a ModelPreference,
-    /// Finds installed programs that have their own login. Called only when needed.
-    pub(super) programs: &'a dyn Fn(&BTreeMap<String, ProviderSettings>) -> Vec<ProgramThere>,
-    /// Whether to warn if the files name no agents.
-    pub(super) is_expected: bool,
-}
-
-/// Resolved settings, which are valid only if `findings` has no problems.
-pub(super) struct Resolved {
-    pub(super) settings: Settings,
-    /// The layers, with agents in the order of the settings.
-    pub(super) layers: Layers,
-    pub(super) findings: Diagnostics,
-    pub(super) choice: Option<ModelChoice>,
-}
-
-/// Resolves the files' `layers` and the command line to settings. `findings` holds the problems found so far.
-pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings: Diagnostics) -> Resolved {
-    let overrides = context.overrides;
-    // The user's own configuration need not name agents. If it does, warn about what is missing.
-    let mut is_expected = context.is_expected || !layers.section("agents").is_null();
-    if overrides.mixed {
-        layers.take_section("agents");
-        layers.take_section("judge");
-        is_expected = false;
-    }
-    let providers = rules::providers(&layers.section("providers"), &mut findings);
-    let prices = rules::prices(&layers.section("prices"), &mut findings);
-    let models = rules::models(&layers.section("models"), &mut findings);
-    let of_files = layers.section("debate");
-    rules::check_debate(&of_files, &mut findings);
-    layers.push_options(overrides);
-    let section = layers.section("debate");
-    let mut debate = rules::debate(&section, &mut findings);
-    let protocol = Protocol::named(&debate.protocol);
-    // A file's number of rounds is meant for the file's protocol, so a single-round protocol from the command line
-    // ignores it.
-    let is_of_file = overrides.protocol.is_none() && !overrides.quick;
-    let is_single = |protocol: &Protocol| !is_of_file && overrides.rounds.is_none() && protocol.default_rounds == 1;
-    if let Some(protocol) = protocol.filter(|of| section["rounds"].is_null() || is_single(of)) {
-        debate.rounds = protocol.default_rounds;
-    }
-    if let Some(protocol) = protocol.filter(|_| section["check"].is_null()) {
-        debate.check = protocol.default_check;
-    }
-    let (agents, judge, choice) =
-        roster(&mut layers, is_expected, &debate, protocol, &providers, context, &mut findings);
-    if overrides.quick && debate.protocol != COUNCIL.name {
-        findings
-            .argument("--quick", format!("belongs to the protocol `{}`, not to `{}`", COUNCIL.name, debate.protocol));
-    }
-    if let Some(protocol) = protocol {
-        rules::warn_of_idle_keys(&debate, protocol, &mut findings);
-    }
-    let places: Vec<Option<usize>> = agents.iter().map(|one| one.place).collect();
-    layers.align_agents(&places);
-    let paths = (0..agents.len()).map(|index| KeyPath::root().key("agents").index(index));
-    for (path, one) in paths.zip(&agents).chain([(KeyPath::root().key("judge"), &judge)]) {
-        if let Some(source) = &one.model {
-            let served = json!({ "provider": one.agent.provider, "model": one.agent.model });
-            layers.set(source.clone(), &path, served);
-        }
-    }
-    let mut settings = Settings {
-        agents: agents.into_iter().map(|one| one.agent).collect(),
-        judge: judge.agent,
-        debate,
-        providers,
-        prices,
-        models,
-        ..default_settings()
-    };
-    check_moved_endpoints(&settings, context.environment, &mut findings);
-    settings.elsewhere = elsewhere(&settings, context.environment);
-    Resolved { settings, layers, findings, choice }
-}
-
-fn check_moved_endpoints(settings: &Settings, environment: &Environment, findings: &mut Diagnostics) {
-    let used: BTreeSet<&str> = settings.everybody().map(|agent| agent.provider.as_str()).collect();
-    for provider in used {
-        let variable = Outline::of(provider, &settings.providers).and_then(|outline| outline.moved_by());
-        let Some((variable, url)) = variable.and_then(|name| Some((name, environment.get(name)?))) else { continue };
-        if let Some(fault) = url_fault(url) {
-            findings.variable_problem(variable, fault);
-        }
-    }
 }

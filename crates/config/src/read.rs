@@ -401,6 +401,12 @@ fn shown(number: f64) -> String {
     if magnitude != 0.0 && !(1e-6..1e15).contains(&magnitude) { format!("{number:e}") } else { number.to_string() }
 }
 
+/// The absolute directory of a file that may not exist.
+pub(super) fn parent(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    absolute.parent().map_or_else(|| absolute.clone(), Path::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use dialectic_base::figures::backquoted;
 use dialectic_base::key_path::KeyPath;
-use dialectic_base::money::Price;
+use dialectic_base::price::Price;
 use dialectic_base::provider::{HOST, OFFLINE, calls_models, preset};
 use dialectic_engine::access::{header_fault, is_program, is_variable_name, url_fault};
 use dialectic_engine::agent::{SUMMARIZATION_METHODS, facts_of, limits_of};
@@ -22,6 +22,7 @@ use dialectic_record::protocol::Protocol;
 use super::choice::{OwnProviders, with_provider};
 use super::error::Diagnostics;
 use super::layers::laid_over;
+use super::schema::COMMAND;
 
 pub(super) fn debate(tree: &Value, findings: &mut Diagnostics) -> DebateSettings {
     let mut tree = tree.clone();
@@ -137,26 +138,6 @@ pub(super) fn prices(section: &Value, findings: &mut Diagnostics) -> BTreeMap<St
         prices.insert(model.clone(), price);
     }
     prices
-}
-
-/// The `type` of a provider that is a program.
-const COMMAND: &str = "command";
-
-/// Adds the keys of providers that are programs to a configuration schema.
-pub(super) fn describe(schema: &mut Value) {
-    let keys = &mut schema["$defs"]["Provider"]["properties"];
-    keys["argv"] = json!({
-        "description":
-            "The program and its arguments; the prompt goes to its standard input. `{model}` in an argument is \
-             replaced with the agent's model. For a built-in program: its path, and arguments to put before the \
-             built-in ones.",
-        "type": "array",
-        "items": { "type": "string", "minLength": 1 },
-    });
-    keys["type"] = json!({
-        "description": "`command` for a program that replaces a server.",
-        "enum": [COMMAND],
-    });
 }
 
 /// Whether an entry of `providers` is a program. An entry with the name of a built-in program is one unless it has a

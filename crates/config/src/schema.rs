@@ -16,7 +16,9 @@ use dialectic_record::prompt::Role;
 use dialectic_record::protocol::Protocol;
 
 use super::read::follow;
-use super::rules;
+
+/// The `type` of a provider that is a program.
+pub(super) const COMMAND: &str = "command";
 
 /// The schema of a project's configuration.
 pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
@@ -25,7 +27,7 @@ pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
     let required = schema["$defs"]["Price"]["required"].clone();
     strip(&mut schema, &["default", "required"]);
     schema["$defs"]["Price"]["required"] = required;
-    rules::describe(&mut schema);
+    add_program_keys(&mut schema);
     strip(&mut schema, &["default"]);
     for key in ["provider", "model"] {
         schema["properties"][key] = json!({
@@ -49,6 +51,23 @@ pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
     schema.sort_all_objects();
     schema
 });
+
+/// Adds the keys of providers that are programs to a configuration schema.
+fn add_program_keys(schema: &mut Value) {
+    let keys = &mut schema["$defs"]["Provider"]["properties"];
+    keys["argv"] = json!({
+        "description":
+            "The program and its arguments; the prompt goes to its standard input. `{model}` in an argument is \
+             replaced with the agent's model. For a built-in program: its path, and arguments to put before the \
+             built-in ones.",
+        "type": "array",
+        "items": { "type": "string", "minLength": 1 },
+    });
+    keys["type"] = json!({
+        "description": "`command` for a program that replaces a server.",
+        "enum": [COMMAND],
+    });
+}
 
 /// The schema of the user's own configuration.
 pub(super) static OF_USER: LazyLock<Value> = LazyLock::new(|| {

@@ -11,12 +11,12 @@ use dialectic_base::money::Usd;
 use dialectic_engine::access::{Environment, provider_names};
 use dialectic_record::debate::{ProviderSettings, Settings};
 
-use super::choice::{ModelPreference, ServedModel};
+use super::agents::role_files;
+use super::choice::{ModelPreference, ResolveContext, ServedModel};
 use super::error::ConfigError;
-use super::layers::{Layers, ValueSource};
-use super::load::{ResolveContext, parent, resolve, role_files};
-use super::overrides::Overrides;
-use super::read::{ConfigDocument, read};
+use super::layers::{Layers, Overrides, ValueSource};
+use super::read::{ConfigDocument, parent, read};
+use super::resolve::resolve;
 use super::{rules, schema};
 
 const FILE: &str = "config.json";

@@ -15,7 +15,8 @@ use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep};
 
 use dialectic_base::call::{CallRecord, Tokens};
-use dialectic_base::money::{Price, Usd};
+use dialectic_base::money::Usd;
+use dialectic_base::price::Price;
 use dialectic_base::provider::HOST;
 
 use super::live::Batch;

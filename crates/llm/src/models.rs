@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::ModelError;
 use crate::command::program_preset;
 use dialectic_base::figures::backquoted;
-use dialectic_base::money::{LongPrice, Price};
+use dialectic_base::price::{LongPrice, Price};
 use dialectic_base::provider::{HOST, OFFLINE};
 
 pub use dialectic_base::provider::family;

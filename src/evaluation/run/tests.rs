@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use crate::evaluation::evaluators;
-use dialectic_base::money::Price;
+use dialectic_base::price::Price;
 use dialectic_config::EvaluatorSettings;
 use dialectic_llm::{Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, Reply, Request, Timeouts};
 use dialectic_record::debate::AgentId;

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use dialectic_base::call::Tokens;
-use dialectic_base::money::Price;
+use dialectic_base::price::Price;
 use dialectic_engine::agent::{Panel, timeouts_of};
 use dialectic_engine::engine::{Engine, RunCommand, RunEnding};
 use dialectic_llm::{Caller, CallerLimits, ChatModel, Reply, Request};

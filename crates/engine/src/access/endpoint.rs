@@ -15,7 +15,6 @@ use dialectic_llm::openai::Endpoint;
 use dialectic_record::debate::{ProviderSettings, Settings};
 
 use super::environment::{Environment, TOKEN};
-use super::program::is_program;
 
 /// Why a provider cannot be called as configured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -320,6 +319,14 @@ pub fn missing_keys(settings: &Settings, environment: &Environment) -> Result<()
 /// The variable for a provider's key; `None` if the provider needs no key.
 pub fn key_variable<'a>(provider: &str, providers: &'a BTreeMap<String, ProviderSettings>) -> Option<&'a str> {
     Outline::of(provider, providers)?.api_key_env()
+}
+
+/// Whether a provider is a program: either configured as one, or built in and not configured as a server.
+pub fn is_program(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> bool {
+    match providers.get(name) {
+        Some(entry) => entry.program.is_some(),
+        None => program_preset(name).is_some(),
+    }
 }
 
 /// Variables withheld from the user's programs: keys of providers, values of their headers, and credentials of trace

@@ -11,9 +11,9 @@ mod trust;
 
 pub use endpoint::{
     MissingKey, MissingKeys, Outline, ProviderAccessError, elsewhere, endpoint, header_fault, is_elsewhere,
-    is_on_this_machine, is_variable_name, key_variable, known_keys, missing_keys, missing_keys_of, provider_names,
-    routed_providers, secret_variables, url_fault,
+    is_on_this_machine, is_program, is_variable_name, key_variable, known_keys, missing_keys, missing_keys_of,
+    provider_names, routed_providers, secret_variables, url_fault,
 };
 pub use environment::{Environment, LANGFUSE, TOKEN, VariableError};
-pub use program::{ProgramThere, is_program, located, preset_of, program, program_warnings, programs_there};
+pub use program::{ProgramThere, located, preset_of, program, program_warnings, programs_there};
 pub use trust::{PROMPT_FAULT, TrustError, Trusted, UserSettings, is_trusted, refused, stray_prompt, trust};

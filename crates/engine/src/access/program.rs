@@ -9,7 +9,7 @@ use dialectic_base::provider::PRESETS;
 use dialectic_llm::command::{Login, PROGRAMS, Program, ProgramFault, ProgramPreset, find, program_preset, searched};
 use dialectic_record::debate::ProviderSettings;
 
-use super::endpoint::{ProviderAccessError, secret_variables};
+use super::endpoint::{ProviderAccessError, is_program, secret_variables};
 use super::environment::Environment;
 
 /// Variables with these prefixes are withheld from programs, because they may change a vendor program's server, key or
@@ -38,14 +38,6 @@ const WITHHELD: [&str; 18] = [
 const WITHHELD_ENDS: [&str; 4] = ["_API_KEY", "_AUTH_TOKEN", "_BASE_URL", "_ACCESS_TOKEN"];
 /// Variables that name the directories of programs' logins. They are passed on in spite of their prefixes.
 const KEPT: [&str; 2] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME"];
-
-/// Whether a provider is a program: either configured as one, or built in and not configured as a server.
-pub fn is_program(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> bool {
-    match providers.get(name) {
-        Some(entry) => entry.program.is_some(),
-        None => program_preset(name).is_some(),
-    }
-}
 
 /// `None` if the provider is not a program, or not a built-in one.
 pub fn preset_of(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> Option<&'static ProgramPreset> {

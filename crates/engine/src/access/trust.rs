@@ -17,7 +17,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use dialectic_base::encoding::hexadecimal;
-use dialectic_base::money::{BudgetLimit, Price};
+use dialectic_base::money::BudgetLimit;
+use dialectic_base::price::Price;
 use dialectic_base::secrets::may_hold_secrets;
 use dialectic_record::debate::{AgentSettings, BudgetSettings, ModelLimits, ProviderSettings, Settings};
 

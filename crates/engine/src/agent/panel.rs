@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::access::Environment;
-use dialectic_base::money::Price;
+use dialectic_base::price::Price;
 use dialectic_base::provider::calls_models;
 use dialectic_base::secrets::KnownKeys;
 use dialectic_llm::models::{ModelFacts, built_in_price, facts, with_cache_writes};

@@ -12,7 +12,8 @@ use std::time::Duration;
 use crate::agent::{Panel, PanelError, beginnings, limits_of, price_of, tool_room};
 use dialectic_base::call::Tokens;
 use dialectic_base::figures::{thousands, tokens};
-use dialectic_base::money::{Price, Usd};
+use dialectic_base::money::Usd;
+use dialectic_base::price::Price;
 use dialectic_llm::{
     ANSWER_LIMIT, Caller, CallerLimits, ConcurrencyLimit, HostModel, Request, Timeouts, request_bytes,
 };

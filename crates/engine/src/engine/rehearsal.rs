@@ -10,14 +10,13 @@ use dialectic_base::call::CallRecord;
 use dialectic_base::problem::NO_ANSWER;
 use dialectic_llm::{Turn, request_bytes};
 use dialectic_record::debate::{
-    Advice, AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Clarification, DIFF_ENDING,
-    Debate, Evaluation, Event, Found, Judgement, Ledger, Metadata, ParsedAnswer, Place, Point, PointId, RaisedPoint,
-    RecheckStanding, Recorded, RejectedApproach, RelatedPair, Relation, Relations, Report, Response, ResultKind,
-    Severity, Solution, StageId, Stance, Statement, Summary, SummaryMetadata, Timestamp,
+    Advice, AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Clarification, Contribution,
+    DIFF_ENDING, Debate, Evaluation, Event, Found, Judgement, Ledger, Metadata, ParsedAnswer, Place, Point, PointId,
+    RaisedPoint, RecheckStanding, Recorded, RejectedApproach, RelatedPair, Relation, Relations, Report, Response,
+    ResultKind, Severity, Solution, StageId, Stance, Statement, Summary, SummaryMetadata, Timestamp,
 };
 use dialectic_record::protocol::{BudgetClass, Delivery, Next, OutputSpec, Protocol, Stage, Step};
 
-use super::results::contribution;
 use super::{EngineError, check_before_closing, has_something_to_check};
 
 /// The length in bytes of a message that asks again after an unusable answer.
@@ -261,7 +260,7 @@ impl<'a> Rehearsal<'a> {
         };
         let reading = reading.filter(ParsedAnswer::says_something).map(Box::new);
         let contribution = |content, target, metadata| {
-            contribution(settings, step.key.stage, content, target, metadata, reading.clone())
+            Contribution::by(settings, step.key.stage, content, target, metadata, reading.clone())
         };
         Some(match &step.answer {
             OutputSpec::Text | OutputSpec::Check(_) | OutputSpec::Amendment | OutputSpec::Json(_) => {

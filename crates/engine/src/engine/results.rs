@@ -13,9 +13,9 @@ use dialectic_base::figures::thousands;
 
 use dialectic_llm::{FailedCall, ModelError};
 use dialectic_record::debate::{
-    AgentClarifications, AgentFailurePolicy, AgentId, AgentSettings, CallKey, Clarification, Contribution, Evaluation,
-    Event, Failure, Metadata, ParsedAnswer, ResultKind, Round, Shortened, Signal, Solution, StageId, Summary,
-    SummaryMetadata, TerminationSettings, Timestamp, describe_opened, opened,
+    AgentClarifications, AgentFailurePolicy, AgentSettings, CallKey, Clarification, Contribution, Evaluation, Event,
+    Failure, Metadata, ResultKind, Round, Shortened, Signal, Solution, Summary, SummaryMetadata, TerminationSettings,
+    Timestamp, describe_opened, opened,
 };
 use dialectic_record::protocol::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step, Trigger};
 
@@ -89,7 +89,7 @@ impl Engine {
         let settings = self.agent(&step.key.agent_id)?.settings.clone();
         let (key, call) = (step.key.clone(), answered.call.clone());
         let contribution = |content, target, metadata| {
-            contribution(&settings, step.key.stage, content, target, metadata, answered.reading.clone())
+            Contribution::by(&settings, step.key.stage, content, target, metadata, answered.reading.clone())
         };
         let event = match &answered.value {
             Value::Text if step.answer == OutputSpec::Summary => {
@@ -454,26 +454,6 @@ fn summary(settings: &AgentSettings, answered: &RequestResult, before_chars: usi
             cut: answered.call.cut().or((text.len() < whole.len()).then_some(Cut::MaxLength)),
         },
     }
-}
-
-/// `target` is the author of the text that this text is about or that this ballot chooses.
-pub(super) fn contribution(
-    settings: &AgentSettings,
-    stage: StageId,
-    content: Arc<str>,
-    target: Option<AgentId>,
-    metadata: Metadata,
-    reading: Option<Box<ParsedAnswer>>,
-) -> Arc<Contribution> {
-    Arc::new(Contribution {
-        agent_id: settings.id.clone(),
-        agent_role: settings.role.as_str().into(),
-        stage,
-        content,
-        metadata,
-        target_agent_id: target,
-        reading,
-    })
 }
 
 #[cfg(test)]

@@ -8,13 +8,10 @@ use serde_json::{Value, json};
 use crate::process::Excerpt;
 use dialectic_base::markdown::truncate;
 
-use super::sandbox::{AccessError, ContextDirectory, EntryKind};
-use super::source::matching;
+use super::sandbox::{ContextDirectory, EntryKind};
+use super::source::{ENTRIES, UNTOLD, matching};
 use super::toolbox::{Arguments, TextArgument};
 use super::{Tool, ToolContext, ToolError, file_read};
-
-/// The maximum number of entries: enough for source trees, but few enough that generated files cannot fill the context.
-pub(super) const ENTRIES: usize = 1000;
 
 pub(super) const TOOL: Tool = Tool {
     name: "list_files",
@@ -49,57 +46,12 @@ fn list(arguments: &Arguments<'_>, context: &ToolContext) -> Result<Value, ToolE
     Ok(result)
 }
 
-/// The first [`ENTRIES`] files and directories by name, and the total number of names.
-///
-/// A link counts as its target. Omits links that lead outside or nowhere, pipes and devices.
-pub(super) fn entries(context: &ContextDirectory, path: &str) -> Result<(Vec<Value>, usize), AccessError> {
-    let (directory, inside) = context.open_directory(path)?;
-    let unreadable = |source| AccessError::Unreadable { source };
-    let names = directory.entries().map_err(unreadable)?.map(|entry| entry.map(|entry| entry.file_name()));
-    let mut names: Vec<_> = names.collect::<Result<_, _>>().map_err(unreadable)?;
-    names.sort();
-    let found = names.len();
-    names.truncate(ENTRIES);
-    let entry = |name: &Path| {
-        let kind = context.kind(&inside.join(name))?;
-        let path = context.path().join(&inside).join(name);
-        Some(json!({ "path": context.keys().redact(&path.to_string_lossy()), "type": kind }))
-    };
-    Ok((names.iter().filter_map(|name| entry(Path::new(name))).collect(), found))
-}
-
-/// The sorted paths of all files below a directory. Omits links, and hidden or generated files.
-pub(super) fn files(directory: &ContextDirectory) -> Vec<String> {
-    let (mut files, mut pending) = (Vec::new(), vec![String::from(".")]);
-    while let Some(path) = pending.pop() {
-        let Ok((handle, inside)) = directory.open_directory(&path) else { continue };
-        for entry in handle.entries().into_iter().flatten().filter_map(Result::ok) {
-            let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else { continue };
-            let path = inside.join(&name).to_string_lossy().into_owned();
-            if name.starts_with('.') || files.len() >= MOST_FILES {
-                continue;
-            }
-            if kind.is_dir() && !UNTOLD.contains(&name.as_str()) {
-                pending.push(path);
-            } else if kind.is_file() {
-                files.push(path);
-            }
-        }
-    }
-    files.sort();
-    files
-}
-
-/// The maximum number of files to collect.
-const MOST_FILES: usize = 50_000;
 /// The maximum lines of an outline.
 const LINES: usize = 200;
 /// The maximum entries of one directory in an outline.
 const OUTLINE_ENTRIES: usize = 60;
 /// The maximum characters of a readme.
 const README: usize = 8000;
-/// Directories of generated or downloaded files, which do not describe the project.
-const UNTOLD: [&str; 6] = ["node_modules", "target", "dist", "build", "vendor", "__pycache__"];
 
 /// The files and directories below a directory, one per line and upper levels first, without hidden ones.
 ///

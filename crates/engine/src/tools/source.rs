@@ -11,7 +11,6 @@ use dialectic_base::secrets::{KnownKeys, holds_private_key};
 use dialectic_record::debate::ChangeSet;
 
 use super::ToolError;
-use super::list_files::{ENTRIES, entries, files};
 use super::sandbox::{AccessError, ContextDirectory, EntryKind};
 use crate::git::{Blob, Git, GitError};
 
@@ -21,6 +20,15 @@ const FILE: u64 = 1 << 20;
 const TOTAL: u64 = 64 << 20;
 /// The number of files to read with one call of Git.
 const BATCH: usize = 64;
+
+/// The maximum number of entries: enough for source trees, but few enough that generated files cannot fill the context.
+pub(super) const ENTRIES: usize = 1000;
+
+/// The maximum number of files to collect.
+const MOST_FILES: usize = 50_000;
+
+/// Directories of generated or downloaded files, which do not describe the project.
+pub(super) const UNTOLD: [&str; 6] = ["node_modules", "target", "dist", "build", "vendor", "__pycache__"];
 
 #[derive(Debug)]
 pub struct Source {
@@ -185,4 +193,45 @@ pub(super) fn matching(paths: Vec<String>, globs: &str) -> Result<Vec<String>, T
         globs.iter().any(|(whole, glob)| glob.matches_with(if *whole { path } else { &name }, options))
     };
     Ok(if globs.is_empty() { paths } else { paths.into_iter().filter(matches).collect() })
+}
+
+/// The first [`ENTRIES`] files and directories by name, and the total number of names.
+///
+/// A link counts as its target. Omits links that lead outside or nowhere, pipes and devices.
+fn entries(context: &ContextDirectory, path: &str) -> Result<(Vec<Value>, usize), AccessError> {
+    let (directory, inside) = context.open_directory(path)?;
+    let unreadable = |source| AccessError::Unreadable { source };
+    let names = directory.entries().map_err(unreadable)?.map(|entry| entry.map(|entry| entry.file_name()));
+    let mut names: Vec<_> = names.collect::<Result<_, _>>().map_err(unreadable)?;
+    names.sort();
+    let found = names.len();
+    names.truncate(ENTRIES);
+    let entry = |name: &Path| {
+        let kind = context.kind(&inside.join(name))?;
+        let path = context.path().join(&inside).join(name);
+        Some(json!({ "path": context.keys().redact(&path.to_string_lossy()), "type": kind }))
+    };
+    Ok((names.iter().filter_map(|name| entry(Path::new(name))).collect(), found))
+}
+
+/// The sorted paths of all files below a directory. Omits links, and hidden or generated files.
+fn files(directory: &ContextDirectory) -> Vec<String> {
+    let (mut files, mut pending) = (Vec::new(), vec![String::from(".")]);
+    while let Some(path) = pending.pop() {
+        let Ok((handle, inside)) = directory.open_directory(&path) else { continue };
+        for entry in handle.entries().into_iter().flatten().filter_map(Result::ok) {
+            let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else { continue };
+            let path = inside.join(&name).to_string_lossy().into_owned();
+            if name.starts_with('.') || files.len() >= MOST_FILES {
+                continue;
+            }
+            if kind.is_dir() && !UNTOLD.contains(&name.as_str()) {
+                pending.push(path);
+            } else if kind.is_file() {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
 }

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::{FailedAttempt, Further, ModelError, Request, Reserved};
 use dialectic_base::call::CallRecord;
-use dialectic_base::money::Price;
+use dialectic_base::price::Price;
 
 use super::{AttemptUsage, Caller};
 

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use tokio::time::timeout;
 
 use dialectic_base::call::ToolCall;
-use dialectic_base::money::Price;
+use dialectic_base::price::Price;
 
 use crate::fixture;
 

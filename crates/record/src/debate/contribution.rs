@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use dialectic_base::call::{CallRecord, Cut, ToolCall, ToolResult};
 
-use super::{AgentId, Debate, Lens, ParsedAnswer, ResultKind, Round, StageId};
+use super::{AgentId, AgentSettings, Debate, Lens, ParsedAnswer, ResultKind, Round, StageId};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -28,6 +28,19 @@ pub struct Contribution {
 }
 
 impl Contribution {
+    /// `target` is the author of the text that this text is about or that this ballot chooses.
+    pub fn by(
+        agent: &AgentSettings,
+        stage: StageId,
+        content: Arc<str>,
+        target: Option<AgentId>,
+        metadata: Metadata,
+        reading: Option<Box<ParsedAnswer>>,
+    ) -> Arc<Self> {
+        let (agent_id, agent_role) = (agent.id.clone(), agent.role.as_str().into());
+        Arc::new(Self { agent_id, agent_role, stage, content, metadata, target_agent_id: target, reading })
+    }
+
     /// The number of points beyond the limit, which were ignored.
     pub fn unread_points(&self) -> usize {
         self.reading.as_ref().map_or(0, |reading| reading.unread)

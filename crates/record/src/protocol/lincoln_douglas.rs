@@ -7,7 +7,7 @@ use super::motion::{
     CLOSE, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, SYSTEM, check_rounds, closing, closing_info,
     on_side, opening, opening_info, rebuttal, rebuttal_info, speakers, speech,
 };
-use super::verdict::{JUDGE, VERDICT, verdict};
+use super::verdict::{JUDGE, VERDICT, verdict, without_votes};
 use super::{
     CLARIFY, Next, Protocol, Row, Stage, Step, Unfit, all_clear, answers, clarification, initialization, kind_of_call,
 };
@@ -50,7 +50,7 @@ pub static LINCOLN_DOUGLAS: Protocol = Protocol {
         opening(opening_info().in_turn(), constructives),
         rebuttal(rebuttal_info().in_turn()),
         closing(closing_info().in_turn(), &[Row(CLOSINGS_COMPLETE, Next::Go(VERDICT))]),
-        verdict(),
+        verdict(without_votes),
     ],
 };
 

@@ -13,7 +13,7 @@ use super::motion::{
     CLOSE, CLOSING, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, SYSTEM, check_rounds, closing,
     closing_info, on_side, opening, opening_info, rebuttal, rebuttal_info, speeches,
 };
-use super::verdict::{JUDGE, VERDICT, verdict};
+use super::verdict::{JUDGE, VERDICT, judged, verdict};
 use super::{
     BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, Unfit, all_clear,
     answers, clarification, initialization, key, nothing,
@@ -75,7 +75,7 @@ pub static OXFORD: Protocol = Protocol {
             |debate| poll(debate, POLL_AFTER, PromptContext::Transcript, &closings(debate)),
             &[Row(POLLED, Next::Go(VERDICT))],
         ),
-        verdict(),
+        verdict(|debate| judged(debate, describe)),
     ],
 };
 
@@ -119,7 +119,7 @@ fn poll(debate: &Debate, stage: StageId, shows: PromptContext, inputs: &[CallKey
 }
 
 /// A Markdown section on the audience's votes; empty if there are none.
-pub(super) fn describe(debate: &Debate) -> String {
+fn describe(debate: &Debate) -> String {
     let (Some(settings), Some(polls)) = (&debate.settings, Polls::of(debate)) else { return String::new() };
     let mut text = "\n### Audience\n\n| voter | before | after |\n| --- | --- | --- |\n".to_owned();
     // Writing to a string cannot fail.

@@ -6,7 +6,7 @@ use super::motion::{
     CLOSE, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, SYSTEM, check_rounds, closing, closing_info,
     opening, opening_info, rebuttal, rebuttal_info, speeches,
 };
-use super::verdict::{JUDGE, VERDICT, verdict};
+use super::verdict::{JUDGE, VERDICT, verdict, without_votes};
 use super::{CLARIFY, Next, Protocol, Row, Unfit, all_clear, answers, clarification, initialization};
 
 pub static ROUNDTABLE: Protocol = Protocol {
@@ -35,6 +35,6 @@ pub static ROUNDTABLE: Protocol = Protocol {
         opening(opening_info().in_turn(), |debate| speeches(debate, OPENING, &OPEN)),
         rebuttal(rebuttal_info().in_turn()),
         closing(closing_info().in_turn(), &[Row(CLOSINGS_COMPLETE, Next::Go(VERDICT))]),
-        verdict(),
+        verdict(without_votes),
     ],
 };

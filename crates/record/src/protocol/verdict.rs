@@ -12,7 +12,7 @@ use dialectic_base::figures::score;
 use dialectic_base::markdown::{cell, inline, single_spaced};
 
 use super::motion::side;
-use super::{BudgetClass, Next, OutputSpec, PromptContext, Row, Stage, Step, Trigger, key, oxford, with_failure};
+use super::{BudgetClass, Next, OutputSpec, PromptContext, Row, Stage, Step, Trigger, key, with_failure};
 
 pub(super) const VERDICT: StageId = StageId::new("verdict");
 
@@ -48,7 +48,7 @@ pub fn debaters(debate: &Debate, reversed: bool) -> Vec<&AgentSettings> {
 }
 
 /// The last stage of a debate on a motion.
-pub(super) const fn verdict() -> Stage {
+pub(super) const fn verdict(facts: fn(&Debate) -> Vec<Event>) -> Stage {
     Stage {
         info: StageInfo::new(VERDICT, ["verdict", "verdicts", "judging", "judges", "judged", "judge"])
             .yielding(ResultKind::Verdict)
@@ -79,8 +79,8 @@ fn steps(debate: &Debate) -> Vec<Step> {
     }
 }
 
-/// Records the verdict once all readings have ended, and then its text.
-fn facts(debate: &Debate) -> Vec<Event> {
+/// Records the verdict once all readings have ended, and then its text. `votes` describes an audience's votes.
+pub(super) fn judged(debate: &Debate, votes: fn(&Debate) -> String) -> Vec<Event> {
     let steps = steps(debate);
     let is_open = steps.is_empty() || steps.iter().any(|step| debate.settled(&step.key).is_none());
     let (Some(settings), Some(first)) = (&debate.settings, debate.judgements.first()) else { return Vec::new() };
@@ -91,11 +91,16 @@ fn facts(debate: &Debate) -> Vec<Event> {
         return vec![Event::Decided { verdict: decide(first, &debate.judgements) }];
     };
     let solution = Solution {
-        description: describe(debate, settings, verdict),
+        description: describe(debate, settings, verdict, &votes(debate)),
         synthesized_by: Some(settings.judge.id.clone()),
         ..Solution::default()
     };
     vec![Event::Synthesized { key: None, text: None, solution: Box::new(solution), call: None }]
+}
+
+/// [`judged`] without an audience.
+pub(super) fn without_votes(debate: &Debate) -> Vec<Event> {
+    judged(debate, |_| String::new())
 }
 
 fn outcome(debate: &Debate) -> Result<Trigger, String> {
@@ -155,7 +160,7 @@ fn ranked(scores: &BTreeMap<AgentId, f64>) -> Vec<(&AgentId, &f64)> {
     ranked
 }
 
-fn describe(debate: &Debate, settings: &Settings, verdict: &Verdict) -> String {
+fn describe(debate: &Debate, settings: &Settings, verdict: &Verdict, votes: &str) -> String {
     let called = |id: &AgentId| {
         let agent = settings.agents.iter().find(|agent| agent.id == *id);
         inline(agent.map_or(id.as_str(), |agent| agent.name.as_str())).into_owned()
@@ -209,7 +214,7 @@ fn describe(debate: &Debate, settings: &Settings, verdict: &Verdict) -> String {
     if let Some(second) = debate.judgements.get(1).filter(|second| !second.reasoning.trim().is_empty()) {
         let _ = writeln!(text, "\n### Reasoning of the second reading\n\n{}", second.reasoning.trim());
     }
-    text.push_str(&oxford::describe(debate));
+    text.push_str(votes);
     text.truncate(text.trim_end().len());
     text.push_str(&advice(&debate.judgements));
     text.trim_end().to_owned()

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use dialectic_base::call::CallRecord;
-use dialectic_base::money::{Amount, Price, Usd};
+use dialectic_base::money::{Amount, Usd};
+use dialectic_base::price::Price;
 use dialectic_record::debate::{CallKey, Event, Recorded};
 
 /// Estimated tokens per byte of a prompt, until a provider reports usage. Prose has about 0.25, code 0.35, Chinese and

@@ -543,7 +543,7 @@ pub(super) fn cost_of(event: &Event) -> Option<Usd> {
 
 #[cfg(test)]
 mod tests {
-    use dialectic_base::money::Price;
+    use dialectic_base::price::Price;
     use dialectic_record::debate::{Timestamp, default_settings};
 
     use super::*;

@@ -1,44 +1,22 @@
-//! Command-line values, and changes to single settings.
+//! Changes to single settings.
 
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde_json::{Map, Value};
 
 use dialectic_base::key_path::{KeyPath, Segment};
-use dialectic_base::money::Usd;
 use dialectic_engine::access::Environment;
-use dialectic_record::debate::{Settings, TerminationKind};
+use dialectic_record::debate::Settings;
 use dialectic_record::prompt::Role;
 
-use super::choice::ModelPreference;
+use super::agents::role_files;
+use super::choice::{ModelPreference, ResolveContext};
 use super::error::{ConfigError, ConfigProblem, Diagnostics, suggestion};
-use super::layers::{Layers, ValueSource, at};
-use super::load::{ResolveContext, Resolved, resolve, role_files};
+use super::layers::{Layers, Overrides, ValueSource, at};
 use super::read::check;
+use super::resolve::{Resolved, resolve};
 use super::rules;
 use super::schema::{self, keys_at};
-
-/// The command-line layer. `None` means that an option is absent.
-#[derive(Debug, Clone, PartialEq, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "independent options")]
-pub struct Overrides {
-    /// `--agents`: the roles that take part.
-    pub agents: Option<Vec<String>>,
-    pub model: Option<String>,
-    pub judge_model: Option<String>,
-    pub mixed: bool,
-    pub rounds: Option<u32>,
-    pub protocol: Option<String>,
-    pub until: Option<TerminationKind>,
-    pub check: Option<u32>,
-    pub quick: bool,
-    pub clarify: bool,
-    pub offline: bool,
-    pub max_cost: Option<Usd>,
-    pub max_calls: Option<u32>,
-    pub context_dir: Option<PathBuf>,
-}
 
 /// A setting's path in the configuration, and its new value.
 #[derive(Debug, Clone, PartialEq)]
