@@ -115,7 +115,7 @@ impl Diagnostic for EvaluatorsError {
     // `Arguments`, not `Configuration`: the file is named on the command line.
     fn advice(&self) -> Advice {
         match self {
-            // The usual hints suggest `dialectic config` commands, which do not handle this file.
+            // The usual hints suggest `dialectic config` commands, which do not handle an evaluators' file.
             Self::Missing(_)
             | Self::Nobody { .. }
             | Self::Config(

@@ -52,7 +52,7 @@ pub enum Error {
     /// The user declined to start, which is not a failure.
     #[error("Nothing was started.")]
     Declined,
-    /// Ends the program with an exit code that no [`ErrorCategory`] has.
+    /// Anything else that sets its own exit code.
     #[error("{said}")]
     Coded { code: u8, said: String, hint: Option<String> },
     #[error("cannot write {path}")]

@@ -38,7 +38,7 @@ pub enum Standing {
     /// The debate waits for answers to its questions or for the host's replies.
     Asking,
     Paused,
-    /// The process died without pausing the debate, which can be resumed.
+    /// The process died without pausing the debate. The debate can be resumed.
     Interrupted,
     /// The debate cannot be resumed, because an older program wrote it without a journal.
     Unfinished,
@@ -47,7 +47,7 @@ pub enum Standing {
     Failed,
 }
 
-/// Which locks show that a process is working on a debate.
+/// The locks that a process working on a debate holds: on the journal and, if it is detached, on the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Presence {
     is_held: bool,
@@ -71,8 +71,7 @@ impl Standing {
     pub fn of(entry: &Entry, debate: &Debate, before: Presence) -> Self {
         let now = Presence::of(entry);
         // A resumed debate keeps its old status until the run records a new one, so a paused or failed debate may be
-        // running. If no process holds a failed debate's journal, its last one is only writing the report or running
-        // hooks.
+        // running. If a failed debate's journal is not locked, its process is only writing the report or running hooks.
         let may_run = match debate.status {
             Status::Completed => false,
             Status::Failed => now.is_held,
@@ -132,7 +131,7 @@ pub struct OpenQuestion {
     /// The agents that ask, as `name (role)`.
     pub from: Vec<String>,
     pub question: String,
-    /// The pass of questions in which it was asked, counting from 1. `None` in older records.
+    /// The pass in which the question was asked, counting from 1. `None` in older records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pass: Option<u8>,
 }
@@ -163,7 +162,8 @@ pub fn open_requests(entry: &Entry) -> Result<Vec<OpenRequest>, StoreError> {
     Ok(open.map(|request| OpenRequest { about: one_line(&request.about()), id: request.id }).collect())
 }
 
-/// Also true if the requests cannot be read: `dialectic requests` then resumes the debate, which opens them again.
+/// Returns true also if the requests cannot be read: `dialectic requests` then resumes the debate, which opens them
+/// again.
 fn is_host_asked(entry: &Entry) -> bool {
     entry.host_requests().map_or(true, |open| !open.requests.is_empty())
 }
@@ -185,10 +185,10 @@ pub struct CallCount {
     /// Calls that reached a model.
     pub done: u64,
     pub failed: usize,
-    /// The minimum in all: `done` and the calls that are certain to come. `None` if unknown.
+    /// The minimum total: `done` and the calls that are certain to come. `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planned: Option<u64>,
-    /// The maximum in all: `done` and every call that may still come. `None` if unknown.
+    /// The maximum total: `done` and every call that may still come. `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planned_at_most: Option<u64>,
 }

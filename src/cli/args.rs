@@ -43,7 +43,7 @@ pub(super) const COLORS: &[(&str, &str, ColorMode)] = &[
     ("never", "Never", ColorMode::Never),
 ];
 
-/// Parses the name of one of `all`, which lists names, help texts and values.
+/// Parses a name in `all`, which lists names, help texts and values.
 pub(super) fn choice<T: Copy + Send + Sync + 'static>(
     all: &'static [(&'static str, &'static str, T)],
 ) -> impl TypedValueParser<Value = T> {
@@ -212,7 +212,7 @@ pub(super) fn without_empty(command: &ClapCommand, arguments: impl IntoIterator<
     kept
 }
 
-/// Whether `option`, which contains no value, names an option of `command` that takes a path.
+/// Whether `option` (without `=value`) names an option of `command` that takes a path.
 fn takes_path(command: &ClapCommand, option: &str) -> bool {
     let is_named = |argument: &Arg| match option.strip_prefix("--") {
         Some(long) => {

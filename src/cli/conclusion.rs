@@ -63,7 +63,8 @@ impl ReviewEnd {
         }
     }
 
-    /// Fails if `--fail-on` applies or the run is incomplete: a review must not pass if some of its agents failed.
+    /// Fails if a finding is severe enough for `--fail-on`, or if the run is incomplete: a review must not pass if some
+    /// of its agents failed.
     fn verdict(self, debate: &Debate) -> Result<(), Error> {
         self.check_findings(debate)?;
         if debate.is_full() == Some(true) { Ok(()) } else { Err(unclean(debate)) }

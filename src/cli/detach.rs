@@ -25,7 +25,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(10);
 const DETACHED: &str = "--detached";
 
 /// Starts a copy of the program with the same arguments and `--detached`, and prints the debate's id once it has begun.
-/// Until then the copy prints its own messages. If it fails, this process exits with its code.
+/// Until then the copy prints its own messages. If the copy fails, this process exits with its code.
 ///
 /// `command` is the name of the subcommand.
 pub(super) fn start(command: &str, terminal: &mut Terminal) -> Result<(), Error> {

@@ -172,8 +172,8 @@ pub(super) fn is_automated(environment: &Environment) -> bool {
     environment.get("CI").is_some_and(|value| !matches!(value, "" | "0" | "false"))
 }
 
-/// Ends the text in the editor's file, as in `git commit --cleanup=scissors`. Comment lines beginning with `#` would be
-/// ambiguous, since Markdown headings do too.
+/// Ends the text in the editor's file, as in `git commit --cleanup=scissors`. Lines beginning with `#` cannot be
+/// comments, because they are Markdown headings.
 const SCISSORS: &str = "------------------------ >8 ------------------------";
 
 /// Opens `text` in the user's editor and returns the edited text. `note` is shown below it and discarded.

@@ -79,7 +79,8 @@ pub(super) fn text_of(what: &str, bytes: &[u8]) -> Result<String, UserError> {
     Ok(text.to_owned())
 }
 
-/// Reads at most `limit` bytes from standard input. If none arrive for a second, prints that it is waiting for `what`.
+/// Reads at most `limit` bytes from standard input. If nothing arrives for a second, prints that it is waiting for
+/// `what`.
 pub(super) fn read_stdin(what: &str, limit: u64, terminal: &mut Terminal) -> io::Result<Vec<u8>> {
     if io::stdin().is_terminal() {
         terminal.notice(&format!("Type {what}; press Ctrl-D on an empty line to finish."));
@@ -148,7 +149,7 @@ fn name_of(path: &Path) -> String {
     if is_dash(path) { STANDARD_INPUT.to_owned() } else { path.display().to_string() }
 }
 
-/// Reads the files at `paths`. `-` is standard input, which can be used only once, including for the problem.
+/// Reads the files at `paths`. `-` is standard input, which only one attachment or the problem can use.
 pub(super) fn read_attachments(
     paths: &[PathBuf],
     problem_is_stdin: bool,

@@ -153,8 +153,8 @@ mod system {
         ctrl_shutdown,
     };
 
-    /// Receives Ctrl-C, Ctrl-Break, and the end of the console, session or system. After an end, Windows kills the
-    /// program within about five seconds.
+    /// Receives Ctrl-C, Ctrl-Break, and the closing of the console, the session or the system, after which Windows
+    /// kills the program within about five seconds.
     pub(in crate::cli) struct Interrupts {
         interrupt: Option<CtrlC>,
         interruption: Option<CtrlBreak>,

@@ -97,7 +97,7 @@ fn report_defect(defect: &PanicHookInfo<'_>) {
     let _ = told.recv_timeout(Duration::from_millis(500));
 }
 
-/// The complete definition of the command line, also for completions, the manual and the documentation.
+/// The definition of the command line, from which completions, the manual and the documentation are made, too.
 pub fn command() -> clap::Command {
     let mut command = Cli::command();
     // `build` adds the global options to every subcommand, where `without_common` hides them.

@@ -91,7 +91,7 @@ pub(super) fn write_report(
     Ok(())
 }
 
-/// The path for `--report`. Adds `.md` with a warning if the extension is missing or not a report's.
+/// The path for `--report`. Appends `.md`, with a warning, unless the path has the extension of a report.
 pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> PathBuf {
     let mut known = FORMATS.iter().flat_map(|format| format.endings).filter(|ending| **ending != "txt");
     if known.any(|ending| has_extension(path, ending)) {

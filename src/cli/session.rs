@@ -102,7 +102,7 @@ pub(super) struct Session<'a> {
     after: After,
     /// Shows the debate in a browser until the user interrupts.
     pub(super) server: Option<Server>,
-    /// Whether the directory has no debates yet. New users get no pager.
+    /// Whether this is the first debate in the directory. New users get no pager.
     pub(super) is_first: bool,
     /// Answers to open questions, and the debate whose numbering they use.
     pub(super) given: Option<(GivenAnswers, Debate)>,
@@ -266,7 +266,7 @@ impl<'a> Session<'a> {
             end_on_interrupt(later.take().filter(|_| !cancel.is_cancelled()));
         }
         if cancel.is_cancelled() {
-            // The remaining output may wait for a stalled reader.
+            // Printing the remaining output may block on a stalled reader.
             end_soon();
         }
         // No hooks run after a paused or unsaved debate.
@@ -276,7 +276,7 @@ impl<'a> Session<'a> {
         if is_over && !matches!(result, Err(Error::PipeClosed)) {
             run_after_hooks(self.after, &saved_to, terminal);
         }
-        // Last, so that a slow collector does not delay the result.
+        // Finish the trace last, so that a slow collector does not delay the result.
         if let Some(Err(undelivered)) = tracer.map(Tracer::finish)
             && !matches!(result, Err(Error::PipeClosed))
         {
@@ -360,7 +360,7 @@ impl<'a> Session<'a> {
                     }
                 }
                 Some(key) = keys.recv() => press(key, &run, &messages, &mut is_held),
-                // The live view reports the interrupt.
+                // The live view tells the user about the interrupt.
                 () = cancel.cancelled(), if !run.is_interrupted() => run.interrupt(),
                 // Do not pay for output that nobody reads.
                 () = watchers.reader_gone() => {
@@ -377,7 +377,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// A run fails usually because its record cannot be written.
+/// Usually, a run fails because its record cannot be written.
 fn unsaved(Failed { debate, source }: Failed, saved_to: &Path) -> Error {
     let EngineError::Store(source) = source else { return source.into() };
     let id = &debate.id;

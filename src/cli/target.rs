@@ -1,4 +1,4 @@
-//! Where a result is written. Checked before spending anything, in the same way as it is written later.
+//! The file or stream for a result. Before anything is spent, it is checked in the same way as it is written later.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};

@@ -56,7 +56,7 @@ impl Terminal {
         DisplayOptions { progress, color: self.color }
     }
 
-    /// Whether someone may be watching the debate. Unlike for [`Self::is_watched`], a dumb terminal will do.
+    /// Whether someone may be watching the debate. Unlike [`Self::is_watched`], also true for a dumb terminal.
     #[expect(clippy::unused_self, reason = "asking through the terminal keeps it the only owner of the streams")]
     pub(super) fn shows(&self, quiet: bool) -> bool {
         !quiet && io::stderr().is_terminal()
@@ -147,7 +147,7 @@ impl Terminal {
         if io::stdout().is_terminal() { Cow::Owned(debate.with_named_texts()) } else { Cow::Borrowed(debate) }
     }
 
-    /// Prints Markdown: on a terminal rendered, and in a pager if it is longer than the screen; elsewhere raw.
+    /// Prints Markdown: rendered on a terminal (in a pager if it is longer than the screen), raw elsewhere.
     pub(super) fn pages(&self, text: &str) -> Result<(), Error> {
         let is_rendered = io::stdout().is_terminal();
         self.clean_pages(&if is_rendered { self.rendered(text) } else { text.to_owned() })

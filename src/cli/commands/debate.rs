@@ -72,7 +72,7 @@ pub(in crate::cli) struct DebateArgs {
     #[arg(help_heading = "Problem", long, value_name = "DIR")]
     context: Option<PathBuf>,
 
-    /// The protocol; `dialectic protocols` lists them [default: from the configuration, else dialectic]
+    /// The protocol; see `dialectic protocols` [default: from the configuration, else dialectic]
     #[arg(help_heading = "Debate", long, value_name = "NAME")]
     protocol: Option<String>,
 
@@ -99,7 +99,7 @@ pub(in crate::cli) struct DebateArgs {
     #[command(flatten)]
     calls: CallsArgs,
 
-    /// Print the planned calls with their tokens and their likely and maximum cost, without making them
+    /// Call no model; print the planned calls with their tokens and their likely and maximum cost
     #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
     dry_run: bool,
 

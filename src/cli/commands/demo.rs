@@ -39,7 +39,7 @@ static JOURNAL: &[u8] = include_bytes!("../../../assets/demo.events.jsonl.gz");
 /// The maximum duration of the replay.
 const LENGTH: Duration = Duration::from_secs(20);
 
-/// The variable that overrides the cache directory.
+/// The environment variable that overrides the cache directory.
 const CACHE_VARIABLE: &str = if cfg!(windows) { "LOCALAPPDATA" } else { "XDG_CACHE_HOME" };
 
 pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -60,7 +60,7 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     let is_watched = terminal.shows(args.quiet);
     let calls = counted(debate.total_usage().requests, "call");
     let shown_in = if is_watched { format!("; shown here in {}", clock(LENGTH.min(took))) } else { String::new() };
-    // Short lines fit narrow terminals.
+    // Print several short lines, which fit narrow terminals.
     terminal.notice("This debate was written by hand; no model is called.");
     terminal.notice(&format!("{calls} in {}{shown_in}.\n", clock(took)));
     for line in debate.problem.lines() {

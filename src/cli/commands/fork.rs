@@ -53,7 +53,7 @@ pub(in crate::cli) struct ForkArgs {
     #[command(flatten)]
     calls: CallsArgs,
 
-    /// Print the planned calls with their tokens and their likely and maximum cost, without making them
+    /// Call no model; print the planned calls with their tokens and their likely and maximum cost
     #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
     dry_run: bool,
 

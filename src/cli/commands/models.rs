@@ -128,7 +128,7 @@ pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<
     if args.json {
         return terminal.json(&rows);
     }
-    // Every cell is already a sanitized line.
+    // Do not sanitize the table: every cell is already a sanitized line.
     terminal.result(&shown(&rows, &servers, terminal.screen()))
 }
 
@@ -451,7 +451,7 @@ fn of_program(state: &ProgramState) -> String {
 }
 
 fn table(rows: &[&ModelLine]) -> Table {
-    // Empty columns are omitted.
+    // Omit empty columns.
     let is_probed = rows.iter().any(|row| row.probe.is_some());
     let is_rated = rows.iter().any(|row| row.rating.is_some());
     let is_used = rows.iter().any(|row| !row.used_by.is_empty());

@@ -28,7 +28,7 @@ pub(in crate::cli) struct RequestsArgs {
     #[command(flatten)]
     which: NewestArg,
 
-    /// Only this request
+    /// Print only this request
     request: Option<String>,
 
     /// Wait at most this long, then exit with code 124 [default: wait until a request opens or the debate ends]
@@ -116,7 +116,6 @@ pub(super) fn not_open(id: &str, open: &[HostRequest]) -> UserError {
 fn described(request: &HostRequest) -> String {
     let HostRequest { id, system, text, schema, max_tokens, .. } = request;
     let mut whole = format!("===== Request {id}: {} =====\n\n{}\n\n{}\n", request.about(), system.trim(), text.trim());
-    // Writing to a string cannot fail.
     if let Some(schema) = schema {
         let _ = write!(whole, "\nAnswer with one JSON object of this schema, and nothing else:\n{schema}\n");
     }

@@ -90,7 +90,7 @@ pub(in crate::cli) struct ReviewArgs {
     #[command(flatten)]
     calls: CallsArgs,
 
-    /// Print the planned calls with their tokens and their likely and maximum cost, without making them
+    /// Call no model; print the planned calls with their tokens and their likely and maximum cost
     #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
     dry_run: bool,
 
@@ -104,7 +104,7 @@ pub(in crate::cli) struct ReviewArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum ReviewFormat {
-    /// Text for people
+    /// Human-readable text
     Terminal,
     /// Markdown with models' links, mentions and suggestions disabled
     Markdown,
@@ -282,8 +282,7 @@ fn working_directory() -> Result<PathBuf, Error> {
     Ok(Path::new(".").canonicalize().map_err(|source| unreadable(Path::new("."), source))?)
 }
 
-/// The change comes from a piped diff unless an option names a revision or the pipe is empty, otherwise from the
-/// repository.
+/// Returns the piped diff unless an option names a revision or the pipe is empty, and otherwise the repository.
 fn source(args: &ReviewArgs, directory: &Path, terminal: &mut Terminal) -> Result<Source, Error> {
     let names_a_revision = args.base.is_some() || args.head.is_some();
     if !names_a_revision && input::may_have_text() {

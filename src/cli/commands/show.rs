@@ -284,7 +284,7 @@ fn stage(debate: &Debate, name: Option<&str>) -> Result<StageId, UserError> {
     one_of("stage", &names.collect::<Vec<_>>(), name)
 }
 
-/// Finds the element of `all` that has this name, or the only one with a name that begins so. Errors list each
+/// Finds the element of `all` with this name, or else the only one with a name that begins with it. Errors list each
 /// element's first name.
 fn one_of<T: PartialEq + Clone>(
     what: &'static str,

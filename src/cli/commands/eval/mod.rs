@@ -165,7 +165,7 @@ fn agree_to_calls(calls: Vec<PlannedCall>, terminal: &mut Terminal) -> Result<()
     if agree(Some(&forecast), None, "Begin?", terminal)? { Ok(()) } else { Err(Error::Declined) }
 }
 
-/// Writes the results. Fails if a debate has none.
+/// Writes the results. Fails if any debate could not be evaluated.
 fn finish(
     destination: &ScoresDestination,
     evaluated: &[Evaluated],
