@@ -43,7 +43,6 @@ pub struct Git {
     variables: Vec<(&'static str, String)>,
 }
 
-/// Why a Git command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     #[error("git cannot be started")]
@@ -195,7 +194,6 @@ impl Git {
         }
     }
 
-    /// The merge base of two commits, if any.
     pub fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
         match self.line(&["merge-base", one, other]) {
             Ok(commit) => Ok(Some(commit).filter(|commit| !commit.is_empty())),
@@ -229,7 +227,6 @@ impl Git {
         Ok(!self.run(&["ls-files", "-z", "--", path], &[])?.is_empty())
     }
 
-    /// The paths of all tracked files.
     pub fn tracked(&self) -> Result<Vec<String>, GitError> {
         let listed = self.run(&["ls-files", "-z"], &[])?;
         Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(text).collect())

@@ -35,7 +35,6 @@ pub struct Limited<'a> {
     pub without: &'a BTreeSet<String>,
 }
 
-/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
     #[error("it cannot be started: {0}")]

@@ -38,11 +38,7 @@ pub enum TrustError {
     #[error("cannot trust a file: there is no home directory to record it in")]
     NoHome,
     #[error("cannot record the trusted file in `{}`", path.display())]
-    Unrecorded {
-        /// The list of trusted files.
-        path: PathBuf,
-        source: io::Error,
-    },
+    Unrecorded { path: PathBuf, source: io::Error },
     #[error("the saved debate would run the command `{0}`, which your own configuration does not contain")]
     Command(String),
     #[error("the saved debate names the prompt file `{}`, which {PROMPT_FAULT}", .0.display())]
@@ -137,7 +133,6 @@ fn tightened(own: BudgetSettings, found: BudgetSettings) -> BudgetSettings {
     }
 }
 
-/// The files from which an agent's prompts are read.
 fn prompt_files(agent: &AgentSettings, base: &Path) -> Vec<PathBuf> {
     let role = base.join("prompts").join("roles").join(format!("{}.md", agent.role));
     let named = [

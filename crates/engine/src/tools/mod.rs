@@ -30,7 +30,6 @@ pub use source::Source;
 use toolbox::{Arguments, TextArgument, parameters};
 pub use toolbox::{Toolbox, specs};
 
-/// The data that tools may read.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
     /// The only files that tools can read.
@@ -58,11 +57,9 @@ impl Tool {
 
 static TOOLS: [Tool; 4] = [context_search::TOOL, file_read::TOOL, file_search::TOOL, list_files::TOOL];
 
-/// The tool names that a configuration may use.
 pub const TOOL_NAMES: &[&str] =
     &[context_search::TOOL.name, file_read::TOOL.name, file_search::TOOL.name, list_files::TOOL.name];
 
-/// The names of the tools that read files.
 pub const FILE_TOOLS: &[&str] = &[file_read::TOOL.name, file_search::TOOL.name, list_files::TOOL.name];
 
 /// Why a tool call failed, explained to the model.

@@ -14,7 +14,6 @@ use super::{TOOLS, Tool, ToolContext, ToolError};
 /// The maximum characters shown of an unknown tool's name.
 const NAME_SHOWN: usize = 64;
 
-/// The tools of one agent.
 pub struct Toolbox {
     tools: Vec<&'static Tool>,
     specs: Arc<[ToolSpec]>,
@@ -150,7 +149,6 @@ impl TextArgument {
 /// 2000 or more repetitions.
 const LONGEST_IN_SCHEMA: usize = 1000;
 
-/// The JSON Schema of a tool with these parameters.
 pub(super) fn parameters(arguments: &[TextArgument]) -> Value {
     let property = |argument: &TextArgument| {
         let TextArgument { name, description, limit, .. } = *argument;

@@ -22,7 +22,6 @@ pub struct Wording {
     pub agents: Vec<AgentId>,
 }
 
-/// How two differently worded decisions relate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Relation {
@@ -242,7 +241,6 @@ impl Decisions {
         self.unknown().is_none() && !self.wordings.iter().all(is_everybodys)
     }
 
-    /// Why the agreement cannot be computed.
     fn unknown(&self) -> Option<String> {
         if self.authors.len() < 2 {
             return Some("there are fewer than two texts to compare".to_owned());

@@ -97,7 +97,6 @@ impl Lines {
         (one > 0 && other > 0).then(|| Self { first: one.min(other), last: one.max(other) })
     }
 
-    /// The lines in both ranges; `None` if there are none.
     pub fn shared(self, other: Self) -> Option<Self> {
         let (first, last) = (self.first.max(other.first), self.last.min(other.last));
         (first <= last).then_some(Self { first, last })

@@ -64,7 +64,6 @@ impl Draft<'_> {
 }
 
 impl Debate {
-    /// The lenses through which each draft is checked.
     pub fn lenses(&self) -> &'static [Lens] {
         let wanted = self.settings.as_ref().map_or(0, |settings| settings.debate.check as usize);
         Lens::ALL.get(..wanted).unwrap_or(&Lens::ALL)

@@ -115,7 +115,6 @@ impl Metadata {
         Cut::marked(self.truncated, self.filtered, self.interrupted)
     }
 
-    /// The metadata of a proposal that repeats its author's last text.
     pub fn carried_over(model: &str) -> Self {
         let model = Some(model.to_owned());
         Self { tokens_used: Some(0), latency_ms: Some(0), model, carried_over: true, ..Self::default() }

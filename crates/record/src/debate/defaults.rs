@@ -89,7 +89,6 @@ impl Debate {
         self.settings.as_ref().unwrap_or(&ASSUMED)
     }
 
-    /// How messages name the limits of this debate.
     pub fn limit_in_words(&self) -> &'static str {
         let settings = self.settings.as_ref();
         let (cost, calls) = (settings.and_then(Settings::max_cost), settings.and_then(Settings::max_calls));

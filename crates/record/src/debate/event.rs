@@ -257,15 +257,12 @@ pub struct Created {
     pub id: DebateId,
     /// The problem, verbatim.
     pub problem: Arc<str>,
-    /// The user's additional context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub attachments: Arc<[Attachment]>,
-    /// The change to review, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Arc<ChangeSet>>,
-    /// The effective configuration.
     pub settings: Settings,
     /// The stages of the protocol in display order.
     pub stages: Arc<[StageInfo]>,

@@ -264,7 +264,6 @@ impl Debate {
         Ok(())
     }
 
-    /// Changes a round with `enter` and counts the usage of `call`.
     fn note(
         &mut self,
         round: u32,

@@ -27,7 +27,6 @@ pub struct ForkedFrom {
     pub at: ForkPoint,
 }
 
-/// Why a debate cannot be forked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ForkError {
     #[error("expected `<round>.<stage>`, such as `2.critique`, or `start`")]
@@ -66,7 +65,6 @@ pub enum ForkError {
 impl ForkPoint {
     pub const START: Self = Self { round: 0, stage: None };
 
-    /// The point before the calls of `stage` in `round`.
     pub fn before(round: u32, stage: StageId) -> Self {
         Self { round, stage: Some(stage) }
     }

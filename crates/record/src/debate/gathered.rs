@@ -70,7 +70,6 @@ dialectic_base::named! {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Standings {
-    /// The number of past debates.
     pub debates: u32,
     /// Agents without a past debate are missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -204,7 +204,6 @@ pub struct AnswerState {
     /// if no critique could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_major: Option<Vec<String>>,
-    /// The number of blocking findings in a review.
     #[serde(skip)]
     blocking: usize,
     /// Determines how an answer without faults is described.
@@ -212,7 +211,6 @@ pub struct AnswerState {
     basis: AnswerBasis,
 }
 
-/// What an answer was compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AnswerBasis {
     /// The judge assessed the answer against the requirements.

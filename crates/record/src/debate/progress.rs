@@ -98,7 +98,6 @@ pub struct Retry {
 }
 
 impl Progress {
-    /// The progress of a debate that starts or resumes at `now`.
     pub fn new(panel: PanelInfo, now: Instant) -> Self {
         Self {
             spent: panel.spent,
@@ -270,7 +269,6 @@ impl Progress {
             .collect()
     }
 
-    /// The position of a stage; `None` if it has not started.
     fn place(&self, round: u32, stage: StageId) -> Option<StagePosition> {
         let began = self.begun_stages.iter().position(|begun| *begun == (round, stage))?;
         Some((round, self.panel.place_rank(stage), began))
@@ -299,7 +297,6 @@ pub struct PanelInfo {
 }
 
 impl PanelInfo {
-    /// The panel of a new debate. `stages` are those of its protocol.
     pub fn new(settings: &Settings, stages: Arc<[StageInfo]>) -> Self {
         Self {
             agents: settings.agents.clone(),

@@ -20,7 +20,6 @@ use super::{CallKey, Event, Ledger, Move, Progress, Recorded, StageId, StageInfo
 pub enum Signal {
     /// An event that is already in the journal.
     Recorded(Arc<Recorded>),
-    /// A stage's calls have begun.
     #[serde(rename = "phase-started")]
     StageStarted {
         #[serde(rename = "phase")]
@@ -29,7 +28,6 @@ pub enum Signal {
         /// The number of expected results, including carried-over ones.
         total: usize,
     },
-    /// All calls of a stage have ended.
     #[serde(rename = "phase-ended")]
     StageEnded {
         #[serde(rename = "phase")]
@@ -38,7 +36,6 @@ pub enum Signal {
         done: usize,
         failed: usize,
     },
-    /// The last stage of a round ended.
     RoundEnded {
         round: u32,
         /// Absent if there are no points.
@@ -154,7 +151,6 @@ impl Signal {
 pub struct RoundInProgress(Option<u32>);
 
 impl RoundInProgress {
-    /// The state after these events.
     pub fn of(events: &[Recorded], stages: &[StageInfo]) -> Self {
         let mut round = Self::default();
         for recorded in events {

@@ -45,7 +45,6 @@ pub struct Debate {
     /// Absent if no team was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<Selection>,
-    /// Questions and answers by agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clarifications: Option<Vec<AgentClarifications>>,
     /// The number of passes in which agents were asked for questions.
@@ -88,7 +87,6 @@ pub struct Debate {
     /// The user's reason for the rating.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_feedback_note: Option<String>,
-    /// The user's follow-up questions, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub follow_ups: Vec<FollowUp>,
     /// The stages of the protocol in display order. A state of the older program gets those of the protocol that it
@@ -177,19 +175,14 @@ pub struct Round {
     /// The agents' summaries of earlier rounds, made at the start of this round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summaries: Option<BTreeMap<AgentId, Summary>>,
-    /// The judge's score of the round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluation: Option<Evaluation>,
-    /// How the judge related the decisions of the round's texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relations: Option<Relations>,
-    /// How far the round's texts agree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub convergence: Option<Convergence>,
-    /// The judge's objections to the agreement of the texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub challenge: Option<Challenge>,
-    /// The kinds of argument in the round's texts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observations: Vec<Observation>,
     /// Set when the round exceeded `timeoutPerRound`.
@@ -210,7 +203,6 @@ pub struct Summary {
     pub metadata: SummaryMetadata,
 }
 
-/// How a summary was made.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SummaryMetadata {
@@ -390,7 +382,6 @@ impl ModelUsage {
     }
 }
 
-/// Why a debate closed early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StopReason {

@@ -131,7 +131,6 @@ impl Poll {
         Self { stage, votes: BTreeMap::new(), reasons: BTreeMap::new() }
     }
 
-    /// Adds a vote to the poll of its stage.
     pub(super) fn cast(polls: &mut Vec<Self>, key: &CallKey, vote: &str, reason: &str) {
         let place = polls.iter().position(|poll| poll.stage == key.stage).unwrap_or(polls.len());
         if place == polls.len() {
@@ -264,7 +263,6 @@ pub struct VoteCount {
     pub quorum: u32,
     /// The number of voters that chose their own text.
     pub self_votes: u32,
-    /// Why there is no winner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<Undecided>,
     /// The ballots for losing texts.

@@ -88,7 +88,6 @@ impl CallKey {
         Self { round, stage, agent_id: agent.clone(), target_agent_id: None, pass: 1 }
     }
 
-    /// The same call about the text of `target`.
     pub fn about(self, target: &AgentId) -> Self {
         Self { target_agent_id: Some(target.clone()), ..self }
     }
