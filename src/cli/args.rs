@@ -53,7 +53,7 @@ pub(super) fn choice<T: Copy + Send + Sync + 'static>(
 }
 
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Who debates")]
+#[command(next_help_heading = "Agents and models")]
 pub(super) struct ModelArgs {
     /// The model for all agents and the judge: a name, `provider/model`, an installed program (`claude` or `codex`), or
     /// `host` to write the answers yourself (see `dialectic requests`)
@@ -78,7 +78,7 @@ pub(super) struct RunArgs {
     pub(super) report: Option<PathBuf>,
 
     /// Read API keys and other variables from this file [default: .env, if it exists]
-    #[arg(help_heading = "Who debates", short, long, value_name = "PATH")]
+    #[arg(help_heading = "Agents and models", short, long, value_name = "PATH")]
     pub(super) env_file: Option<PathBuf>,
 
     /// Print the participants and the usage of each call to standard error

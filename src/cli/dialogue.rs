@@ -115,7 +115,7 @@ impl Dialogue {
     }
 
     /// Reads text without echoing it.
-    #[expect(clippy::unused_self, reason = "only the caller that began a dialogue may ask")]
+    #[expect(clippy::unused_self, reason = "only a caller with a dialogue may ask for a secret")]
     pub(super) fn secret(&mut self, question: &str, terminal: &mut Terminal) -> Result<String, Error> {
         terminal.notice(question);
         let typed = Term::stderr().read_secure_line().map_err(Error::Stdin)?;

@@ -29,7 +29,7 @@ pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationTo
     drop(timeout(TO_LEAVE, view.ended()).await);
     keys::restore();
     end_all();
-    #[expect(clippy::exit, reason = "the user asked twice: whatever hangs must not keep the program alive")]
+    #[expect(clippy::exit, reason = "after two interrupts, nothing that hangs may keep the program alive")]
     std::process::exit(130);
 }
 
@@ -48,7 +48,7 @@ pub(super) fn end_on_interrupt(heard: Option<Interrupts>) {
         });
         keys::restore();
         end_all();
-        #[expect(clippy::exit, reason = "the user asked; the main thread may be blocked by a stalled reader")]
+        #[expect(clippy::exit, reason = "the user interrupted; a stalled reader may block the main thread")]
         std::process::exit(130);
     });
 }
@@ -86,7 +86,7 @@ pub(super) fn end_soon() {
     std::thread::spawn(|| {
         std::thread::sleep(TO_END);
         end_all();
-        #[expect(clippy::exit, reason = "the user asked; the main thread is blocked by a stalled reader")]
+        #[expect(clippy::exit, reason = "the user interrupted; a stalled reader blocks the main thread")]
         std::process::exit(130);
     });
 }
@@ -210,7 +210,7 @@ pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
                         drop(timeout(TO_LEAVE, messages.hide(true)).await);
                         keys::restore();
                         end_all();
-                        #[expect(clippy::exit, reason = "that is what the signal asks for")]
+                        #[expect(clippy::exit, reason = "SIGQUIT must end the program")]
                         std::process::exit(QUIT);
                     }
                 }

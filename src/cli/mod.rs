@@ -1,7 +1,7 @@
 //! The command line: parses arguments, calls the other modules, and turns results into output and exit codes. Contains
 //! no debate logic.
 
-#![expect(clippy::disallowed_methods, reason = "output is cleaned before it is printed here")]
+#![expect(clippy::disallowed_methods, reason = "this module sanitizes output before printing it")]
 
 mod args;
 mod commands;

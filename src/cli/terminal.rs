@@ -57,7 +57,7 @@ impl Terminal {
     }
 
     /// Whether someone may be watching the debate. Unlike [`Self::is_watched`], also true for a dumb terminal.
-    #[expect(clippy::unused_self, reason = "asking through the terminal keeps it the only owner of the streams")]
+    #[expect(clippy::unused_self, reason = "only `Terminal` may access the streams")]
     pub(super) fn shows(&self, quiet: bool) -> bool {
         !quiet && io::stderr().is_terminal()
     }
@@ -86,7 +86,7 @@ impl Terminal {
 
     /// Prints the output of `write`. If standard output is closed, fails with [`Error::PipeClosed`], which ends the
     /// program silently.
-    #[expect(clippy::unused_self, reason = "all output goes through the terminal, whether or not it depends on it")]
+    #[expect(clippy::unused_self, reason = "all output goes through `Terminal`, even if it needs none of its fields")]
     pub(super) fn result_from(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
         let mut out = io::BufWriter::with_capacity(BUFFER, io::stdout().lock());
         match write(&mut out).and_then(|()| out.flush()) {
@@ -100,7 +100,7 @@ impl Terminal {
     }
 
     /// The width of standard output; `None` if it is not a terminal.
-    #[expect(clippy::unused_self, reason = "asking through the terminal keeps it the only owner of the streams")]
+    #[expect(clippy::unused_self, reason = "only `Terminal` may access the streams")]
     pub(super) fn columns(&self) -> Option<usize> {
         console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
     }

@@ -300,7 +300,7 @@ fn a_stop_reaches_a_run_wherever_it_runs_and_is_removed_when_it_is_obeyed() {
         let id = serde_json::from_str::<Value>(&id.stdout).unwrap()["id"].as_str().unwrap().to_owned();
         // There is nothing yet to close it with: it counts all the same.
         let stopped = sandbox.run(["stop", &id]).expect_code(0);
-        assert!(stopped.stderr.contains("closes as soon as it has a text"), "{stopped}");
+        assert!(stopped.stderr.contains("will end as soon as it has a text"), "{stopped}");
         let log = || sandbox.read(format!("debates/{id}.log"));
         wait_until("it is told to stop", || running.as_ref().map_or_else(log, Running::stderr).contains(HEARD));
         gate.open();
@@ -328,7 +328,7 @@ fn a_stop_that_lies_there_before_the_run_begins_counts() {
     kill_if_running(&sandbox);
     server.set_script(short_reply);
     let stopped = sandbox.run(["stop", &id]).expect_code(0);
-    assert!(stopped.stderr.contains("it closes when it is resumed"), "{stopped}");
+    assert!(stopped.stderr.contains("it will end early when it is resumed"), "{stopped}");
     assert_eq!(status(&sandbox, &id)["stopping"], true);
     let before = server.requests().len();
     sandbox.run(["resume", &id]).expect_code(0);

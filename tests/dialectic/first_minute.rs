@@ -116,14 +116,14 @@ fn the_newest_debate_is_meant_where_none_is_named() {
     // What pays takes the newest one only where somebody sees which one that is.
     for arguments in [&["ask", "Why a queue?"][..], &["fork", "--at", "1.review"]] {
         let refused = here.run(arguments).expect_code(2);
-        assert!(refused.stderr.contains("needs a debate") && refused.stderr.contains("latest"), "{refused}");
+        assert!(refused.stderr.contains("needs the name") && refused.stderr.contains("latest"), "{refused}");
         let (_, output, _) = Terminal::start(&here, arguments).finish();
         assert!(output.contains("Using the newest debate:") && output.contains("Design a queue"), "{output}");
     }
     let ending = &parent[parent.len() - 4..];
     for name in [ending, &parent, "latest"] {
         let refused = here.run(["ask", name]);
-        assert!(!refused.stderr.contains("needs a debate"), "{refused}");
+        assert!(!refused.stderr.contains("needs the name of a debate"), "{refused}");
     }
 }
 

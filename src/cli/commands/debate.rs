@@ -49,11 +49,11 @@ pub(in crate::cli) struct DebateArgs {
     models: ModelArgs,
 
     /// Use models from different vendors, depending on which keys are set and which programs are installed
-    #[arg(help_heading = "Who debates", long, conflicts_with = "model")]
+    #[arg(help_heading = "Agents and models", long, conflicts_with = "model")]
     mixed: bool,
 
     /// Comma-separated roles of the agents. Uses your configured agents with these roles, otherwise built-in ones
-    #[arg(help_heading = "Who debates", short, long, value_name = "ROLES", value_delimiter = ',')]
+    #[arg(help_heading = "Agents and models", short, long, value_name = "ROLES", value_delimiter = ',')]
     agents: Option<Vec<String>>,
 
     /// The number of rounds, from 1 to 100 [default: from the configuration, else from the protocol]
@@ -65,7 +65,7 @@ pub(in crate::cli) struct DebateArgs {
     until: Option<TerminationKind>,
 
     /// The configuration file [default: ./debate-config.json]
-    #[arg(help_heading = "Who debates", short, long, value_name = "PATH")]
+    #[arg(help_heading = "Agents and models", short, long, value_name = "PATH")]
     config: Option<PathBuf>,
 
     /// The directory that agents may read with their tools [default: the working directory]
@@ -89,7 +89,7 @@ pub(in crate::cli) struct DebateArgs {
     clarify: bool,
 
     /// Rehearse without a model: list what the problem leaves open, at no cost
-    #[arg(help_heading = "Who debates", long)]
+    #[arg(help_heading = "Agents and models", long)]
     offline: bool,
 
     /// The cost limit in dollars, including the judge's answer

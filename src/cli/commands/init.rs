@@ -278,7 +278,7 @@ fn ask_key(
         return Ok(false);
     }
     if !key.chars().all(|c| c.is_ascii_graphic()) || key.contains(['\'', '"', '`']) {
-        terminal.warning("not a key: it contains characters that a header cannot carry; nothing was saved");
+        terminal.warning("this is not a key: it contains characters that a header cannot carry; nothing was saved");
         return Ok(false);
     }
     make_parent(&path)?;
@@ -324,7 +324,7 @@ fn which_model(
         (Some(model), _) => Some(model),
         (None, Some(dialogue)) => {
             if names.len() > 1 {
-                terminal.notice(&format!("Its models: {}", names.join(", ")));
+                terminal.notice(&format!("Models: {}", names.join(", ")));
             } else if let Some(usual) = usual.filter(|_| of_program.is_none()) {
                 for line in priced_models(&wanted.provider, usual).lines() {
                     terminal.notice(line);
@@ -358,7 +358,7 @@ fn which_model(
 
 /// Asks for the price of a model on the user's own server. `None` if the user does not know it.
 fn ask_price(dialogue: &mut Dialogue, terminal: &mut Terminal) -> Result<Option<[f64; 2]>, Error> {
-    terminal.notice("Its price in dollars per million input and output tokens, such as `0.2 1.2`; 0 if it is free.");
+    terminal.notice("The model's price in dollars per million input and output tokens, such as `0.2 1.2`; 0 if free.");
     terminal.notice("Without a price, no cost limit works.");
     loop {
         let answer = dialogue.ask("Price", UNKNOWN)?;

@@ -32,7 +32,7 @@ use super::debate::{dry_run, today};
 #[expect(clippy::struct_excessive_bools, reason = "each is a command-line option")]
 pub(in crate::cli) struct ReviewArgs {
     /// Review only these files or directories
-    #[arg(value_name = "PATHS")]
+    #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
 
     /// The base branch or commit; the change starts at the merge base [default: the main branch of origin, else main or
@@ -64,23 +64,23 @@ pub(in crate::cli) struct ReviewArgs {
     models: ModelArgs,
 
     /// Give the agents no tools to read the repository; they see only the change
-    #[arg(help_heading = "Who debates", long)]
+    #[arg(help_heading = "Agents and models", long)]
     no_tools: bool,
 
     /// Use models from different vendors, depending on which keys are set and which programs are installed
-    #[arg(help_heading = "Who debates", long, conflicts_with = "model")]
+    #[arg(help_heading = "Agents and models", long, conflicts_with = "model")]
     mixed: bool,
 
     /// Comma-separated roles of the reviewers. Uses your configured agents with these roles, otherwise built-in ones
-    #[arg(help_heading = "Who debates", short, long, value_name = "ROLES", value_delimiter = ',')]
+    #[arg(help_heading = "Agents and models", short, long, value_name = "ROLES", value_delimiter = ',')]
     agents: Option<Vec<String>>,
 
     /// The configuration file [default: ./debate-config.json at the base revision]
-    #[arg(help_heading = "Who debates", short, long, value_name = "PATH")]
+    #[arg(help_heading = "Agents and models", short, long, value_name = "PATH")]
     config: Option<PathBuf>,
 
     /// Rehearse without a model: needs no key and costs nothing
-    #[arg(help_heading = "Who debates", long)]
+    #[arg(help_heading = "Agents and models", long)]
     offline: bool,
 
     /// The cost limit in dollars, including the judge's ruling

@@ -247,7 +247,7 @@ fn point(view: &View<'_>, number: &str, args: &ShowArgs, terminal: &mut Terminal
 }
 
 fn misnamed(what: &str, name: Option<&str>, known: &[String]) -> UserError {
-    let known = if known.is_empty() { "there are none".to_owned() } else { format!("it has {}", known.join(", ")) };
+    let known = if known.is_empty() { "there are none".to_owned() } else { format!("available: {}", known.join(", ")) };
     UserError::input(match name {
         None => format!("which {what}? {known}"),
         Some(name) => format!("the debate has no {what} `{name}`; {known}"),

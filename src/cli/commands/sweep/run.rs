@@ -164,7 +164,7 @@ async fn obey(mut interrupts: Interrupts, stop: Stop) {
     stop.now.cancel();
     interrupts.next().await;
     end_all();
-    #[expect(clippy::exit, reason = "the user asked three times")]
+    #[expect(clippy::exit, reason = "the user interrupted three times")]
     std::process::exit(130);
 }
 
