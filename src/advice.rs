@@ -176,7 +176,7 @@ impl Diagnostic for AttachmentError {
     fn advice(&self) -> Advice {
         let hint = match self {
             Self::NotUtf8 { fault, .. } => return advise(Arguments, fault.hint()),
-            Self::Empty(_) => "check that the file, or the output piped in, is not empty",
+            Self::Empty(_) => "check that the file or the piped output is not empty",
             Self::TooLong { .. } => "attach less: every call sends all attachments",
             Self::SecretName(_) => {
                 "it would be sent to every model and kept in the record; if it contains no secrets, attach a copy \
@@ -338,7 +338,7 @@ impl Diagnostic for JournalError {
                 Arguments,
                 "a damaged journal cannot be continued; `dialectic verify` shows which parts are intact",
             ),
-            Self::NotAFile { .. } => advise(Arguments, "a journal is the `.events.jsonl` file of a record"),
+            Self::NotAFile { .. } => advise(Arguments, "the journal of a debate is its `.events.jsonl` file"),
             Self::Locked { .. } => advise(Busy, "wait until it ends; `dialectic show` shows the debate so far"),
             Self::Open { .. }
             | Self::Read { .. }
@@ -354,7 +354,7 @@ impl Diagnostic for StateFileError {
         match self {
             Self::Newer { .. } => advise(Arguments, USE_A_NEWER_VERSION),
             Self::Invalid { .. } | Self::NotAFile { .. } => {
-                advise(Arguments, "a saved debate is the `.json` file of its record")
+                advise(Arguments, "name the `.json` file of a debate's record")
             }
             Self::Unreadable { .. } | Self::IsDirectory { .. } => (Arguments, None),
         }
@@ -415,7 +415,7 @@ impl Diagnostic for SegmentError {
             Self::Store(error) => error.advice(),
             Self::Damaged { .. } => advise(Arguments, "restore it, or plan the set again with another store"),
             Self::OtherSet { .. } => {
-                advise(Arguments, "name the plan that started the store, or another store with --store")
+                advise(Arguments, "use the plan that created the store, or name another store with --store")
             }
         }
     }

@@ -63,7 +63,7 @@ pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Resu
 }
 
 /// Writes a report to `path`, or to standard output. Without `format`, the path's extension decides. Participants are
-/// taken from `configured` if given, otherwise from the record.
+/// taken from `configured` if it matches the record, otherwise from the record.
 pub(super) fn write_report(
     entry: &Entry,
     configured: Option<&Settings>,
@@ -91,7 +91,7 @@ pub(super) fn write_report(
     Ok(())
 }
 
-/// The path for `--report`. Appends `.md`, with a warning, unless the path has the extension of a report.
+/// The path for `--report`. Appends `.md`, with a warning, if the extension is missing, `.txt` or unknown.
 pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> PathBuf {
     let mut known = FORMATS.iter().flat_map(|format| format.endings).filter(|ending| **ending != "txt");
     if known.any(|ending| has_extension(path, ending)) {

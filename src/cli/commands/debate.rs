@@ -116,7 +116,7 @@ pub(in crate::cli) struct DebateArgs {
 }
 
 const UNTIL: &[(&str, &str, TerminationKind)] = &[
-    ("fixed", "Never", TerminationKind::Fixed),
+    ("fixed", "Never end early", TerminationKind::Fixed),
     ("convergence", "When the judge finds that the agents agree", TerminationKind::Convergence),
     ("quality", "When the judge finds the solution good enough", TerminationKind::Quality),
     ("resolved", "When no blocking or major objection is open", TerminationKind::Resolved),
