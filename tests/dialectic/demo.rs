@@ -131,7 +131,7 @@ fn it_hears_keys_and_can_be_left() {
     let mut terminal = Terminal::start(&sandbox, ["demo"]);
     terminal.wait_for("? for keys");
     terminal.type_text("p");
-    terminal.wait_for("p continues · q leaves");
+    terminal.wait_for("p to continue · q to leave");
     terminal.type_text("q");
     let (code, output, screen) = terminal.finish();
     assert_eq!(code, 0, "{output}");

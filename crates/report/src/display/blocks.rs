@@ -1,4 +1,4 @@
-//! Renders blocks for a terminal.
+//! Renders report blocks for a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -17,15 +17,15 @@ use super::markdown::rendered_after;
 
 /// The minimum width for wrapping; a narrower terminal wraps lines itself.
 const NARROWEST: usize = 30;
-/// The indentation of lines that belong to the line above.
+/// The indentation of nested blocks and continuation lines.
 const INDENT: usize = 2;
-/// Tables with more columns are shown one row at a time, even if they fit.
+/// Tables with more columns are written as a paragraph per row, even if they fit.
 const COLUMNS: usize = 6;
-/// Longer words in tables may be split.
+/// The longest word that a narrow table never splits.
 const LONGEST: usize = 20;
 
-/// Counts all points of a debate, and lists those for which `is_shown` holds, by status with open ones first. Contains
-/// no escape codes other than its own colours.
+/// Renders the counts of all points of a debate, then the points that `is_shown` selects, grouped by status with open
+/// ones first. The only escape codes are its own colours.
 pub fn objections(ledger: &Ledger, is_shown: impl Fn(&Point) -> bool, view: &View<'_>, layout: Layout) -> String {
     let points: Vec<&Point> = ledger.in_order().into_iter().filter(|one| is_shown(one)).collect();
     let given_up = if points.len() < ledger.objections.len() { Vec::new() } else { subject::given_up(view.debate) };
@@ -33,7 +33,7 @@ pub fn objections(ledger: &Ledger, is_shown: impl Fn(&Point) -> bool, view: &Vie
     written(&blocks, view, layout)
 }
 
-/// A point and its history.
+/// Renders a point and its history.
 pub fn story(point: &Point, view: &View<'_>, layout: Layout) -> String {
     let blocks = [vec![subject::title(point)], subject::point(point)].concat();
     written(&blocks, view, layout)
@@ -151,7 +151,7 @@ impl TerminalPage<'_> {
         self.lines(lines, indent, hanging);
     }
 
-    /// Appends lines, indenting all but the first.
+    /// Appends lines, indenting all but the first by `hanging` more columns.
     fn lines(&mut self, lines: impl IntoIterator<Item = impl AsRef<str>>, indent: usize, hanging: usize) {
         for (place, line) in lines.into_iter().enumerate() {
             let line = line.as_ref();
@@ -161,7 +161,6 @@ impl TerminalPage<'_> {
         }
     }
 
-    /// The columns that remain after an indentation.
     fn room(&self, indent: usize) -> usize {
         self.layout.width.map_or(usize::MAX, |width| width.max(NARROWEST).saturating_sub(indent))
     }

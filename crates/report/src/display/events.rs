@@ -24,14 +24,14 @@ pub enum StreamEnd {
     ReaderGone,
 }
 
-/// An event stream that is being written. It ends with the signals, or when standard output is closed.
+/// A running event stream. It ends after the last signal or an error, or when the reader closes standard output.
 #[derive(Debug)]
 pub struct EventStream {
     end: watch::Receiver<Option<StreamEnd>>,
 }
 
 impl EventStream {
-    /// Writes the items of `follower` to `sink` on a separate thread. Errors go to `messages`.
+    /// Writes the signals of `follower` to `sink` on a separate thread, and shows errors through `messages`.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl EventStream {
         Ok(Self { end })
     }
 
-    /// Waits until the reader has closed standard output. Never resolves if the stream ends otherwise.
+    /// Waits until the reader has closed standard output. Never resolves if the stream ends for another reason.
     pub async fn reader_gone(&mut self) {
         if self.end.wait_for(|end| *end == Some(StreamEnd::ReaderGone)).await.is_err() {
             std::future::pending::<()>().await;
@@ -101,11 +101,11 @@ pub enum EventSinkError {
     },
 }
 
-/// A signal as one line of JSON that cannot control a terminal.
+/// Encodes a signal as one line of JSON, escaping everything that could control a terminal.
 ///
 /// # Errors
 ///
-/// None for this program's signals.
+/// Never fails for this program's signals.
 pub fn event_line(signal: &Signal) -> serde_json::Result<String> {
     serde_json::to_string(signal).map(escaped_json)
 }
@@ -137,7 +137,7 @@ impl EventSink {
     ///
     /// # Errors
     ///
-    /// The line cannot be written. Write nothing more after that.
+    /// The line cannot be written. Do not write to the sink after an error.
     pub fn write(&mut self, signal: &Signal) -> Result<(), EventSinkError> {
         let mut line = event_line(signal).map_err(|error| self.failed(error.into()))?;
         line.push('\n');

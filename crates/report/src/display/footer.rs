@@ -1,4 +1,4 @@
-//! What follows a debate on a terminal: its outcome and cost, the answer, the strongest objection, and suggested
+//! The text shown on a terminal after a debate: outcome and cost, the answer, the strongest objection, and suggested
 //! commands.
 
 use std::fmt::Write as _;
@@ -20,14 +20,13 @@ const FULL: Style = AnsiColor::Green.on_default().bold();
 const LESS: Style = AnsiColor::Yellow.on_default().bold();
 const QUIET: Style = Style::new().dimmed();
 
-/// The indentation below the first line.
 const INDENT: &str = "  ";
-/// The approximate rows of a reason, and the maximum rows of the case in which a requirement fails.
+/// The approximate maximum rows of the reason why a run is incomplete.
 const REASON_ROWS: usize = 2;
+/// The maximum rows of the case in which a requirement fails.
 const CASE_ROWS: usize = 3;
 
-/// Two coloured and wrapped statements: whether the run is complete, with its figures, and whether the answer meets the
-/// requirements.
+/// Says in colour whether the run is complete, with its figures, and whether the answer meets the requirements:
 /// ```text
 ///   Run: complete · 3 rounds · 38 calls · 43 s · $0.21
 /// ! Answer: 1 major requirement only in part: restore under 4 h
@@ -72,7 +71,7 @@ pub fn footer(debate: &Debate, columns: usize) -> String {
     }
     let partly = debate.final_solution.iter().flat_map(|solution| &solution.partly_fulfilled);
     let fails: Vec<&str> = partly.map(|one| one.fails.trim()).filter(|fails| !fails.is_empty()).collect();
-    // If there are several, the answer lists each with its requirement.
+    // Only a single case is shown here. If there are several, the answer lists each with its requirement.
     if let [fails] = fails[..] {
         lines.extend(first_rows(INDENT, &format!("Fails: {fails}"), columns, CASE_ROWS));
     }
@@ -93,8 +92,9 @@ fn append(lines: &mut Vec<String>, parts: impl Iterator<Item = String>, columns:
     }
 }
 
-/// The maximum characters of a title, and of a sentence or an objection.
+/// The maximum length of a title, in characters.
 const TITLE: usize = 80;
+/// The maximum length of a sentence or an objection, in characters.
 const SENTENCE: usize = 160;
 
 /// The answer, the strongest objection and suggested commands, wrapped to `columns` if given. `name` is the debate's
@@ -107,20 +107,20 @@ pub fn gist(debate: &Debate, name: &str, columns: Option<usize>) -> String {
 pub fn essence(debate: &Debate, columns: Option<usize>) -> String {
     let debate = &debate.with_named_texts();
     let broken = |line: String| columns.map_or_else(|| line.clone(), |columns| rows("", &line, columns).join("\n"));
-    // A review's answer already lists its findings, and a rehearsal has no objections.
+    // A review's answer already lists its findings, and an offline debate's objections are invented.
     let objection =
         (debate.change.is_none() && was_criticised(debate) && !debate.is_offline()).then(|| objection(debate));
     let lines = [Some(answer(debate)), objection].into_iter().flatten();
     lines.map(broken).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether the debate requested objections.
+/// Whether any agent was asked for objections.
 fn was_criticised(debate: &Debate) -> bool {
     let is_critique = |(_, one): (u32, &Arc<Contribution>)| debate.yield_of(one) == Some(ResultKind::Critique);
     !debate.checks.is_empty() || debate.contributions().any(is_critique)
 }
 
-/// `A token bucket per key: Keep the counters in Redis.`
+/// The title and the first sentence: `A token bucket per key: Keep the counters in Redis.`
 fn answer(debate: &Debate) -> String {
     let title = one_line(&debate.title());
     let said = debate.final_solution.as_ref().map(|solution| first_sentence(&solution.description));
@@ -132,8 +132,8 @@ fn answer(debate: &Debate) -> String {
     }
 }
 
-/// `Strongest open objection (2.3, blocking), Kiss on Architect: “A write is lost.”`; if none is open, the strongest
-/// one that changed the answer, with the change.
+/// The strongest open objection: `Strongest open objection (2.3, blocking), Kiss on Architect: “A write is lost.”` If
+/// none is open, the strongest one that changed the answer, and the change.
 fn objection(debate: &Debate) -> String {
     let ledger = Ledger::shown(debate);
     let first = |groups: Vec<Vec<&Point>>| groups.first().and_then(|group| group.first().copied()).cloned();
@@ -148,7 +148,7 @@ fn objection(debate: &Debate) -> String {
         let changed = changed.map(|text| cut(&first_sentence(text), SENTENCE)).filter(|text| !text.is_empty());
         let changed = changed.map(|text| format!(": “{}”", inner_quotes(&text))).unwrap_or_default();
         let what = Some(format!("{section}{changed}")).filter(|what| !what.is_empty());
-        let what = what.map(|what| format!(" It changed{what}")).unwrap_or_default();
+        let what = what.map(|what| format!(" The change{what}")).unwrap_or_default();
         return format!("Strongest objection that changed the answer {}{what}", quoted(debate, &one));
     }
     if ledger.is_empty() {
@@ -159,7 +159,7 @@ fn objection(debate: &Debate) -> String {
     if rejected == 0 { said.to_owned() } else { format!("{said} Rejected: {rejected}.") }
 }
 
-/// `(2.3, blocking), Kiss on Architect: “A write is lost.”`
+/// Quotes an objection: `(2.3, blocking), Kiss on Architect: “A write is lost.”`
 fn quoted(debate: &Debate, one: &Point) -> String {
     let view = View::new(debate, None);
     let [critic, target] = [&one.critic_id, &one.target_id].map(|id| one_line(view.name_of(id)));
@@ -167,7 +167,7 @@ fn quoted(debate: &Debate, one: &Point) -> String {
     format!("({}, {}), {critic} on {target}: “{said}”", one.number(), one.point.severity.name())
 }
 
-/// Suggested commands, not wrapped, so that they can be copied.
+/// Suggested commands. Lines break only between commands, so that each can be copied.
 fn next(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     let points = if Ledger::shown(debate).is_empty() { "" } else { " points" };
     let mut line = "Next: ".to_owned();
@@ -191,7 +191,7 @@ fn next(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     line
 }
 
-/// Cuts a text to this many characters, between words.
+/// Cuts a text between words, to at most `chars` characters.
 fn cut(text: &str, chars: usize) -> String {
     if text.chars().count() <= chars {
         return text.to_owned();

@@ -11,7 +11,7 @@ use dialectic_record::debate::{
 
 use super::layout::{Layout, StyledText, Table, TableColumn};
 
-/// One row per stage and model: number of calls, maximum tokens, likely and maximum cost.
+/// A table with a row per stage and model: number of calls, maximum tokens, likely and maximum cost.
 pub fn forecast(forecast: &Forecast, layout: Layout) -> String {
     let mut groups: Vec<((StageId, &str), Vec<&PlannedCall>)> = Vec::new();
     for call in &forecast.calls {
@@ -54,7 +54,7 @@ pub fn forecast(forecast: &Forecast, layout: Layout) -> String {
 /// any.
 pub fn price_tag(forecast: &Forecast, limit: Option<Usd>) -> String {
     let calls = forecast.count().counted("call");
-    // Limits also cover repeated requests, but not tools.
+    // Prefer the figures of the cost limit, which include repeated requests. They do not include tools.
     let of_cost = forecast.purchase.as_ref().filter(|purchase| purchase.limit.usd.is_some());
     let of_limit = of_cost.map(|purchase| (purchase.likely_all, purchase.all_rounds.usd));
     let of_all = forecast.likely().zip(forecast.most());
@@ -76,7 +76,7 @@ pub fn price_tag(forecast: &Forecast, limit: Option<Usd>) -> String {
     format!("{calls}, likely {}, at most {}{reason}", shown(likely.min(most)), shown(most))
 }
 
-/// What the limit of cost or calls covers, in words.
+/// Says what the limit on cost or calls covers.
 pub fn purchase(purchase: &Purchase) -> String {
     let Purchase { limit, all_rounds, bought, rounds, left_out, answer_limit, .. } = purchase;
     let held = answer_limit.map(|tokens| format!(", with answers of at most {} tokens", thousands(tokens.into())));
@@ -101,12 +101,12 @@ pub fn purchase(purchase: &Purchase) -> String {
     format!("The {limit} covers {covered}{held}{without}{all}.")
 }
 
-/// The remaining calls. Empty until the forecast is available.
+/// Tracks the remaining calls. Empty until the forecast arrives.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// The expected number of calls by round and stage.
+    /// The number of calls that are certain, by round and stage.
     stages: BTreeMap<(u32, StageId), usize>,
-    /// The calls that have not finished.
+    /// The forecast calls that have not finished.
     to_come: BTreeMap<CallKey, PlannedCall>,
     /// The last round that is likely to happen; further rounds are only possible.
     likely_rounds: u32,
@@ -115,8 +115,9 @@ pub(super) struct Plan {
     over: BTreeSet<(u32, StageId)>,
     /// The range of the total number of calls, which only narrows.
     calls: Option<Span<u64>>,
-    /// The forecast cost and the actual cost of the finished calls.
+    /// The forecast cost of the finished calls whose actual cost is known.
     foreseen: Span<Usd>,
+    /// The actual cost of the calls counted in `foreseen`.
     cost: Usd,
     /// Whether no further round will begin.
     is_closing: bool,
@@ -139,7 +140,7 @@ impl Plan {
         self.narrow(progress);
     }
 
-    /// Follows `signal`, which `progress` has already seen.
+    /// Updates the plan for `signal`, which `progress` has already seen.
     pub(super) fn see(&mut self, signal: &Signal, progress: &Progress) {
         let panel = progress.panel();
         match signal {
@@ -165,7 +166,7 @@ impl Plan {
     }
 
     fn settle(&mut self, key: &CallKey, cost: Option<Usd>, panel: &PanelInfo) {
-        // If rounds end early, later calls belong to an earlier round than forecast.
+        // If the rounds end early, the calls after them have an earlier round number than forecast.
         let is_in_round = panel.stage(key.stage).is_none_or(|stage| stage.in_round);
         let is_same = |other: &CallKey| !is_in_round && CallKey { round: key.round, ..other.clone() } == *key;
         let found =
@@ -191,7 +192,7 @@ impl Plan {
             let certain = self.to_come.values().filter(|call| call.is_certain).count() as u64;
             let (low, high) = (made + certain, made + self.to_come.values().map(PlannedCall::requests).sum::<u64>());
             let before = self.calls.unwrap_or(Span { low, high });
-            // Forecasts do not include tool turns and repeated requests.
+            // There may be more calls than forecast, since forecasts do not include tool turns and repeated requests.
             let high = high.min(before.high).max(made);
             self.calls = Some(Span { low: low.max(before.low).min(high), high });
         }
@@ -203,7 +204,7 @@ impl Plan {
         of_round.map(|((_, stage), calls)| (*stage, *calls))
     }
 
-    /// The range of the number of all calls; `None` without a forecast.
+    /// The range of the total number of calls; `None` without a forecast.
     pub(super) fn calls(&self) -> Option<Span<u64>> {
         self.calls
     }
@@ -216,7 +217,7 @@ impl Plan {
             return None;
         }
         let least = self.foreseen.low.dollars();
-        // If answers are even shorter than the minimum, assumes that later ones will be as short.
+        // If finished answers cost less than their minimum, assume the same of later ones.
         let part_of_least = if least > 0.0 { (self.cost.dollars() / least).min(1.0) } else { 1.0 };
         let share = (self.cost.saturating_sub(self.foreseen.low).dollars() / room).clamp(0.0, 1.0);
         let of = |span: &Span<Usd>| span.low.times(part_of_least) + span.high.saturating_sub(span.low).times(share);

@@ -24,13 +24,11 @@ impl StyledText {
         Self::new(text, Style::new())
     }
 
-    /// Text in a terminal colour, bold or dimmed.
     pub fn new(text: impl Into<String>, style: Style) -> Self {
         Self { text: text.into(), style }
     }
 }
 
-/// The width of `spans` on one line.
 pub(super) fn width_of(spans: &[StyledText]) -> usize {
     spans.iter().map(|span| measure_text_width(&span.text)).sum()
 }
@@ -108,7 +106,7 @@ impl Lines {
             let (part, columns) =
                 if self.used + whole <= width { (rest, whole) } else { head(rest, width - self.used) };
             let (part, columns) = match (part, self.used) {
-                // A single character is wider than the line.
+                // Take one character even if it is wider than the line; otherwise, the loop would not end.
                 ("", 0) => rest.char_indices().nth(1).map_or((rest, whole), |(at, _)| (&rest[..at], width)),
                 fits => (fits.0, columns),
             };
@@ -135,7 +133,7 @@ impl Lines {
     }
 }
 
-/// The part of `text` that fits into `room` columns, and its width.
+/// The longest start of `text` that fits into `room` columns, and its width.
 fn head(text: &str, room: usize) -> (&str, usize) {
     let mut taken = ("", 0);
     for (at, c) in text.char_indices() {
@@ -149,7 +147,6 @@ fn head(text: &str, room: usize) -> (&str, usize) {
     taken
 }
 
-/// The gap between two columns.
 const GAP: usize = 2;
 
 #[derive(Debug, Clone)]
@@ -178,7 +175,7 @@ impl TableColumn {
         Self { rank, ..self }
     }
 
-    /// Gives the column the remaining width, at least `least`.
+    /// Lets the column shrink to `least` columns by wrapping or cutting its cells.
     pub fn flexible(self, least: usize) -> Self {
         Self { least: Some(least), ..self }
     }
@@ -189,7 +186,7 @@ impl TableColumn {
 pub struct Table {
     columns: Vec<TableColumn>,
     rows: Vec<Vec<StyledText>>,
-    /// The maximum lines of a row.
+    /// The maximum number of lines per row.
     height: usize,
 }
 
@@ -208,7 +205,7 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// The table as text: the titles, then the rows. Without a width it is complete, one line per row.
+    /// The table as text: the titles, then the rows. Without a width, nothing is dropped or wrapped.
     pub fn drawn(&self, layout: Layout) -> String {
         let shown = self.shown(layout.width.unwrap_or(usize::MAX));
         let mut widths: Vec<usize> = shown.iter().map(|index| self.width(*index)).collect();
@@ -254,7 +251,7 @@ impl Table {
         }
     }
 
-    /// Whether the required columns fit at their minimum widths.
+    /// Whether the columns that are never dropped fit at their minimum widths.
     pub(super) fn fits(&self, width: usize) -> bool {
         let kept = self.columns.iter().enumerate().filter(|(_, column)| column.rank == 0);
         let least = kept.map(|(place, column)| {
@@ -268,7 +265,7 @@ impl Table {
         let mut shown: Vec<usize> = (0..self.columns.len()).collect();
         loop {
             let highest = shown.iter().map(|index| self.columns[*index].rank).max().unwrap_or(0);
-            // Drop unimportant columns rather than cut others.
+            // Drop the least important columns before others shrink below twice their minimum width.
             let comfort = if highest > 1 { 2 } else { 1 };
             let least = |index: &usize| {
                 let all = self.width(*index);

@@ -20,7 +20,6 @@ use super::forecast::Plan;
 use super::screen::{BEGIN_UPDATE, END_UPDATE, Screen, SharedWriter, WIDEST};
 use super::told::{LinePart, cut_words, fitting, label, spending, style_of};
 
-/// The interval between frames.
 pub(super) const FRAME_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The minimum width for adding “in total” to a likely cost.
@@ -30,7 +29,6 @@ const ROOM_FOR_NAMES: usize = 44;
 /// The maximum width of names.
 const NAME_COLUMN: usize = 28;
 
-/// The separator between parts of a line.
 const SEPARATOR: &str = " · ";
 /// The minimum width for showing streamed words.
 const LEAST_WORDS: usize = 12;
@@ -93,14 +91,14 @@ impl LiveBlock {
         let is_resized = self.size.replace(size) != Some(size);
         self.at_once(|bar| {
             if is_resized {
-                // The terminal may have joined or split lines, and erasing them resets the count.
+                // The terminal may have joined or split lines. Erasing the block resets indicatif's count of lines.
                 bar.set_message("");
             }
             bar.set_message(lines.join("\n"));
         });
     }
 
-    /// Lets capable terminals show everything that `change` writes at once.
+    /// Wraps the output of `change` in a synchronized update, so that capable terminals show it in one step.
     fn at_once(&self, change: impl FnOnce(&ProgressBar)) {
         let mut out = self.out.clone();
         // A closed terminal must not end the debate.
@@ -136,7 +134,7 @@ pub(super) struct PendingControls {
 }
 
 /// The coloured lines of the block, cut to `size`: the stages, a line for each participant, and finally time and cost,
-/// which are never cut.
+/// which are never omitted.
 pub(super) fn block(
     progress: &Progress,
     plan: &Plan,
@@ -149,11 +147,11 @@ pub(super) fn block(
     let rows = size.rows.saturating_sub(1).max(1);
     let is_replay = controls.keys == HeardKeys::Replay;
     if is_replay && controls.is_held {
-        let waits = format!("{HELD}Paused{HELD:#} · p continues · q leaves");
+        let waits = format!("{HELD}Paused{HELD:#} · p to continue · q to leave");
         return vec![truncate_str(&waits, columns, "…").into_owned()];
     }
     if !progress.is_running() {
-        let waits = format!("{HELD}Paused{HELD:#} · p continues · Ctrl-C saves and leaves");
+        let waits = format!("{HELD}Paused{HELD:#} · p to continue · Ctrl-C to save and leave");
         return if controls.is_held { vec![truncate_str(&waits, columns, "…").into_owned()] } else { Vec::new() };
     }
     let mut lines: Vec<String> = Vec::new();
@@ -236,7 +234,7 @@ enum Stands {
     ToCome,
 }
 
-/// `Round 2/3 · 0:42 · $0.0421 · likely $0.21 in total · 12,345 tokens · ? for keys`
+/// The status line: `Round 2/3 · 0:42 · $0.0421 · likely $0.21 in total · 12,345 tokens · ? for keys`
 fn status(progress: &Progress, plan: &Plan, controls: PendingControls, now: Instant, columns: usize) -> String {
     let part = |text: String, rank| LinePart { text, rank };
     let spent = progress.spent();
@@ -302,8 +300,8 @@ fn named(progress: &Progress, id: &AgentId, columns: usize) -> String {
     pad_str(&label(id), column, console::Alignment::Left, Some("…")).into_owned()
 }
 
-/// `⠋ System Architect (1) critiquing Simplicity Advocate · thinking · 0:12`, with a retry `… · 0:12 · retry 2 in 4 s:
-/// rate limited`, or with streamed words `… · 0:12 · 34 words · …a queue keeps its order`
+/// The line of a working agent: `⠋ System Architect (1) critiquing Simplicity Advocate · thinking · 0:12`, with a retry
+/// `… · 0:12 · retry 2 in 4 s: rate limited`, or with streamed words `… · 0:12 · 34 words · …a queue keeps its order`.
 fn agent_line(
     progress: &Progress,
     id: &AgentId,
@@ -329,7 +327,7 @@ fn agent_line(
     let fits = |text: &String| measure_text_width(text) <= for_doing;
     let doing = match activities.into_iter().find(fits) {
         Some(fitting) => fitting,
-        // The stages are already named above.
+        // The first line of the block already names the stages.
         None if is_silent => SILENT.to_owned(),
         None => doing(progress, calls, false),
     };
@@ -365,8 +363,8 @@ fn agent_line(
     line
 }
 
-/// `critiquing Simplicity Advocate`, `critiquing 2 proposals`, `critiquing 2 proposals, refining`; without targets
-/// `critiquing, refining`.
+/// What an agent is doing: `critiquing Simplicity Advocate`, `critiquing 2 proposals`, or `critiquing 2 proposals,
+/// refining`. Without targets: `critiquing, refining`.
 fn doing(progress: &Progress, calls: &[(&CallKey, &CallInFlight)], with_targets: bool) -> String {
     let panel = progress.panel();
     let parts = calls.chunk_by(|(one, _), (next, _)| one.stage == next.stage).map(|calls| {
@@ -381,7 +379,7 @@ fn doing(progress: &Progress, calls: &[(&CallKey, &CallInFlight)], with_targets:
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// What a stage's calls are about, in the plural: the noun of the preceding solutions.
+/// The plural noun for the targets of a stage's calls, taken from the last stage before it that yields proposals.
 fn targets(stages: &[StageInfo], stage: StageId) -> &str {
     let before = stages.iter().take_while(|before| before.id != stage);
     let proposal = before.filter(|before| before.yields == Some(ResultKind::Proposal)).last();

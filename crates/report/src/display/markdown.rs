@@ -11,16 +11,16 @@ use dialectic_base::sanitize::sanitize;
 
 /// The minimum width for wrapping; a narrower terminal wraps lines itself.
 const NARROWEST: usize = 20;
-/// The maximum size of a text that is rendered, in bytes.
+/// The maximum size of a text to render, in bytes; larger ones are shown as plain text.
 const RENDERED_BYTES: usize = 1024 * 1024;
-/// The maximum nesting of quotes and lists that is rendered; deeper ones are plain text.
+/// The maximum nesting depth of quotes and lists to render; deeper ones are shown as plain text.
 const DEEPEST: usize = 12;
-/// The maximum width of a rule if there is no terminal.
+/// The maximum width of a horizontal rule.
 const RULE: usize = 80;
 const CODE_INDENT: &str = "  ";
 
-/// `text` rendered for a terminal of `width` columns, ending in a newline. Escape codes in the text are dropped, and
-/// without colour the result has none. [`ColorChoice::Auto`] means no colour.
+/// Renders `text` for a terminal of `width` columns, ending with a newline. Drops escape codes in the text, and adds
+/// none of its own without colour. [`ColorChoice::Auto`] means no colour.
 pub fn render_markdown(text: &str, width: usize, color: ColorChoice) -> String {
     let colored = matches!(color, ColorChoice::Always | ColorChoice::AlwaysAnsi);
     let lines = rendered_after(Vec::new(), text, width.max(NARROWEST), colored);
@@ -31,8 +31,8 @@ pub fn render_markdown(text: &str, width: usize, color: ColorChoice) -> String {
     text
 }
 
-/// The lines of a text, with a label before its first paragraph, or on its own line if the text starts with anything
-/// else.
+/// The rendered lines of a text. The label precedes the first paragraph; if the text starts with anything else, the
+/// label has its own line.
 pub(super) fn rendered_after(label: Vec<StyledText>, text: &str, width: usize, colored: bool) -> Vec<String> {
     let text = sanitize(text);
     if text.len() > RENDERED_BYTES {
@@ -64,7 +64,7 @@ struct Renderer<'a> {
 }
 
 impl Renderer<'_> {
-    /// The lines of all blocks in `node`. A tight list has no blank lines.
+    /// The lines of all blocks in `node`, separated by blank lines unless `is_tight`.
     fn children(&self, node: Node<'_>, width: usize, depth: usize, is_tight: bool) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         for child in node.children() {
@@ -243,7 +243,7 @@ impl Renderer<'_> {
     }
 }
 
-/// Uses few colours and no background, so it is readable on dark and light terminals.
+/// Bright black is readable on dark and light backgrounds.
 fn dim() -> Style {
     AnsiColor::BrightBlack.on_default()
 }

@@ -11,7 +11,7 @@ use console::measure_text_width;
 
 use dialectic_base::sanitize::sanitize;
 
-/// When to use colour. The caller has already taken `--color` and `NO_COLOR` into account, since nothing here reads the
+/// When to use colour. The caller must apply `--color` and `NO_COLOR`, because this crate does not read the
 /// environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ColorMode {
@@ -25,7 +25,7 @@ pub enum ColorMode {
 #[derive(Debug)]
 pub struct Notices<W> {
     out: W,
-    /// The maximum width of lines, if any.
+    /// The maximum width of a line; `None` disables wrapping.
     width: Option<usize>,
 }
 
@@ -46,7 +46,7 @@ impl ColorMode {
 }
 
 impl Notices<AutoStream<StderrLock<'static>>> {
-    /// Writes to stderr, which stays locked as long as this exists.
+    /// Writes to stderr, which stays locked until the value is dropped.
     pub fn stderr(color: ColorMode) -> Self {
         let stderr = io::stderr().lock();
         let choice = color.choice(&stderr);
@@ -56,12 +56,12 @@ impl Notices<AutoStream<StderrLock<'static>>> {
 }
 
 impl<W: Write> Notices<W> {
-    /// Writes to `out` with colours, which the stream may strip.
+    /// Writes to `out`, always with escape codes for colours. Pass an [`AutoStream`] to strip them if necessary.
     pub fn new(out: W) -> Self {
         Self { out, width: None }
     }
 
-    /// Wraps lines to this width between words.
+    /// Wraps lines between words, to `width` columns if given.
     pub fn within(self, width: Option<usize>) -> Self {
         Self { width, ..self }
     }

@@ -1,5 +1,5 @@
-//! Results on one line, and progress without a terminal: a line for the start and end of each stage that makes calls,
-//! without escape codes.
+//! Describes results on one line, and progress without a terminal: a line for the start and end of each stage that
+//! makes calls.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use dialectic_record::debate::{
 
 use super::told::spending;
 
-/// The result of an event that settles no call, such as a vote, a comparison or a verdict. Not sanitized.
+/// Describes an event that settles no call, such as a team selection or a verdict. Not sanitized.
 pub(super) fn result_line(panel: &PanelInfo, event: &Event) -> Option<String> {
     let name = |id| panel.name(id);
     match event {
@@ -41,7 +41,7 @@ pub(super) fn result_line(panel: &PanelInfo, event: &Event) -> Option<String> {
     }
 }
 
-/// `agent-architect wins (agent-architect 72.5, agent-kiss 65)`
+/// For example, `agent-architect wins (agent-architect 72.5, agent-kiss 65)`.
 pub(super) fn result<'a>(
     winner: Option<&'a AgentId>,
     scores: &'a BTreeMap<AgentId, f64>,
@@ -58,13 +58,13 @@ pub(super) fn stability(verdict: &Verdict) -> Option<&'static str> {
     verdict.stable.map(|stable| if stable { "the same in both orders" } else { "the result changed with the order" })
 }
 
-/// `4 pairs alike, 1 opposite`
+/// For example, `4 pairs alike, 1 opposite`.
 pub(super) fn related(relations: &Relations) -> String {
     let count = |relation| relations.pairs.iter().filter(|pair| pair.relation == relation).count() as u64;
     format!("{} alike, {} opposite", counted(count(Relation::Same), "pair"), count(Relation::Opposite))
 }
 
-/// `agreement 67 (80 needed) on 3 matters; texts 84 % similar, 92 % unchanged`
+/// For example, `agreement 67 (80 needed) on 3 matters; texts 84 % similar, 92 % unchanged`.
 pub(super) fn measured(convergence: &Convergence) -> String {
     let reached = convergence.agreement.map_or_else(|| "unknown".to_owned(), whole);
     let mut text = format!("agreement {reached} ({} needed)", score(convergence.threshold));
@@ -85,7 +85,7 @@ pub(super) fn measured(convergence: &Convergence) -> String {
     text
 }
 
-/// `nothing contradicts the agreement`, or the objections.
+/// The number of objections by kind, or `nothing contradicts the agreement`.
 pub(super) fn challenged(challenge: &Challenge) -> String {
     if challenge.is_empty() {
         return "nothing contradicts the agreement".to_owned();
@@ -99,10 +99,10 @@ pub(super) fn observed(observations: &[Observation]) -> String {
     let count = |kind: &Argument| observations.iter().filter(|one| one.kinds.contains(kind)).count();
     let kinds = Argument::ALL.iter().map(|kind| (kind, count(kind))).filter(|(_, count)| *count > 0);
     let kinds: Vec<String> = kinds.map(|(kind, count)| format!("{} {count}", kind.name())).collect();
-    if kinds.is_empty() { "no kinds of argument".to_owned() } else { kinds.join(", ") }
+    if kinds.is_empty() { "no kinds of argument found".to_owned() } else { kinds.join(", ") }
 }
 
-/// `polls: for gained most (for 1 to 3, against 2 to 1, undecided 1 to 0)`
+/// For example, `polls: for gained most (for 1 to 3, against 2 to 1, undecided 1 to 0)`.
 pub(super) fn swayed(polls: &Polls<'_>) -> String {
     let choices: Vec<String> = polls
         .choices
@@ -110,7 +110,7 @@ pub(super) fn swayed(polls: &Polls<'_>) -> String {
         .filter_map(|choice| Some(format!("{} {} to {}", choice.name, choice.votes.first()?, choice.votes.last()?)))
         .collect();
     let gained =
-        polls.gained_most().map_or_else(|| "no side gained more".to_owned(), |name| format!("{name} gained most"));
+        polls.gained_most().map_or_else(|| "no side gained the most".to_owned(), |name| format!("{name} gained most"));
     format!("polls: {gained} ({})", choices.join(", "))
 }
 
@@ -118,11 +118,11 @@ fn whole(percent: f64) -> String {
     format!("{percent:.0}")
 }
 
-/// The line that replaces dropped lines.
+/// Shown in place of lines that were dropped.
 pub(super) const GAP: &str = "… some progress is missing here, because the reader was too slow …";
 
-/// The lines for `signal`, which `progress` has already seen. Updates `begun`, the stages that have started calls and
-/// not ended. Warnings are printed separately, even without progress.
+/// The lines for `signal`, which `progress` has already seen. Updates `begun`, the stages that have started calls but
+/// not ended. Excludes warnings, which are printed even in quiet mode.
 pub(super) fn plain_lines(begun: &mut Vec<(u32, StageId)>, progress: &Progress, signal: &Signal) -> Vec<String> {
     texts(begun, progress, signal).iter().map(|line| one_line(line)).collect()
 }
@@ -131,7 +131,7 @@ fn texts(begun: &mut Vec<(u32, StageId)>, progress: &Progress, signal: &Signal) 
     let rounds = progress.panel().rounds;
     match signal {
         Signal::Recorded(recorded) => event(progress, &recorded.event).into_iter().collect(),
-        // Carried-over texts need no call, so a stage starts with its first call.
+        // Report a stage when its first call starts: a stage with only carried-over texts makes no calls.
         Signal::CallStarted { key, .. } if !begun.contains(&(key.round, key.stage)) => {
             begun.push((key.round, key.stage));
             let expected = progress.stages().find(|(stage, _)| *stage == key.stage).map(|(_, so_far)| so_far.total);
@@ -166,7 +166,7 @@ fn texts(begun: &mut Vec<(u32, StageId)>, progress: &Progress, signal: &Signal) 
     }
 }
 
-/// `round 1/3: critiques`
+/// For example, `round 1/3: critiques`.
 fn named(progress: &Progress, round: u32, stage: StageId) -> String {
     let (panel, words) = (progress.panel(), progress.panel().words(stage));
     if panel.stage(stage).is_some_and(|stage| stage.in_round) {
@@ -181,7 +181,7 @@ fn event(progress: &Progress, event: &Event) -> Option<String> {
         Event::Stopping { reason: StopReason::Budget } => Some("stopping early: the limit is reached".to_owned()),
         Event::Stopping { reason: StopReason::User } => Some("stopping early: the user requested it".to_owned()),
         Event::Suspended { stage } => Some(progress.panel().words(*stage).progressive.into_owned()),
-        // Before the first round, a debate has usually paused only for questions, so nothing is resumed.
+        // Before the first round, a debate usually pauses only for questions, so there is nothing to resume.
         Event::Resumed => (progress.round() > 0).then(|| "debate resumed".to_owned()),
         _ => result_line(progress.panel(), event),
     }

@@ -1,9 +1,9 @@
 //! Draws the live block.
 //!
-//! indicatif pads lines to the full width and leaves the cursor below the block. If a terminal that re-flows such lines
-//! becomes narrower, it then has more rows than are erased. Here lines are never padded or wrapped, and the cursor
-//! rests at the start of the block, where a resized terminal keeps it; the next frame overwrites everything below. The
-//! cursor is only hidden between frames, and removing the block shows it again.
+//! indicatif pads lines to the full width and leaves the cursor below the block. When a terminal that reflows lines
+//! becomes narrower, the padded lines take up more rows than indicatif erases. This module therefore never pads or
+//! wraps lines, and keeps the cursor at the start of the block, where it stays when the terminal is resized; the next
+//! frame overwrites everything below. The cursor is hidden while a block is shown.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -24,13 +24,13 @@ pub(super) struct Screen {
     is_shown: AtomicBool,
 }
 
-/// A width greater than any line's. Lines are cut beforehand, so the terminal's width is not needed.
+/// The width reported to indicatif. Greater than any line's, because lines are already cut to the terminal's width.
 const CANVAS: u16 = 2_000;
 
-/// The maximum width of a line. Lines narrower than a resized terminal stay intact.
+/// The maximum width of a line, so that lines still fit when a wide terminal is made narrower.
 pub(super) const WIDEST: usize = 100;
 
-/// Capable terminals show everything between these marks at once.
+/// Starts a synchronized update: capable terminals show everything up to [`END_UPDATE`] at once.
 pub(super) const BEGIN_UPDATE: &str = "\x1b[?2026h";
 pub(super) const END_UPDATE: &str = "\x1b[?2026l";
 const CURSOR_OFF: &str = "\x1b[?25l";
@@ -40,8 +40,8 @@ const WRAP_OFF: &str = "\x1b[?7l";
 const WRAP_ON: &str = "\x1b[?7h";
 const ERASE_LINE: &str = "\x1b[K";
 const ERASE_BELOW: &str = "\x1b[J";
-/// Erases from the start of the block: its first line, then everything below. If everything were erased at once from
-/// the top left corner, tmux would copy it to its history.
+/// Erases the block's first line, then everything below it. If the top left corner and everything below it are erased
+/// in one step, tmux copies the screen to its history.
 pub(super) const ERASE_BLOCK: &str = "\r\x1b7\x1b[K\x1b[B\x1b[J\x1b8";
 
 impl SharedWriter {
@@ -72,15 +72,15 @@ impl fmt::Debug for Screen {
     }
 }
 
-/// The bytes that replace the last frame with `lines` and move the cursor back to its start.
+/// The output that replaces the last frame with `lines` and moves the cursor back to the start of the block.
 fn frame(lines: &[String]) -> String {
     if lines.is_empty() {
         return format!("{ERASE_BLOCK}{CURSOR_ON}");
     }
     let text = lines.join(&format!("{ERASE_LINE}\r\n"));
     let back = if lines.len() > 1 { format!("\r\x1b[{}A", lines.len() - 1) } else { "\r".to_owned() };
-    // Disables wrapping within this write only. If the terminal has become narrower meanwhile, lines lose their ends
-    // instead of wrapping.
+    // Disables wrapping only within this write. If the terminal has just become narrower, lines lose their ends instead
+    // of wrapping.
     format!("{CURSOR_OFF}{WRAP_OFF}\r{text}{ERASE_BELOW}{back}{WRAP_ON}")
 }
 
@@ -113,7 +113,7 @@ impl TermLike for Screen {
         self.write_str(text)
     }
 
-    /// Writes a line without the padding that would move the cursor to the next one.
+    /// Keeps a line without indicatif's padding, which would move the cursor to the next line.
     fn write_str(&self, text: &str) -> io::Result<()> {
         let line = text.trim_end();
         if !line.is_empty() {
@@ -131,7 +131,7 @@ impl TermLike for Screen {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let lines = std::mem::take(&mut *next);
         let was_shown = self.is_shown.swap(!lines.is_empty(), Ordering::Relaxed);
-        // Without a block, there may be other text on the screen, such as a question.
+        // If no block is shown, erase nothing: there may be other text on the screen, such as a question.
         if lines.is_empty() && !was_shown {
             return Ok(());
         }

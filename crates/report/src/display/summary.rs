@@ -13,7 +13,7 @@ use super::layout::Layout;
 
 const LAYOUT: Layout = Layout { width: Some(80), color: false };
 
-/// The agents and the judge: name, id, role, model, provider, and where their prompts come from.
+/// Tables of the agents and the judge, of the attachments, and of the sources of the prompts.
 pub fn participants(debate: &Debate) -> String {
     if debate.settings.is_none() {
         return format!("Agents: {UNKNOWN}\n");
@@ -36,7 +36,7 @@ pub fn participants(debate: &Debate) -> String {
     written(&blocks, &view, LAYOUT)
 }
 
-/// The texts, scores and failures of each round, then the total usage.
+/// The calls, scores and failures of each round, then polls, vote, verdict and check, and the total usage.
 pub fn summary(debate: &Debate) -> String {
     let view = View::new(debate, None);
     let mut blocks: Vec<Block<'_>> = debate.rounds.iter().flat_map(|round| round_of(debate, round)).collect();
@@ -53,7 +53,7 @@ pub fn summary(debate: &Debate) -> String {
     let voting = debate.last_voting().map(subject::vote).unwrap_or_default();
     let verdict = subject::verdict(&view);
     for (title, said) in [("Polls", subject::polls(debate)), ("Vote", voting), ("Verdict", verdict), ("Check", check)] {
-        // Reports contain the reasons.
+        // Leave out the reasons, which are in the report.
         let brief =
             said.into_iter().filter(|block| matches!(block, Block::Table(_) | Block::Paragraph(_) | Block::Warning(_)));
         let brief: Vec<Block<'_>> = brief.collect();
@@ -104,7 +104,7 @@ fn row<'a>(agent: &'a AgentId, what: Phrase<'a>, used: Option<u64>, latency_ms: 
     vec![line![agent], what, line![figure(used)], line![figure(took)]]
 }
 
-/// `critique of Simplicity Advocate`, `proposal, cut`, `refinement, 2 tool calls`
+/// For example, `critique of Simplicity Advocate`, `proposal, cut` or `refinement, 2 tool calls`.
 fn what<'d>(debate: &'d Debate, contribution: &'d Contribution) -> Phrase<'d> {
     let mut what = line![foreign(debate.words(contribution.stage).noun)];
     if let Some(target) = &contribution.target_agent_id {

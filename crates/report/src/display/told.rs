@@ -24,20 +24,22 @@ const NOTE: Style = AnsiColor::Yellow.on_default();
 const RULE: Style = Style::new().dimmed();
 const QUIET: Style = Style::new().dimmed();
 
-/// The agents' colours from the HTML page, approximated for terminals; readable on dark and light ones.
+/// The agents' colours in the HTML report, approximated in the 256-colour palette; readable on dark and light
+/// backgrounds.
 const OF_AGENTS: [u8; 8] = [33, 168, 98, 31, 161, 133, 62, 97];
 
 /// The indentation of a result below its call.
 const INDENT: &str = "    ";
-/// The minimum width of a cut name.
+/// Names are not cut below this width.
 const LEAST_NAME: usize = 6;
-/// The maximum rows of a quotation or result, and of a failure's reason.
+/// The maximum rows of a quotation or result.
 const SAID_ROWS: usize = 2;
+/// The maximum rows of a failure's reason.
 const REASON_ROWS: usize = 3;
 /// How many bytes of a text to search for its first sentence.
 const READ: usize = 4_000;
 
-/// The colour of an agent; the judge has none.
+/// The colour of an agent, or bold for the judge.
 pub(super) fn style_of(panel: &PanelInfo, id: &AgentId) -> Style {
     match panel.agents.iter().position(|agent| agent.id == *id) {
         Some(place) => Style::new().fg_color(Some(Ansi256Color(OF_AGENTS[place % OF_AGENTS.len()]).into())),
@@ -47,15 +49,13 @@ pub(super) fn style_of(panel: &PanelInfo, id: &AgentId) -> Style {
 
 #[derive(Debug, Default)]
 pub(super) struct Scrollback {
-    /// What was spent before the round.
+    /// The usage before the current round.
     before: ModelUsage,
-    /// The judge's score of the round.
     evaluation: Option<Evaluation>,
-    /// The agreement of the round's texts.
     convergence: Option<Convergence>,
-    /// The number of points raised in the round; `None` if its start was missed.
+    /// The number of points raised in the current round; `None` if its start was missed.
     raised: Option<usize>,
-    /// The last round that ended, until something follows it.
+    /// The round that has just ended; `None` once another round or a closing stage has begun.
     ended: Option<u32>,
     is_stopping: bool,
 }
@@ -65,9 +65,8 @@ impl Scrollback {
         Self { before: progress.spent(), ..Self::default() }
     }
 
-    /// The lines about `signal`, which was already applied to `progress`, coloured and cut to this width. Without
-    /// `quotes`, texts are mentioned but not quoted. If `signal` ends a call with a text worth reading, also the whole
-    /// text as Markdown.
+    /// The coloured lines about `signal`, cut to `columns`, and the full Markdown text if `signal` ends a call with a
+    /// text worth reading. Without `quotes`, the lines do not quote texts. Apply `signal` to `progress` first.
     pub(super) fn tell(
         &mut self,
         progress: &Progress,
@@ -104,7 +103,7 @@ impl Scrollback {
         (note.map_or_else(Vec::new, |text| rows(&format!("{NOTE}◆{NOTE:#} "), &text, columns)), None)
     }
 
-    /// Keeps what the rule after the round shows: the number of points raised, and the judge's score.
+    /// Remembers the points raised and the judge's score for the rule after the round.
     fn count(&mut self, event: &Event) {
         match event {
             Event::Contributed { contribution, .. } => {
@@ -127,7 +126,7 @@ impl Scrollback {
                 None
             }
             Event::StageEntered { stage } => {
-                // A protocol may have a stage without calls between two rounds.
+                // Ignore stages without a result: a protocol may have one between two rounds.
                 let closes = panel.stage(*stage).is_some_and(|stage| !stage.in_round && stage.yields.is_some());
                 let ended = self.ended.take_if(|_| closes)?;
                 (ended < panel.rounds && !self.is_stopping).then(|| self.early_end(ended, panel.rounds))
@@ -160,20 +159,20 @@ impl Scrollback {
             Some(format!(": {kind} {} ({threshold} needed)", score(reached)))
         });
         if why.is_none() && self.convergence.as_ref().is_some_and(Convergence::is_reached) {
-            // The judge may still extend the debate.
+            // Do not announce the end, because the judge may still extend the debate.
             return format!("the texts agree after round {round} of {rounds}");
         }
         format!("the debate ends after round {round} of {rounds}{}", why.unwrap_or_default())
     }
 
-    /// The rule after a round, with the most important part last.
+    /// The parts of the rule after a round, with the most important one last.
     fn rule(&self, progress: &Progress, round: u32, points: Option<&Tally>) -> Vec<LinePart> {
         let spent = progress.spent();
         let used = spent.tokens().saturating_sub(self.before.tokens());
         let cost = spent.cost_usd.zip(self.before.cost_usd).map(|(all, before)| all.saturating_sub(before));
         let mut parts = Vec::new();
         if let Some(Evaluation { kind, score: reached, .. }) = &self.evaluation {
-            let reached = reached.map_or_else(|| "not readable".to_owned(), score);
+            let reached = reached.map_or_else(|| "unreadable".to_owned(), score);
             parts.push(LinePart { text: format!("{} {reached}", kind.name()), rank: 1 });
         }
         match (points, self.raised) {
@@ -194,12 +193,12 @@ impl Scrollback {
     }
 }
 
-/// What was spent; `None` if it is zero, so that an offline debate shows no price.
+/// The cost in words; `None` if nothing was spent, so that an offline debate shows no price.
 pub(super) fn spending(cost: Option<Usd>, tokens: u64) -> Option<String> {
     (cost != Some(Usd::ZERO) || tokens > 0).then(|| named_cost(cost))
 }
 
-/// The points at the end of a later round: how many are new, and the status of all.
+/// The parts about points after a later round: how many are new, and how many have each status.
 fn apart(points: &Tally, raised: usize) -> Vec<LinePart> {
     let new = if raised == 0 { "no new point".to_owned() } else { counted(raised as u64, "new point") };
     let all = points.to_string();
@@ -216,12 +215,12 @@ pub(super) fn inner_quotes(text: &str) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LinePart {
     pub(super) text: String,
-    /// Higher ranks are omitted first.
+    /// Parts with higher ranks are omitted first.
     pub(super) rank: u8,
 }
 
-/// The parts that fit, with their separators. Omits parts with the highest rank first, starting from the end. At least
-/// one part stays.
+/// The parts that fit into `columns`, joined by separators of 3 characters. Omits parts with the highest rank first,
+/// starting from the end, but keeps at least one.
 pub(super) fn fitting(mut parts: Vec<LinePart>, columns: usize) -> Vec<String> {
     let width = |parts: &[LinePart]| {
         parts.iter().map(|part| measure_text_width(&part.text)).sum::<usize>() + 3 * parts.len().saturating_sub(1)
@@ -233,7 +232,7 @@ pub(super) fn fitting(mut parts: Vec<LinePart>, columns: usize) -> Vec<String> {
     parts.into_iter().map(|part| part.text).collect()
 }
 
-/// `── Round 1/3 · 12 points · 7 accepted · 12,345 tokens · $0.0421 ─────`
+/// For example, `── Round 1/3 · 12 points · 7 accepted · 12,345 tokens · $0.0421 ─────`.
 fn rule(title: &str, mut parts: Vec<LinePart>, columns: usize) -> String {
     parts.insert(0, LinePart { text: title.to_owned(), rank: 0 });
     let text = truncate_str(&fitting(parts, columns.saturating_sub(6)).join(" · "), columns.saturating_sub(4), "…")
@@ -242,7 +241,7 @@ fn rule(title: &str, mut parts: Vec<LinePart>, columns: usize) -> String {
     format!("{RULE}──{RULE:#} {text} {RULE}{}{RULE:#}", "─".repeat(rest))
 }
 
-/// `vote: System Architect wins 2 to 1`
+/// For example, `vote: System Architect wins (Simplicity Advocate 1, System Architect 2)`.
 fn counted_votes(panel: &PanelInfo, voting: &Voting) -> String {
     let stage = panel.stages.iter().find(|stage| stage.yields == Some(ResultKind::Ballot));
     let noun = stage.map_or("ballot", |stage| &stage.words.noun);
@@ -263,7 +262,7 @@ struct EndedCall<'a> {
     about: Option<&'a AgentId>,
     went_well: bool,
     latency_ms: Option<u64>,
-    /// The result, or a quotation from its text.
+    /// The result, or a quotation from `text`.
     said: String,
     is_quotation: bool,
     text: Option<Arc<str>>,
@@ -276,7 +275,7 @@ impl<'a> EndedCall<'a> {
         let record = event.call();
         let (mut about, mut text, mut is_quotation) = (key.target_agent_id.as_ref(), None, false);
         let said = match event {
-            // A carried-over text had no call, and the other events settle none.
+            // A carried-over text needed no call, and the other events here end none.
             Event::Contributed { call: None, .. }
             | Event::Created(_)
             | Event::Imported { .. }
@@ -343,7 +342,7 @@ impl<'a> EndedCall<'a> {
             },
             Event::Drafted { solution, .. } | Event::Synthesized { solution, .. } => {
                 if let Some(author) = solution.synthesized_by.as_ref().filter(|by| *by != &key.agent_id) {
-                    // The text is by a different agent, and the call only assessed it.
+                    // The call only assessed a text by another agent.
                     about = Some(author);
                     let limited = solution.limited_confidence().map(|why| format!(" ({why})")).unwrap_or_default();
                     let sure = solution.confidence.map(|sure| format!(", with confidence {}{limited}", percent(sure)));
@@ -368,7 +367,8 @@ impl<'a> EndedCall<'a> {
         Some(Self { key, about, went_well, latency_ms, said, is_quotation, text })
     }
 
-    /// `✓ r1 critique Performance Engineer (2) → System Architect (1) · 3.7 s · “The lease table is a hot spot.”`
+    /// For example, `✓ r1 critique Performance Engineer (2) → System Architect (1) · 3.7 s · “The lease table is a hot
+    /// spot.”`.
     fn lines(&self, panel: &PanelInfo, columns: usize, quotes: bool) -> Vec<String> {
         let (mark, style) = if self.went_well { ("✓", DONE) } else { ("✗", FAILED) };
         let round = if self.key.round == 0 { String::new() } else { format!("r{} ", self.key.round) };
@@ -413,14 +413,15 @@ impl<'a> EndedCall<'a> {
     }
 }
 
-/// An agent's name with its number, in this many columns: `System Architect (1)`.
+/// An agent's name and number, cut to `columns`: `System Architect (1)`.
 pub(super) fn label(panel: &PanelInfo, id: &AgentId, columns: usize) -> String {
     let number = panel.number(id).map(|number| format!(" ({number})")).unwrap_or_default();
     let room = columns.saturating_sub(number.len()).max(LEAST_NAME);
     format!("{}{number}", cut(&one_line(panel.name(id)), room))
 }
 
-/// The first [`rows`] of a text. The last one says that there are more, and closes a quotation.
+/// The first `most` [`rows`] of a text. If there are more, the last row ends with an ellipsis, followed by a closing
+/// quotation mark if `text` ends with one.
 pub(super) fn first_rows(mark: &str, text: &str, columns: usize, most: usize) -> Vec<String> {
     let mut all = rows(mark, text, columns);
     if all.len() > most {
@@ -434,7 +435,7 @@ pub(super) fn first_rows(mark: &str, text: &str, columns: usize, most: usize) ->
     all
 }
 
-/// `text` cut to this width, without a space before the ellipsis.
+/// `text` cut to `columns`, without a space before the ellipsis.
 fn cut(text: &str, columns: usize) -> String {
     let cut = truncate_str(text, columns, "…");
     match cut.split_once(" …") {
@@ -443,9 +444,9 @@ fn cut(text: &str, columns: usize) -> String {
     }
 }
 
-/// Uncoloured `text` cut to this width between words, unless the last word is too long.
+/// Cuts `text`, which must not contain escape codes, to `columns`: between words, or within a long word.
 pub(super) fn cut_words(text: &str, columns: usize) -> String {
-    /// The longest word to drop rather than cut.
+    /// The first part of a cut word is dropped if it is shorter.
     const LONGEST: usize = 16;
 
     let shown = cut(text, columns);
@@ -453,7 +454,7 @@ pub(super) fn cut_words(text: &str, columns: usize) -> String {
         return shown;
     }
     let kept = shown.trim_end_matches('…');
-    // A cut before a space already ends with a whole word.
+    // The text is already cut between words.
     if text[kept.len()..].starts_with(char::is_whitespace) {
         return shown;
     }
@@ -465,7 +466,7 @@ pub(super) fn cut_words(text: &str, columns: usize) -> String {
     }
 }
 
-/// `text` wrapped into rows between words, the first one after `mark` and the others aligned with it.
+/// Wraps `text` between words. The first row starts with `mark`; the others are indented by its width.
 pub(super) fn rows(mark: &str, text: &str, columns: usize) -> Vec<String> {
     let indent = measure_text_width(mark);
     let rows = wrap(&[StyledText::plain(one_line(text))], columns.saturating_sub(indent));
@@ -473,21 +474,21 @@ pub(super) fn rows(mark: &str, text: &str, columns: usize) -> Vec<String> {
     rows.iter().enumerate().map(|(place, row)| before(place) + row).collect()
 }
 
-/// The first sentence of a contribution, or of its first objection or finding with its subject.
+/// Quotes a contribution: its first objection or finding, with its place, or else its first sentence.
 fn point_of(contribution: &Contribution) -> String {
     let reading = contribution.reading.as_deref();
     if let Some(point) = reading.and_then(|reading| reading.points.as_ref().or(reading.findings.as_ref())?.first()) {
         let place = point.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
         return place + &first_sentence(&point.in_words());
     }
-    // What is new in a text comes before or after its answers to objections.
+    // Skip a text's answers to objections: the new part comes after or before them.
     let answers = reading.and_then(|reading| reading.answers_at.clone()).unwrap_or_default();
     let around = [contribution.content.get(answers.end..), contribution.content.get(..answers.start)];
     let sentences = around.into_iter().flatten().map(first_sentence);
     sentences.into_iter().find(|sentence| !sentence.is_empty()).unwrap_or_default()
 }
 
-/// The number of a checker's findings, and the first one.
+/// The number of a checker's findings, and the first sentence of the first one.
 fn seen(contribution: &Contribution) -> String {
     match contribution.reading.as_ref().and_then(|reading| reading.points.as_deref()) {
         None => "could not be read".to_owned(),
@@ -499,7 +500,7 @@ fn seen(contribution: &Contribution) -> String {
     }
 }
 
-/// The first sentence of a Markdown text without markup, from its prose if possible, else from its headings.
+/// The first sentence of a Markdown text, without markup. Taken from a heading only if there is no prose.
 pub(super) fn first_sentence(markdown: &str) -> String {
     let mut end = markdown.len().min(READ);
     while !markdown.is_char_boundary(end) {

@@ -25,7 +25,7 @@ use super::result::{GAP, plain_lines};
 use super::screen::{SharedWriter, WIDEST};
 use super::told::Scrollback;
 
-/// How long lines are batched before a write. Not noticeable, but writing each line separately would dominate the run
+/// How long to batch lines before a write. Too short to notice, but writing each line separately would dominate the run
 /// time.
 const GATHERING: Duration = Duration::from_millis(10);
 
@@ -47,7 +47,7 @@ pub struct DisplayOptions {
     pub color: ColorMode,
 }
 
-/// Shows a running debate on standard error. Ends after the last signal and removes its block.
+/// Shows a running debate on standard error. Ends after the last signal, and removes the live block.
 #[derive(Debug, Clone)]
 pub struct LiveView {
     messages: Messages,
@@ -55,8 +55,8 @@ pub struct LiveView {
     ended: watch::Receiver<()>,
 }
 
-/// Sends messages to the user while a debate is displayed. The view writes everything to standard error in one order,
-/// and no sender waits for a stopped terminal.
+/// Shows messages to the user during a debate. The view writes them in order with everything else, and a stopped
+/// terminal does not block the sender.
 #[derive(Debug, Clone)]
 pub struct Messages(UnboundedSender<ViewMessage>);
 
@@ -80,16 +80,16 @@ pub enum KeysMeaning {
     MoreOrLess,
     /// Toggles the list of keys.
     Help,
-    /// Whether the debate is held.
+    /// Whether the user has requested a pause.
     Held(bool),
 }
 
 impl Messages {
-    /// Shows `text`, which ends with a line break, after everything published before. The future resolves once it is
-    /// shown, and need not be awaited.
+    /// Shows `text`, which must end with a line break, after everything published earlier. The future resolves once the
+    /// text is shown; it need not be awaited.
     pub fn say(&self, text: &str) -> impl Future<Output = ()> + use<> {
         let (shown, told) = oneshot::channel();
-        // A view that has ended shows nothing, and nobody has to wait for it.
+        // Sending fails only after the view has ended; the future then resolves at once.
         drop(self.0.send(ViewMessage::Text { text: sanitize(text).into_owned(), shown }));
         async move { drop(told.await) }
     }
@@ -98,7 +98,7 @@ impl Messages {
         drop(self.0.send(ViewMessage::Error(error)));
     }
 
-    /// Shows the remaining stages and the likely cost.
+    /// Lets the view show the remaining stages and the likely cost.
     pub fn expect(&self, forecast: Forecast) {
         drop(self.0.send(ViewMessage::Forecast(Box::new(forecast))));
     }
@@ -107,8 +107,8 @@ impl Messages {
         drop(self.0.send(ViewMessage::Keys(meaning)));
     }
 
-    /// Hides the block while something else uses the terminal, or shows it again. The future resolves when this is
-    /// done, which may be never.
+    /// Hides the block while something else uses the terminal, or shows it again. The future resolves once this is
+    /// done, which may be never if the terminal is stopped.
     pub fn hide(&self, is_hidden: bool) -> impl Future<Output = ()> + use<> {
         let (shown, told) = oneshot::channel();
         drop(self.0.send(ViewMessage::Hidden { is_hidden, shown }));
@@ -139,7 +139,6 @@ impl LiveView {
         Ok(Self { messages: Messages(sender), leave, ended })
     }
 
-    /// A sender of messages to the user.
     pub fn messages(&self) -> Messages {
         self.messages.clone()
     }
@@ -149,7 +148,7 @@ impl LiveView {
         self.leave.cancel();
     }
 
-    /// Waits until everything was shown. A stopped terminal may delay this forever.
+    /// Waits until everything has been shown. A stopped terminal may delay this forever.
     pub async fn ended(&mut self) {
         // Nothing is ever sent; the channel closes when the thread ends.
         drop(self.ended.changed().await);
@@ -167,12 +166,12 @@ async fn show(
     loop {
         let news = tokio::select! {
             biased;
-            // First, so that many signals cannot stop the drawing; due at most ten times a second.
+            // Draw first, so that a flood of signals cannot prevent it. A frame is due at most ten times a second.
             _ = frames.tick(), if reporter.is_live() => {
                 reporter.draw(&progress, now());
                 continue;
             }
-            // Before messages, which follow what was published before them.
+            // Take signals before messages, because a message is shown after everything published before it.
             news = signals.next() => news,
             Some(message) = messages.recv() => {
                 reporter.tell(message, &progress);
@@ -195,7 +194,7 @@ async fn show(
     }
 }
 
-/// `line`, without colours if they are disabled.
+/// Removes colours from `line` if they are disabled.
 fn painted(colors: ColorChoice, line: String) -> String {
     match colors {
         ColorChoice::Never => anstream::adapter::strip_str(&line).to_string(),
@@ -203,7 +202,7 @@ fn painted(colors: ColorChoice, line: String) -> String {
     }
 }
 
-/// Writes to stderr, and ignores errors because they could not be reported either.
+/// Writes to stderr, and ignores errors because there is no other place to report them.
 struct Reporter {
     out: SharedWriter,
     colors: ColorChoice,
@@ -222,7 +221,7 @@ enum ViewForm {
         block: LiveBlock,
         size: fn() -> TerminalSize,
     },
-    /// With the stages that have started calls and not ended.
+    /// The rounds and stages that have started calls but not ended.
     Plain(Vec<(u32, StageId)>),
     Quiet,
 }
@@ -267,7 +266,7 @@ impl Reporter {
         }
     }
 
-    /// Writes permanent text above the block.
+    /// Writes the lines for `signal` permanently above the block.
     fn tell_above(&mut self, progress: &Progress, signal: &Signal, columns: usize) {
         self.plan.see(signal, progress);
         if matches!(signal, Signal::Recorded(recorded) if recorded.event == Event::Resumed) {
@@ -291,7 +290,7 @@ impl Reporter {
             return self.skip(gap, progress);
         }
         if let Some(message) = signal.warning() {
-            // The line for the failed call comes next.
+            // A line for the failed call follows.
             let is_told_next = matches!(signal, Signal::Warning { failed: Some(_), .. });
             // The live view reports an outage only once: afterwards its block counts the waiting calls.
             let is_known = matches!(signal, Signal::ServerGone { .. }) && std::mem::replace(&mut self.is_out, true);
@@ -307,7 +306,7 @@ impl Reporter {
                 let columns = size().columns.saturating_sub(1).max(1);
                 self.tell_above(progress, signal, columns);
                 if !progress.is_running() {
-                    // At once, because a question or the shell's prompt follows.
+                    // Do not wait for the next frame, because a question or the shell's prompt follows.
                     self.draw(progress, now());
                 }
             }
@@ -349,7 +348,7 @@ impl Reporter {
             ViewMessage::Keys(KeysMeaning::MoreOrLess) => {
                 self.in_full ^= true;
                 let shown: &[u8] =
-                    if self.in_full { b"(whole texts from here on)\n" } else { b"(first sentences from here on)\n" };
+                    if self.in_full { b"(full texts from here on)\n" } else { b"(first sentences from here on)\n" };
                 self.print(shown);
             }
             ViewMessage::Hidden { is_hidden, shown } => {
@@ -386,11 +385,11 @@ impl Reporter {
     }
 }
 
-/// Replaces times that a clock cannot represent.
+/// Used instead of times that a clock cannot represent.
 const FOREVER: Duration = Duration::from_hours(24 * 365);
 
-/// Publishes the signals at `times` their original speed (infinite: without waiting). Pauses while `held`, which delays
-/// later signals. Waits for watchers.
+/// Publishes the signals at `times` their original speed, or without waiting if `times` is infinite. While `held` is
+/// true, pauses and delays all later signals. Waits for slow subscribers.
 pub async fn play(timeline: Vec<(Duration, Signal)>, times: f64, signals: &Signals, mut held: watch::Receiver<bool>) {
     let mut begun = Instant::now();
     for (at, signal) in timeline {
@@ -822,7 +821,7 @@ mod tests {
     async fn a_debate_with_whole_texts() {
         let [_, after] = screens(true, || TerminalSize { columns: 80, rows: 40 }).await;
         insta::assert_snapshot!(after, @"
-        (whole texts from here on)
+        (full texts from here on)
         ✓ r1 proposal System Architect (1) · 1.2 s
 
             Plan
@@ -857,7 +856,7 @@ mod tests {
         assert!(text.contains("Pausing · waiting for 1 call · 0:00"), "{text:?}");
         shown.publish([recorded(Event::Paused)]);
         let held = shown.after(150).await;
-        assert!(held.contains("Paused · p continues · Ctrl-C"), "{held:?}");
+        assert!(held.contains("Paused · p to continue · Ctrl-C"), "{held:?}");
         shown.publish([recorded(Event::Resumed)]);
         let text = shown.after(150).await;
         assert!(text[held.len()..].contains("Round 1/3 · 0:00"), "{text:?}");
