@@ -273,7 +273,6 @@ pub fn open_questions(debate: &Debate) -> Vec<OpenQuestion> {
     shown.collect()
 }
 
-/// The agents that ask a question, as `name (role)`.
 pub fn askers(question: &Question<'_>) -> Vec<String> {
     let mut from: Vec<String> = Vec::new();
     for (group, _) in &question.items {

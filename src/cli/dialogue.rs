@@ -268,7 +268,6 @@ impl EditedLine {
         None
     }
 
-    /// The start of the word before the cursor.
     fn word_before(&self) -> usize {
         let before = &self.text[..self.cursor];
         let end = before.iter().rposition(|c| !c.is_whitespace()).map_or(0, |last| last + 1);
