@@ -1,5 +1,5 @@
-//! Access control: allowed hosts and origins, the address with its one-time token, its cookie, and the token for API
-//! clients.
+//! Access control: checks the host and origin of requests, and the client's cookie or token. A browser gets its cookie
+//! by opening the printed address, whose token works once.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,11 +17,11 @@ use dialectic_base::encoding::hexadecimal;
 use super::problem::{Kind, ProblemDetails};
 use super::server::App;
 
-/// The header that changes require: forms cannot send it, and scripts of other sites must not.
+/// Protects against CSRF: changes require this header, which another site's forms cannot send and its scripts may not.
 pub(super) const OWN_HEADER: &str = "x-dialectic";
-/// The minimum length of a token, since short ones can be guessed.
+/// In characters. Shorter tokens could be guessed.
 pub(super) const LEAST_TOKEN: usize = 16;
-/// The page's policy: scripts, styles and requests only from this server.
+/// The default content security policy: pages load resources only from this server.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                            worker-src 'self'; frame-src 'self'; form-action 'none'; base-uri 'none'; \
                            frame-ancestors 'none'";
@@ -37,28 +37,27 @@ impl Secret {
 }
 
 pub(super) struct Access {
-    /// Accepted hosts, in lower case.
+    /// Accepted values of the `Host` header, in lower case.
     hosts: Vec<String>,
-    /// Accepted origins of scripts, in lower case.
+    /// Accepted values of the `Origin` header, in lower case.
     origins: Vec<String>,
-    /// The token in the printed address, until it is used.
+    /// The token in the printed address; `None` once it was used.
     one_time: Mutex<Option<Secret>>,
     token: Secret,
     cookie: Secret,
-    /// Name and value of the cookie header.
+    /// The value of the `Set-Cookie` header.
     set_cookie: String,
     cookie_name: String,
 }
 
 impl Access {
-    /// The rules for a server at that address, reachable as `host`. The address for a browser contains `one_time`; API
-    /// clients send `token`.
+    /// `one_time` is the token in the printed address; API clients send `token`.
     pub(super) fn new(at: SocketAddr, host: &str, one_time: &str, token: &str) -> Self {
         let hosts: Vec<String> =
             [host, "localhost", "127.0.0.1", "[::1]"].iter().map(|host| authority(host, at.port())).collect();
-        // Derived from the token, so that a browser stays signed in after a restart with the same one.
+        // Derived from the token, so that a browser stays signed in if the server restarts with the same token.
         let value = hexadecimal(&Sha256::digest(format!("the cookie of {token}").as_bytes()));
-        // Cookies do not distinguish ports.
+        // Browsers share cookies between ports, so each server needs its own name.
         let cookie_name = format!("dialectic-{}", at.port());
         Self {
             origins: hosts.iter().map(|host| format!("http://{host}")).collect(),
@@ -71,7 +70,7 @@ impl Access {
         }
     }
 
-    /// Invalidates the one-time token if it matches. Returns whether it does.
+    /// Returns whether the one-time token matches, and if so, invalidates it.
     pub(super) fn redeem(&self, given: &str) -> bool {
         let mut one_time = self.one_time.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = one_time.as_ref() == Some(&Secret::of(given));
@@ -101,13 +100,15 @@ impl Access {
         given.is_some_and(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer") && self.is_token(token.trim()))
     }
 
-    /// Checks that the request is meant for this server and does not come from another site.
+    /// Checks that the request is addressed to this server, against DNS rebinding, and that no other site's page sent
+    /// it.
     fn check_sender(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), ProblemDetails> {
         let host =
             headers.get(header::HOST).and_then(|host| host.to_str().ok()).or(uri.authority().map(Authority::as_str));
         if !host.is_some_and(|host| self.hosts.contains(&host.to_lowercase())) {
             let detail = "the request's host is not this server's";
-            let hint = "use the printed address; a reverse proxy must send its host as `Host`, and no `Origin`";
+            let hint =
+                "use the printed address; a reverse proxy must set `Host` to this server's host, and remove `Origin`";
             return Err(ProblemDetails::new(StatusCode::MISDIRECTED_REQUEST, Kind::Access, detail).hint(hint));
         }
         let origin = headers.get(header::ORIGIN);
@@ -124,15 +125,15 @@ impl Access {
         Ok(())
     }
 
-    /// Checks the client's permission.
+    /// Checks the client's token or cookie if the path requires one.
     fn check_asker(&self, method: &Method, headers: &HeaderMap, path: &str) -> Result<(), ProblemDetails> {
         let changes = !matches!(*method, Method::GET | Method::HEAD);
-        // Forms cannot send the token's header.
+        // Another site's form cannot send this header either, so do not require `X-Dialectic` too.
         if self.has_token(headers) {
             return Ok(());
         }
         if changes && !headers.contains_key(OWN_HEADER) {
-            return Err(refused("a change needs the header X-Dialectic"));
+            return Err(refused("this request needs the header X-Dialectic"));
         }
         if !path.starts_with("/api/") || PUBLIC.contains(&path) || self.has_cookie(headers) {
             return Ok(());
@@ -143,16 +144,16 @@ impl Access {
     }
 }
 
-/// The public part of the API: its description, and signing in.
+/// Paths of the API that need no token or cookie.
 const PUBLIC: [&str; 2] = ["/api/v1/openapi.json", "/api/v1/session"];
 
 fn refused(detail: &str) -> ProblemDetails {
     ProblemDetails::new(StatusCode::FORBIDDEN, Kind::Access, detail)
 }
 
-/// Rejects unauthorized requests, and adds the page's policy to every answer.
+/// Rejects unauthorized requests, and adds security headers to every response.
 pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    // Container health checks use any host name.
+    // Container health checks may use any host name.
     if request.uri().path() == "/healthz" {
         return next.run(request).await;
     }

@@ -1,4 +1,4 @@
-//! Handles the requests of the API. Each is a call of the runner, or reads the record.
+//! Handlers of the API's requests. Each calls the runner or reads the record.
 
 use std::sync::Arc;
 
@@ -28,11 +28,10 @@ use super::stream::{StreamFormat, of_debate, of_several};
 
 /// The default number of rows in a list.
 const PAGE: u32 = 50;
-/// The maximum number of rows in a list.
 const MOST_ROWS: u32 = 1000;
 /// The maximum number of debates per stream.
 const MOST_FOLLOWED: usize = 20;
-/// The content security policy of a report shown in our page: nothing is executed.
+/// The content security policy of reports, which contain text by models: nothing is executed.
 const REPORT_POLICY: &str = "sandbox allow-same-origin allow-popups allow-popups-to-escape-sandbox; default-src 'none'; \
                              style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
@@ -114,8 +113,8 @@ fn created(started: Started) -> Response {
     response
 }
 
-/// Prepares a debate and starts or queues it. Admits one debate at a time, even across servers of the directory, so
-/// that no two spend the same money.
+/// Starts or queues the debate that `make` prepares. Admits one debate at a time, even across servers of the directory,
+/// so that no two spend the same money.
 async fn admit(
     app: &Arc<App>,
     make: impl FnOnce(&App, &SpendingLock) -> Result<Admission, ProblemDetails> + Send + 'static,
@@ -134,7 +133,7 @@ async fn admit(
     .await?
 }
 
-/// The list's row for a debate. Reads its files.
+/// Reads the debate's files, so call it from a blocking thread.
 pub(super) fn summary(app: &App, entry: &Entry) -> Result<DebateRow, ProblemDetails> {
     Ok(row_of(&entry.load(AccessMode::State)?.debate, entry, &app.runs))
 }
@@ -175,7 +174,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, Path(id): Path<String>) ->
     Ok(ok(shown.await??))
 }
 
-/// A recorded debate, or why it does not exist.
+/// If a debate failed before it was recorded, the error is its failure.
 fn found(app: &App, id: &str) -> Result<Entry, ProblemDetails> {
     entry_of(&app.inputs.directory, id).map_err(|missing| {
         let lost = app.runs.lost(&DebateId::new(id));
@@ -229,7 +228,7 @@ pub(super) async fn all_events(
     Ok(of_several(app, debates, missing, query.list, place))
 }
 
-/// Parses debate ids with their last known event numbers.
+/// Parses `id:seq,id:seq,…`, where `seq` is the number of the last known event.
 fn positions(text: &str) -> Vec<(String, u64)> {
     let all = text.split(',').map(str::trim).filter(|one| !one.is_empty());
     all.map(|one| match one.rsplit_once(':') {
@@ -273,7 +272,8 @@ pub(super) async fn answer(
     Ok(accepted())
 }
 
-/// The agents whose questions `one` answers: its own, and similar open ones without a separate answer in `answers`.
+/// The questions that `one` answers. Similar questions of several agents are shown as one, so the answer goes to each
+/// of them that `answers` does not answer separately.
 fn alike(debate: &Debate, answers: &[QuestionAnswer], one: &QuestionAnswer) -> Vec<(AgentId, String)> {
     let is_answered_by = |answer: &QuestionAnswer, agent: &AgentId, id: &str| {
         answer.agent_id == agent.as_str() && answer.question_id == id
@@ -318,7 +318,8 @@ pub(super) async fn stop(State(app): State<Arc<App>>, Path(id): Path<String>) ->
     Ok(accepted())
 }
 
-/// Ends a debate that is not running and has nothing to close with, without a call. Returns whether it did.
+/// Ends a debate that is not running and has no text to close with, without calling a model. Returns false if it has
+/// one.
 fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, ProblemDetails> {
     let entry = entry_of(&app.inputs.directory, id.as_str())?;
     let (mut has_nothing, mut has_ended) = (false, false);
@@ -328,7 +329,7 @@ fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, ProblemDetails
         (has_nothing && !has_ended).then(Event::stopped_without_proposal)
     })?;
     if has_nothing && has_ended {
-        return Err(ProblemDetails::conflict("the debate has already ended, and it has no text to close it with"));
+        return Err(ProblemDetails::conflict("the debate has ended, and has no text to write an answer from"));
     }
     Ok(has_nothing)
 }
@@ -336,7 +337,7 @@ fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, ProblemDetails
 pub(super) async fn resume(State(app): State<Arc<App>>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
     let id = known_id(&app, id).await?;
     match app.runs.whereabouts(&id) {
-        // A debate that is about to pause continues.
+        // Cancels a pending pause.
         Whereabouts::Running => app.runs.tell(&id, Controls::go_on)?,
         Whereabouts::Waiting(_) => {}
         Whereabouts::Elsewhere => drop(resumed(&app, id, false).await?),

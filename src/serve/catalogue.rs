@@ -1,4 +1,4 @@
-//! The list of saved debates. Cached until files change.
+//! The list of saved debates, cached until their files change.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,22 +16,23 @@ use super::problem::ProblemDetails;
 use super::registry::{RunRegistry, Whereabouts};
 use crate::status::{OpenRequest, open_requests};
 
-/// The status of a debate, for users who may act on it.
+/// The current status of a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Standing")]
 pub(super) enum DebateStanding {
     /// The debate waits for a slot on this server.
     Waiting,
-    /// The debate is running.
+    /// The debate is running, on this server or elsewhere.
     Running,
-    /// The debate is running, and waits for answers.
+    /// The debate waits for answers to its agents' questions.
     Asking,
-    /// The debate is paused, or not running with open questions.
+    /// The debate is paused, or is not running and has open questions.
     Paused,
-    /// The process ended while the debate ran.
+    /// The process that ran the debate has ended; the debate can be resumed.
     Interrupted,
-    /// Interrupted, and an older program left no journal to resume from.
+    /// The process that ran the debate has ended. The debate cannot be resumed, because an older program wrote it
+    /// without a journal.
     Unfinished,
     /// The debate has an answer.
     Completed,
@@ -46,61 +47,56 @@ pub(super) enum DebateStanding {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Summary")]
 pub(super) struct DebateRow {
-    /// The id.
     pub(super) id: String,
-    /// The title: the judge's, else the first sentence of its problem.
+    /// The judge's title, or the first sentence of the problem.
     pub(super) title: String,
-    /// The status.
     pub(super) status: DebateStanding,
-    /// Whether this server can control it now.
+    /// Whether the debate runs or waits on this server, which can then control it.
     pub(super) here: bool,
-    /// The number of debates before it in the queue.
+    /// The number of debates before it in the queue; absent if it is not queued.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<usize>,
-    /// The protocol.
     pub(super) protocol: Option<String>,
-    /// The outcome: `full`, `degraded`, …; absent while it has not ended.
+    /// The kind of outcome, such as `full` or `degraded`; null until the debate has ended.
     pub(super) outcome: Option<&'static str>,
-    /// Whether the run is complete, in words: `complete`, `incomplete: 2 critiques missing`; absent while it has not ended.
+    /// How complete the run is, such as `complete` or `incomplete: 2 critiques missing`; null until the debate has
+    /// ended.
     pub(super) run: Option<String>,
-    /// What the answer leaves unmet or open; absent without an answer.
+    /// The requirements that the answer does not meet, and the points that it leaves open; null without an answer.
     #[schemars(with = "Option<serde_json::Value>")]
     pub(super) answer: Option<AnswerState>,
-    /// The same in words.
+    /// `answer` in words.
     pub(super) answer_in_words: Option<String>,
     /// Whether the run is complete and the answer has no known fault.
     pub(super) clean: bool,
-    /// The duration in milliseconds, from start to end.
+    /// Milliseconds from the start to the end, or to the last event so far.
     pub(super) took_ms: Option<u64>,
-    /// The rounds so far.
+    /// The number of rounds so far.
     pub(super) rounds: usize,
-    /// The judge's confidence, 0 to 100.
+    /// The judge's confidence in the answer, from 0 to 100.
     pub(super) confidence: Option<f64>,
-    /// The cost in US dollars; absent if unknown.
+    /// The cost so far in US dollars; null if unknown.
     pub(super) cost_usd: Option<f64>,
-    /// The cost limit in US dollars.
+    /// The cost limit in US dollars; null without one.
     pub(super) limit_usd: Option<f64>,
-    /// Whether the offline provider wrote all answers.
+    /// Whether all agents and the judge use the offline provider.
     pub(super) offline: bool,
-    /// The requests that wait for the host's replies; absent if they cannot be read, or the debate has ended.
+    /// The model calls that wait for the host to reply; null if they cannot be read, or the debate has ended.
     pub(super) requests: Option<Vec<OpenRequest>>,
-    /// The winner, if there can be one.
+    /// The id of the winning agent; null if there is none.
     pub(super) winner: Option<String>,
-    /// The original debate of a fork; absent otherwise.
+    /// For a fork, the id of the original debate; otherwise absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) forked_from: Option<String>,
-    /// The start.
     #[schemars(with = "Option<String>")]
     pub(super) created_at: Option<Timestamp>,
-    /// The last change.
     #[schemars(with = "Option<String>")]
     pub(super) updated_at: Option<Timestamp>,
 }
 
-/// Identifies a version of a file.
+/// Modification time and length, to detect that a file changed; `None` if it cannot be read.
 type Stamp = Option<(SystemTime, u64)>;
 
-/// The cache of a directory's debates.
 pub(super) struct Catalogue {
     directory: Directory,
     known: Mutex<HashMap<String, (Stamp, Stamp, DebateRow)>>,
@@ -116,7 +112,7 @@ impl Catalogue {
         Self { directory, known: Mutex::default() }
     }
 
-    /// All debates, newest first. Reads files.
+    /// Newest first. Blocks to read the files that changed.
     pub(super) fn rows(&self, registry: &RunRegistry) -> Result<Vec<DebateRow>, StoreError> {
         let entries = self.directory.entries()?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,7 +121,7 @@ impl Catalogue {
         for entry in entries {
             let id = entry.id();
             let state = stamp(&entry.state);
-            // The state is saved after each stage, which is sufficient for a list.
+            // The state is saved after each stage, which is recent enough for a list.
             let journal = if state.is_some() { None } else { entry.journal.as_deref().and_then(stamp) };
             let row = match before.remove(&id) {
                 Some((of_state, of_journal, row)) if (of_state, of_journal) == (state, journal) => row,
@@ -140,7 +136,6 @@ impl Catalogue {
     }
 }
 
-/// The row of a loaded debate.
 pub(super) fn row_of(debate: &Debate, entry: &Entry, registry: &RunRegistry) -> DebateRow {
     now(of_debate(&entry.id(), debate), entry, registry)
 }
@@ -163,14 +158,14 @@ fn read_row(entry: &Entry) -> DebateRow {
 
 fn of_debate(id: &str, debate: &Debate) -> DebateRow {
     let settings = debate.settings.as_ref();
-    // The older program did not record costs.
+    // An older program recorded no usage, so the cost is unknown.
     let cost = if debate.usage.is_empty() { None } else { debate.total_cost() };
     let answer = debate.answer_state();
     DebateRow {
         id: id.to_owned(),
         title: one_line(&debate.title()),
         status: match debate.status {
-            // `now` checks whether it is still running.
+            // `now` corrects this if the debate is still running.
             Status::Pending | Status::Running => DebateStanding::Interrupted,
             Status::Paused => DebateStanding::Paused,
             Status::Completed => DebateStanding::Completed,
@@ -200,7 +195,7 @@ fn of_debate(id: &str, debate: &Debate) -> DebateRow {
     }
 }
 
-/// The row with its current status.
+/// Updates what a row does not take from the state file.
 fn now(mut row: DebateRow, entry: &Entry, registry: &RunRegistry) -> DebateRow {
     let id = DebateId::new(row.id.as_str());
     let is_paused = row.status == DebateStanding::Paused;
@@ -231,7 +226,7 @@ fn now(mut row: DebateRow, entry: &Entry, registry: &RunRegistry) -> DebateRow {
     row
 }
 
-/// The entry with that id in this directory. An id is a name, not a path.
+/// `id` comes from a client: it must be a name, not a path.
 pub(super) fn entry_of(directory: &Directory, id: &str) -> Result<Entry, ProblemDetails> {
     let is_name = !id.is_empty()
         && id.len() <= 128

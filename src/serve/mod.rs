@@ -1,20 +1,20 @@
 //! An HTTP server for browsers and programs, on top of the [runner](dialectic_engine::runner).
 //!
-//! The server is a client of the runner, like the command line. Requests are applied to the server's own configuration
-//! with the same checks; displayed data come from the journal and the runs' signals. The server keeps nothing that is
-//! not in the record.
+//! The server is a client of the runner, like the command line. A request changes the server's own configuration for one
+//! debate and passes the same checks. What clients see comes from the journal and the signals of running debates.
 //!
 //! | file | what it does |
 //! | --- | --- |
-//! | `access.rs` | access control |
+//! | `access.rs` | checks hosts, origins, cookies and tokens |
 //! | `operations.rs` | the table of operations, for the router and the OpenAPI document |
 //! | `api.rs` | handles requests |
-//! | `request.rs`, `settings.rs` | the contents of requests, and debates within the server's limits |
+//! | `request.rs` | the bodies and queries of requests |
+//! | `settings.rs` | prepares debates within the server's limits |
 //! | `registry.rs` | the running and queued debates |
-//! | `catalogue.rs` | the list of the saved debates |
+//! | `catalogue.rs` | the list of saved debates |
 //! | `stream.rs` | streams events |
-//! | `page.rs` | the page; its script and its styles are in `assets/` |
-//! | `problem.rs` | errors of requests |
+//! | `page.rs` | the HTML pages; their scripts and styles are in `assets/` |
+//! | `problem.rs` | error responses, and bodies of successful ones |
 
 mod access;
 mod api;

@@ -31,12 +31,12 @@ struct Operation {
     query: Option<SchemaOf>,
     body: Option<SchemaOf>,
     gives: Gives,
-    /// Error statuses besides those that follow from its path, query and body.
+    /// Error statuses that do not follow from the path, query and body.
     problems: &'static [u16],
     handler: fn() -> MethodRouter<Arc<App>>,
 }
 
-/// The successful answer of an operation.
+/// The response to a successful request.
 #[derive(Clone, Copy)]
 enum Gives {
     Json(u16, &'static str, SchemaOf),
@@ -48,7 +48,7 @@ fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
-/// A GET operation that returns this; the caller adds path, id and summary.
+/// A GET operation; the caller sets at least its path, id and summary.
 const fn reads(gives: Gives) -> Operation {
     Operation {
         method: "get",
@@ -64,7 +64,6 @@ const fn reads(gives: Gives) -> Operation {
     }
 }
 
-/// A POST operation that returns this.
 const fn acts(gives: Gives) -> Operation {
     Operation { method: "post", ..reads(gives) }
 }
@@ -82,8 +81,8 @@ const OPERATIONS: &[Operation] = &[
         path: "/api/v1/forecast",
         id: "forecastDebate",
         summary: "The forecast of a debate",
-        description: "Takes the body of a new debate, and returns its calls, tokens and cost. Calls nothing, saves \
-             nothing and costs nothing.",
+        description: "Takes the same body as a new debate, and returns its calls, tokens and cost. Calls no model and \
+             saves nothing.",
         body: Some(of::<NewDebate>),
         handler: || post(api::forecast),
         ..acts(Gives::Json(200, "The forecast.", of::<ForecastBody>))
@@ -114,7 +113,7 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         path: "/api/v1/debates/{id}/events",
         id: "followDebate",
-        summary: "The events of a debate from the first one on",
+        summary: "The events of a debate, from the first one",
         description: "Server-sent events or, with `Accept: application/x-ndjson`, a line of JSON for each event. An \
              event of the journal (`\"signal\":\"recorded\"`) carries its number as `id` and as `seq`; a client \
              that reconnects with `Last-Event-ID` receives every later one exactly once. Unrecorded messages, such \
@@ -129,9 +128,9 @@ const OPERATIONS: &[Operation] = &[
         path: "/api/v1/events",
         id: "followSeveral",
         summary: "The events of several debates, and changes of the list, in one stream",
-        description: "An endless stream of server-sent events. Each names its debate in `debate`; its `id` contains \
-             the last number of each debate. An event `list` reports a change of the list, an event `gone` a debate \
-             without a record.",
+        description: "An endless stream of server-sent events. Each event names its debate in `debate`; its `id` contains \
+             the last number of each debate. The event `list` reports a change of the list of debates, and `gone` a \
+             debate that does not exist.",
         query: Some(of::<Several>),
         handler: || get(api::all_events),
         ..reads(Gives::Texts("The events.", &["text/event-stream"]))
@@ -150,7 +149,7 @@ const OPERATIONS: &[Operation] = &[
         path: "/api/v1/debates/{id}/pause",
         id: "pauseDebate",
         summary: "Pause a debate",
-        description: "Starts nothing new, and waits for paid calls in flight. Removes a queued debate from the queue.",
+        description: "Starts no more calls, and waits for paid calls in flight. Removes a queued debate from the queue.",
         problems: &[409],
         handler: || post(api::pause),
         ..acts(Gives::Nothing(202, "The request was passed to the debate."))
@@ -159,9 +158,9 @@ const OPERATIONS: &[Operation] = &[
         path: "/api/v1/debates/{id}/stop",
         id: "stopDebate",
         summary: "Close a debate early with its current texts",
-        description: "Starts nothing new, and the judge writes the answer. A paused debate is resumed for this, within \
-             the rest of its cost limit. A paused, waiting or queued debate with nothing to close with ends \
-             without an answer.",
+        description: "Starts no more calls of agents, and the judge writes the answer. A paused debate is resumed for this, \
+             within the rest of its cost limit. A paused, waiting or queued debate that has no text to close with \
+             ends without an answer.",
         problems: &[409, 422],
         handler: || post(api::stop),
         ..acts(Gives::Nothing(202, "The request was passed to the debate."))
@@ -170,7 +169,7 @@ const OPERATIONS: &[Operation] = &[
         path: "/api/v1/debates/{id}/resume",
         id: "resumeDebate",
         summary: "Resume a debate after its last finished call",
-        description: "The debate may cost the rest of its own limit, but no more than the server's limits per debate and day.",
+        description: "The debate may spend the rest of its own limit, within the server's limits per debate and per day.",
         problems: &[409, 422],
         handler: || post(api::resume),
         ..acts(Gives::Nothing(202, "The debate continues, or waits for a slot."))
@@ -263,10 +262,10 @@ pub fn openapi() -> Value {
         "info": {
             "title": "dialectic",
             "version": env!("CARGO_PKG_VERSION"),
-            "summary": "Debates of language-model agents: start, follow and control them",
+            "summary": "Start, follow and control debates of language-model agents",
             "description": format!(
-                "Programs send `Authorization: Bearer` with the server's token. A browser has a cookie, \
-                     and sends the header `{OWN_HEADER}` with each change."
+                "Programs send `Authorization: Bearer` with the server's token. Browsers send a cookie \
+                     and, with each change, the header `{OWN_HEADER}`."
             ),
             "license": { "name": "MIT", "identifier": "MIT" },
         },
@@ -284,7 +283,7 @@ pub fn openapi() -> Value {
     })
 }
 
-/// Replaces types and formats that some tools do not support.
+/// Rewrites what some OpenAPI tools do not support.
 fn in_common_words(schema: &mut Schema) {
     as_enumeration(schema);
     if schema.get("format").and_then(Value::as_str) == Some("uint32") && schema.get("maximum").is_none() {
@@ -292,7 +291,7 @@ fn in_common_words(schema: &mut Schema) {
     }
 }
 
-/// Merges individually described names into one enum, since client generators read alternatives as types.
+/// Turns a `oneOf` of described names into one enum, because client generators make a type of each alternative.
 fn as_enumeration(schema: &mut Schema) {
     let Some(choices) = schema.get("oneOf").and_then(Value::as_array) else { return };
     let one_by_one = choices.iter().map(|choice| {
@@ -369,7 +368,7 @@ impl Operation {
         let query = self.query.map(|query| {
             let reference = query(generator);
             let name = reference.get("$ref").and_then(Value::as_str).and_then(|place| place.rsplit('/').next());
-            // Query parameters are not part of the document's schemas.
+            // The document lists query parameters one by one, so it does not need their schema.
             name.and_then(|name| generator.definitions_mut().shift_remove(name)).unwrap_or_default()
         });
         let properties = query.as_ref().and_then(|query| query["properties"].as_object());

@@ -1,5 +1,5 @@
-//! The page: a frame that refers to compiled-in script and styles. The script inserts all data of debates as text;
-//! markup is never built from text of models or users.
+//! The pages: HTML frames for the compiled-in scripts and styles. The scripts insert all debate data as text, so that
+//! text by models or users is never parsed as markup.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -16,7 +16,7 @@ use dialectic_base::encoding::hexadecimal;
 
 use super::server::App;
 
-/// The page's files: name, type and text. They refer to each other by name.
+/// Name, media type and content. The files refer to each other by name.
 const ASSETS: [(&str, &str, &str); 14] = [
     ("page.css", CSS, include_str!("../../assets/page.css")),
     ("page.js", SCRIPT, include_str!("../../assets/page.js")),
@@ -36,7 +36,7 @@ const ASSETS: [(&str, &str, &str); 14] = [
 const CSS: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// The version of the files, part of their addresses so that browsers can cache them.
+/// A digest of the assets. It is part of their addresses, so browsers can cache them forever.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     let digest = ASSETS.iter().fold(Sha256::new(), |digest, (_, _, text)| digest.chain_update(text)).finalize();
     hexadecimal(&digest[..6])
@@ -74,7 +74,8 @@ async fn page(
         Some(_) if is_in => Redirect::to(&here).into_response(),
         Some(token) if app.access.redeem(&token) => {
             let cookie = [(header::SET_COOKIE, app.access.set_cookie())];
-            // After a redirect from a page on disk, a browser sends strict cookies only for a link from our own page.
+            // If another page led here, such as a page on disk, browsers do not send the new `SameSite=Strict` cookie
+            // with a redirect. They do with a refresh from a page of this server.
             let is_from_elsewhere = headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");
             if is_from_elsewhere {
                 (cookie, Html(onward(&here).into_string())).into_response()
@@ -95,7 +96,6 @@ fn onward(path: &str) -> Markup {
     }
 }
 
-/// The response for an unknown path.
 pub(super) fn missing() -> Response {
     let page = frame(
         "Not found",
@@ -126,7 +126,7 @@ fn frame(title: &str, scripts: &Markup, body: &Markup) -> Html<String> {
     Html(page.into_string())
 }
 
-/// The frame that the script fills.
+/// The page that the script fills.
 fn shell() -> Html<String> {
     frame(
         "dialectic",
@@ -151,7 +151,7 @@ fn shell() -> Html<String> {
     )
 }
 
-/// The page for users who are not signed in.
+/// `is_used`: the opened address had a token, but it is no longer valid.
 fn sign_in(is_used: bool) -> Html<String> {
     frame(
         "Sign in · dialectic",
@@ -165,8 +165,8 @@ fn sign_in(is_used: bool) -> Html<String> {
                     p { "Open the address that the server printed at startup. It signs in one browser." }
                 }
                 p {
-                    "For another browser enter the server's token: " code { "DIALECTIC_TOKEN" } " from its \
-                        environment, or the one it printed. Or restart the server for a new address."
+                    "In another browser, enter the server's token: " code { "DIALECTIC_TOKEN" } " from its \
+                        environment, or the one it printed. You can also restart the server to get a new address."
                 }
                 form #sign-in {
                     label for="token" { "Token" }

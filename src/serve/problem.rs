@@ -1,4 +1,4 @@
-//! Errors of refused requests (RFC 9457), and other answers.
+//! Error responses (RFC 9457), and the bodies of successful ones.
 
 use std::collections::BTreeMap;
 
@@ -22,9 +22,9 @@ use super::catalogue::{DebateRow, DebateStanding};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
-    /// A model refused, or its answer was unusable.
+    /// A model could not be called, or gave no usable answer.
     ModelError,
-    /// A model was idle for too long.
+    /// A model did not answer in time.
     Timeout,
     /// A cost limit would be exceeded, or cannot be enforced.
     CostLimit,
@@ -32,13 +32,13 @@ pub(super) enum Kind {
     Validation,
     /// A model's server could not be reached.
     Network,
-    /// The client has no permission.
+    /// The client is not allowed to make the request.
     Access,
-    /// What was requested does not exist.
+    /// The requested resource does not exist.
     NotFound,
-    /// The debate's status does not allow it.
+    /// The debate's status does not allow the request.
     Conflict,
-    /// Too many at once.
+    /// The server cannot take the request now.
     Busy,
     /// The server failed.
     Internal,
@@ -48,35 +48,34 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Problem")]
 pub(super) struct ProblemDetails {
-    /// The kind of error.
     #[serde(rename = "type")]
     pub(super) kind: Kind,
-    /// The kind as text.
+    /// The kind of error in words.
     pub(super) title: &'static str,
-    /// The status of the answer.
+    /// The HTTP status.
     pub(super) status: u16,
-    /// The exact error.
+    /// What went wrong.
     pub(super) detail: String,
-    /// The advice.
+    /// How to fix it, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) hint: Option<String>,
-    /// The request's key that caused it.
+    /// The key in the request that caused the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) key: Option<String>,
-    /// Whether a retry may succeed later.
+    /// Whether the same request may succeed later.
     pub(super) retryable: bool,
 }
 
 impl Kind {
-    /// The words, and whether a retry may succeed later.
+    /// The title, and whether a retry may succeed.
     fn meaning(self) -> (&'static str, bool) {
         match self {
-            Self::ModelError => ("A model gave no answer, or cannot be called", false),
+            Self::ModelError => ("A model could not be called, or gave no usable answer", false),
             Self::Timeout => ("A model was silent for too long", true),
-            Self::CostLimit => ("A cost limit forbids it", false),
+            Self::CostLimit => ("A cost limit does not allow this", false),
             Self::Validation => ("The request is invalid", false),
             Self::Network => ("A model's server could not be reached", true),
-            Self::Access => ("Access is refused", false),
+            Self::Access => ("Access denied", false),
             Self::NotFound => ("Not found", false),
             Self::Conflict => ("The debate's status does not allow this", false),
             Self::Busy => ("The server is busy", true),
@@ -84,7 +83,7 @@ impl Kind {
         }
     }
 
-    /// The kind for a failed call, by the recorded kind.
+    /// `kind` is the kind of failure as recorded for a call. Also returns whether a retry may succeed.
     fn of_failure(kind: Option<&str>) -> (Self, bool) {
         match kind {
             Some("unreachable" | "broken") => (Self::Network, true),
@@ -106,7 +105,7 @@ impl ProblemDetails {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// An invalid value at that key.
+    /// The error for an invalid value of `key`.
     pub(super) fn key(key: impl Into<String>, detail: impl Into<String>) -> Self {
         let key = Some(key.into());
         Self { key, ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, Kind::Validation, detail) }
@@ -143,7 +142,7 @@ impl ProblemDetails {
         let failure = debate.failures.iter().rfind(of_round).or(debate.failures.last());
         let (kind, retryable) = match (debate.stop_reason, failure) {
             (Some(StopReason::Budget), _) => (Kind::CostLimit, false),
-            // No call failed: the user stopped it before a proposal.
+            // No call failed, so the user stopped the debate before it had a proposal.
             (None, None) => (Kind::Conflict, false),
             (_, failure) => Kind::of_failure(failure.and_then(|failure| failure.kind.as_deref())),
         };
@@ -152,8 +151,7 @@ impl ProblemDetails {
         Some(Self { retryable, ..Self::new(StatusCode::BAD_GATEWAY, kind, detail) })
     }
 
-    /// [`Self::validation`] or a server error, by the error's blame, with its causes. Its hint may name options of the
-    /// command line, which clients of the server cannot use.
+    /// Classifies an error by its blame. Leaves out its hint, which may name options of the command line.
     pub(super) fn diagnosed(error: &dyn Diagnostic) -> Self {
         let detail = in_full(error);
         match error.blame() {
@@ -263,7 +261,7 @@ impl IntoResponse for ProblemDetails {
     }
 }
 
-/// JSON without control characters.
+/// A JSON response. Control characters are escaped.
 pub(super) struct Json<T>(pub(super) StatusCode, pub(super) T);
 
 impl<T: Serialize> IntoResponse for Json<T> {
@@ -279,38 +277,38 @@ pub(super) fn ok<T: Serialize>(value: T) -> Response {
     Json(StatusCode::OK, value).into_response()
 }
 
-/// A page of the list.
+/// A page of the list of debates.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct DebateListPage {
-    /// The debates, newest first.
+    /// The matching debates, newest first.
     pub(super) debates: Vec<DebateRow>,
-    /// The total number of matches.
+    /// The number of matching debates on all pages.
     pub(super) total: usize,
 }
 
-/// A debate.
+/// A debate with its full state.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Debate")]
 pub(super) struct DebateBody {
-    /// The row in the list.
+    /// The debate as in the list.
     pub(super) summary: DebateRow,
-    /// Open questions.
+    /// The agents' open questions.
     pub(super) questions: Vec<QuestionView>,
-    /// The side of each agent, if there are sides.
+    /// The side of each agent, by agent id; empty unless the debate has sides.
     pub(super) sides: BTreeMap<String, &'static str>,
-    /// The number of each agent: of its text, and of the points against it.
+    /// The number of each agent, by agent id. Its text and the points against it have the same number.
     pub(super) numbers: BTreeMap<String, u32>,
-    /// The failure, if it failed.
+    /// Why the debate failed; absent if it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) problem: Option<ProblemDetails>,
-    /// Warnings about its files.
+    /// Warnings about the debate's files.
     pub(super) warnings: Vec<String>,
-    /// The state as in its file: see `docs/record.md`.
+    /// The content of the debate's state file, as described in `docs/record.md`.
     pub(super) state: Value,
 }
 
-/// An open question.
+/// An open question of one or more agents.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "OpenQuestion")]
@@ -319,7 +317,7 @@ pub(super) struct QuestionView {
     pub(super) agent_name: String,
     pub(super) question_id: String,
     pub(super) question: String,
-    /// The pass in which it was asked, from 1; absent in older records.
+    /// In which pass of questions it was asked, counted from 1; absent in older records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) pass: Option<u8>,
 }
@@ -327,18 +325,16 @@ pub(super) struct QuestionView {
 /// The judge's answer to a question about a debate.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct FollowUpAnswer {
-    /// The answer, in Markdown.
+    /// In Markdown.
     pub(super) answer: String,
 }
 
-/// A recorded debate.
+/// A debate that runs or waits for a slot.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Started {
-    /// The id.
     pub(super) id: String,
-    /// Whether it runs or waits for a slot.
+    /// `running`, or `waiting` for a slot.
     pub(super) status: DebateStanding,
-    /// Warnings.
     pub(super) warnings: Vec<String>,
 }

@@ -1,7 +1,6 @@
 //! The running and queued debates.
 //!
-//! Debates run on a separate thread that answers no requests, so watchers do not slow them down. They are controlled
-//! through `runner::Controls`.
+//! Debates run on their own thread, so that requests and watchers do not slow them down.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -22,21 +21,20 @@ use dialectic_record::signals::Signals;
 use super::problem::ProblemDetails;
 use super::settings::Admission;
 
-/// The maximum number of queued debates.
 const MOST_WAITING: usize = 20;
-/// The maximum number of remembered debates without a record.
+/// The number of lost debates to remember.
 const MOST_LOST: usize = 50;
-/// The time limit for saving debates when the server ends.
+/// How long a shutdown waits for running debates to be saved.
 const TO_SAVE: Duration = Duration::from_secs(10);
-/// The time limit for aborted hooks and indexing to end.
+/// How long a shutdown waits for aborted hooks and indexing to end.
 const TO_GO: Duration = Duration::from_secs(1);
 
 pub struct RunRegistry {
     state: Mutex<RegistryState>,
     max_running: usize,
-    /// Counts changes of the running and queued debates.
+    /// Counts the changes of `state`.
     changes: watch::Sender<u64>,
-    /// The runtime of the debates.
+    /// The runtime on which the debates run.
     engine: Handle,
     notices: mpsc::UnboundedSender<String>,
     /// Aborts the indexing and hooks of ended debates.
@@ -47,14 +45,14 @@ pub struct RunRegistry {
 struct RegistryState {
     running: BTreeMap<DebateId, (Signals, Controls)>,
     waiting: VecDeque<Admission>,
-    /// Debates that failed before they were recorded, and why.
+    /// Debates that left no record, with the reason.
     lost: VecDeque<(DebateId, ProblemDetails)>,
-    /// The number of ended debates that are still indexed or run hooks.
+    /// The number of ended debates that are still being indexed or running hooks.
     finishing: usize,
     is_closed: bool,
 }
 
-/// A debate that runs outside this server, watched and controlled through it until this is dropped.
+/// A debate that the server shows but does not run. Dropping this removes it from the server.
 pub struct Watched {
     runs: Arc<RunRegistry>,
     id: DebateId,
@@ -70,9 +68,9 @@ impl Drop for Watched {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Whereabouts {
     Running,
-    /// The debate is queued here, after this number of others.
+    /// Queued on this server after this number of other debates.
     Waiting(usize),
-    /// Not running or queued here; perhaps not running at all.
+    /// Neither running nor queued on this server; another process may run it.
     Elsewhere,
 }
 
@@ -87,10 +85,7 @@ impl RunRegistry {
         Ok(Arc::new(Self { state, max_running, changes, engine, notices, given_up }))
     }
 
-    /// Starts a debate as soon as a slot is free.
-    ///
-    /// # Errors
-    /// Too many are queued, or the server is shutting down.
+    /// Starts a debate, or queues it until a slot is free. Fails if the server is shutting down.
     pub(super) fn admit(self: &Arc<Self>, admission: Admission) -> Result<(), ProblemDetails> {
         let mut state = self.state();
         if state.is_closed {
@@ -106,10 +101,7 @@ impl RunRegistry {
         Ok(())
     }
 
-    /// Checks that another debate may be recorded.
-    ///
-    /// # Errors
-    /// Too many are queued.
+    /// Fails if the queue is full.
     pub(super) fn check_room(&self) -> Result<(), ProblemDetails> {
         let state = self.state();
         let is_full = state.running.len() >= self.max_running && state.waiting.len() >= MOST_WAITING;
@@ -119,7 +111,7 @@ impl RunRegistry {
         Ok(())
     }
 
-    /// Lets a debate that runs outside this server be watched and controlled here.
+    /// Lets clients watch and control a debate that this server does not run.
     pub fn show(self: &Arc<Self>, run: &Run, signals: Signals) -> Watched {
         self.state().running.insert(run.id().clone(), (signals, run.controls()));
         self.changed();
@@ -129,7 +121,7 @@ impl RunRegistry {
     fn run(self: &Arc<Self>, state: &mut RegistryState, Admission { ready, after, .. }: Admission) {
         let (id, signals) = (ready.debate().id.clone(), ready.signals().clone());
         let saved_to = ready.state_path().to_owned();
-        // Tasks of the run belong to the debates' runtime.
+        // The run spawns tasks, which belong on the debates' runtime.
         let entered = self.engine.enter();
         let run = ready.run();
         drop(entered);
@@ -144,7 +136,7 @@ impl RunRegistry {
         });
     }
 
-    /// Handles the end of a run, and starts the next debate. Returns whether the debate is over, so that it is indexed
+    /// Cleans up after a run and starts the next debate. Returns true if the debate is over, so that it must be indexed
     /// and its hooks run.
     fn ended(self: &Arc<Self>, id: &DebateId, ended: Result<Finished, Failed>) -> bool {
         let is_over =
@@ -156,7 +148,7 @@ impl RunRegistry {
             Ok(Finished { debate, is_kept: false, .. }) => {
                 let problem = ProblemDetails::of_debate(&debate);
                 let problem = problem.unwrap_or_else(|| ProblemDetails::internal("it failed for an unknown reason"));
-                let hint = "it leaves no record: no model was reached and nothing was billed";
+                let hint = "the debate was not recorded: no model was reached and nothing was billed";
                 state.lost.push_back((id.clone(), problem.hint(hint)));
                 let surplus = state.lost.len().saturating_sub(MOST_LOST);
                 state.lost.drain(..surplus);
@@ -174,7 +166,7 @@ impl RunRegistry {
         is_over
     }
 
-    /// Indexes a debate and runs its hooks. Only the server's shutdown waits for this.
+    /// Indexes a finished debate and runs its hooks. Nothing waits for this but the server's shutdown.
     async fn run_after_hooks(&self, after: After, saved_to: PathBuf) {
         let warnings = tokio::select! {
             warnings = after.run(&saved_to) => warnings,
@@ -205,15 +197,11 @@ impl RunRegistry {
         state.running.get(id).map(|(signals, _)| signals).or_else(|| waiting().map(Ready::signals)).cloned()
     }
 
-    /// Whether a debate that runs here waits for answers.
     pub(super) fn is_asking(&self, id: &DebateId) -> bool {
         self.state().running.get(id).is_some_and(|(signals, _)| !signals.is_running())
     }
 
-    /// Sends a command to a running debate.
-    ///
-    /// # Errors
-    /// It is not running here.
+    /// Sends a command to a debate. Fails if this server does not run it.
     pub(super) fn tell(&self, id: &DebateId, what: impl FnOnce(&Controls)) -> Result<(), ProblemDetails> {
         let state = self.state();
         let (_, controls) = state.running.get(id).ok_or_else(|| {
@@ -224,7 +212,7 @@ impl RunRegistry {
         Ok(())
     }
 
-    /// Makes a queued debate close when it gets a slot. Returns whether it was queued and has something to close with.
+    /// Makes a queued debate close when it gets a slot. Returns false if it is not queued or has no text to close with.
     pub(super) fn close_waiting(&self, id: &DebateId) -> bool {
         let mut state = self.state();
         let is_meant = |waiting: &Admission| {
@@ -255,13 +243,12 @@ impl RunRegistry {
         self.state().lost.iter().find(|(lost, _)| lost == id).map(|(_, problem)| problem.clone())
     }
 
-    /// Notifies of changes of the running and queued debates.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
-    /// Pauses running debates and accepts no more. Returns their ids once they are saved and their hooks have ended,
-    /// when the time is up, or when `hurry` resolves.
+    /// Pauses the running debates and accepts no more. Returns their ids once they are saved and their hooks have
+    /// ended, when the time is up, or when `hurry` resolves.
     pub(super) async fn close(&self, hurry: impl Future<Output = ()>) -> Vec<DebateId> {
         let ids = {
             let mut state = self.state();

@@ -1,7 +1,7 @@
-//! The contents of requests, and the settings that they change.
+//! The bodies and queries of requests, and the settings that they change.
 //!
-//! These types list the allowed keys; commands, paths, addresses and tools are not among them, and unknown keys are
-//! refused. The contents are applied as a change of the server's configuration, with all its checks.
+//! The types list the allowed keys, and all others are refused: clients cannot set commands, paths, addresses or tools.
+//! A request is applied as a change of the server's configuration and passes the same checks.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use super::server::App;
 
 pub(super) const MOST_AGENTS: usize = 8;
 const MOST_FILES: usize = 20;
-/// The maximum characters of a file's name.
+/// In characters.
 const LONGEST_NAME: usize = 255;
 /// The keys of an agent or the judge that a request may set.
 const OF_AGENT: [&str; 9] =
@@ -57,9 +57,9 @@ const OF_DEBATE: [&str; 20] = [
     "onAgentFailure",
     "budget",
 ];
-/// The keys of `debate.summarization` that a request may set: none of them names a file.
+/// The keys of `debate.summarization` that a request may set; `promptPath`, which names a file, is not among them.
 const OF_SUMMARIZATION: [&str; 3] = ["enabled", "threshold", "maxLength"];
-/// The limits of a request.
+/// The maximum values that a request may set in `debate`; times are in milliseconds.
 const MOST: [(&str, u32); 7] = [
     ("timeoutPerRound", 3_600_000),
     ("callTimeout", 3_600_000),
@@ -74,11 +74,11 @@ const MOST: [(&str, u32); 7] = [
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct NewDebate {
-    /// The problem in Markdown or plain text.
+    /// In Markdown or plain text.
     #[schemars(length(min = 1))]
     pub(super) problem: String,
-    /// Texts attached to the problem: all agents see them, and the record keeps them. Their names are not paths: the
-    /// server reads no files.
+    /// Texts attached to the problem, which all agents see and the record keeps. The server reads no files: a name is
+    /// not a path.
     #[serde(default)]
     #[schemars(length(max = 20))]
     pub(super) files: Vec<TextFile>,
@@ -86,35 +86,33 @@ pub(super) struct NewDebate {
     pub(super) choices: Choices,
 }
 
-/// A fork of a debate.
+/// Where to fork a debate, and what to change.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Fork {
-    /// The first repeated stage, such as `2.critique`; `start` keeps nothing.
+    /// The first stage to run again, such as `2.critique`, or `start` to keep nothing.
     #[schemars(regex(pattern = r"^(start|[0-9]+\..+)$"))]
     pub(super) at: String,
     #[serde(flatten)]
     pub(super) choices: Choices,
 }
 
-/// The choices for a debate. Missing ones keep the values of the server, or of the forked debate.
+/// Settings of a debate. Missing ones are taken from the server's configuration or, in a fork, from the original
+/// debate.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Choices {
-    /// The protocol.
     pub(super) protocol: Option<String>,
     /// The maximum number of rounds.
     #[schemars(range(min = 1, max = 100))]
     pub(super) rounds: Option<u32>,
-    /// The agents, which replace all others. An agent with the id and role of a configured one inherits its other
+    /// Replaces all agents. An agent with the id of a configured one, and the same role or none, keeps its other
     /// values.
     #[schemars(length(min = 1, max = 8))]
     pub(super) agents: Option<Vec<Member>>,
-    /// The judge.
     pub(super) judge: Option<Member>,
-    /// How the debate runs.
     pub(super) debate: Option<DebateRules>,
-    /// The cost limit in US dollars.
+    /// The cost limit of the debate in US dollars.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub(super) max_cost: Option<f64>,
     /// Whether to use the offline provider, which calls no model and costs nothing.
@@ -122,18 +120,17 @@ pub(super) struct Choices {
     pub(super) offline: bool,
 }
 
-/// An attached text.
+/// A text attached to the problem.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct TextFile {
-    /// The name.
     #[schemars(length(max = 255))]
     pub(super) name: String,
-    /// The content; not empty.
+    /// Must not be empty.
     pub(super) text: String,
 }
 
-/// An agent or the judge: checked keys of a configuration.
+/// An agent or the judge, as in a configuration but limited to the keys in `OF_AGENT`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Member(Map<String, Value>);
@@ -144,13 +141,13 @@ impl JsonSchema for Member {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let about = "An agent, or the judge. Missing keys of the judge keep their values; an agent's id and name \
+        let about = "An agent or the judge. Missing keys of the judge keep their values; an agent's missing id and name \
              follow from its role. Role and model must be listed in `GET /api/v1/setup`.";
         closed(part_of("Agent", &OF_AGENT), about)
     }
 }
 
-/// Rules of a debate: checked keys of the configuration's `debate`.
+/// The configuration's `debate`, limited to the keys in `OF_DEBATE`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct DebateRules(Map<String, Value>);
@@ -172,11 +169,11 @@ impl JsonSchema for DebateRules {
         for section in ["terminationCondition", "summarization", "budget"] {
             keys[section]["additionalProperties"] = false.into();
         }
-        closed(rules, "How a debate runs: keys of the configuration's `debate`, with their meaning.")
+        closed(rules, "How a debate runs: keys of `debate` in the configuration, with the same meaning.")
     }
 }
 
-/// A schema that forbids other keys.
+/// Describes a schema, and makes it refuse unknown keys.
 fn closed(mut part: Value, about: &str) -> Schema {
     part["description"] = about.into();
     part["additionalProperties"] = false.into();
@@ -200,7 +197,6 @@ impl DebateRules {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "Answers")]
 pub(super) struct AnswersBody {
-    /// The answers.
     #[serde(default)]
     pub(super) answers: Vec<QuestionAnswer>,
     /// Whether to end the questions: open ones count as unanswered, and no agent asks again.
@@ -208,16 +204,15 @@ pub(super) struct AnswersBody {
     pub(super) end: bool,
 }
 
-/// The answer to a question.
+/// The answer to one question.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "Answer")]
 pub(super) struct QuestionAnswer {
-    /// The agent that asked.
+    /// The id of the agent that asked.
     pub(super) agent_id: String,
-    /// The question's id.
     pub(super) question_id: String,
-    /// The answer; empty for none.
+    /// Empty if the user has no answer.
     pub(super) answer: String,
 }
 
@@ -228,7 +223,7 @@ pub(super) struct Feedback {
     /// 1 for good, -1 for bad.
     #[schemars(extend("enum" = [1, -1]))]
     pub(super) rating: i8,
-    /// The reason.
+    /// The reason for the rating.
     pub(super) note: Option<String>,
 }
 
@@ -236,7 +231,7 @@ pub(super) struct Feedback {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct FollowUpQuestion {
-    /// The question; not empty.
+    /// Must not be empty.
     pub(super) question: String,
 }
 
@@ -248,10 +243,7 @@ pub(super) struct SignIn {
     pub(super) token: String,
 }
 
-/// Parses a request's body.
-///
-/// # Errors
-/// It is not JSON, or contains a forbidden value; the error names it.
+/// Parses a request's body. An error names the key that is invalid or not allowed.
 fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, ProblemDetails> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     let fault = |error| ProblemDetails::validation(format!("the body is not a JSON object: {error}"));
@@ -265,7 +257,7 @@ fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, ProblemDeta
     }
     if let Some((path, fault)) = checked.problems.first() {
         let path = path.to_string();
-        // The short form of a configuration key.
+        // `rounds` is short for `debate.rounds`.
         let path = if path == "rounds" { "debate.rounds".to_owned() } else { path };
         return Err(ProblemDetails::key(&path, format!("{path} {fault}")));
     }
@@ -274,7 +266,7 @@ fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, ProblemDeta
 
 fn not_allowed(key: &str) -> ProblemDetails {
     let detail = format!(
-        "`{key}` cannot be set by a request: a request sets problem, protocol, rounds, roles, models and limits, but no \
+        "a request cannot set `{key}`: it can set the problem, protocol, rounds, roles, models and limits, but no \
          commands, paths, addresses or tools"
     );
     ProblemDetails::key(key, detail)
@@ -289,14 +281,14 @@ impl NewDebate {
         Ok(self.problem.as_str().into())
     }
 
-    /// The files, checked like those of the command line.
+    /// Checks the files like those of the command line.
     pub(super) fn attachments(
         &self,
         settings: &Settings,
         environment: &Environment,
     ) -> Result<Arc<[Attachment]>, ProblemDetails> {
         if self.files.len() > MOST_FILES {
-            return Err(ProblemDetails::key("files", format!("there may be at most {MOST_FILES} files")));
+            return Err(ProblemDetails::key("files", format!("at most {MOST_FILES} files are allowed")));
         }
         let mut attachments = Attachments::new(settings, environment);
         for (place, TextFile { name, text }) in self.files.iter().enumerate() {
@@ -337,7 +329,7 @@ impl Choices {
         self.protocol.clone().or_else(|| self.debate.as_ref()?.at("protocol").as_str().map(str::to_owned))
     }
 
-    /// The choices as changes of these settings, except cost limits.
+    /// The choices as changes of `settings`, without cost limits: those must also fit the server's.
     pub(super) fn changes(&self, settings: &Settings) -> Result<Vec<SettingChange>, ProblemDetails> {
         let mut changes = Vec::new();
         let mut set = |key: &str, value: &Value| -> Result<(), ProblemDetails> {
@@ -369,7 +361,7 @@ impl Choices {
 }
 
 impl Member {
-    /// The agent as in a configuration: an existing one with the changes applied, or a new one.
+    /// The complete agent: a configured one with the changes applied, or a new one with defaults.
     fn in_full(&self, place: usize, all: &[Self], settings: &Settings) -> Value {
         let is_it = |agent: &&AgentSettings| {
             self.text("id") == Some(agent.id.as_str()) && self.text("role").is_none_or(|role| role == agent.role)
@@ -380,7 +372,8 @@ impl Member {
         full.into()
     }
 
-    /// Defaults for a new agent: an id and a name from its role, and the first agent's model.
+    /// Defaults for a new agent: an id and a name from its role, and the first agent's model unless it names a model or
+    /// provider.
     fn introduced(&self, place: usize, all: &[Self], settings: &Settings) -> Map<String, Value> {
         let role = self.text("role").unwrap_or("agent");
         let is_repeated = all.iter().filter(|other| other.text("role") == self.text("role")).count() > 1;
@@ -398,7 +391,7 @@ impl Member {
     }
 }
 
-/// An agent of the settings as in a configuration, without values inherited from the debate.
+/// The agent as in a configuration, without what it inherits from `debate`.
 fn of_debate(agent: &AgentSettings, settings: &Settings) -> Map<String, Value> {
     let inherited = serde_json::to_value(&settings.debate.summarization).unwrap_or_default();
     let mut agent = serde_json::to_value(agent).unwrap_or_default();
@@ -411,7 +404,7 @@ fn of_debate(agent: &AgentSettings, settings: &Settings) -> Map<String, Value> {
 /// The maximum size of a request's body.
 const MOST_BYTES: usize = 1024 * 1024;
 
-/// A request's body of limited size, parsed.
+/// Parses the body of a request, of at most `MOST_BYTES`.
 pub(super) struct RequestBody<T>(pub(super) T);
 
 impl<T: DeserializeOwned + JsonSchema> FromRequest<Arc<App>> for RequestBody<T> {
@@ -448,20 +441,20 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for QueryParams<T> {
     }
 }
 
-/// Filters of the list.
+/// Filters of the list of debates.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Filter {
-    /// Words in the title or the id, in any case.
+    /// Words that the title or the id must contain, in any case.
     pub(super) search: Option<String>,
-    /// The status of the debate.
+    /// Only debates with this status.
     pub(super) status: Option<DebateStanding>,
-    /// The protocol.
+    /// Only debates with this protocol.
     pub(super) protocol: Option<String>,
     /// The maximum number of debates: 50 by default, at most 1000.
     #[schemars(range(min = 1, max = 1000))]
     pub(super) limit: Option<u32>,
-    /// How many matches to skip.
+    /// The number of matches to skip.
     pub(super) skip: Option<u32>,
 }
 
@@ -502,16 +495,17 @@ impl JsonSchema for FormatName {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct ReportQuery {
-    /// The format.
+    /// The format of the report.
     pub(super) format: FormatName,
-    /// Whether to download it as a file.
+    /// Whether the browser should download the report as a file.
     pub(super) download: bool,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct AfterQuery {
-    /// The number of the last known event: only later ones are sent. The header `Last-Event-ID` overrides it.
+    /// The number of the last event that the client knows; only later ones are sent. The header `Last-Event-ID`
+    /// overrides it.
     #[schemars(range(max = 9_007_199_254_740_991_u64))]
     pub(super) after: u64,
 }
@@ -519,8 +513,9 @@ pub(super) struct AfterQuery {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct Several {
-    /// Ids of debates, each with `:` and the number of its last known event, separated by commas.
+    /// The debates to follow, separated by commas. Each is an id, `:`, and the number of the last event that the client
+    /// knows.
     pub(super) debates: String,
-    /// Whether to include changes of the list.
+    /// Whether to report changes of the list of debates.
     pub(super) list: bool,
 }

@@ -1,4 +1,4 @@
-//! The server: its options, its parts, and its shutdown.
+//! Binds, runs and shuts down the server.
 
 use std::future::IntoFuture as _;
 use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
@@ -53,20 +53,20 @@ impl App {
         done.map_err(|_| ProblemDetails::internal("internal error; please report it"))
     }
 
-    /// A slot for a watcher.
+    /// Reserves an event stream. Fails if all are in use.
     pub(super) fn client(&self) -> Result<OwnedSemaphorePermit, ProblemDetails> {
         let place = Arc::clone(&self.clients).try_acquire_owned();
         place.map_err(|_| ProblemDetails::busy(format!("{MOST_CLIENTS} clients are already watching")))
     }
 
-    /// The rest of today's limit; `None` without one.
+    /// What is left of today's cost limit; `None` if there is no limit.
     pub(super) fn left_today(&self) -> Result<Option<Usd>, ProblemDetails> {
         let Some(limit) = self.inputs.max_cost_per_day else { return Ok(None) };
         Ok(Some(limit.saturating_sub(spent_today(&self.inputs.directory)?)))
     }
 }
 
-/// A server with a bound address.
+/// A server that has bound its address.
 pub struct Server {
     app: Arc<App>,
     listener: StdListener,
@@ -77,17 +77,17 @@ pub struct Server {
     token: String,
 }
 
-/// A thread cannot be started, or the runtime cannot take over the address.
 fn not_started(source: std::io::Error) -> UserError {
     UserError::of(ErrorCategory::General, "cannot start").with_source(source)
 }
 
 impl Server {
-    /// Binds the address and prepares the server, which runs at most `max_running` debates at once. Port 0 picks a
-    /// free port. `notices` receives messages for the user.
+    /// Binds the address and prepares the server, which runs at most `max_running` debates at once. Port 0 picks a free
+    /// port. `notices` receives messages for the user.
     ///
     /// # Errors
-    /// The address cannot be used, or others could spend without limits.
+    ///
+    /// The address cannot be used, or is reachable from other machines and the token or a cost limit is missing.
     pub fn bind(
         host: &str,
         port: u16,
@@ -121,7 +121,7 @@ impl Server {
         let wanted = SocketAddr::new(ip, port);
         let listen = |source: std::io::Error| {
             UserError::of(ErrorCategory::General, format!("cannot listen at {wanted}"))
-                .with_hint("name another port with --port; 0 takes a free one")
+                .with_hint("choose another port with --port; 0 picks a free one")
                 .with_source(source)
         };
         let listener = StdListener::bind(wanted).map_err(listen)?;
@@ -142,7 +142,7 @@ impl Server {
         Ok(Self { app, listener, url, one_time, token })
     }
 
-    /// The address with the one-time token.
+    /// The address of the start page, with the one-time token.
     pub fn address(&self) -> String {
         self.address_of("/")
     }
@@ -160,11 +160,12 @@ impl Server {
         Arc::clone(&self.app.runs)
     }
 
-    /// Serves requests until `until` resolves, then pauses and saves running debates, and waits for their hooks;
-    /// aborted when `hurry` resolves. Returns the debates that were running.
+    /// Serves requests until `until` resolves. Then pauses and saves the running debates and waits for hooks, for a
+    /// limited time or until `hurry` resolves. Returns the debates that were running.
     ///
     /// # Errors
-    /// The runtime cannot take over the address.
+    ///
+    /// The runtime cannot use the bound socket.
     pub async fn run(
         self,
         until: impl Future<Output = ()>,
@@ -172,7 +173,7 @@ impl Server {
     ) -> Result<Vec<DebateId>, UserError> {
         let Self { app, listener, .. } = self;
         let listener = TcpListener::from_std(listener).map_err(not_started)?;
-        // Send without delay. This only fails if the connection is gone.
+        // Disables Nagle's algorithm, which would delay streamed words. This only fails if the connection is gone.
         let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
         tokio::select! {
             served = axum::serve(listener, router(&app)).into_future() => served.map_err(not_started)?,

@@ -23,20 +23,19 @@ use dialectic_record::store::{Directory, Entry};
 use super::problem::ProblemDetails;
 use super::request::{Choices, Fork, MOST_AGENTS, NewDebate};
 
-/// The inputs of the server's debates.
+/// What the server starts debates with.
 #[derive(Clone)]
 pub struct DebateInputs {
     pub directory: Directory,
     pub config: ConfigPath,
     pub environment: Environment,
     pub max_cost: Option<Usd>,
-    /// The cost limit per day for all debates.
+    /// For all debates of a day together.
     pub max_cost_per_day: Option<Usd>,
-    /// The maximum number of calls per debate.
+    /// Per debate.
     pub max_calls: Option<u32>,
 }
 
-/// A debate that is ready to run.
 pub(super) struct Admission {
     pub(super) ready: Ready,
     pub(super) after: After,
@@ -50,9 +49,9 @@ pub(super) struct Admission {
 pub(super) struct ForecastBody {
     /// The minimum number of calls.
     calls: usize,
-    /// The maximum number of calls, with long answers and additional votes.
+    /// The maximum number of calls, including continuations of long answers and additional votes.
     calls_most: usize,
-    /// The minimum and maximum of input and output tokens.
+    /// The minimum and maximum number of tokens, input plus output.
     tokens: [u64; 2],
     /// The minimum and maximum cost in US dollars; absent if a price is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,31 +59,29 @@ pub(super) struct ForecastBody {
     /// The likely cost in US dollars; absent if a price is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     likely_usd: Option<f64>,
-    /// The effective cost limit in US dollars.
+    /// The cost limit of this debate in US dollars; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit_usd: Option<f64>,
     /// The maximum number of rounds.
     rounds: u32,
-    /// The number of rounds that the limit covers at list prices.
+    /// The number of rounds that the cost limit covers at list prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     rounds_bought: Option<u32>,
-    /// The optional parts that the limit does not cover, in words.
+    /// The optional parts of the debate that the cost limit does not cover, in words.
     left_out: Vec<String>,
-    /// Warnings before the start.
     warnings: Vec<String>,
 }
 
-/// The options for new debates.
+/// The options and limits for new debates.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Setup {
     /// The version of the program.
     version: &'static str,
-    /// The protocols.
     protocols: Vec<ProtocolInfo>,
-    /// The roles of agents.
+    /// The roles that agents may have.
     roles: Vec<String>,
-    /// The models, each with its provider.
+    /// The models that agents may use.
     models: Vec<ServedModel>,
     /// The default agents.
     agents: Vec<MemberInfo>,
@@ -92,15 +89,15 @@ pub(super) struct Setup {
     judge: MemberInfo,
     /// The default protocol.
     protocol: String,
-    /// The default rounds.
+    /// The default maximum number of rounds.
     rounds: u32,
     /// The maximum number of agents.
     most_agents: usize,
-    /// The cost limit per debate in US dollars; absent without one.
+    /// The cost limit per debate in US dollars; null without one.
     max_cost: Option<f64>,
-    /// The cost limit per day for all debates in US dollars; absent without one.
+    /// The cost limit per day for all debates in US dollars; null without one.
     max_cost_per_day: Option<f64>,
-    /// The rest of today's limit.
+    /// What is left of today's cost limit in US dollars; null without a limit.
     left_today: Option<f64>,
     /// Warnings about the configuration.
     warnings: Vec<String>,
@@ -112,7 +109,7 @@ struct ProtocolInfo {
     name: &'static str,
     about: &'static str,
     suits: &'static str,
-    /// The number of its calls as a formula for `n` agents and `r` rounds.
+    /// The number of calls, as a formula for `n` agents and `r` rounds.
     calls: &'static str,
     rounds: u32,
 }
@@ -124,7 +121,7 @@ struct MemberInfo {
     role: String,
     model: String,
     provider: String,
-    /// The side in a debate on a motion.
+    /// The agent's side in a debate on a motion.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<Position>,
 }
@@ -152,7 +149,7 @@ fn models(settings: &Settings) -> Vec<ServedModel> {
     all.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The roles that requests may name: the built-in ones, those of configured agents, and files.
+/// The roles that requests may name: the built-in ones, those with a prompt file, and those of configured agents.
 fn roles(settings: &Settings) -> Vec<String> {
     let mut roles: Vec<String> = dialectic_config::role_names(settings.base_dir.as_deref());
     for agent in settings.everybody() {
@@ -171,7 +168,7 @@ impl DebateInputs {
         )
     }
 
-    /// The current configuration.
+    /// Loaded anew for each request, so that changes apply without a restart.
     fn files(&self) -> ConfigFiles<'_> {
         ConfigFiles::new(self.config.clone(), &self.environment)
     }
@@ -181,7 +178,6 @@ impl DebateInputs {
         Ok(self.files().load(&overrides)?)
     }
 
-    /// The options for new debates. `left_today` is the rest of the daily limit.
     pub(super) fn setup(&self, left_today: Option<Usd>) -> Result<Setup, ProblemDetails> {
         let Loaded { settings, warnings, choice, .. } = self.load(&Choices::default())?;
         let protocols = PROTOCOLS.iter().map(|protocol| {
@@ -207,7 +203,7 @@ impl DebateInputs {
         })
     }
 
-    /// The settings with the choices applied. Models and roles must be `known`.
+    /// Applies the choices to `settings`. Their models and roles must occur in `known`.
     fn chosen(
         &self,
         settings: &Settings,
@@ -235,15 +231,15 @@ impl DebateInputs {
         Ok((settings, warnings))
     }
 
-    /// The user's own settings for debates, from their files and the server's command line.
+    /// The settings of the server's user, from configuration files and the server's command line.
     fn own(&self) -> Result<UserSettings, ProblemDetails> {
         let mut own = self.files().own()?;
         own.budget.max_calls = self.max_calls.or(own.budget.max_calls);
         Ok(own)
     }
 
-    /// Checks that calls are limited if a program is called: the configuration may have changed since the server
-    /// started.
+    /// Fails if a command-line program would be called without a limit on calls. The start of the server checks this
+    /// too, but the configuration may have changed since.
     fn check_calls(&self, settings: &Settings) -> Result<(), ProblemDetails> {
         let mut called = settings.everybody().map(|agent| agent.provider.as_str());
         let Some(program) = called.find(|name| is_program(name, &settings.providers)) else { return Ok(()) };
@@ -253,15 +249,15 @@ impl DebateInputs {
         let detail = format!(
             "the configuration calls models through a command-line program, `{program}`, and --max-calls is missing"
         );
-        Err(ProblemDetails::cost(detail).hint("start the server with it, or set it in your own configuration"))
+        Err(ProblemDetails::cost(detail).hint("start the server with it, or set `debate.budget.maxCalls` in your own configuration"))
     }
 
-    /// The cost limit of a debate: the server's, otherwise the user's default.
+    /// The cost limit per debate: the server's, otherwise the user's default.
     fn most(&self, own: &UserSettings) -> Option<Usd> {
         self.max_cost.or(own.budget.max_cost_usd)
     }
 
-    /// Checks that the limits allow the requested cost.
+    /// Checks the requested cost limit against the server's and the day's.
     fn check_limit(asked: Option<Usd>, most: Option<Usd>, left_today: Option<Usd>) -> Result<(), ProblemDetails> {
         let refused =
             |detail: String| Err(ProblemDetails { key: Some("maxCost".to_owned()), ..ProblemDetails::cost(detail) });
@@ -279,7 +275,8 @@ impl DebateInputs {
         }
     }
 
-    /// The total limit for a debate that has already spent `spent`, by the server's limits; `None` without any.
+    /// What a debate that has already spent `spent` may cost in total under the server's limits; `None` if there are
+    /// none.
     fn most_in_all(&self, spent: Usd, left_today: Option<Usd>) -> Result<Option<Usd>, ProblemDetails> {
         if left_today == Some(Usd::ZERO) {
             return Err(ProblemDetails::cost("today's cost limit is used up"));
@@ -309,7 +306,7 @@ impl DebateInputs {
             if !models.iter().any(named) {
                 let all: Vec<String> = models.iter().map(|of| format!("{} of {}", of.model, of.provider)).collect();
                 let key = if member.text("model").is_some() { "model" } else { "provider" };
-                let detail = format!("the server's configuration lacks this model; it has {}", all.join(", "));
+                let detail = format!("this model is not in the server's configuration; available: {}", all.join(", "));
                 return Err(ProblemDetails::key(format!("{place}.{key}"), detail));
             }
         }
@@ -388,8 +385,8 @@ impl DebateInputs {
         Ok(Admission { ready: prepared.begin()?, after, warnings })
     }
 
-    /// Resumes a saved debate within its own limit, the server's and the day's. `closes` makes it close. The amount is
-    /// recorded for other servers.
+    /// Prepares to resume a saved debate within its own limit, the server's and the day's. With `closes`, it closes
+    /// with its current texts. Notes a lowered limit for other servers.
     pub(super) fn resume(
         &self,
         entry: &Entry,

@@ -1,7 +1,8 @@
 //! Streams events to watchers: server-sent events, or lines of JSON.
 //!
-//! The journal is the buffer. A client names its last event and receives every later one once and in order: past events
-//! from the journal, live ones along with streamed words. A slow client delays only its own task.
+//! The journal is the buffer. A client names its last event and receives every later one exactly once and in order.
+//! Past events come from the journal, later ones from the run along with streamed words. A slow client delays only its
+//! own task.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +27,8 @@ use dialectic_report::display::event_line;
 use super::catalogue::{DebateRow, DebateStanding};
 use super::server::App;
 
-/// The frames queued per client. Each may be a whole answer, so long queues for many clients would need much memory.
+/// The number of frames to queue per client. A frame may be a whole answer, so long queues for many clients would need
+/// much memory.
 const FRAMES: usize = 2;
 /// The polling interval for a debate in another process.
 const LOOK_AGAIN: Duration = Duration::from_millis(300);
@@ -39,21 +41,21 @@ pub(super) enum StreamFormat {
     Lines,
     /// Server-sent events of one debate.
     Sse,
-    /// Server-sent events of several debates, with the last written event of each.
+    /// Server-sent events of several debates, with the number of the last event written for each.
     SseOfSeveral(BTreeMap<Arc<str>, u64>),
 }
 
 enum Frame {
-    /// An event of a debate: a journal event has its number.
+    /// `seq` is the event's number in the journal; an unrecorded event has none.
     Of {
         debate: Arc<str>,
         seq: Option<u64>,
         line: String,
     },
     List(String),
-    /// A debate was removed.
+    /// A debate does not exist, or was removed.
     Gone(String),
-    /// The stream of one debate ends.
+    /// The debate stopped running, which ends its stream.
     End(String),
     KeepAlive,
 }
@@ -85,7 +87,7 @@ pub(super) fn of_debate(
 }
 
 /// Streams the events of several debates, each after its event number, and changes of the list if wanted, until the
-/// client disconnects. The `missing` debates were requested but are not recorded.
+/// client disconnects. `missing` are requested debates that do not exist.
 pub(super) fn of_several(
     app: Arc<App>,
     debates: Vec<(Entry, u64)>,
@@ -102,7 +104,7 @@ pub(super) fn of_several(
             let _ = frames.send(Frame::Gone(id)).await;
         }
         let followed = debates.iter().map(|(entry, told)| follow(&app, entry, *told, true, &frames));
-        // Outlives the debates: another page may request others on this connection.
+        // Keep the stream open when all debates are gone: a client would only reconnect.
         let all = async {
             let _ = futures_util::future::join_all(followed).await;
             std::future::pending::<()>().await;
@@ -152,7 +154,7 @@ async fn follow(
                 let seq = if let Signal::Recorded(event) = &*signal { Some(event.seq) } else { None };
                 let Ok(line) = event_line(&signal) else { continue };
                 if let Some(seq) = seq {
-                    // Events that a fork kept are only in its journal.
+                    // Events that a fork took over are only in its journal: read them there.
                     if seq > told + 1
                         && let Ok(mut journal) = JournalReader::open(path)
                     {
@@ -182,7 +184,7 @@ async fn follow(
     }
 }
 
-/// The calls in flight, for a client that connects late.
+/// The start and the words so far of each call in flight, for a client that connects during the call.
 fn in_flight(progress: &Progress) -> Vec<Signal> {
     let panel = progress.panel();
     let model = |id: &AgentId| panel.participants().find(|one| one.id == *id).map_or("", |one| one.model.as_str());
@@ -215,7 +217,7 @@ async fn tell_past(
     Ok(told)
 }
 
-/// Sends changed rows of the list.
+/// Reports changed and removed rows of the list until the client disconnects.
 async fn list(app: &Arc<App>, frames: &mpsc::Sender<Frame>) -> Result<(), SendError<Frame>> {
     let mut known: Option<BTreeMap<String, DebateRow>> = None;
     let mut changes = app.runs.changes();
@@ -250,7 +252,7 @@ async fn keep_alive(frames: &mpsc::Sender<Frame>) {
         tokio::select! {
             () = frames.closed() => return,
             _ = times.tick() => {
-                // Queued frames make a keep-alive unnecessary.
+                // If the queue is full, the client receives other frames anyway.
                 if matches!(frames.try_send(Frame::KeepAlive), Err(mpsc::error::TrySendError::Closed(_))) {
                     return;
                 }
@@ -284,7 +286,7 @@ impl StreamFormat {
                     let all: Vec<String> = positions.iter().map(|(id, seq)| format!("{id}:{seq}")).collect();
                     format!("id: {}\n", all.join(","))
                 });
-                // The line is an object, and an id needs no escaping.
+                // Adds the debate's id to the JSON object. Ids need no escaping.
                 let rest = line.strip_prefix('{').unwrap_or_default();
                 format!("{id}data: {{\"debate\":\"{debate}\",{rest}\n\n")
             }
