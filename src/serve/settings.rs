@@ -249,7 +249,8 @@ impl DebateInputs {
         let detail = format!(
             "the configuration calls models through a command-line program, `{program}`, and --max-calls is missing"
         );
-        Err(ProblemDetails::cost(detail).hint("start the server with it, or set `debate.budget.maxCalls` in your own configuration"))
+        Err(ProblemDetails::cost(detail)
+            .hint("start the server with it, or set `debate.budget.maxCalls` in your own configuration"))
     }
 
     /// The cost limit per debate: the server's, otherwise the user's default.
