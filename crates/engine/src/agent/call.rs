@@ -57,6 +57,22 @@ pub struct Call {
     pub(super) assess: Option<MakeAssessment>,
 }
 
+impl Agent {
+    fn request(&self, prompt: Arc<str>, answer: Option<AnswerSchema>) -> Request {
+        Request {
+            model: self.settings.model.as_str().into(),
+            temperature: self.settings.temperature,
+            max_tokens: self.settings.max_tokens,
+            system: Arc::clone(&self.system),
+            prompt,
+            turns: Vec::new(),
+            answer: answer.map(Arc::new),
+            tools: Arc::new([]),
+            tools_are_optional: false,
+        }
+    }
+}
+
 /// Builds the request for a missing assessment of a solution.
 pub(super) type MakeAssessment = Arc<dyn Fn(&str) -> Result<Request, PromptError> + Send + Sync>;
 

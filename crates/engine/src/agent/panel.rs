@@ -10,7 +10,7 @@ use dialectic_base::price::Price;
 use dialectic_base::provider::calls_models;
 use dialectic_base::secrets::KnownKeys;
 use dialectic_llm::models::{ModelFacts, built_in_price, facts, with_cache_writes};
-use dialectic_llm::{AnswerSchema, Caller, Request, Timeouts};
+use dialectic_llm::{Caller, Timeouts};
 use dialectic_record::debate::{
     AgentId, AgentPromptSource, AgentSettings, DebateSettings, JudgePromptSource, ModelLimits, PromptOrigin,
     PromptSources, Settings,
@@ -65,20 +65,6 @@ impl Agent {
         let system =
             role.own_system.as_ref().map_or_else(|| Arc::clone(system), |own| format!("{system}\n\n{own}").into());
         Self { settings: settings.clone(), role: Arc::new(role), caller, system }
-    }
-
-    pub(super) fn request(&self, prompt: Arc<str>, answer: Option<AnswerSchema>) -> Request {
-        Request {
-            model: self.settings.model.as_str().into(),
-            temperature: self.settings.temperature,
-            max_tokens: self.settings.max_tokens,
-            system: Arc::clone(&self.system),
-            prompt,
-            turns: Vec::new(),
-            answer: answer.map(Arc::new),
-            tools: Arc::new([]),
-            tools_are_optional: false,
-        }
     }
 }
 

@@ -27,7 +27,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Agent, PaidReply, Panel, beginnings};
+use crate::agent::{Agent, PaidReply, Panel};
 use crate::tools::ToolContext;
 use dialectic_base::call::CallRecord;
 use dialectic_base::money::Usd;
@@ -301,15 +301,6 @@ impl Engine {
 
     fn warn(&self, message: impl Into<String>) {
         self.signal(Signal::Warning { message: message.into(), failed: None });
-    }
-
-    fn beginnings(&mut self) -> Result<Arc<[Arc<str>]>, EngineError> {
-        if let Some(beginnings) = &self.beginnings {
-            return Ok(beginnings.clone());
-        }
-        let beginnings = beginnings(self.debate())?;
-        self.beginnings = Some(beginnings.clone());
-        Ok(beginnings)
     }
 
     fn is_round_over_time(&self) -> bool {

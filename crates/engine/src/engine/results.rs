@@ -1,29 +1,24 @@
 //! Turns a finished call into an event or another attempt.
 
-use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::agent::{CANDIDATES, Call, RequestResult, Tools, Value, cut_summary, limits_of, tool_room};
-use crate::git::{self, Git};
-use crate::tools::{ContextDirectory, Source, ToolContext, Toolbox};
+use crate::agent::{CANDIDATES, RequestResult, Value, cut_summary};
 use dialectic_base::call::{CallRecord, Cut};
 use dialectic_base::figures::thousands;
 
 use dialectic_llm::{FailedCall, ModelError};
 use dialectic_record::debate::{
     AgentClarifications, AgentFailurePolicy, AgentSettings, CallKey, Clarification, Contribution, Evaluation, Event,
-    Failure, Metadata, ResultKind, Round, Shortened, Signal, Solution, Summary, SummaryMetadata, TerminationSettings,
+    Failure, Metadata, ResultKind, Shortened, Signal, Solution, Summary, SummaryMetadata, TerminationSettings,
     Timestamp, describe_opened, opened,
 };
-use dialectic_record::protocol::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step, Trigger};
+use dialectic_record::protocol::{Authorship, BudgetClass, Delivery, OutputSpec, Step, Trigger};
 
-use super::forecast::excess;
 use super::{Engine, EngineError};
 
 /// The minimum characters of the debate's texts that a solution needs.
-const LEAST_TEXT: usize = 500;
+pub(super) const LEAST_TEXT: usize = 500;
 
 fn failure(step: &Step, failed: &FailedCall) -> Failure {
     Failure {
@@ -307,47 +302,6 @@ impl Engine {
         self.record_failure(failure(step, failed), None)
     }
 
-    /// Estimates how many characters of the debate's texts fit into the model's context window. Warns if some texts
-    /// must be shortened.
-    pub(super) fn room_of(&mut self, whole: &Call) -> usize {
-        if let Some(known) = self.rooms.get(&whole.step.key) {
-            return *known;
-        }
-        let can_be_shortened = match whole.step.shows {
-            PromptContext::Candidates { .. } => matches!(whole.step.answer, OutputSpec::Solution(_)),
-            PromptContext::WholeDebate | PromptContext::Record | PromptContext::AnonymousTranscript { .. } => true,
-            PromptContext::CandidatesReversed { .. }
-            | PromptContext::Inputs
-            | PromptContext::InputsAndHistory
-            | PromptContext::InputsAndDispute
-            | PromptContext::Decisions
-            | PromptContext::Numbered
-            | PromptContext::Texts
-            | PromptContext::OwnTexts
-            | PromptContext::Transcript
-            | PromptContext::Draft
-            | PromptContext::Findings
-            | PromptContext::EarlierRounds => false,
-        };
-        let agent = self.panel.agent(&whole.step.key.agent_id).map(|agent| &agent.settings);
-        let limits = agent.zip(self.debate().settings.as_ref()).map(|(agent, settings)| limits_of(agent, settings));
-        let limits = limits.filter(|_| can_be_shortened).unwrap_or_default();
-        let over = limits.context_window.map_or(0, |window| excess(&whole.request, window, limits.max_output));
-        // If the estimate leaves almost nothing, let the server decide.
-        let room = whole.length.saturating_sub(over).max(LEAST_TEXT);
-        if over == 0 || room >= whole.length {
-            return usize::MAX;
-        }
-        self.warn(format!(
-            "the debate's {} characters exceed the context of the judge's model; sending {} of them, \
-                 with the longest texts shortened",
-            thousands(whole.length as u64),
-            thousands(room as u64),
-        ));
-        self.rooms.insert(whole.step.key.clone(), room);
-        room
-    }
-
     /// Whether to repeat an overlong request with half of the debate's texts, rather than lose a debate that has been
     /// paid for.
     fn asks_for_less(&mut self, step: &Step, length: usize, failed: &FailedCall) -> bool {
@@ -368,57 +322,6 @@ impl Engine {
         // The call has no result yet, so it is still wanted and starts again.
         self.rooms.insert(step.key.clone(), half);
         true
-    }
-
-    /// The agent's tools for a step, which can read the finished rounds and the step's inputs.
-    pub(super) fn tools_of(&mut self, agent: &AgentSettings, step: &Step) -> Result<Option<Tools>, EngineError> {
-        let round = self.debate().current_round;
-        if self.tools.as_ref().is_none_or(|(of, _)| *of != round) {
-            self.tools = Some((round, self.tool_context(round)?));
-        }
-        let Some((_, Some(context))) = &self.tools else { return Ok(None) };
-        let mut context = context.clone();
-        let debate = self.debate();
-        let given: Vec<_> = step.inputs.iter().filter_map(|key| debate.contribution(key)).cloned().collect();
-        if !given.is_empty() {
-            let this = Round { contributions: given, ..Round::begun(round) };
-            context.rounds = context.rounds.iter().cloned().chain([this]).collect();
-        }
-        let toolbox = Toolbox::new(agent.tools.iter().map(|tool| tool.name.as_str()), context);
-        if toolbox.is_empty() {
-            return Ok(None);
-        }
-        let is_review = self.debate().change.is_some();
-        let room = tool_room(agent, self.debate().known_settings(), is_review);
-        let limit = agent.tool_call_limit;
-        Ok(Some(Tools { toolbox: Arc::new(toolbox), limit, room, is_review }))
-    }
-
-    fn tool_context(&self, round: u32) -> Result<Option<ToolContext>, EngineError> {
-        let debate = self.debate();
-        let Some(settings) = &debate.settings else { return Ok(None) };
-        if settings.everybody().all(|agent| agent.tools.is_empty()) {
-            return Ok(None);
-        }
-        let path = settings.context_dir.clone().unwrap_or_else(|| PathBuf::from("."));
-        let under_review = debate.change.as_deref().filter(|change| change.base.is_some());
-        let path = match (under_review, git::root_of(&path)) {
-            (Some(_), Some(root)) => root,
-            // The repository is gone.
-            (Some(_), None) => return Ok(None),
-            (None, _) => path,
-        };
-        let unreadable = |source| EngineError::ContextDir { path: path.clone(), source };
-        let directory = ContextDirectory::open(&path).map_err(unreadable)?;
-        let directory = directory.withholding(self.panel.withheld.as_deref()).redacting(self.panel.keys.clone());
-        let source = match under_review {
-            Some(change) => Source::after(change, directory, Git::at(&path, &self.panel.environment))
-                .map_err(|error| unreadable(io::Error::other(error)))?,
-            None => Source::directory(directory),
-        };
-        let finished = debate.rounds.iter().filter(|finished| finished.round_number < round);
-        let rounds: Vec<Round> = finished.cloned().collect();
-        Ok(Some(ToolContext { source: Arc::new(source), rounds: rounds.into() }))
     }
 }
 

@@ -9,6 +9,7 @@ use crate::request::{finish, is_unfinished};
 use crate::{FinishReason, Reply, Request, ToolSpec, Turn};
 use dialectic_base::call::ToolCall;
 
+use super::asking::{ApiAnswer, ReadAnswer, object, texts};
 use super::capabilities::{Capabilities, Streaming};
 use super::failure::{error_field, error_in};
 use super::lenient::{
@@ -17,7 +18,6 @@ use super::lenient::{
 use super::reasoning::TextSink;
 use super::sse::{DONE, ServerSentEvent};
 use super::streaming::{Completeness, Deltas};
-use super::{ApiAnswer, ReadAnswer, object, texts};
 
 /// Fields for reasoning next to the content, as used by DeepSeek, OpenRouter and vLLM, and gateways.
 pub(super) const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_details", "thinking"];

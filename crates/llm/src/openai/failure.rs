@@ -6,6 +6,8 @@ use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
 use reqwest::{StatusCode, Url};
 use serde_json::Value;
 
+use crate::{FailedAttempt, ModelError, StatedUsage};
+
 use super::endpoint::Address;
 use super::sse::ServerSentEvent;
 use super::transport::HttpAnswer;
@@ -293,4 +295,67 @@ fn without_tags(html: &str) -> String {
     }
     text.push_str(rest);
     text
+}
+
+pub(super) struct RequestFailure {
+    pub(super) failed: Box<FailedAttempt>,
+    pub(super) cause: FailureCause,
+}
+
+pub(super) enum FailureCause {
+    Refused(Box<ServerRefusal>),
+    /// A success status with content that is not from this API.
+    Foreign,
+    BrokenStream,
+    Other,
+}
+
+impl RequestFailure {
+    pub(super) fn refused(refusal: ServerRefusal, usage: StatedUsage) -> Self {
+        let failed = FailedAttempt { error: refusal.error(), usage, may_be_billed: refusal.may_be_billed() };
+        Self { failed: failed.into(), cause: FailureCause::Refused(Box::new(refusal)) }
+    }
+
+    pub(super) fn broken_stream(error: ModelError) -> Self {
+        Self { cause: FailureCause::BrokenStream, ..error.into() }
+    }
+
+    pub(super) fn foreign(failed: FailedAttempt) -> Self {
+        Self { failed: failed.into(), cause: FailureCause::Foreign }
+    }
+
+    /// The same failure, charged like `other`.
+    pub(super) fn charged_as(self, other: &Self) -> Self {
+        let FailedAttempt { usage, may_be_billed, .. } = *other.failed;
+        Self { failed: FailedAttempt { usage, may_be_billed, ..*self.failed }.into(), ..self }
+    }
+
+    /// Whether the request or its sender was rejected, so that asking differently would not help.
+    pub(super) fn names_cause(&self) -> bool {
+        match &self.cause {
+            FailureCause::Refused(refusal) => matches!(refusal.status, 401 | 403) || refusal.is_about_the_request(),
+            FailureCause::Other => matches!(self.failed.error, ModelError::Filtered { .. }),
+            FailureCause::BrokenStream | FailureCause::Foreign => false,
+        }
+    }
+
+    /// Whether the API may have caused the failure, given that another API is known to answer.
+    pub(super) fn speaks_against_the_api(&self) -> bool {
+        match &self.cause {
+            FailureCause::Foreign => true,
+            FailureCause::Refused(refusal) => !matches!(refusal.status, 408 | 429),
+            FailureCause::BrokenStream => false,
+            FailureCause::Other => !self.failed.error.is_transient(),
+        }
+    }
+
+    pub(super) fn lacks_route(&self) -> bool {
+        matches!(&self.cause, FailureCause::Refused(refusal) if matches!(refusal.status, 404 | 405 | 410 | 501))
+    }
+}
+
+impl<T: Into<FailedAttempt>> From<T> for RequestFailure {
+    fn from(failed: T) -> Self {
+        Self { failed: Box::new(failed.into()), cause: FailureCause::Other }
+    }
 }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::{Live, ModelError};
 
-use super::ApiAnswer;
+use super::asking::ApiAnswer;
 use super::lenient::{readable, tolerable, well_formed_piece};
 use super::reasoning::TextSink;
 use super::sse::{DONE, EventParser, ServerSentEvent, looks_like_events};

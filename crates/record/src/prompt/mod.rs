@@ -25,73 +25,24 @@ mod step;
 mod tests;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
 use std::{fs, io};
 
-use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use dialectic_base::encoding::{NotUtf8, decode, hexadecimal};
-use dialectic_base::markdown::fenced;
 
 use role::{BUILT_IN, JUDGE};
-use step::{SYSTEM, TEMPLATES, USER};
+use step::{PARTS, SYSTEM, TEMPLATES, USER};
 
 pub use role::{Role, RoleError};
 pub use step::{
     ASSESS, Assess, Authored, BEGINNING, Beginning, CheckedDraft, EVALUATOR_CLARIFICATIONS, EvaluatorValues,
     FINDINGS_AGAIN, Focus, FocusedRole, HISTORY, Label, Listing, MaterialPart, OPINIONS_AGAIN, OWN_HISTORY, OwnRound,
-    PLAIN_CLARIFICATIONS, POINTS_AGAIN, PointList, Prompt, SECOND_CHANCE, SOLUTION_AGAIN, SOLUTION_PLACEHOLDER, Titled,
-    Values, evaluator_system, evaluator_user, pairwise_checklist, pairwise_ruling, pairwise_system,
+    PLAIN_CLARIFICATIONS, POINTS_AGAIN, PointList, Prompt, PromptError, SECOND_CHANCE, SOLUTION_AGAIN,
+    SOLUTION_PLACEHOLDER, Titled, Values, compose, evaluator_system, evaluator_user, pairwise_checklist,
+    pairwise_ruling, pairwise_system,
 };
-
-/// A request's prompt: the shared beginning, the history if any, and the body, separated by blank lines.
-pub fn compose(beginning: &str, history: Option<&str>, body: &str) -> Arc<str> {
-    [Some(beginning), history, Some(body)].into_iter().flatten().collect::<Vec<_>>().join("\n\n").into()
-}
-
-/// Texts that templates import or system texts include; they are not templates themselves.
-const PARTS: [(&str, &str); 6] = [
-    ("parts.md", include_str!("../../prompts/parts.md")),
-    ("system/evidence.md", include_str!("../../prompts/system/evidence.md")),
-    ("system/requirements.md", include_str!("../../prompts/system/requirements.md")),
-    ("system/material.md", include_str!("../../prompts/system/material.md")),
-    ("system/labels.md", include_str!("../../prompts/system/labels.md")),
-    ("system/form.md", include_str!("../../prompts/system/form.md")),
-];
-
-/// A template could not be rendered. This is a bug, since templates are compiled in.
-#[derive(Debug, Error)]
-#[error("prompt template {template} could not be rendered")]
-pub struct PromptError {
-    pub template: &'static str,
-    #[source]
-    pub source: minijinja::Error,
-}
-
-/// The template environment: fails on undefined variables, does not escape, and compiles templates on first use.
-pub(super) fn environment() -> &'static Environment<'static> {
-    static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
-        let mut environment = Environment::new();
-        environment.set_undefined_behavior(UndefinedBehavior::Strict);
-        environment.set_auto_escape_callback(|_| AutoEscape::None);
-        environment.set_auto_reload(false);
-        environment.set_loader(|name| Ok(PARTS.iter().find(|(part, _)| *part == name).map(|(_, text)| *text)));
-        environment.add_filter("fence", |text: &str, info: &str| fenced(info, text));
-        environment.add_filter("line", line);
-        environment
-    });
-    &ENVIRONMENT
-}
-
-/// `text` on one line, so that a name cannot break out of its heading.
-fn line(text: &str) -> String {
-    text.split(|c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'))
-        .filter(|piece| !piece.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
-}
 
 #[derive(Debug, Error)]
 pub enum PromptFileError {

@@ -2,16 +2,15 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::{LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
-use minijinja::Environment;
 use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde::{Serialize, Serializer};
+use thiserror::Error;
 
 use crate::debate::{AgentId, Attachment, CallKey, Point, Question};
 use dialectic_base::markdown::fenced;
-
-use super::{PromptError, environment};
 
 /// A prompt of a protocol: a template that reads [`Values`], or a system text, which has no values.
 #[derive(Debug)]
@@ -365,6 +364,53 @@ pub fn pairwise_ruling(problem: &str, checklist: &[String], [first, second]: [&s
         ("second", fenced("text", second)),
     ];
     filled(PAIRWISE_RULING.1.trim(), |name| values.iter().find(|(known, _)| *known == name).map(|(_, value)| value))
+}
+
+/// A request's prompt: the shared beginning, the history if any, and the body, separated by blank lines.
+pub fn compose(beginning: &str, history: Option<&str>, body: &str) -> Arc<str> {
+    [Some(beginning), history, Some(body)].into_iter().flatten().collect::<Vec<_>>().join("\n\n").into()
+}
+
+/// Texts that templates import or system texts include; they are not templates themselves.
+pub(super) const PARTS: [(&str, &str); 6] = [
+    ("parts.md", include_str!("../../prompts/parts.md")),
+    ("system/evidence.md", include_str!("../../prompts/system/evidence.md")),
+    ("system/requirements.md", include_str!("../../prompts/system/requirements.md")),
+    ("system/material.md", include_str!("../../prompts/system/material.md")),
+    ("system/labels.md", include_str!("../../prompts/system/labels.md")),
+    ("system/form.md", include_str!("../../prompts/system/form.md")),
+];
+
+/// A template could not be rendered. This is a bug, since templates are compiled in.
+#[derive(Debug, Error)]
+#[error("prompt template {template} could not be rendered")]
+pub struct PromptError {
+    pub template: &'static str,
+    #[source]
+    pub source: minijinja::Error,
+}
+
+/// The template environment: fails on undefined variables, does not escape, and compiles templates on first use.
+pub(super) fn environment() -> &'static Environment<'static> {
+    static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        environment.set_auto_escape_callback(|_| AutoEscape::None);
+        environment.set_auto_reload(false);
+        environment.set_loader(|name| Ok(PARTS.iter().find(|(part, _)| *part == name).map(|(_, text)| *text)));
+        environment.add_filter("fence", |text: &str, info: &str| fenced(info, text));
+        environment.add_filter("line", line);
+        environment
+    });
+    &ENVIRONMENT
+}
+
+/// `text` on one line, so that a name cannot break out of its heading.
+pub(super) fn line(text: &str) -> String {
+    text.split(|c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'))
+        .filter(|piece| !piece.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod properties;
 mod protocols;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use crate::debate::{Attachment, Clarification, Question};
 use crate::protocol::{ANSWER, PROTOCOLS};
 use dialectic_base::markdown::fenced;
 
-use super::step::TEMPLATES;
+use super::step::{TEMPLATES, environment, line};
 use super::*;
 
 /// A rendered template and its values.
@@ -227,14 +228,14 @@ fn templates_and_values_have_the_same_variables() {
     assert_eq!(samples.iter().map(|sample| sample.file).take(fixed.len()).collect::<Vec<_>>(), fixed);
     let passed = |sample: &PromptSample| sample.values.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
     for (sample, template) in samples.iter().zip(TEMPLATES) {
-        let template = super::environment().template_from_named_str(template.file, template.text).unwrap();
+        let template = environment().template_from_named_str(template.file, template.text).unwrap();
         let read = template.undeclared_variables(false);
         assert_eq!(read.into_iter().collect::<BTreeSet<_>>(), passed(sample), "{}", sample.file);
     }
     // A prompt uses some of its values, and each value is used by some prompt.
     let mut needed = BTreeSet::new();
     for prompt in prompts() {
-        let template = super::environment().template_from_named_str(prompt.file, prompt.text).unwrap();
+        let template = environment().template_from_named_str(prompt.file, prompt.text).unwrap();
         needed.extend(template.undeclared_variables(false));
     }
     assert_eq!(needed, passed(samples.last().unwrap()));
