@@ -1,40 +1,17 @@
-//! Global arguments, arguments shared by several commands, and adjustments to the arguments before they are parsed.
+//! Arguments shared by several commands, and the removal of empty options before the arguments are parsed.
 
 use std::any::TypeId;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Arg, ArgAction, Args, Command as ClapCommand, Parser, ValueEnum as _};
+use clap::{Arg, ArgAction, Args, Command};
 
 use dialectic_base::money::Usd;
 use dialectic_report::display::ColorMode;
 
-use super::commands::Command;
-use super::commands::show::DebatePart;
-use super::examples::examples;
-
 /// What users type for the newest debate.
 pub(super) const LATEST: &str = "latest";
-
-/// Language-model agents debate a problem, and a judge hands back one answer.
-#[derive(Debug, Parser)]
-#[command(name = "dialectic", version, propagate_version = true, max_term_width = 100, args_override_self = true)]
-#[command(after_help = examples(&[
-    "dialectic demo",
-    "dialectic debate --offline \"Design a rate limiting system\"",
-    "dialectic init",
-    "git diff | dialectic debate --attach - \"Is this safe to merge?\"",
-]))]
-pub(super) struct Cli {
-    #[command(subcommand)]
-    pub(super) command: Command,
-
-    /// When to use colour [default: auto]
-    // Placed after each command's own options. Clap's default position depends on the number of commands.
-    #[arg(long, global = true, value_parser = choice(COLORS), value_name = "WHEN", display_order = 900)]
-    pub(super) color: Option<ColorMode>,
-}
 
 /// The values of `--color`: name, help text and mode.
 pub(super) const COLORS: &[(&str, &str, ColorMode)] = &[
@@ -183,7 +160,7 @@ pub(super) struct ConfigFileArgs {
 
 /// Drops path options with an empty value, as scripts pass them if a variable is unset: `--output "$OUT"`. Other empty
 /// values are kept and lead to an error: a debate must not run without a limit that the user meant to set.
-pub(super) fn without_empty(command: &ClapCommand, arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+pub(super) fn without_empty(command: &Command, arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut command = command;
     let mut arguments = arguments.into_iter();
     let mut kept: Vec<OsString> = arguments.next().into_iter().collect();
@@ -213,7 +190,7 @@ pub(super) fn without_empty(command: &ClapCommand, arguments: impl IntoIterator<
 }
 
 /// Whether `option` (without `=value`) names an option of `command` that takes a path.
-fn takes_path(command: &ClapCommand, option: &str) -> bool {
+fn takes_path(command: &Command, option: &str) -> bool {
     let is_named = |argument: &Arg| match option.strip_prefix("--") {
         Some(long) => {
             argument.get_long() == Some(long) || argument.get_all_aliases().unwrap_or_default().contains(&long)
@@ -227,25 +204,6 @@ fn takes_path(command: &ClapCommand, option: &str) -> bool {
             && argument.get_value_parser().type_id() == TypeId::of::<PathBuf>()
     };
     command.get_arguments().any(|argument| is_named(argument) && is_path(argument))
-}
-
-/// Turns `show points` into `show latest points`, and likewise for the other parts that `show` prints.
-pub(super) fn with_latest(arguments: Vec<OsString>) -> Vec<OsString> {
-    let mut words = arguments.iter().enumerate().skip(1);
-    let mut is_show = false;
-    while let Some((place, word)) = words.next() {
-        match word.to_str() {
-            Some("--color") => drop(words.next()),
-            Some(option) if option.starts_with('-') => {}
-            Some("show") if !is_show => is_show = true,
-            Some(part) if is_show && DebatePart::from_str(part, false).is_ok() => {
-                let (before, after) = arguments.split_at(place);
-                return [before, &[LATEST.into()], after].concat();
-            }
-            Some(_) | None => break,
-        }
-    }
-    arguments
 }
 
 #[cfg(test)]
@@ -285,20 +243,6 @@ mod tests {
             &["dialectic", "config", "show", "a=", "debate"],
         ] {
             assert_eq!(kept(line), line);
-        }
-    }
-
-    #[test]
-    fn a_part_alone_is_of_the_newest_debate() {
-        for (typed, meant) in [
-            ("dialectic show points", "dialectic show latest points"),
-            ("dialectic --color never show --json round 2", "dialectic --color never show --json latest round 2"),
-            ("dialectic show vhkp points", "dialectic show vhkp points"),
-            ("dialectic show", "dialectic show"),
-            ("dialectic protocols show round", "dialectic protocols show round"),
-        ] {
-            let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
-            assert_eq!(with_latest(words(typed)), words(meant));
         }
     }
 }

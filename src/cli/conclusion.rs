@@ -1,98 +1,28 @@
 //! Ends a run: prints the result and the outcome, and decides on success or an error.
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use crate::error::{Error, ErrorCategory, UserError};
 use crate::status::{ASKS, Presence, STILL_RUNS, Standing, open_questions, open_requests};
-use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::access::key_variable;
 use dialectic_engine::engine::RunEnding;
 use dialectic_engine::runner::Finished;
-use dialectic_record::debate::{
-    CallStatus, Debate, DebateId, Failure, ForkPoint, OutcomeKind, ReviewedFinding, Severity, StopReason,
-};
+use dialectic_record::debate::{CallStatus, Debate, DebateId, Failure, ForkPoint, OutcomeKind, StopReason};
 use dialectic_record::store::Entry;
 use dialectic_report::display::{StreamEnd, gist, summary};
-use dialectic_report::report::{review_github, review_json, review_sarif};
 
-use super::args::RunArgs;
-use super::commands::review::ReviewFormat;
+use super::debates::debates;
 use super::output::{is_stdout, write_output, write_report};
 use super::questions::{listed, listed_requests};
-use super::session::{Session, debates};
-use super::target::OutputTarget;
+use super::session::Session;
 use super::terminal::Terminal;
 use super::watchers::Seen;
 
 /// The exit code for a run that is incomplete or whose answer leaves something unmet or open.
 const UNCLEAN: u8 = 5;
-const FINDINGS: u8 = 6;
 /// The kind of a failed call whose key the provider rejected.
 const REFUSED_KEY: &str = "unauthorized";
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ReviewEnd {
-    pub(super) format: ReviewFormat,
-    pub(super) fail_on: Option<Severity>,
-}
-
-impl ReviewEnd {
-    pub(super) fn print(self, debate: &Debate, args: &RunArgs, terminal: &mut Terminal) -> Result<(), Error> {
-        let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
-        let written = match self.format {
-            ReviewFormat::Terminal | ReviewFormat::Markdown => Cow::Borrowed(solution),
-            ReviewFormat::Json => review_json(debate).into(),
-            ReviewFormat::Sarif => review_sarif(debate).into(),
-            ReviewFormat::Github => review_github(debate).into(),
-        };
-        match &args.output {
-            Some(path) => {
-                if self.format == ReviewFormat::Terminal {
-                    write_output(path, debate, &written)?;
-                } else {
-                    OutputTarget::find(path)?.write(|out| out.write_all(written.as_bytes()))?;
-                }
-                terminal.notice(&format!("Wrote the result to {}", path.display()));
-                Ok(())
-            }
-            None if args.events.as_deref().is_some_and(is_stdout) => Ok(()),
-            None if self.format == ReviewFormat::Terminal => terminal.solution(&written, false),
-            None => terminal.result_from(|out| out.write_all(written.as_bytes())),
-        }
-    }
-
-    /// Fails if a finding is severe enough for `--fail-on`, or if the run is incomplete: a review must not pass if some
-    /// of its agents failed.
-    fn verdict(self, debate: &Debate) -> Result<(), Error> {
-        self.check_findings(debate)?;
-        if debate.is_full() == Some(true) { Ok(()) } else { Err(unclean(debate)) }
-    }
-
-    /// Fails if a remaining finding is at least as severe as `--fail-on`. The debate's id is empty if there was no
-    /// change to review.
-    pub(super) fn check_findings(self, debate: &Debate) -> Result<(), Error> {
-        let fails = |finding: &&ReviewedFinding| {
-            finding.is_kept() && self.fail_on.is_some_and(|least| finding.severity <= least)
-        };
-        let failing = debate.findings().iter().filter(fails).count();
-        if let (1.., Some(least)) = (failing, self.fail_on) {
-            let findings = counted(failing as u64, "finding");
-            let graver = if least == Severity::Blocking { "" } else { " or more severe" };
-            let are = if failing == 1 { "is" } else { "are" };
-            let severe = format!("{are} {}{graver}", least.name());
-            let id = Some(&debate.id).filter(|id| !id.as_str().is_empty());
-            let said = match id {
-                Some(id) => format!("the review {id} has {findings} that {severe}"),
-                None => format!("{findings} {severe}"),
-            };
-            let hint = id.map(|id| format!("`dialectic show {id}` shows them again"));
-            return Err(Error::Coded { code: FINDINGS, said, hint });
-        }
-        Ok(())
-    }
-}
 
 pub(super) fn conclude(
     Finished { debate, ending, is_kept }: Finished,
@@ -189,7 +119,10 @@ fn finish(
     };
     tell_outcome(debate, args.quiet, terminal);
     if let Some(review) = session.review {
-        return printed.and_then(|()| review.verdict(debate));
+        printed?;
+        review.check_findings(debate)?;
+        // A review must not pass if some of its agents failed.
+        return if debate.is_full() == Some(true) { Ok(()) } else { Err(unclean(debate)) };
     }
     if args.strict && !debate.is_clean() { Err(unclean(debate)) } else { printed }
 }

@@ -9,12 +9,11 @@ use console::{Key, Term, measure_text_width};
 use crate::error::{Error, ErrorCategory, UserError};
 use dialectic_base::money::Usd;
 use dialectic_config::{confirm_above, process_environment};
-use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Prepared;
 use dialectic_record::debate::{Forecast, Settings};
 use dialectic_report::display::price_tag;
 
-use super::terminal::Terminal;
+use super::terminal::{Terminal, is_automated};
 
 /// Asks questions on a terminal. The arrow keys recall earlier answers.
 pub(super) struct Dialogue {
@@ -165,11 +164,6 @@ pub(super) fn agree(
     // In a script, there is no one to ask.
     let Some(mut dialogue) = Dialogue::open() else { return Ok(true) };
     dialogue.confirm(question, false)
-}
-
-/// Whether the program runs in CI, where even a terminal has no user.
-pub(super) fn is_automated(environment: &Environment) -> bool {
-    environment.get("CI").is_some_and(|value| !matches!(value, "" | "0" | "false"))
 }
 
 /// Ends the text in the editor's file, as in `git commit --cleanup=scissors`. Lines beginning with `#` cannot be

@@ -12,7 +12,7 @@ use dialectic_llm::command::end_all;
 use dialectic_report::display::{LiveView, Messages};
 
 use super::keys::{self, Keyboard};
-use super::output;
+use super::terminal::pager_is_open;
 
 /// The time limit for erasing the live display, since the terminal may be paused (Ctrl-S).
 const TO_LEAVE: Duration = Duration::from_millis(200);
@@ -42,7 +42,7 @@ pub(super) fn end_on_interrupt(heard: Option<Interrupts>) {
             let mut interrupts = heard.unwrap_or_else(Interrupts::listen);
             interrupts.next().await;
             // An interrupt while a pager is open is meant for the pager.
-            while output::is_open() {
+            while pager_is_open() {
                 interrupts.next().await;
             }
         });

@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod conclusion;
+mod debates;
 mod detach;
 mod dialogue;
 mod examples;
@@ -15,6 +16,7 @@ mod interrupt;
 mod keys;
 mod output;
 mod questions;
+mod run;
 mod session;
 mod target;
 mod terminal;
@@ -25,22 +27,24 @@ use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use args::Cli;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory, FromArgMatches};
+use clap::{CommandFactory as _, FromArgMatches as _};
+use commands::Cli;
 use terminal::Terminal;
 
 use crate::error::Error;
 use dialectic_base::sanitize::sanitize;
 
+pub use commands::command;
+
 /// Runs the program with the process's arguments, and returns its exit code.
 pub fn main() -> ExitCode {
     interrupt::survive_file_limit();
-    commands::completions::answer_request();
+    commands::completions::answer_request(Cli::command);
     std::panic::set_hook(Box::new(report_defect));
     let command = command();
-    let arguments = args::with_latest(args::without_empty(&command, std::env::args_os()));
+    let arguments = commands::show::with_latest(args::without_empty(&command, std::env::args_os()));
     let parsed = command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
@@ -95,14 +99,6 @@ fn report_defect(defect: &PanicHookInfo<'_>) {
         let _ = said.send(());
     });
     let _ = told.recv_timeout(Duration::from_millis(500));
-}
-
-/// The definition of the command line, from which completions, the manual and the documentation are made, too.
-pub fn command() -> clap::Command {
-    let mut command = Cli::command();
-    // `build` adds the global options to every subcommand, where `without_common` hides them.
-    command.build();
-    examples::grouped(examples::without_common(command))
 }
 
 fn run(cli: &Cli, terminal: &mut Terminal) -> Result<(), Error> {

@@ -1,23 +1,24 @@
-//! Writes results and reports to files, opens pages in the browser, and runs the pager.
+//! Writes results, reports and reviews to files, decides whether a review passes, and opens pages in the browser.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::Write;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 
+use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::error::Error;
 use crate::status::Standing;
+use dialectic_base::figures::counted;
 use dialectic_config::ConfigError;
 use dialectic_engine::access::Environment;
-use dialectic_record::debate::{Debate, DebateFile, Settings};
+use dialectic_record::debate::{Debate, DebateFile, ReviewedFinding, Settings, Severity};
 use dialectic_record::protocol::side;
 use dialectic_record::store::{AccessMode, Entry};
-use dialectic_report::report::{FORMATS, ReportFormat, View, redact};
+use dialectic_report::report::{FORMATS, ReportFormat, View, redact, review_github, review_json, review_sarif};
 
-use super::dialogue::is_automated;
+use super::args::RunArgs;
 use super::target::OutputTarget;
 use super::terminal::Terminal;
 
@@ -60,6 +61,78 @@ pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Resu
             out.write_all(solution.as_bytes())
         }
     })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ReviewFormat {
+    /// Human-readable text
+    Terminal,
+    /// Markdown with models' links, mentions and suggestions disabled
+    Markdown,
+    /// JSON with the findings, confirmations, rulings and the files that were read
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// A pull request review for GitHub's API: always a comment, never an approval
+    Github,
+}
+
+/// The exit code for a review with findings under `--fail-on`.
+const FINDINGS: u8 = 6;
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReviewEnd {
+    pub(super) format: ReviewFormat,
+    pub(super) fail_on: Option<Severity>,
+}
+
+impl ReviewEnd {
+    pub(super) fn print(self, debate: &Debate, args: &RunArgs, terminal: &mut Terminal) -> Result<(), Error> {
+        let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
+        let written = match self.format {
+            ReviewFormat::Terminal | ReviewFormat::Markdown => Cow::Borrowed(solution),
+            ReviewFormat::Json => review_json(debate).into(),
+            ReviewFormat::Sarif => review_sarif(debate).into(),
+            ReviewFormat::Github => review_github(debate).into(),
+        };
+        match &args.output {
+            Some(path) => {
+                if self.format == ReviewFormat::Terminal {
+                    write_output(path, debate, &written)?;
+                } else {
+                    OutputTarget::find(path)?.write(|out| out.write_all(written.as_bytes()))?;
+                }
+                terminal.notice(&format!("Wrote the result to {}", path.display()));
+                Ok(())
+            }
+            None if args.events.as_deref().is_some_and(is_stdout) => Ok(()),
+            None if self.format == ReviewFormat::Terminal => terminal.solution(&written, false),
+            None => terminal.result_from(|out| out.write_all(written.as_bytes())),
+        }
+    }
+
+    /// Fails if a remaining finding is at least as severe as `--fail-on`. The debate's id is empty if there was no
+    /// change to review.
+    pub(super) fn check_findings(self, debate: &Debate) -> Result<(), Error> {
+        let fails = |finding: &&ReviewedFinding| {
+            finding.is_kept() && self.fail_on.is_some_and(|least| finding.severity <= least)
+        };
+        let failing = debate.findings().iter().filter(fails).count();
+        if let (1.., Some(least)) = (failing, self.fail_on) {
+            let findings = counted(failing as u64, "finding");
+            let graver = if least == Severity::Blocking { "" } else { " or more severe" };
+            let are = if failing == 1 { "is" } else { "are" };
+            let severe = format!("{are} {}{graver}", least.name());
+            let id = Some(&debate.id).filter(|id| !id.as_str().is_empty());
+            let said = match id {
+                Some(id) => format!("the review {id} has {findings} that {severe}"),
+                None => format!("{findings} {severe}"),
+            };
+            let hint = id.map(|id| format!("`dialectic show {id}` shows them again"));
+            return Err(Error::Coded { code: FINDINGS, said, hint });
+        }
+        Ok(())
+    }
 }
 
 /// Writes a report to `path`, or to standard output. Without `format`, the path's extension decides. Participants are
@@ -126,59 +199,11 @@ pub(super) fn is_stdout(path: &Path) -> bool {
     path == Path::new("-") || OutputTarget::find(path).is_ok_and(|target| target.is_stdout())
 }
 
-pub(super) fn make_parent(path: &Path) -> Result<(), Error> {
-    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        Some(parent) => fs::create_dir_all(parent).map_err(|source| Error::Output { path: parent.to_owned(), source }),
-        None => Ok(()),
-    }
-}
-
 /// Quotes a path for the shell, if necessary.
 pub(super) fn typed(path: &Path) -> String {
     let path = path.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || c == MAIN_SEPARATOR || "/:._-+@".contains(c);
     if path.chars().all(is_plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
-}
-
-const DEFAULT: &str = "less -R";
-/// Options for `less` if the user has not set any: show colours, and leave the text on the screen.
-const LESS: &str = "RX";
-
-/// Whether a pager controls the terminal and therefore receives Ctrl-C.
-static IS_OPEN: AtomicBool = AtomicBool::new(false);
-
-pub(super) fn is_open() -> bool {
-    IS_OPEN.load(Ordering::SeqCst)
-}
-
-/// The pager from `PAGER`, or the default one. `None` on Windows, in CI, or if the user chose `cat`.
-pub(super) fn wanted(environment: &Environment) -> Option<String> {
-    if !cfg!(unix) || is_automated(environment) {
-        return None;
-    }
-    let pager = environment.get("PAGER").unwrap_or(DEFAULT).trim();
-    (pager != "cat").then(|| pager.to_owned())
-}
-
-/// Shows `text` in a pager. Returns false if the pager is not installed.
-pub(super) fn page(pager: &str, text: &str, environment: &Environment) -> bool {
-    let mut command = Command::new("sh");
-    // `command -v` detects a missing pager before anything is written.
-    let script =
-        format!("command -v {} >/dev/null 2>&1 || exit 127; exec {pager}", pager.split(' ').next().unwrap_or_default());
-    command.args(["-c", &script]).stdin(Stdio::piped());
-    if environment.get("LESS").is_none() {
-        command.env("LESS", LESS);
-    }
-    let Ok(mut child) = command.spawn() else { return false };
-    IS_OPEN.store(true, Ordering::SeqCst);
-    if let Some(mut input) = child.stdin.take() {
-        // The user may close the pager early.
-        drop(input.write_all(text.as_bytes()));
-    }
-    let status = child.wait();
-    IS_OPEN.store(false, Ordering::SeqCst);
-    status.is_ok_and(|status| status.code() != Some(127))
 }
 
 #[cfg(test)]

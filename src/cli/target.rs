@@ -8,8 +8,6 @@ use crate::error::Error;
 use dialectic_base::sanitize::sanitize;
 use dialectic_record::store::{Readers, StoreError, directory_of, write_atomically};
 
-use super::output::make_parent;
-
 const MOST_LINKS: usize = 40;
 
 #[derive(Debug)]
@@ -102,6 +100,13 @@ impl OutputTarget {
                 }
             }
         }
+    }
+}
+
+pub(super) fn make_parent(path: &Path) -> Result<(), Error> {
+    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) => fs::create_dir_all(parent).map_err(|source| Error::Output { path: parent.to_owned(), source }),
+        None => Ok(()),
     }
 }
 

@@ -1,8 +1,10 @@
-//! Detects terminals, and writes results, notices and errors to the standard streams.
+//! Detects terminals, writes results, notices and errors to the standard streams, and runs the pager.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
@@ -10,18 +12,25 @@ use serde::Serialize;
 use crate::error::Error;
 use dialectic_base::sanitize::{escaped_json, sanitize};
 use dialectic_config::{process_environment, usual_color};
+use dialectic_engine::access::Environment;
 use dialectic_record::debate::Debate;
 use dialectic_report::display::{
     ColorMode, DisplayOptions, Layout, Notices, ProgressMode, footer, gist, render_markdown,
 };
 
 use super::args::COLORS;
-use super::output;
 
 /// The maximum width of rendered Markdown, also used if the terminal's width is unknown.
 const TEXT_WIDTH: usize = 100;
 
 const BUFFER: usize = 64 * 1024;
+
+const PAGER: &str = "less -R";
+/// Options for `less` if the user has not set any: show colours, and leave the text on the screen.
+const LESS: &str = "RX";
+
+/// Whether a pager controls the terminal and therefore receives Ctrl-C.
+static PAGER_IS_OPEN: AtomicBool = AtomicBool::new(false);
 
 pub(super) struct Terminal {
     color: ColorMode,
@@ -163,8 +172,8 @@ impl Terminal {
     fn is_paged(&self, text: &str) -> bool {
         let rows = console::Term::stdout().size_checked().map_or(usize::MAX, |(rows, _)| usize::from(rows));
         let environment = process_environment();
-        let pager = output::wanted(&environment).filter(|_| !self.dumb && io::stdin().is_terminal());
-        pager.is_some_and(|pager| text.lines().count() >= rows && output::page(&pager, text, &environment))
+        let pager = wanted_pager(&environment).filter(|_| !self.dumb && io::stdin().is_terminal());
+        pager.is_some_and(|pager| text.lines().count() >= rows && page(&pager, text, &environment))
     }
 
     /// Prints how a debate ended, with its result in three lines. `name` is the debate's short name.
@@ -197,4 +206,43 @@ impl Terminal {
     fn notices(&self) -> Notices<impl Write + use<>> {
         Notices::stderr(self.color)
     }
+}
+
+/// Whether the program runs in CI, where even a terminal has no user.
+pub(super) fn is_automated(environment: &Environment) -> bool {
+    environment.get("CI").is_some_and(|value| !matches!(value, "" | "0" | "false"))
+}
+
+pub(super) fn pager_is_open() -> bool {
+    PAGER_IS_OPEN.load(Ordering::SeqCst)
+}
+
+/// The pager from `PAGER`, or the default one. `None` on Windows, in CI, or if the user chose `cat`.
+fn wanted_pager(environment: &Environment) -> Option<String> {
+    if !cfg!(unix) || is_automated(environment) {
+        return None;
+    }
+    let pager = environment.get("PAGER").unwrap_or(PAGER).trim();
+    (pager != "cat").then(|| pager.to_owned())
+}
+
+/// Shows `text` in a pager. Returns false if the pager is not installed.
+fn page(pager: &str, text: &str, environment: &Environment) -> bool {
+    let mut command = Command::new("sh");
+    // `command -v` detects a missing pager before anything is written.
+    let script =
+        format!("command -v {} >/dev/null 2>&1 || exit 127; exec {pager}", pager.split(' ').next().unwrap_or_default());
+    command.args(["-c", &script]).stdin(Stdio::piped());
+    if environment.get("LESS").is_none() {
+        command.env("LESS", LESS);
+    }
+    let Ok(mut child) = command.spawn() else { return false };
+    PAGER_IS_OPEN.store(true, Ordering::SeqCst);
+    if let Some(mut input) = child.stdin.take() {
+        // The user may close the pager early.
+        drop(input.write_all(text.as_bytes()));
+    }
+    let status = child.wait();
+    PAGER_IS_OPEN.store(false, Ordering::SeqCst);
+    status.is_ok_and(|status| status.code() != Some(127))
 }

@@ -5,14 +5,13 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Command, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::engine::ValueCompleter;
 use clap_complete::env::{CompleteEnv, Shells};
 use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter};
 
-use crate::cli::args::{Cli, LATEST};
-use crate::cli::command;
-use crate::cli::session::debates as directory;
+use crate::cli::args::LATEST;
+use crate::cli::debates::debates as directory;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::markdown::truncate;
@@ -52,15 +51,15 @@ pub(in crate::cli) struct ManArgs {
     dir: Option<PathBuf>,
 }
 
-pub(in crate::cli) fn man(args: &ManArgs, terminal: &mut Terminal) -> Result<(), Error> {
+pub(in crate::cli) fn man(command: Command, args: &ManArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let Some(directory) = &args.dir else {
         let mut page = Vec::new();
-        clap_mangen::Man::new(command()).render(&mut page).map_err(Error::Stdout)?;
+        clap_mangen::Man::new(command).render(&mut page).map_err(Error::Stdout)?;
         return terminal.text(&String::from_utf8_lossy(&page));
     };
     let failed = |source| Error::Output { path: directory.clone(), source };
     fs::create_dir_all(directory).map_err(failed)?;
-    clap_mangen::generate_to(command(), directory).map_err(failed)?;
+    clap_mangen::generate_to(command, directory).map_err(failed)?;
     terminal.notice(&format!("Wrote the manual to {}", directory.display()));
     Ok(())
 }
@@ -76,8 +75,8 @@ const ROUNDS: u32 = 3;
 
 /// If the completion script started the program, prints completions and exits. The script starts it for each
 /// completion, with [`VARIABLE`] set.
-pub(in crate::cli) fn answer_request() {
-    CompleteEnv::with_factory(|| completing(Cli::command())).var(VARIABLE).complete();
+pub(in crate::cli) fn answer_request(command: fn() -> Command) {
+    CompleteEnv::with_factory(|| completing(command())).var(VARIABLE).complete();
 }
 
 fn completing(command: Command) -> Command {

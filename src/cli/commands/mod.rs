@@ -25,19 +25,47 @@ mod sweep;
 mod verify;
 mod wait;
 
-use clap::Subcommand;
+use clap::{CommandFactory as _, Parser, Subcommand};
 
-use crate::cli::args::{DebateArg, RunArgs};
 use crate::error::Error;
+use dialectic_report::display::ColorMode;
 
-use super::examples::examples;
+use super::args::{COLORS, DebateArg, RunArgs, choice};
+use super::examples::{examples, grouped, without_common};
 use super::terminal::Terminal;
+
+/// Language-model agents debate a problem, and a judge hands back one answer.
+#[derive(Debug, Parser)]
+#[command(name = "dialectic", version, propagate_version = true, max_term_width = 100, args_override_self = true)]
+#[command(after_help = examples(&[
+    "dialectic demo",
+    "dialectic debate --offline \"Design a rate limiting system\"",
+    "dialectic init",
+    "git diff | dialectic debate --attach - \"Is this safe to merge?\"",
+]))]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub(super) command: Command,
+
+    /// When to use colour [default: auto]
+    // Placed after each command's own options. Clap's default position depends on the number of commands.
+    #[arg(long, global = true, value_parser = choice(COLORS), value_name = "WHEN", display_order = 900)]
+    pub(super) color: Option<ColorMode>,
+}
+
+/// The definition of the command line, from which completions, the manual and the documentation are made, too.
+pub fn command() -> clap::Command {
+    let mut command = Cli::command();
+    // `build` adds the global options to every subcommand, where `without_common` hides them.
+    command.build();
+    grouped(without_common(command), GROUPS)
+}
 
 /// Declares [`Command`] and `GROUPS` from one table. A row has a command's description, arguments, name, the field with
 /// its run options (if it runs a debate), its function and its examples.
 macro_rules! commands {
     ($($group:literal {
-        $($(#[$about:meta])* $name:ident($args:ty) = $command:literal $(with $run:ident)?, $function:path, [$($example:literal,)+];)+
+        $($(#[$about:meta])* $name:ident($args:ty) = $command:literal $(with $run:ident)?, $function:expr, [$($example:literal,)+];)+
     })+) => {
         #[derive(Debug, Subcommand)]
         pub(super) enum Command {
@@ -220,9 +248,23 @@ commands! {
             "dialectic completions bash > ~/.local/share/bash-completion/completions/dialectic",
         ];
         /// Print the manual page
-        Man(completions::ManArgs) = "man", completions::man, [
+        Man(completions::ManArgs) = "man", |args, terminal| completions::man(command(), args, terminal), [
             "dialectic man | man -l -",
             "dialectic man --dir ./man",
         ];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let command = command();
+        for one in command.get_subcommands().filter(|one| one.get_name() != "help" && !one.is_hide_set()) {
+            let groups = GROUPS.iter().filter(|(_, names)| names.contains(&one.get_name())).count();
+            assert_eq!(groups, 1, "{}", one.get_name());
+        }
     }
 }

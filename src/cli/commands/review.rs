@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::change::{Change, Found, Repository, Wanted, paths_of, piped, unreadable, unseen};
 use crate::cli::args::{CallsArgs, LATEST, ModelArgs, RunArgs, choice, dollars};
-use crate::cli::conclusion::ReviewEnd;
-use crate::cli::session::{Session, debates, runner};
+use crate::cli::debates::{debates, runner};
+use crate::cli::output::{ReviewEnd, ReviewFormat};
+use crate::cli::session::Session;
 use crate::cli::terminal::Terminal;
 use crate::cli::{dialogue, input};
 use crate::error::{Error, UserError};
@@ -100,20 +101,6 @@ pub(in crate::cli) struct ReviewArgs {
 
     #[command(flatten)]
     pub(super) run: RunArgs,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum ReviewFormat {
-    /// Human-readable text
-    Terminal,
-    /// Markdown with models' links, mentions and suggestions disabled
-    Markdown,
-    /// JSON with the findings, confirmations, rulings and the files that were read
-    Json,
-    /// SARIF 2.1.0, for code scanning
-    Sarif,
-    /// A pull request review for GitHub's API: always a comment, never an approval
-    Github,
 }
 
 const FAIL_ON: &[(&str, &str, Severity)] = &[

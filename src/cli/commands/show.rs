@@ -1,14 +1,14 @@
 //! `dialectic show`: prints a saved debate, or a part of it.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 
 use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, Args, Command, ValueEnum};
 use serde_json::json;
 
-use crate::cli::args::NewestArg;
+use crate::cli::args::{LATEST, NewestArg};
+use crate::cli::debates::{debates, or_latest};
 use crate::cli::output::typed;
-use crate::cli::session::{debates, or_latest};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use crate::status::Standing;
@@ -90,6 +90,25 @@ fn is_point_number(text: &str) -> bool {
     let lettered = text.strip_prefix(['D', 'd', 'E', 'e']);
     lettered.is_some_and(is_figure)
         || text.split_once('.').is_some_and(|(of, number)| is_figure(of) && is_figure(number))
+}
+
+/// Turns `show points` into `show latest points`, and likewise for the other parts that `show` prints.
+pub(in crate::cli) fn with_latest(arguments: Vec<OsString>) -> Vec<OsString> {
+    let mut words = arguments.iter().enumerate().skip(1);
+    let mut is_show = false;
+    while let Some((place, word)) = words.next() {
+        match word.to_str() {
+            Some("--color") => drop(words.next()),
+            Some(option) if option.starts_with('-') => {}
+            Some("show") if !is_show => is_show = true,
+            Some(part) if is_show && DebatePart::from_str(part, false).is_ok() => {
+                let (before, after) = arguments.split_at(place);
+                return [before, &[LATEST.into()], after].concat();
+            }
+            Some(_) | None => break,
+        }
+    }
+    arguments
 }
 
 pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -303,5 +322,24 @@ fn one_of<T: PartialEq + Clone>(
     match found.as_slice() {
         [one] => Ok(one.clone()),
         _ => Err(misnamed(what, Some(name), &known())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_alone_is_of_the_newest_debate() {
+        for (typed, meant) in [
+            ("dialectic show points", "dialectic show latest points"),
+            ("dialectic --color never show --json round 2", "dialectic --color never show --json latest round 2"),
+            ("dialectic show vhkp points", "dialectic show vhkp points"),
+            ("dialectic show", "dialectic show"),
+            ("dialectic protocols show round", "dialectic protocols show round"),
+        ] {
+            let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+            assert_eq!(with_latest(words(typed)), words(meant));
+        }
     }
 }
