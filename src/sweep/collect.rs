@@ -1,5 +1,5 @@
-//! The results of a set: a function of its plan and its finished debates, in the plan's order. Clocks, attempts,
-//! workers and lost calls do not affect them, so they do not depend on how the work was distributed.
+//! The results of a set, in the plan's order. They depend only on the plan and its finished debates, not on clocks,
+//! attempts or the distribution of the work.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -24,31 +24,32 @@ pub struct Row {
     pub id: DebateId,
     pub problem: String,
     pub variant: String,
-    /// The number among several equal debates, from 1.
+    /// Counts the debates of the same problem and variant, from 1.
     pub repeat: u32,
     pub protocol: &'static str,
     pub outcome: Option<OutcomeKind>,
-    /// Why its outcome is not full.
+    /// Why the outcome is not `full`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
-    /// Whether its answer is right, if a program can check it.
+    /// Whether the answer is right; `None` if no program can check it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correct: Option<bool>,
-    /// The judge's confidence, from 0 to 100.
+    /// From 0 to 100.
     pub confidence: Option<f64>,
     pub rounds: u32,
     pub input_tokens: u64,
     pub output_tokens: u64,
-    /// The cost; absent if a price is unknown.
+    /// `None` if a price is unknown.
     pub cost_usd: Option<Usd>,
     pub title: Option<String>,
-    /// Its answer in Markdown.
+    /// In Markdown.
     pub answer: Option<String>,
 }
 
-/// Reads the results of a plan's finished debates, in the plan's order.
+/// Reads the results of the finished debates, in the plan's order.
 ///
 /// # Errors
+///
 /// The store cannot be read, belongs to another set, or contains a damaged debate.
 pub async fn read_rows(plan: &SavedPlan, store: &dyn Store) -> Result<Vec<Row>, SegmentError> {
     check_set(plan, store).await?;
@@ -62,7 +63,6 @@ pub async fn read_rows(plan: &SavedPlan, store: &dyn Store) -> Result<Vec<Row>, 
     Ok(rows.into_iter().flatten().collect())
 }
 
-/// A line of JSON for each result.
 pub fn jsonl(rows: &[Row]) -> Vec<u8> {
     let mut lines = Vec::new();
     for row in rows {
@@ -73,9 +73,10 @@ pub fn jsonl(rows: &[Row]) -> Vec<u8> {
     lines
 }
 
-/// A table with a row for each result, without answers.
+/// A table of the results, without the answers.
 ///
 /// # Errors
+///
 /// Never in practice: it is written to memory.
 pub fn csv(rows: &[Row]) -> std::io::Result<Vec<u8>> {
     let mut writer = WriterBuilder::new().from_writer(Vec::new());
@@ -121,7 +122,7 @@ const COLUMNS: [&str; 14] = [
     "title",
 ];
 
-/// Escapes text that a spreadsheet would read as a formula, since models write titles.
+/// Models write some of the text, so escape what a spreadsheet would run as a formula.
 fn harmless(text: &str) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     if is_formula { format!("'{text}") } else { text.to_owned() }
@@ -154,10 +155,11 @@ impl Row {
     }
 }
 
-/// Writes the records of ended debates, even those without an answer, to a directory. Returns the paths of their
-/// states; `None` for a debate that has not ended.
+/// Writes the records of completed and failed debates to a directory. Returns the path of each debate's state file, or
+/// `None` if the debate has not ended.
 ///
 /// # Errors
+///
 /// The store cannot be read, belongs to another set, contains a damaged debate, or the directory cannot be written.
 pub async fn write_records(
     plan: &SavedPlan,
@@ -169,7 +171,7 @@ pub async fn write_records(
     Box::pin(stream::iter(&plan.plan.debates).map(write).buffered(AT_ONCE)).try_collect().await
 }
 
-/// Replaces an existing record only if the store has more of it, for example because a failed debate was resumed.
+/// Replaces an existing record only if the store has a longer journal, for example because a failed debate was resumed.
 async fn write_record(store: &dyn Store, id: &DebateId, directory: &Directory) -> Result<Option<PathBuf>, Error> {
     let stored = Stored::read(store, id).await?;
     let status = stored.debate(store, id)?.map(|(debate, _)| debate.status);
@@ -189,7 +191,7 @@ async fn write_record(store: &dyn Store, id: &DebateId, directory: &Directory) -
     write_atomically(&path, Readers::Owner, |out| out.write_all(&stored.journal))?;
     let written = Record::reopen(&Entry::of_state(&state)).and_then(|(record, _)| record.write_state());
     written.map_err(|error| {
-        // Readers could not use an unreadable journal.
+        // Restore the previous journal: nothing can read the new one.
         if before.is_empty() {
             drop(fs::remove_file(&path));
         } else {

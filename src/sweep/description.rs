@@ -1,4 +1,4 @@
-//! The user's description of a set, `sweep.json`, and its problems.
+//! Reads `sweep.json`, the user's description of a set, and the problems that it names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -13,16 +13,15 @@ use dialectic_base::money::Usd;
 use dialectic_base::problem::{ProblemFault, check_problem_text};
 use dialectic_record::debate::{Attachment, TerminationKind};
 
-/// The maximum number of debates in a set.
 pub const MOST_DEBATES: usize = 1_000_000;
 
-/// A set of debates. All paths are relative to the directory of its file.
+/// A set as described by the user. All paths are relative to `base`.
 #[derive(Debug)]
 pub struct Description {
-    /// The directory of its file.
+    /// The directory of the description's file.
     pub base: PathBuf,
     pub groups: Vec<Group>,
-    /// The variants, at least one.
+    /// At least one.
     pub variants: Vec<VariantDescription>,
     /// How often each problem is debated in each variant.
     pub repeats: NonZeroU32,
@@ -42,14 +41,13 @@ pub struct Group {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VariantDescription {
-    /// The name in results.
     pub name: String,
     pub config: Option<PathBuf>,
     pub protocol: Option<String>,
     /// The model of all agents and the judge.
     pub model: Option<String>,
     pub judge_model: Option<String>,
-    /// Models of several vendors.
+    /// Whether to use models of several vendors.
     #[serde(default)]
     pub mixed: bool,
     /// The roles that take part.
@@ -57,7 +55,7 @@ pub struct VariantDescription {
     pub rounds: Option<u32>,
     pub until: Option<TerminationKind>,
     pub check: Option<u32>,
-    /// Whether a small council gives short answers.
+    /// Whether to use a council of two agents and one checker.
     #[serde(default)]
     pub quick: bool,
     #[serde(default)]
@@ -102,7 +100,8 @@ impl Description {
     /// Reads a description and its problems.
     ///
     /// # Errors
-    /// It, or one of its problems, cannot be used.
+    ///
+    /// The description or one of its problems cannot be read or is invalid.
     pub fn read(path: &Path) -> Result<Self, UserError> {
         let fault = |fault: String| UserError::input(format!("{}: {fault}", path.display()));
         let text = fs::read_to_string(path)
@@ -157,7 +156,7 @@ impl Description {
     }
 }
 
-/// The fault of a file and its place.
+/// The error, with the key where it occurred.
 fn said(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
     let path = error.path().to_string();
     let fault = error.inner().to_string();
@@ -176,7 +175,7 @@ fn paths(base: &Path, files: &str) -> Result<Vec<PathBuf>, String> {
     let mut paths = Vec::new();
     for path in found {
         let path = path.map_err(|error| format!("the pattern `{files}`: {error}"))?;
-        // Skips a README, which describes the set, as in a directory.
+        // Skip a README, which describes the set.
         let is_readme = path.file_stem().is_some_and(|stem| stem.eq_ignore_ascii_case("readme"));
         if path.is_file() && !is_readme {
             paths.push(path);
@@ -185,30 +184,29 @@ fn paths(base: &Path, files: &str) -> Result<Vec<PathBuf>, String> {
     if paths.is_empty() { Err(format!("no file matches the pattern `{files}`")) } else { Ok(paths) }
 }
 
-/// The text added to a problem whose answer a program can check.
+/// Appended to a problem whose answer a program checks.
 const ASKS_FOR_ANSWER: &str =
     "End with a line of its own that has the result alone, in this form:\n\nAnswer: <the result>";
-/// Markdown marks that may surround a line.
+/// Markdown that may surround the word `Answer`.
 const MARKS: [char; 7] = ['*', '_', '`', '#', '>', '-', ' '];
 
-/// The formats of a problem set.
 const FORMS: &str = "a set is a directory of Markdown files, Markdown files, or a `.jsonl` file whose lines have `id`, \
     `problem` and, if a program can check it, `answer`";
 
-/// A problem of a set, as in a line of its file.
+/// Deserialized from a line of a `.jsonl` file, or made from a Markdown file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Problem {
-    /// The name in results: a file's name without `.md`, or the `id` of a line.
+    /// The name of a file without `.md`, or the `id` of a line.
     pub id: String,
     #[serde(rename = "problem")]
     pub text: Arc<str>,
-    /// The files shown to all agents and the judge.
+    /// Shown to all agents and the judge.
     #[serde(skip)]
     pub attachments: Arc<[Attachment]>,
     /// The right answer, if a program can check it.
     pub answer: Option<ExpectedAnswer>,
-    /// The checklist for judging answers, if the set has one.
+    /// What a good answer must contain; empty without a checklist.
     #[serde(default)]
     pub checklist: Vec<String>,
 }
@@ -217,20 +215,17 @@ pub struct Problem {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "`answer` must be a text, a number, or {\"number\": …, \"within\": …}")]
 pub enum ExpectedAnswer {
-    /// Text, compared without regard to case and white space.
+    /// Compared without regard to case and white space.
     Text(String),
     Number(f64),
-    /// A number with a tolerance.
+    /// A number with an absolute tolerance.
     Near {
         number: f64,
         within: f64,
     },
 }
 
-/// Reads the problems in directories, Markdown files and files of lines.
-///
-/// # Errors
-/// One of them cannot be used.
+/// Reads the problems in directories, Markdown files and `.jsonl` files. Refuses duplicate ids and texts.
 fn read_problems(paths: &[PathBuf]) -> Result<Vec<Problem>, UserError> {
     let mut problems = Vec::new();
     for path in paths {
@@ -252,7 +247,7 @@ fn read_problems(paths: &[PathBuf]) -> Result<Vec<Problem>, UserError> {
     if let Some(same) = problems.iter().find(|problem| !ids.insert(problem.id.as_str())) {
         return Err(twice(&same.id));
     }
-    // One result would count twice.
+    // A problem that occurs twice would count twice in the results.
     let mut texts = BTreeMap::new();
     for Problem { id, text, .. } in &problems {
         if let Some(other) = texts.insert(text, id) {
@@ -263,7 +258,6 @@ fn read_problems(paths: &[PathBuf]) -> Result<Vec<Problem>, UserError> {
     Ok(problems)
 }
 
-/// The error for two problems with the same id.
 fn twice(id: &str) -> UserError {
     UserError::input(format!("two problems have the id `{id}`")).with_hint("rename one of them")
 }
@@ -282,7 +276,7 @@ impl Problem {
 }
 
 impl ExpectedAnswer {
-    /// Whether a text ends with the right answer. A text without an answer is wrong.
+    /// Whether the last `Answer:` line of `text` is right. False if there is none.
     pub fn is_in(&self, text: &str) -> bool {
         let Some(given) = given(text) else { return false };
         let number = || given.replace([',', '_'], "").parse::<f64>().ok();
@@ -293,7 +287,7 @@ impl ExpectedAnswer {
         }
     }
 
-    /// The fault of an answer that no text can match, if any.
+    /// Why no text can match this answer; `None` if one can.
     fn fault(&self) -> Option<&'static str> {
         match self {
             Self::Text(text) if plain(text).is_empty() => Some("`answer` is empty"),
@@ -348,7 +342,8 @@ fn markdown_files(directory: &Path) -> Result<Vec<PathBuf>, UserError> {
     Ok(files)
 }
 
-/// A problem from a Markdown file. Its checklist may be next to it: `checklists/<name>.md`.
+/// Reads a problem and, if there is one, its checklist in `checklists/<name>.md` next to it. `None` if the file is
+/// empty.
 fn of_markdown(path: &Path) -> Result<Option<Problem>, UserError> {
     let id = path.file_stem().unwrap_or_default().to_string_lossy();
     let list = path.parent().unwrap_or(Path::new("")).join("checklists").join(format!("{id}.md"));
@@ -363,7 +358,7 @@ fn of_markdown(path: &Path) -> Result<Option<Problem>, UserError> {
     }
 }
 
-/// The items of a checklist: `- [ ] …`.
+/// The lines that begin with `- [ ]`.
 fn items(text: &str) -> Vec<String> {
     let item = |line: &str| line.trim().strip_prefix("- [ ]").map(|item| item.trim().to_owned());
     text.lines().filter_map(item).filter(|item| !item.is_empty()).collect()
@@ -377,7 +372,7 @@ fn of_lines(path: &Path, problems: &mut Vec<Problem>) -> Result<(), UserError> {
         let wrong =
             |fault: &str| UserError::input(format!("{}, line {line}: {fault}", path.display())).with_hint(FORMS);
         let problem: Problem = serde_json::from_str(text).map_err(|error| {
-            // The line in the error counts within the JSON, not the file.
+            // The error counts lines within this JSON, not within the file.
             let fault = error.to_string();
             wrong(fault.split(" at line").next().unwrap_or_default())
         })?;

@@ -1,8 +1,8 @@
-//! Sets of debates, run by a scheduler that places, retries and cancels jobs: Slurm, GNU parallel or Kubernetes.
+//! Runs sets of debates as jobs of a scheduler such as Slurm, GNU parallel or Kubernetes.
 //!
-//! A plan has a line for each debate. A worker runs one or several of them and records them in a [store] as they run.
-//! The scheduler gives a debate to one worker at a time, and the next worker can continue it immediately. This module
-//! does not start or place workers.
+//! A plan has a line for each debate. A worker runs one or more debates and records them in a [store] as they run, so
+//! that another worker can continue an interrupted debate at once. The scheduler starts the workers, and must give each
+//! debate to one worker at a time.
 
 pub mod collect;
 pub mod description;

@@ -1,5 +1,5 @@
-//! The journal of a debate in a store: segments of whole lines, numbered without gaps. Each is created once and stays, so
-//! the name of the next one is a fence: of two workers that continue a debate, one creates it, and the other stops.
+//! Stores the journal of a debate as segments of whole lines, numbered without gaps. A segment is never overwritten, so
+//! the name of the next one is a fence: if two workers continue a debate, one creates it, and the other stops.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -15,20 +15,18 @@ use super::plan::SavedPlan;
 use super::store::{AT_ONCE, Creation, SharedStore, Store, StoreFault};
 use crate::error::in_full;
 
-/// The object that names a store's plan.
+/// The object with the hash of the store's plan.
 const SET: &str = "set";
 
-/// Why a debate in a store cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SegmentError {
     #[error(transparent)]
     Store(#[from] StoreFault),
-    /// A segment is missing, or was changed.
     #[error("the debate {id} in the store {place} is damaged: {fault}")]
     Damaged {
         id: DebateId,
         place: String,
-        /// The fault, as a clause.
+        /// Follows the colon of the message.
         fault: String,
     },
     #[error("the store {place} belongs to another plan")]
@@ -41,10 +39,7 @@ impl SegmentError {
     }
 }
 
-/// Claims a store for a plan.
-///
-/// # Errors
-/// It belongs to another plan, or cannot be used.
+/// Claims a store for a plan. Fails if it belongs to another plan.
 pub(super) async fn claim_set(plan: &SavedPlan, store: &dyn Store) -> Result<(), SegmentError> {
     match store.create(SET, plan.sha256.as_bytes()).await? {
         Creation::Acknowledged => Ok(()),
@@ -52,10 +47,7 @@ pub(super) async fn claim_set(plan: &SavedPlan, store: &dyn Store) -> Result<(),
     }
 }
 
-/// Checks that a store, unless it is empty, belongs to this plan.
-///
-/// # Errors
-/// It belongs to another plan, or cannot be read.
+/// Fails if the store belongs to another plan. An empty store belongs to none.
 pub(super) async fn check_set(plan: &SavedPlan, store: &dyn Store) -> Result<(), SegmentError> {
     match store.get(SET).await? {
         Some(of) if of != plan.sha256.as_bytes() => Err(SegmentError::OtherSet { place: store.place() }),
@@ -77,20 +69,21 @@ fn journal_name(id: &DebateId) -> String {
     format!("debates/{id}/journal")
 }
 
-/// The stored part of a debate.
+/// What a store contains of a debate.
 #[derive(Debug, Default)]
 pub struct Stored {
-    /// The journal; empty if the debate was not started.
+    /// Empty if the debate was not started.
     pub journal: Vec<u8>,
-    /// Whether it is completed, and its journal one object.
+    /// Whether the debate is completed and its whole journal is one object.
     pub is_compact: bool,
     segments: u64,
 }
 
 impl Stored {
-    /// Reads a debate.
+    /// Reads the stored part of a debate, which may be empty.
     ///
     /// # Errors
+    ///
     /// The store cannot be read, or a segment is missing or was changed.
     pub async fn read(store: &dyn Store, id: &DebateId) -> Result<Self, SegmentError> {
         if let Some(journal) = store.get(&journal_name(id)).await? {
@@ -112,10 +105,11 @@ impl Stored {
         Ok(Self { segments: lines.len() as u64, journal: lines.concat(), is_compact: false })
     }
 
-    /// The debate that the journal records, with its events; `None` if it was not started.
+    /// The debate and its events; `None` if it was not started.
     ///
     /// # Errors
-    /// It is damaged, or another debate.
+    ///
+    /// The journal is damaged, or records another debate.
     pub fn debate(&self, store: &dyn Store, id: &DebateId) -> Result<Option<(Debate, Vec<Recorded>)>, SegmentError> {
         let damaged = |fault: String| SegmentError::damaged(store, id, fault);
         let lines = self.journal.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
@@ -126,28 +120,27 @@ impl Stored {
         }
         let debate = fold(&events).map_err(|error| damaged(error.to_string()))?;
         if debate.id != *id {
-            return Err(damaged(format!("it is the debate {}", debate.id)));
+            return Err(damaged(format!("it records the debate {}", debate.id)));
         }
         Ok(Some((debate, events)))
     }
 }
 
-/// Creates the object with the whole journal of a completed debate. This may fail, since the segments contain the same
-/// lines.
+/// Creates the object with the whole journal of a completed debate. Ignores errors, because the segments contain the
+/// same lines.
 pub(super) async fn compact(store: &dyn Store, id: &DebateId, journal: &[u8]) {
     drop(store.create(&journal_name(id), journal).await);
 }
 
-/// Writes the lines of a running debate's journal into its next segments, one segment at a time; lines that are added in
-/// the meantime go into the next one together. Clones share their state.
+/// Writes the journal of a running debate into its next segments, one at a time. Lines that arrive while a segment is
+/// created go into the next one together. Clones share their state.
 #[derive(Debug, Clone)]
 pub(super) struct SegmentWriter {
     store: SharedStore,
     id: DebateId,
-    /// The first line of each segment, unique to the worker: otherwise, a store would acknowledge equal bytes from two
-    /// workers to both.
+    /// The first line of each segment, unique to the worker. Without it, a store would acknowledge the same lines from
+    /// two workers to both.
     header: String,
-    /// Lines that are not stored yet.
     pending: Arc<Mutex<Vec<u8>>>,
     /// The number of the next segment, locked while it is created.
     next: Arc<tokio::sync::Mutex<u64>>,
@@ -159,12 +152,11 @@ pub(super) struct SegmentWriter {
 pub(super) enum WriterEnd {
     /// Another worker has created the next segment.
     TakenOver,
-    /// The store rejects the segment.
+    /// The segment could not be created.
     Fault(StoreFault),
 }
 
 impl WriterEnd {
-    /// Reported by a worker whose debate another one continues.
     const TAKEN_OVER: &str = "another worker continues it";
 
     fn error(&self) -> StoreError {
@@ -177,7 +169,6 @@ impl WriterEnd {
 }
 
 impl SegmentWriter {
-    /// Continues after the stored segments.
     pub(super) fn after(stored: &Stored, store: &SharedStore, id: &DebateId, worker: &str) -> Self {
         Self {
             store: Arc::clone(store),
@@ -194,13 +185,13 @@ impl SegmentWriter {
         self.end.get()
     }
 
-    /// Resolves when it has stopped writing.
+    /// Resolves when no more segments can be written.
     pub(super) async fn ended(&self) {
         self.has_ended.cancelled().await;
     }
 
-    /// Stores the pending lines, even if nobody awaits the result: until then it is unknown whether the segment's name
-    /// is taken.
+    /// Stores the pending lines in a separate task, because it must not be aborted: it would be unknown whether the
+    /// segment exists.
     fn store_pending(&self) -> JoinHandle<Result<(), StoreError>> {
         let writer = self.clone();
         tokio::spawn(async move { writer.create_next().await })

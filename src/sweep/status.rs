@@ -22,24 +22,24 @@ use super::store::{AT_ONCE, Store};
 pub struct SetProgress {
     pub debates: u64,
     pub finished: u64,
-    /// The started debates that have not ended: a worker runs them, or another resumes them.
+    /// Debates that were started but have not ended, whether or not a worker runs them now.
     pub running: u64,
     pub failed: u64,
-    /// The debates that were not started.
+    /// Debates that were not started.
     pub waiting: u64,
-    /// The cost so far, without lost calls; absent if a price is unknown.
+    /// Without lost calls; `None` if a price is unknown.
     pub cost_usd: Option<Usd>,
-    /// The expected cost of all debates: the cost of the ended ones, plus the likely cost of the others.
+    /// The cost of the ended debates, plus the likely cost of the others.
     pub expected_usd: Option<Usd>,
     pub lost: Lost,
 }
 
-/// Calls in flight when their worker was lost. They may have been paid for, and were repeated.
+/// Calls that were in flight when their worker was lost. They may have been billed, and were repeated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Lost {
     pub calls: u32,
-    /// Their maximum cost, as far as prices are known.
+    /// The maximum cost of the lost calls, as far as prices are known.
     pub usd: Usd,
 }
 
@@ -48,12 +48,12 @@ pub struct Lost {
 pub struct SetStatus {
     #[serde(flatten)]
     pub all: SetProgress,
-    /// The debates of each variant, by its name.
+    /// By the variant's name.
     pub variants: BTreeMap<String, SetProgress>,
 }
 
 impl Lost {
-    /// Counts the lost calls in these events. A debate that has ended has no calls in flight.
+    /// Counts the calls that had no result when the debate was resumed.
     pub fn of<'a>(events: impl IntoIterator<Item = &'a Recorded>) -> Self {
         let mut open: Vec<(u64, Usd)> = Vec::new();
         let mut lost = Self::default();
@@ -99,7 +99,6 @@ impl AddAssign<&Self> for SetProgress {
 }
 
 impl SetProgress {
-    /// A debate that was not started.
     fn waiting(planned: &PlannedDebate) -> Self {
         Self { debates: 1, waiting: 1, expected_usd: planned.likely, ..Self::default() }
     }
@@ -121,7 +120,7 @@ impl SetProgress {
 }
 
 impl SetStatus {
-    /// The state of a plan's debates without a store.
+    /// The status before any debate was started.
     pub fn of_nothing(plan: &Plan) -> Self {
         let mut status = Self::default();
         for planned in &plan.debates {
@@ -135,9 +134,10 @@ impl SetStatus {
         *self.variants.entry(planned.variant.name.clone()).or_default() += one;
     }
 
-    /// Reads the state of a plan's debates. Changes nothing.
+    /// Reads the status of a plan's debates without changing the store.
     ///
     /// # Errors
+    ///
     /// The store cannot be read, belongs to another set, or is damaged.
     pub async fn read(plan: &SavedPlan, store: &dyn Store) -> Result<Self, SegmentError> {
         check_set(plan, store).await?;
@@ -155,32 +155,30 @@ impl SetStatus {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ended {
     Finished {
-        /// The known cost, if this worker finished it.
+        /// `None` if another worker finished the debate, or a price is unknown.
         cost: Option<Usd>,
-        /// Whether a worker finished it earlier.
+        /// Whether the debate was already finished.
         before: bool,
     },
-    /// It has no answer, from this run or an earlier one, and is resumed only on request.
+    /// The debate has ended without an answer, now or earlier. It is resumed only on request.
     Failed {
         reason: String,
     },
     TakenOver,
-    /// It cannot run as planned, or not on this machine.
+    /// The debate cannot run as planned, or not on this machine.
     Refused {
-        /// The reason, with its causes.
+        /// The error with its causes.
         reason: String,
-        /// The category that determines the exit code.
+        /// Determines the exit code.
         blame: ErrorCategory,
     },
-    /// Try it again later.
+    /// The debate can be tried again later.
     Later {
-        /// The reason, as a clause.
         reason: String,
     },
 }
 
 impl Ended {
-    /// It ended without an answer, with the error on record.
     pub(super) fn failed(error: Option<String>) -> Self {
         Self::Failed { reason: error.unwrap_or_else(|| "it has no answer".to_owned()) }
     }
@@ -203,7 +201,7 @@ impl<E: Diagnostic> From<E> for Ended {
     }
 }
 
-/// The number of a worker's debates by how they ended.
+/// Counts a worker's debates by how they ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WorkerTally {
     all: usize,
@@ -219,7 +217,6 @@ pub struct WorkerTally {
 }
 
 impl WorkerTally {
-    /// A tally for this many debates.
     pub fn of(all: usize) -> Self {
         Self { all, ..Self::default() }
     }
@@ -249,8 +246,8 @@ impl WorkerTally {
         self.finished == self.all
     }
 
-    /// The exit code for an engine. 75 requests another attempt, which does not repeat finished or failed debates.
-    /// Never 75 for a debate that another worker continues: the two would take it from each other forever.
+    /// The exit code for a scheduler. 75 asks for another attempt, which does not repeat finished or failed debates. It
+    /// is never 75 if another worker continues a debate: the two would take it from each other forever.
     pub fn exit_code(&self) -> u8 {
         match self {
             _ if self.is_complete() => 0,

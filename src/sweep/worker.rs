@@ -20,35 +20,35 @@ use crate::error::{Error, ErrorCategory, in_full};
 
 pub use super::status::{Ended, WorkerTally};
 
-/// Why a debate does not continue.
 const STOPPED: &str = "the worker was told to stop";
 
 pub struct Worker {
     store: SharedStore,
     machine: Machine,
     services: Services,
-    /// Unique to this process.
+    /// Unique among all workers.
     name: String,
-    /// The directory of running debates' journals.
+    /// Contains the journals of running debates.
     directory: PathBuf,
     stop: Stop,
-    /// Why the store cannot be reached: the next debate would not reach it either.
+    /// Why the store is unreachable. The other debates are then not tried.
     cut_off: OnceLock<String>,
 }
 
 /// Tells a worker to stop.
 #[derive(Debug, Clone, Default)]
 pub struct Stop {
-    /// No more requests are sent.
+    /// Pauses the debates: no more calls are started.
     pub begun: CancellationToken,
-    /// Calls in flight are abandoned.
+    /// Also abandons calls in flight.
     pub now: CancellationToken,
 }
 
 impl Worker {
-    /// A worker for the plan's debates. `directory` holds its own files.
+    /// Claims the store for the plan. `directory` is for the worker's own files.
     ///
     /// # Errors
+    ///
     /// The store cannot be used, or belongs to another set.
     pub async fn begin(
         plan: &SavedPlan,
@@ -136,7 +136,7 @@ impl Worker {
         ended
     }
 
-    /// How a debate ends if its stored part cannot be read.
+    /// Also remembers if the store is unreachable, for the other debates.
     fn unread(&self, error: &SegmentError) -> Ended {
         let ended = Ended::of(error);
         if let Ended::Later { reason } = &ended {
@@ -163,7 +163,7 @@ impl Worker {
         Ok(self.ended(run, &writer).await)
     }
 
-    /// Waits for the end of a run. Stops it when the worker has to stop or another worker takes over.
+    /// Waits for a run to end. Interrupts it if the worker must stop or its segments cannot be stored.
     async fn ended(&self, run: Run, writer: &SegmentWriter) -> Ended {
         let controls = run.controls();
         let wait = run.wait();
@@ -199,7 +199,7 @@ impl Worker {
     }
 }
 
-/// Writes a journal that was begun elsewhere into a file that only this user can read.
+/// Writes a stored journal into a new file that only this user can read.
 fn restore(path: &Path, journal: &[u8]) -> Result<(), Ended> {
     use io::Write as _;
     let write = || {

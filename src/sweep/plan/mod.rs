@@ -29,9 +29,7 @@ pub use wire::Prompts;
 
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The problems, each used by at least one debate.
     pub problems: Vec<Arc<Problem>>,
-    /// The variants, each used by at least one debate.
     pub variants: Vec<Arc<Variant>>,
     pub debates: Vec<PlannedDebate>,
 }
@@ -43,10 +41,8 @@ pub struct SavedPlan {
     pub sha256: String,
 }
 
-/// A variant with its settings resolved.
 #[derive(Debug, Clone)]
 pub struct Variant {
-    /// The name in results.
     pub name: String,
     /// Complete settings, except machine-specific ones.
     pub settings: Settings,
@@ -57,21 +53,21 @@ pub struct Variant {
 
 #[derive(Debug, Clone)]
 pub struct PlannedDebate {
-    /// The index in the plan, from 0.
+    /// From 0.
     pub index: usize,
-    /// A hash of its inputs, the same on every machine.
+    /// A hash of the debate's inputs, so it is the same on every machine.
     pub id: DebateId,
     pub problem: Arc<Problem>,
     pub variant: Arc<Variant>,
-    /// The number among several equal debates, from 1.
+    /// Counts the debates of the same problem and variant, from 1.
     pub repeat: u32,
-    /// The likely cost; absent if a price is unknown.
+    /// `None` if a price is unknown.
     pub likely: Option<Usd>,
-    /// The maximum cost without tool use; absent if a price is unknown.
+    /// Without tool use; `None` if a price is unknown.
     pub most: Option<Usd>,
 }
 
-/// The inputs of a debate from the machine that runs it.
+/// What a debate takes from the machine that runs it.
 #[derive(Debug, Clone)]
 pub struct Machine {
     pub providers: BTreeMap<String, ProviderSettings>,
@@ -87,35 +83,28 @@ pub enum PlanError {
     #[error("{}, line {line}: {fault}", path.display())]
     Line {
         path: PathBuf,
-        /// The number, from 1.
+        /// From 1.
         line: usize,
         fault: String,
     },
     #[error("{} has no debates", path.display())]
     Empty { path: PathBuf },
-    /// Another version of the program made it.
+    /// Another version of the program made the plan.
     #[error("{} needs the built-in prompts {planned}, but this program has {own}", path.display())]
-    Prompts {
-        path: PathBuf,
-        /// The version of its prompts.
-        planned: String,
-        /// The version of this program's prompts.
-        own: String,
-    },
-    /// The prompts cannot be written for the debates.
+    Prompts { path: PathBuf, planned: String, own: String },
     #[error("cannot write the plan's prompts to {}", path.display())]
     Unpacked { path: PathBuf, source: std::io::Error },
 }
 
-/// A variant cannot be planned with these settings.
 fn unplannable(message: impl Into<String>) -> UserError {
     UserError::of(ErrorCategory::Configuration, message)
 }
 
 impl Variant {
-    /// A variant with these settings, except those of this machine.
+    /// Packs the prompts and removes what belongs to this machine from the settings.
     ///
     /// # Errors
+    ///
     /// A plan cannot contain one of the settings.
     pub fn new(name: String, protocol: &'static Protocol, settings: &Settings) -> Result<Self, UserError> {
         let mut settings = settings.clone();
@@ -124,11 +113,12 @@ impl Variant {
         Ok(Self { name, settings, protocol, prompts })
     }
 
-    /// The settings without machine-specific or personal ones. Workers run only such settings, because a plan may come
-    /// from a stranger.
+    /// Removes machine-specific and personal settings. Workers run only such settings, because a plan may come from a
+    /// stranger.
     ///
     /// # Errors
-    /// A plan cannot contain one of the settings.
+    ///
+    /// The debates depend on a setting that a plan cannot contain.
     fn portable(mut settings: Settings, protocol: &'static Protocol) -> Result<Settings, UserError> {
         if settings.asks_host() {
             return Err(unplannable("the provider `host` can only answer single debates"));
@@ -136,7 +126,7 @@ impl Variant {
         for agent in settings.everybody() {
             if let Some(tool) = agent.tools.iter().find(|tool| FILE_TOOLS.contains(&tool.name.as_str())) {
                 let (agent, tool) = (&agent.id, &tool.name);
-                let message = format!("{agent} has the tool `{tool}`, which reads files of one machine");
+                let message = format!("{agent} has the tool `{tool}`, which reads local files");
                 let hint = "attach the files that agents should read, and remove the tool from this configuration";
                 return Err(unplannable(message).with_hint(hint));
             }
@@ -163,12 +153,12 @@ impl Variant {
         Ok(settings)
     }
 
-    /// Whether no model is called.
+    /// Whether only the offline provider is used.
     pub fn is_rehearsal(&self) -> bool {
         self.settings.everybody().all(|agent| agent.provider == OFFLINE)
     }
 
-    /// A hash of its settings and prompts, without its name.
+    /// Without the name, so that renaming a variant keeps the ids of its debates.
     fn hash(&self) -> Vec<u8> {
         // Serializing settings cannot fail.
         let settings = serde_json::to_string(&self.settings).unwrap_or_default();
@@ -178,7 +168,7 @@ impl Variant {
 }
 
 impl Problem {
-    /// A hash of its text and attachments, without its name.
+    /// Without the id, so that renaming a problem keeps the ids of its debates.
     fn hash(&self) -> Vec<u8> {
         let attachments = self.attachments.iter().flat_map(|one| [one.name.as_bytes(), one.text.as_bytes()]);
         hash([self.text.as_bytes()].into_iter().chain(attachments))
@@ -186,13 +176,13 @@ impl Problem {
 }
 
 impl PlannedDebate {
-    /// The seed of its shuffles.
+    /// Derived from the id, so that every machine shuffles alike.
     pub fn seed(&self) -> u32 {
         let hash = Sha256::digest(self.id.as_str());
         u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]])
     }
 
-    /// The debate to begin on this machine, with its providers and prompts.
+    /// The debate to begin on `machine`, with that machine's providers and the unpacked prompts.
     pub fn created(&self, machine: &Machine) -> Created {
         let mut settings = self.variant.settings.clone();
         settings.providers.clone_from(&machine.providers);
@@ -208,7 +198,7 @@ impl PlannedDebate {
 }
 
 impl Plan {
-    /// All problems in all variants, each repeated. The costs are not known yet.
+    /// Plans each problem `repeats` times in each variant. Costs are not estimated yet.
     pub fn of(problems: Vec<Problem>, variants: Vec<Variant>, repeats: u32) -> Self {
         let problems: Vec<Arc<Problem>> = problems.into_iter().map(Arc::new).collect();
         let variants: Vec<Arc<Variant>> = variants.into_iter().map(Arc::new).collect();
@@ -245,17 +235,17 @@ impl Plan {
         Ok(())
     }
 
-    /// `8 debates`.
+    /// For example `8 debates`.
     pub fn counted(&self) -> String {
         counted(self.debates.len() as u64, "debate")
     }
 
-    /// The likely cost of all debates; `None` if a price is unknown.
+    /// `None` if a price is unknown.
     pub fn likely(&self) -> Option<Usd> {
         self.debates.iter().map(|debate| debate.likely).sum()
     }
 
-    /// The maximum cost of all debates; `None` if a price is unknown.
+    /// `None` if a price is unknown.
     pub fn most(&self) -> Option<Usd> {
         self.debates.iter().map(|debate| debate.most).sum()
     }
@@ -266,7 +256,7 @@ fn id(problem: &[u8], variant: &[u8], repeat: u32) -> DebateId {
     DebateId::new(format!("swp-{}", hexadecimal(&hash[..8])))
 }
 
-/// A hash of parts, each with its length, so that different lists have different hashes.
+/// Also hashes the length of each part, so that different lists have different hashes.
 fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     let mut hash = Sha256::new();
     for part in parts {

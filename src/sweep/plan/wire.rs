@@ -1,4 +1,4 @@
-//! The plan as lines of JSON, with the prompts that it needs.
+//! Writes and reads plans as lines of JSON, with the prompts that they need.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -47,7 +47,7 @@ struct VariantOnTheWire {
 struct ProblemOnTheWire {
     id: String,
     text: Arc<str>,
-    /// The indices of its attachments in the list of all attachments.
+    /// Indices in the header's `attachments`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     attachments: Vec<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,7 +56,7 @@ struct ProblemOnTheWire {
     checklist: Vec<String>,
 }
 
-/// A line after the first one: a debate.
+/// Each further line: a debate.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -69,7 +69,6 @@ struct Line {
 }
 
 impl Plan {
-    /// The plan as a file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut attachments: Vec<Attachment> = Vec::new();
         let mut place = |one: &Attachment| {
@@ -110,10 +109,11 @@ fn line(bytes: &mut Vec<u8>, value: &impl Serialize) {
 }
 
 impl SavedPlan {
-    /// Reads a plan, and checks that its ids match its debates.
+    /// Reads a plan and checks the ids of its debates.
     ///
     /// # Errors
-    /// It cannot be read, was edited, or needs other built-in prompts than this program's.
+    ///
+    /// The plan cannot be read, was edited, or needs other built-in prompts than this program has.
     pub fn read(path: &Path) -> Result<Self, PlanError> {
         let bytes = fs::read(path).map_err(|source| PlanError::Unreadable { path: path.to_owned(), source })?;
         Ok(Self { plan: parse(path, &bytes)?, sha256: hexadecimal(&Sha256::digest(&bytes)) })
@@ -169,18 +169,17 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Plan, PlanError> {
     Ok(Plan { problems: all_problems, variants: all_variants, debates })
 }
 
-/// The shared parts of a plan's debates.
 type Shared = (Vec<Arc<Problem>>, Vec<Arc<Variant>>);
 
-/// The problems and variants of the first line, checked.
+/// Reads and checks the first line.
 fn header(path: &Path, text: &str) -> Result<Shared, PlanError> {
     let wrong = |fault: String| PlanError::Line { path: path.to_owned(), line: 1, fault };
     let read: Result<Header, String> = read_line(text);
-    // The line is long, so its version is read separately only to explain an error.
+    // Only to explain an error, read the version separately: the line is long.
     let header = match read {
         Ok(header) if header.sweep == VERSION => header,
         read => {
-            // Every version has this key.
+            // Plans of all versions have this key.
             let sweep = read_line::<Value>(text).ok().and_then(|line| line["sweep"].as_u64());
             let sweep = sweep.ok_or_else(|| wrong("it is not the first line of a plan".to_owned()))?;
             if sweep != u64::from(VERSION) {
@@ -217,12 +216,9 @@ fn header(path: &Path, text: &str) -> Result<Shared, PlanError> {
     Ok((problems, variants))
 }
 
-/// Reads a line; the error states the fault and its column.
+/// The error names the column, but not the line.
 fn read_line<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_json::from_str(text).map_err(|error| {
-        // The caller knows the line.
-        error.to_string().replace(" at line 1 column ", ", at column ")
-    })
+    serde_json::from_str(text).map_err(|error| error.to_string().replace(" at line 1 column ", ", at column "))
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -240,7 +236,6 @@ pub(super) fn built_in(protocol: &Protocol) -> String {
     version(&[protocol.prompts, &[protocol.system]].concat())
 }
 
-/// A prompt cannot be packed.
 fn unreadable(path: &Path, agent: &str) -> UserError {
     unplannable(format!("the prompt {} of {agent} cannot be read", path.display()))
 }
@@ -278,7 +273,7 @@ impl Prompts {
         Ok(())
     }
 
-    /// The first prompt outside the directory, or missing in the plan although the settings name it.
+    /// Why these prompts do not fit the settings: one is missing, or its path is outside the directory of prompts.
     pub(super) fn fault(&self, settings: &Settings) -> Option<String> {
         if let Some(path) = self.files.keys().find(|path| !is_below(path)) {
             return Some(format!("the prompt `{path}` is outside the directory of prompts"));
@@ -290,7 +285,7 @@ impl Prompts {
         Some(format!("the plan does not contain the prompt `{missing}`"))
     }
 
-    /// The directory for these prompts below another one; equal files give the same directory.
+    /// A directory in `below`, named by the hash of the prompts. Variants with the same prompts share it.
     pub(super) fn directory(&self, below: &Path) -> PathBuf {
         let parts = self.files.iter().flat_map(|(path, text)| [path.as_bytes(), text.as_bytes()]);
         below.join(hexadecimal(&hash(parts)[..8]))
@@ -314,7 +309,7 @@ impl Prompts {
     }
 }
 
-/// The prompt files that the settings name, with their owners.
+/// The prompt files that the settings name, each with the agent or section that names it.
 fn paths(settings: &mut Settings) -> Vec<(&mut PathBuf, String)> {
     let general = settings.debate.summarization.prompt_path.as_mut();
     let mut all: Vec<_> = general.map(|path| (path, "`debate.summarization`".to_owned())).into_iter().collect();
@@ -331,12 +326,11 @@ fn paths(settings: &mut Settings) -> Vec<(&mut PathBuf, String)> {
     all
 }
 
-/// The file of an agent's role.
 fn role_path(agent: &AgentSettings) -> String {
     format!("prompts/roles/{}.md", agent.role)
 }
 
-/// Whether a relative path stays below its base directory.
+/// A plan may come from a stranger, so its paths must stay in `prompts/`.
 fn is_below(path: &str) -> bool {
     let mut parts = Path::new(path).components();
     path.starts_with("prompts/") && parts.all(|part| matches!(part, Component::Normal(_)))

@@ -1,5 +1,5 @@
-//! The store of a set of debates: named objects that are created once, and neither overwritten nor removed. It is a
-//! directory, which several machines may share, or on S3.
+//! The store of a set of debates: a directory, which several machines may share, or a prefix on S3. Objects in it are
+//! created once, and never overwritten or removed.
 
 #[cfg(feature = "s3")]
 mod s3;
@@ -20,7 +20,6 @@ pub(crate) use s3::S3Error;
 /// The name of an object: parts of ASCII letters, digits, `-`, `_` and `.`, separated by `/`; no part is `.` or `..`.
 pub type Name = str;
 
-/// The result of an attempt to create an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Creation {
     /// The object is stored durably with the given bytes, by this attempt or by an earlier one whose acknowledgement
@@ -32,33 +31,32 @@ pub enum Creation {
 
 /// Named objects. Every implementation keeps these promises, also between machines:
 ///
-/// - an object is visible whole or not at all, and [`create`](Self::create) replaces none;
+/// - an object becomes visible as a whole, and [`create`](Self::create) never replaces one;
 /// - of several concurrent attempts to create a name with different bytes, one is acknowledged;
 /// - every later [`get`](Self::get) and [`list`](Self::list) finds an acknowledged object.
 pub trait Store: Send + Sync + std::fmt::Debug {
     /// Creates an object, and retries if that is harmless. After an error the object may or may not exist.
     fn create<'a>(&'a self, name: &'a Name, bytes: &'a [u8]) -> BoxFuture<'a, Result<Creation, StoreFault>>;
 
-    /// The object's bytes; `None` if there is no such object.
+    /// `None` if there is no such object.
     fn get<'a>(&'a self, name: &'a Name) -> BoxFuture<'a, Result<Option<Vec<u8>>, StoreFault>>;
 
     /// The sorted names of objects and prefixes directly below `prefix` (empty for the top), each without the prefix.
     fn list<'a>(&'a self, prefix: &'a Name) -> BoxFuture<'a, Result<Vec<String>, StoreFault>>;
 
-    /// The store's location, for messages: a path or a URL.
+    /// A path or a URL, for messages.
     fn place(&self) -> String;
 }
 
 /// How many objects or debates are read at once.
 pub const AT_ONCE: usize = 8;
 
-/// A store that several debates of a process use.
 pub type SharedStore = Arc<dyn Store>;
 
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {doing} `{name}` in the store {place}")]
 pub struct StoreFault {
-    /// The action, as an infinitive: "create", "read", "list".
+    /// The verb in the message, such as "create".
     pub doing: &'static str,
     pub name: String,
     pub place: String,
@@ -66,7 +64,7 @@ pub struct StoreFault {
 }
 
 impl StoreFault {
-    /// Whether every attempt fails until the store or its permissions change.
+    /// Whether a retry is useless until someone changes the store or its permissions.
     pub(crate) fn is_lasting(&self) -> bool {
         use io::ErrorKind::{InvalidInput, IsADirectory, NotADirectory, PermissionDenied, ReadOnlyFilesystem};
         let kind = self.source.downcast_ref::<io::Error>().map(io::Error::kind);
@@ -75,13 +73,13 @@ impl StoreFault {
     }
 }
 
-/// The URL scheme of S3 stores.
 pub(crate) const S3: &str = "s3://";
 
-/// Opens the store at `place`: a directory, which is created if missing, or `s3://bucket/prefix`, with the addresses
-/// and keys from AWS's environment variables.
+/// Opens the store at `place`: a directory, which is created if missing, or `s3://bucket/prefix`, whose endpoint and
+/// keys come from AWS's environment variables.
 ///
 /// # Errors
+///
 /// The address is invalid, this build does not support S3, or the store cannot be used or does not keep its promises.
 pub async fn open(place: &str, environment: &Environment) -> Result<SharedStore, Error> {
     match s3_address(place)? {
@@ -137,7 +135,6 @@ fn s3_address(place: &str) -> Result<Option<&str>, UserError> {
     }
 }
 
-/// The error for an address that is not a store.
 fn not_a_store(place: &str) -> UserError {
     UserError::input(format!("`{place}` is not a store")).with_hint(format!(
         "name a directory, or {S3}bucket/prefix with letters, digits, `-`, `_` and `.` in the parts of the prefix"
@@ -161,8 +158,8 @@ fn check(name: &Name) -> io::Result<()> {
 /// The directory in which objects are written before they are named. No object can have this name.
 const UNNAMED: &str = "~new";
 
-/// Objects as files. A file is written and synced under a temporary name, and then linked to its own name if that is
-/// free: the file system decides, even one on a file server.
+/// Objects as files. A file is written and synced under a temporary name, then linked to its final name if that is
+/// free. The file system decides between workers, even on a file server.
 #[derive(Debug)]
 struct DirectoryStore {
     root: Arc<Path>,
@@ -229,7 +226,7 @@ fn create(root: &Path, name: &Name, bytes: &[u8]) -> io::Result<Creation> {
     make_directory(parent)?;
     match file.into_temp_path().persist_noclobber(&path) {
         Ok(()) => {}
-        // The file server's answer may have been lost after a success, so the bytes decide.
+        // A file server may have linked the file although its answer was lost, so compare the bytes.
         Err(error) => match read(&path)? {
             Some(there) if there == bytes => {}
             Some(_) => return Ok(Creation::Taken),
@@ -240,7 +237,7 @@ fn create(root: &Path, name: &Name, bytes: &[u8]) -> io::Result<Creation> {
     Ok(Creation::Acknowledged)
 }
 
-/// The bytes of a file; `None` if no file has that name.
+/// `None` if no file has that name.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -266,7 +263,7 @@ fn list(root: &Path, prefix: &Name) -> io::Result<Vec<String>> {
     };
     let mut names = Vec::new();
     for entry in entries {
-        // Files with other names are not objects: some file systems and servers keep files of their own.
+        // Files with other names are not objects: some file systems and servers add files of their own.
         names.extend(entry?.file_name().into_string().ok().filter(|name| is_part(name)));
     }
     names.sort_unstable();
@@ -287,7 +284,7 @@ fn make_directory(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a new name durable.
+/// Makes new names in a directory durable.
 fn sync_directory(directory: &Path) -> io::Result<()> {
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }

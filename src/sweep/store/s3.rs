@@ -44,7 +44,7 @@ const VARIABLES: [&str; 20] = [
     "AWS_WEB_IDENTITY_TOKEN_FILE",
 ];
 
-/// The time limit of one attempt with a small object.
+/// The time limit of one attempt to transfer a small object.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Larger objects get one more second per this many bytes.
 const BYTES_A_SECOND: u64 = 64 * 1024;
@@ -53,7 +53,7 @@ const ATTEMPTS: u32 = 4;
 /// The pause after the first failed attempt. It doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 
-/// An object that tests whether the store refuses to overwrite.
+/// An object to test whether the server refuses to overwrite.
 const PROBE: &str = "probe";
 
 /// Objects below a prefix of a bucket.
@@ -64,7 +64,7 @@ struct S3Store {
     place: String,
 }
 
-/// Opens the store at `address`, `bucket/prefix`.
+/// `address` is `bucket/prefix`. Fails if the server overwrites objects.
 pub(super) async fn open(address: &str, environment: &Environment) -> Result<SharedStore, Error> {
     let store = connect(address, environment)?;
     if !store.creates_once().await? {
@@ -87,10 +87,11 @@ fn connect(address: &str, environment: &Environment) -> Result<S3Store, Error> {
     let refused = |source| S3Error::Settings { place: place.clone(), source };
     let mut builder = AmazonS3Builder::new()
         .with_http_connector(Connector(http_client(environment.certificate_file())?))
-        // This module retries itself: it limits the time of an attempt, and checks the outcome after a lost answer.
+        // This module retries requests itself, to limit the time of each attempt and to find out whether an attempt
+        // with a lost answer succeeded.
         .with_retry(RetryConfig { max_retries: 0, ..RetryConfig::default() });
     for variable in VARIABLES {
-        // A found file must not decide where a set is stored.
+        // `get` ignores variables from untrusted files, which must not decide where a set is stored.
         let Some(value) = environment.get(variable) else { continue };
         if variable.starts_with("AWS_ENDPOINT_URL") && url_fault(value).is_some() {
             return Err(S3Error::Endpoint { variable }.into());
@@ -103,8 +104,8 @@ fn connect(address: &str, environment: &Environment) -> Result<S3Store, Error> {
 }
 
 impl S3Store {
-    /// Whether the server knows `If-None-Match: *`. A server that ignores it overwrites objects, and two workers would
-    /// pay for one debate.
+    /// Whether the server supports `If-None-Match: *`. A server that ignores it overwrites objects, and two workers
+    /// would pay for the same debate.
     async fn creates_once(&self) -> Result<bool, StoreFault> {
         const FIRST: &[u8] = b"an object is created once\n";
         const SECOND: &[u8] = b"an object was overwritten\n";
@@ -131,7 +132,7 @@ impl S3Store {
                 Err(failure) if is_lasting(&*failure) => return Err(failure),
                 Err(failure) => failure,
             };
-            // The name is taken, another attempt is in conflict, or an answer was lost, so the bytes decide.
+            // The name is taken, another attempt is in progress, or an answer was lost: compare the bytes.
             match self.fetch(&path).await? {
                 Some(there) => return Ok(if there == bytes { Creation::Acknowledged } else { Creation::Taken }),
                 None if attempt == ATTEMPTS => return Err(failure),
@@ -200,7 +201,6 @@ impl Store for S3Store {
 
 type Fault = Box<dyn StdError + Send + Sync>;
 
-/// The time limit of an attempt to create an object of this size.
 fn time_for(bytes: usize) -> Duration {
     ATTEMPT_TIMEOUT + Duration::from_secs(bytes as u64 / BYTES_A_SECOND)
 }
@@ -234,7 +234,7 @@ fn is_absent(failure: &(dyn StdError + Send + Sync + 'static)) -> bool {
     matches!(failure.downcast_ref(), Some(object_store::Error::NotFound { .. }))
 }
 
-/// Whether the server will refuse this again.
+/// Whether a retry would fail too.
 pub(super) fn is_lasting(failure: &(dyn StdError + Send + Sync + 'static)) -> bool {
     use object_store::Error::{InvalidPath, NotFound, NotImplemented, NotSupported, PermissionDenied, Unauthenticated};
     matches!(

@@ -365,7 +365,7 @@ fn a_damaged_debate_is_refused_by_the_next_worker_at_once() {
         let refused = sandbox.run(with(&["--index", "1"])).expect_code(2);
         assert!(refused.stderr.contains(said), "{refused}");
     };
-    refused(&format!("is damaged: it is the debate {}", ids[0]));
+    refused(&format!("is damaged: it records the debate {}", ids[0]));
     std::fs::remove_file(segments(&ids[1]).join("00000001")).unwrap();
     refused("the segment 1 is missing");
     assert_eq!(server.requests().len(), asked);
