@@ -3,7 +3,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`display`] | the display of a running debate: live block, plain lines, NDJSON, summary |
-//! | [`report`] | reports in Markdown and HTML, from one view of the debate |
+//! | [`report`] | reports in Markdown, HTML, and formats for other programs |
 
 pub mod display;
 pub mod report;

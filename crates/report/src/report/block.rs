@@ -1,4 +1,4 @@
-//! Reports as blocks. Each subject builds its blocks once; Markdown, HTML and terminal render them.
+//! The blocks of a report. Each subject builds its blocks once; the Markdown, HTML and terminal formats render them.
 //!
 //! A block describes content, not appearance. Text by models and users is kept in separate pieces, so that each format
 //! can escape it; only the program's own words are inserted unescaped.
@@ -10,7 +10,6 @@ use dialectic_record::debate::{AgentId, Severity};
 /// Inline content of a single line.
 pub(crate) type Phrase<'a> = Vec<Piece<'a>>;
 
-/// A part of a line.
 #[derive(Debug, Clone)]
 pub(crate) enum Piece<'a> {
     /// The program's own words and figures.
@@ -27,21 +26,19 @@ pub(crate) enum Piece<'a> {
     Aside(Phrase<'a>),
 }
 
-/// A part of a report.
 #[derive(Debug, Clone)]
 pub(crate) enum Block<'a> {
-    /// A heading below the subject's.
+    /// A heading below that of the subject.
     Heading(Phrase<'a>),
-    /// One or more sentences.
     Paragraph(Phrase<'a>),
-    /// A list. In Markdown, even an empty list ends with a blank line.
+    /// In Markdown, even an empty list ends with a blank line.
     List(Vec<ListItem<'a>>),
     Table(TableBlock<'a>),
     /// A multi-line text by a model or a user.
     Text(Cow<'a, str>),
-    /// A multi-line text under a title line, which says if there is no text.
+    /// A title line and a multi-line text. Without a text, the title line says so.
     Said(Phrase<'a>, Option<Cow<'a, str>>),
-    /// A file or JSON. In Markdown it is fenced like any other text.
+    /// A file or JSON, which is not rendered. In Markdown, it is fenced like any other text.
     Verbatim(Cow<'a, str>),
     /// Collapsed blocks under a summary line.
     Folded(Phrase<'a>, Vec<Block<'a>>),
@@ -56,9 +53,9 @@ pub(crate) enum Block<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct ListItem<'a> {
     pub(crate) line: Phrase<'a>,
-    /// The explanation: items or a text.
+    /// Blocks that explain the item.
     pub(crate) more: Vec<Block<'a>>,
-    /// Whether the Markdown report omits it.
+    /// Whether the Markdown report omits the item.
     pub(crate) is_aside: bool,
 }
 
@@ -76,9 +73,9 @@ pub(crate) struct TableBlock<'a> {
 pub(crate) struct TableHead<'a> {
     pub(crate) title: Phrase<'a>,
     pub(crate) is_figure: bool,
-    /// Whether a terminal may drop it.
+    /// Whether a narrow terminal may drop the column.
     pub(crate) is_detail: bool,
-    /// The formats that include it.
+    /// The formats that include the column.
     pub(crate) audience: Audience,
 }
 
@@ -114,17 +111,15 @@ pub(crate) fn figure<'a>(figure: impl ToString) -> Piece<'a> {
     Piece::Words(figure.to_string().into())
 }
 
-/// Text by a model or a user.
 pub(crate) fn foreign<'a>(words: impl Into<Cow<'a, str>>) -> Piece<'a> {
     Piece::Foreign(words.into())
 }
 
-/// Text by a model or a user, set off.
 pub(crate) fn marked<'a>(words: impl Into<Cow<'a, str>>) -> Piece<'a> {
     Piece::Marked(words.into())
 }
 
-/// A line of pieces. Literals are the program's own words.
+/// Builds a [`Phrase`]. Literals become the program's own words.
 macro_rules! line {
     ($($piece:expr),* $(,)?) => { vec![$($crate::report::block::Piece::from($piece)),*] };
 }
@@ -142,12 +137,10 @@ pub(crate) fn joined<'a>(lines: impl IntoIterator<Item = Phrase<'a>>, between: &
 }
 
 impl<'a> Block<'a> {
-    /// A text by a model or a user.
     pub(crate) fn text(text: impl Into<Cow<'a, str>>) -> Self {
         Self::Text(text.into())
     }
 
-    /// A text by a model or a user under a title line.
     pub(crate) fn said(line: Phrase<'a>, text: impl Into<Cow<'a, str>>) -> Self {
         Self::Said(line, Some(text.into()))
     }
@@ -194,7 +187,7 @@ impl<'a> TableHead<'a> {
         Self { is_figure: true, ..Self::words(title) }
     }
 
-    /// Allows a terminal to drop it.
+    /// Lets narrow terminals drop the column.
     pub(crate) fn detail(self) -> Self {
         Self { is_detail: true, ..self }
     }

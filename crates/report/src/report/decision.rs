@@ -23,10 +23,11 @@ use super::prose::{RENDERED_BYTES, gist, leads, options as markdown_options, pla
 use super::stages::{capitalized, said_in};
 use super::{View, subject};
 
-/// The maximum characters of an option's sketch, and the number of parts that it names.
+/// The maximum length of an option's sketch, in characters.
 const SKETCH: usize = 300;
+/// The maximum number of parts that a sketch names.
 const LEADS: usize = 5;
-/// The maximum characters in the name of an untitled text.
+/// The maximum length of an untitled text's name, in characters.
 const NAME: usize = 100;
 /// The highest heading level of a text inside the record.
 const TOP: u8 = 3;
@@ -34,8 +35,8 @@ const TOP: u8 = 3;
 /// The start of the last line, which contains the hash of the lines above.
 const SEAL: &str = "<!-- Written by dialectic, which does not overwrite this file once it is edited. ";
 
-/// Writes the decision record of a debate to `out`, with a hash that shows whether it was edited. People are meant to
-/// edit it, and a later record of the same debate may differ even without edits.
+/// Writes the decision record of a debate to `out`, with a hash that shows whether the file was edited later. A
+/// comparison with a new record would not show this, because records of the same debate may differ.
 ///
 /// # Errors
 ///
@@ -53,7 +54,7 @@ pub(super) fn is_unedited(text: &str) -> bool {
     end.trim_end() == format!("{} -->", seal(record))
 }
 
-/// The hash of a record, whatever its line endings.
+/// Hashes a record, regardless of its line endings.
 fn seal(record: &str) -> String {
     hash(&record.trim_end().replace('\r', ""))
 }
@@ -92,7 +93,7 @@ fn write(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     appendix(view, &ledger, out)
 }
 
-/// MADR's front matter as YAML, with quoted values that cannot be broken out of.
+/// MADR's front matter as YAML. Values are quoted, so that they cannot add keys.
 fn front_matter(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let quoted = |one: &AgentSettings| {
         let model = if view.debate.is_offline() { "no model" } else { one.model.as_str() };
@@ -108,7 +109,7 @@ fn front_matter(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     writeln!(out, "---\n")
 }
 
-/// The problem without its title, unless there is nothing else.
+/// The problem without its title (unless there is nothing else), and the debate's context.
 fn context(view: &View<'_>) -> String {
     let problem = Some(view.problem_below_title()).filter(|rest| !rest.trim().is_empty());
     let problem = below(problem.unwrap_or(&view.debate.problem));
@@ -145,7 +146,7 @@ struct Choice<'v> {
     sketch: String,
 }
 
-/// Each agent's final position in its own words. In a debate on a motion, the sides.
+/// Each agent's final position in its own words; in a debate on a motion, the case of each side.
 fn options<'v>(view: &'v View<'_>) -> Vec<Choice<'v>> {
     let debate = view.debate;
     let texts = || debate.rounds.iter().flat_map(|round| &round.contributions);
@@ -180,7 +181,8 @@ fn name_of(text: &str) -> String {
     gist(text, NAME)
 }
 
-/// The decision: the option, the reason, and the text of the answer. Also the option's title, if the judge chose it.
+/// The decision: the chosen option, the reason, and the text of the answer. Also returns the title of the judge's own
+/// option, if that was chosen.
 fn decision(view: &View<'_>, options: &[Choice<'_>]) -> (String, Option<String>) {
     let debate = view.debate;
     let Some(solution) = &debate.final_solution else { return ("Nothing is decided yet.".to_owned(), None) };
@@ -205,7 +207,7 @@ fn decision(view: &View<'_>, options: &[Choice<'_>]) -> (String, Option<String>)
     (format!("{chosen}\n\n{}", below(text)), own)
 }
 
-/// Open points with the same words, and what remains of them.
+/// Describes open points with the same text, and what remains of them.
 fn open_point(points: &[&Point]) -> String {
     let ruling = points.first().and_then(|one| one.ruling());
     let remains = ruling.map(|ruling| ruling.remains.trim()).filter(|remains| !remains.is_empty());
@@ -213,7 +215,7 @@ fn open_point(points: &[&Point]) -> String {
     format!("{}{remains}", named(points))
 }
 
-/// `2.1 and 2.3 (major): `, followed by the text of these points.
+/// Describes points with the same text: `2.1 and 2.3 (major): A write is lost.`
 fn named(points: &[&Point]) -> String {
     let Some(one) = points.first() else { return String::new() };
     let numbers = figures::list(&points.iter().map(|one| one.number()).collect::<Vec<_>>());
@@ -245,7 +247,7 @@ fn rejected(view: &View<'_>, ledger: &Ledger) -> Vec<String> {
     items.into_iter().map(written).collect()
 }
 
-/// A point with its critic and its rejection; `None` if it was not rejected.
+/// A point with its critic, and why it was rejected; `None` if it was not.
 fn rejection(view: &View<'_>, one: &Point) -> Option<(String, String)> {
     if one.status() != PointStatus::Rejected {
         return None;
@@ -273,7 +275,7 @@ fn sentence(text: &str) -> String {
     if is_ended || text.is_empty() { text } else { format!("{text}.") }
 }
 
-/// The origin of the record, collapsed.
+/// Writes a collapsed section about the debate behind the record.
 fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Result<()> {
     let debate = view.debate;
     writeln!(out, "## More Information\n\n<details>\n<summary>The debate behind this record</summary>\n")?;
@@ -283,7 +285,7 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
     if debate.is_offline() {
         writeln!(out, "- {rounds}, {}. A rehearsal: no model was called.", counted(usage.requests, "call"))?;
     } else if debate.usage.is_empty() {
-        // Older debates have no usage.
+        // Debates by older versions have no usage.
         writeln!(out, "- {rounds}")?;
     } else {
         writeln!(
@@ -338,7 +340,8 @@ pub(super) fn below(text: &str) -> String {
             _ => {}
         }
     }
-    // Comrak separates a list from another list or from code by a comment, but not from a paragraph.
+    // Comrak writes an HTML comment between a list and a following list or code block. An empty paragraph after each
+    // list prevents this.
     let is_list = |node: &Node<'_>| matches!(node.data().value, NodeValue::List(_));
     let lists: Vec<Node<'_>> = root.descendants().filter(is_list).collect();
     for list in lists {

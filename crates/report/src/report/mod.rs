@@ -1,7 +1,7 @@
-//! Reports of a debate: one view and several formats, listed in [`FORMATS`].
+//! Reports of a debate, which write a [`View`] in one of the [`FORMATS`].
 //!
-//! A format turns a [`View`] into text without knowing its destination or the time. Text by models is not trusted:
-//! Markdown fences it, HTML escapes it.
+//! A report depends only on the view, not on the destination or the time. Text by models is not trusted: Markdown
+//! fences it, HTML escapes it.
 
 use std::io;
 
@@ -39,12 +39,12 @@ pub struct ReportFormat {
     pub name: &'static str,
     /// A description for users.
     pub about: &'static str,
-    /// The file extensions that select it, in lower case and without the dot.
+    /// The file extensions that select the format, in lower case and without the dot.
     pub endings: &'static [&'static str],
     /// The extension of a downloaded file.
     pub ending: &'static str,
     pub media_type: &'static str,
-    /// Whether it is only available for reviews.
+    /// Whether the format is only available for reviews.
     is_of_reviews: bool,
     write: fn(&View<'_>, &mut dyn io::Write) -> io::Result<()>,
 }
@@ -121,7 +121,6 @@ impl ReportFormat {
         FORMATS.iter().find(|format| format.name == name)
     }
 
-    /// Whether it is an HTML page.
     pub fn is_page(&self) -> bool {
         self.media_type.starts_with("text/html")
     }
@@ -130,7 +129,8 @@ impl ReportFormat {
         self.media_type.starts_with("text/markdown")
     }
 
-    /// Whether a file with this content may be overwritten. A decision record only replaces an unedited one.
+    /// Whether this report may overwrite a file that contains `text`. A decision record only replaces an unedited
+    /// decision record.
     pub fn may_replace(&self, text: &str) -> bool {
         self.name != DECISION.name || decision::is_unedited(text)
     }
@@ -141,7 +141,7 @@ impl ReportFormat {
         lacks.then_some("is a review format, and this debate is not a review")
     }
 
-    /// Writes the report to `out`. [`redact`] must have prepared the debate.
+    /// Writes the report to `out`. Call [`redact`] on the debate first.
     ///
     /// # Errors
     ///

@@ -13,11 +13,11 @@ use super::{View, subject};
 
 /// How many characters of the solution to show; the last paragraph may add up to half as many.
 const BEGINNING: usize = 400;
-/// The maximum items in a list.
+/// The maximum number of items in a list.
 const MOST: usize = 5;
-/// The characters of a hash, as many as Git shows.
+/// How many characters of a hash to show.
 const HASH: usize = 12;
-/// The maximum characters of an item.
+/// The maximum length of an item, in characters.
 const ITEM: usize = 300;
 
 /// The overview as Markdown. `name` is the debate's short name.
@@ -61,8 +61,8 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
     page
 }
 
-/// The run and the answer, then `deb-… · dialectic · 3 rounds · 38 calls · 43 s · $0.21`, and a line for each note by
-/// the user.
+/// The state of the run and the answer, then figures such as `deb-… · dialectic · 3 rounds · 38 calls · 43 s · $0.21`,
+/// and lines about a fork, a rating or an error.
 fn facts(view: &View<'_>) -> String {
     let debate = view.debate;
     let usage = debate.total_usage();
@@ -102,7 +102,8 @@ fn facts(view: &View<'_>) -> String {
     facts
 }
 
-/// `Round 1: 3 proposals, 6 critiques, 3 refinements; 12 points raised, 4 of them open at the end; score 72`
+/// For example, `Round 1: 3 proposals, 6 critiques, 3 refinements; 12 points raised, 4 open at the end; convergence
+/// 72`.
 fn course(debate: &Debate, round: &Round, ledger: &Ledger) -> String {
     let mut parts = vec![said_in(debate, round)];
     let counts =
@@ -120,7 +121,7 @@ fn course(debate: &Debate, round: &Round, ledger: &Ledger) -> String {
     format!("Round {}: {}", round.round_number, parts.join("; "))
 }
 
-/// The result: the winner, if any, the beginning of the solution, and the judge's assessment.
+/// Adds the winner, if any, the beginning of the solution, and the judge's assessment.
 fn decided(page: &mut String, view: &View<'_>) {
     let debate = view.debate;
     if let Some(won) = won(view) {
@@ -136,7 +137,8 @@ fn decided(page: &mut String, view: &View<'_>) {
     list(page, "Not verified", items(&solution.unverified));
 }
 
-/// The winner, how it was decided and whether that is stable; `None` if there cannot be a winner.
+/// The winner, how the winner was chosen, and whether the verdict is stable. `None` if there is neither a winner nor a
+/// verdict.
 pub(super) fn won(view: &View<'_>) -> Option<String> {
     let debate = view.debate;
     let name = |id: &AgentId| inline(view.name_of(id)).into_owned();
@@ -203,7 +205,7 @@ fn list(page: &mut String, title: &str, items: Vec<String>) {
     section(page, title, &lines.join("\n"));
 }
 
-/// The first paragraphs of a text, up to the maximum length.
+/// The first paragraphs of a text, up to about [`BEGINNING`] characters.
 fn beginning(text: &str) -> String {
     let mut taken = String::new();
     let mut paragraphs = text.trim().split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty());

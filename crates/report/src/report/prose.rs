@@ -1,4 +1,4 @@
-//! Text by models: rendered lines without markup, and sentences that summarize it.
+//! Extracts plain lines, titles and leading sentences from Markdown by models.
 
 use comrak::arena_tree::NodeEdge;
 use comrak::nodes::{ListType, Node, NodeValue};
@@ -7,7 +7,7 @@ use comrak::{Arena, Options, parse_document};
 use dialectic_base::markdown::{inline, single_spaced, truncate};
 use dialectic_base::problem::{states_requirement, without_bullet};
 
-/// The maximum bytes of a text that is rendered, since longer Markdown can be nested deeply.
+/// The maximum size of a text to render, in bytes. Longer Markdown can be nested too deeply.
 pub(super) const RENDERED_BYTES: usize = 128 * 1024;
 /// A heading with fewer words names a section rather than a text.
 const TITLE_WORDS: usize = 3;
@@ -25,7 +25,7 @@ enum LineKind {
     Code,
 }
 
-/// The Markdown extensions of all reports.
+/// The Markdown options for all reports.
 pub(super) fn options() -> Options<'static> {
     let mut options = Options::default();
     options.extension.strikethrough = true;
@@ -34,7 +34,7 @@ pub(super) fn options() -> Options<'static> {
     options
 }
 
-/// The lines of a text of at most [`RENDERED_BYTES`].
+/// Splits a text of at most [`RENDERED_BYTES`] into lines without markup.
 fn lines(text: &str) -> Vec<(LineKind, String)> {
     let arena = Arena::new();
     let mut reader = ProseReader::default();
@@ -124,7 +124,7 @@ impl ProseReader {
     }
 }
 
-/// A model's short text on one line without Markdown.
+/// A model's short text, on one line and without Markdown.
 pub(super) fn plain(text: &str) -> String {
     let lines = lines(truncate(text, RENDERED_BYTES / 4));
     let texts: Vec<&str> = lines.iter().map(|(_, text)| text.trim_start().trim_start_matches("• ")).collect();
@@ -132,7 +132,8 @@ pub(super) fn plain(text: &str) -> String {
     texts.join(" ").replace("**", "").replace('`', "").trim().to_owned()
 }
 
-/// A model's text on one line of Markdown, cut between words at about this length. Keeps code and drops other markup.
+/// A model's text as one line of Markdown, cut between words to at most `chars` characters. Keeps inline code, and
+/// drops or escapes other markup.
 pub(super) fn brief(text: &str, chars: usize) -> String {
     let flat = single_spaced(text).replace("**", "");
     let shown = truncate(&flat, chars);
@@ -157,15 +158,15 @@ pub(super) fn brief(text: &str, chars: usize) -> String {
     format!("{}{more}", written.collect::<String>().trim())
 }
 
-/// The gist of a text: the first complete sentences of its first paragraph, of about this length. Without a paragraph,
-/// its first item or heading.
+/// The first complete sentences of a text's first paragraph, up to `chars` characters. Without a paragraph, uses the
+/// first item or heading.
 pub(super) fn gist(text: &str, chars: usize) -> String {
     let lines = lines(truncate(text, RENDERED_BYTES / 4));
     let of = |kind: LineKind| lines.iter().position(|(of, _)| *of == kind);
     let place = of(LineKind::Prose).or_else(|| of(LineKind::Item)).or_else(|| of(LineKind::Heading));
     let (first, after) = place.and_then(|place| lines[place..].split_first()).unzip();
     let mut said = first.map_or("", |(_, text)| text.trim()).trim_start_matches("• ").to_owned();
-    // The substance comes after the colon.
+    // The items after the colon contain the substance.
     if said.ends_with(':') {
         for (_, item) in after.unwrap_or_default().iter().take_while(|(kind, _)| *kind == LineKind::Item) {
             said.push(' ');
@@ -179,7 +180,7 @@ pub(super) fn gist(text: &str, chars: usize) -> String {
     sentences(&said.replace("**", ""), chars)
 }
 
-/// The gist of a text, followed by the next paragraph if more than half of the room is left, since one line seldom
+/// The gist of a text, followed by the next paragraph if the gist takes up less than half of `chars`: one line seldom
 /// states the decision.
 pub(super) fn opening(text: &str, chars: usize) -> String {
     let first = gist(text, chars);
@@ -216,7 +217,8 @@ pub(super) fn leads(text: &str, most: usize) -> Vec<String> {
     items.filter_map(first_words).take(most).collect()
 }
 
-/// A text's title and the text below it. The title is its first heading, unless that is as short as "Approach".
+/// A text's title and the text below it. The title is its first heading, unless that has only one or two words, such as
+/// “Approach”.
 pub(super) fn titled(text: &str) -> (Option<String>, &str) {
     let arena = Arena::new();
     let document = parse_document(&arena, truncate(text, RENDERED_BYTES / 4), &options());
@@ -251,7 +253,7 @@ pub(super) fn requirements(problem: &str) -> Vec<String> {
     found.into_iter().map(str::to_owned).collect()
 }
 
-/// The first complete sentences of a text, of about this length. A longer first sentence is cut.
+/// The first complete sentences of a text, up to `chars` characters. A longer first sentence is cut.
 fn sentences(text: &str, chars: usize) -> String {
     let room = truncate(text, chars);
     if room.len() == text.len() {

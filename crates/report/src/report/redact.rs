@@ -1,8 +1,8 @@
 //! Prepares a debate for reports: removes attachments, collected material, tool calls, and paths and servers of the
 //! machine on which it ran.
 //!
-//! They are removed from the record before a report is written, so that no format can show them. Texts by agents, the
-//! judge and the user stay unchanged and may quote them.
+//! This happens before a report is written, so that no format can show them. Texts by agents, the judge and the user
+//! are not changed, and may quote them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
@@ -11,10 +11,9 @@ use std::sync::Arc;
 use dialectic_record::debate::{AgentSettings, Debate, DebateSettings, Metadata, Settings, SummarizationSettings};
 
 const PATH: &str = "[path]";
-/// The replacement for the address of a server.
 const ADDRESS: &str = "[address]";
 
-/// Removes everything that no report may show.
+/// Removes everything that reports must not show.
 pub fn redact(debate: &mut Debate) {
     let (paths, addresses) = (known_paths(debate), known_addresses(debate));
     debate.attachments = Arc::default();
@@ -36,8 +35,8 @@ pub fn redact(debate: &mut Debate) {
 
 /// The settings without paths, servers and commands.
 fn without_machine(settings: &Settings) -> Settings {
-    // Names every field of the settings themselves, so that a new one causes a compile error. Fields of agents, the
-    // debate and summaries are kept unless they are removed here.
+    // List every field of `Settings`, so that a new one causes a compile error. Fields of agents, the debate and
+    // summaries are kept unless they are removed here.
     let Settings { agents, judge, debate, providers: _, prices, models, elsewhere: _, base_dir: _, context_dir: _ } =
         settings.clone();
     let mut debate = DebateSettings { summarization: summarization(debate.summarization), ..debate };
@@ -74,7 +73,7 @@ fn forget_tools(metadata: &mut Metadata) {
     metadata.tool_results.clear();
 }
 
-/// The file names in the record itself, longest first.
+/// The file names in the record, longest first, so that no name is replaced only in part.
 fn known_paths(debate: &Debate) -> Vec<String> {
     let settings = debate.settings.iter().flat_map(|settings| {
         let of_agents = settings.everybody().flat_map(|agent| {
@@ -93,7 +92,7 @@ fn known_paths(debate: &Debate) -> Vec<String> {
     let files = settings.chain(prompts).map(|path| path.display().to_string());
     let given = debate.attachments.iter().map(|one| one.name.clone());
     let gathered = debate.gathered.iter().flat_map(|gathered| &gathered.material).map(|one| one.name.clone());
-    // Short names also occur inside other words.
+    // Skip short names, which also occur inside other words.
     let mut known: Vec<String> = files.chain(given).chain(gathered).filter(|name| name.len() > 3).collect();
     known.sort_by_key(|name| std::cmp::Reverse(name.len()));
     known
@@ -127,7 +126,7 @@ fn hide_paths(debate: &mut Debate, paths: &[String], addresses: &[String]) {
     }
 }
 
-/// A sentence in which [`PATH`] and [`ADDRESS`] replace known paths and addresses, and words that look like them.
+/// Replaces known paths and addresses, and words that look like them, with [`PATH`] and [`ADDRESS`].
 fn without_paths(text: &str, paths: &[String], addresses: &[String]) -> String {
     let text = paths.iter().fold(text.to_owned(), |text, path| text.replace(path.as_str(), PATH));
     let is_edge = |c: char| c.is_whitespace() || "\"'`()<>,;=“”‘’".contains(c);
@@ -173,7 +172,7 @@ fn is_bare_path(word: &str) -> bool {
     let is_letter = word.as_bytes().first().is_some_and(u8::is_ascii_alphabetic);
     let has_drive = is_letter && [":/", ":\\"].iter().any(|begin| word[1..].starts_with(begin));
     let begins = ["/", "./", "../", ".\\", "..\\", "\\\\"].iter().any(|begin| word.starts_with(begin));
-    // `~/x`, `~user/x`, `$HOME/x`, `%USERPROFILE%\x`.
+    // Matches `~/x`, `~user/x`, `$HOME/x` and `%USERPROFILE%\x`.
     let is_named = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic() || "/\\{_".contains(c));
     let has_variable = word.strip_prefix(['~', '$', '%']).is_some_and(is_named) && word.contains(['/', '\\']);
     let is_file_url = word.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"));

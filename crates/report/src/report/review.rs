@@ -1,4 +1,4 @@
-//! The review of a change for programs: as JSON, as SARIF, and as the body of a review on GitHub.
+//! Writes the review of a change for other programs: as JSON, as SARIF, and as the body of a review on GitHub.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -10,8 +10,8 @@ use dialectic_record::debate::{
 
 use super::stages::capitalized;
 
-/// The changed file in which to show a finding, and where; `None` if the finding names no changed file. Other paths
-/// that a model writes are ignored.
+/// The changed file in which to show a finding, and the place there. `None` if the finding names no changed file; a
+/// model may write any path.
 fn shown<'a>(debate: &Debate, finding: &'a ReviewedFinding) -> Option<(&'a str, Placed)> {
     let (place, placed) = finding.place(debate)?;
     (placed != Placed::Elsewhere).then_some((&*place.path, placed))
@@ -23,11 +23,11 @@ fn pretty(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
-/// The maximum characters of a text on GitHub, leaving room for a closing note.
+/// The maximum length of a text on GitHub, in characters. Leaves room for a closing note.
 const MOST: usize = 60_000;
 
 /// The body of GitHub's `POST /repos/{owner}/{repo}/pulls/{pull_number}/reviews`: always a comment, never an approval.
-/// Has a comment at each finding that the diff shows, and all other findings in its text.
+/// Contains a comment for each finding that the diff shows, and lists all other findings in its text.
 pub fn review_github(debate: &Debate) -> String {
     let review = ReviewText::of(debate, debate.findings());
     let comments: Vec<Value> = review.kept().filter_map(|finding| comment(debate, &review, finding)).collect();
@@ -41,7 +41,7 @@ pub fn review_github(debate: &Debate) -> String {
         body += &part;
     }
     let reasons = debate.outcome.iter().flat_map(|outcome| &outcome.reasons).take(20);
-    body.extend(reasons.map(|reason| format!("\nNot complete: {}\n", defused_line(reason))));
+    body.extend(reasons.map(|reason| format!("\nIncomplete: {}\n", defused_line(reason))));
     let mut written = json!({ "event": "COMMENT", "body": body, "comments": comments });
     if let Some(head) = debate.change.as_ref().and_then(|change| change.head.as_ref()) {
         written["commit_id"] = json!(head);
@@ -64,8 +64,8 @@ fn comment(debate: &Debate, review: &ReviewText<'_>, finding: &ReviewedFinding) 
     Some(comment)
 }
 
-/// The review, complete and with unrendered texts: its findings, who found, confirmed or refuted them, the rulings, and
-/// the files that were read.
+/// The complete review as JSON, with texts as written: the findings, who found, confirmed or refuted them, the rulings,
+/// and the files that were read.
 pub fn review_json(debate: &Debate) -> String {
     let voices = Voices::of(debate);
     let findings: Vec<Value> = debate.findings().iter().map(|one| finding(debate, one, &voices)).collect();
@@ -129,7 +129,7 @@ fn finding(debate: &Debate, one: &ReviewedFinding, voices: &Voices<'_>) -> Value
 }
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-/// The maximum characters of a message.
+/// The maximum length of a message, in characters.
 const MESSAGE: usize = 4000;
 
 /// The findings that were not dismissed, as SARIF 2.1.0 results.
@@ -241,7 +241,7 @@ fn meaning(severity: Severity) -> &'static str {
     }
 }
 
-/// The text without links and placeholders: SARIF messages use brackets for links and braces for arguments.
+/// Escapes a text for a SARIF message, where brackets mark links and braces mark arguments.
 fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut letters = text.chars().take(MESSAGE).filter(|c| !c.is_control() || *c == '\n').peekable();

@@ -1,4 +1,4 @@
-//! The texts of a debate for reading in parts.
+//! Lists the texts of a debate, so that each can be read separately.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ use super::{View, subject};
 pub struct Said<'a> {
     /// The round; 0 outside the rounds.
     pub round: u32,
-    /// The stage; `None` in states of the older program.
+    /// The stage; `None` in states by older versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<StageId>,
     /// The author; `None` if there was no call.
@@ -30,7 +30,6 @@ pub struct Said<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_agent_id: Option<&'a AgentId>,
     pub content: Cow<'a, str>,
-    /// How it was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<&'a Metadata>,
 }
@@ -147,13 +146,13 @@ fn of_contribution<'a>(view: &'a View<'a>, round: u32, one: &'a Contribution) ->
 }
 
 impl Said<'_> {
-    /// The kind of result of its stage; `None` if the record does not know the stage.
+    /// The kind of result that the text's stage yields; `None` if the record does not know the stage.
     pub fn yields(&self, debate: &Debate) -> Option<ResultKind> {
         debate.stage(self.stage?)?.yields
     }
 }
 
-/// Texts as Markdown, each under a heading. Headings inside a text are lowered.
+/// Texts as Markdown, each under a heading, with the headings inside a text lowered.
 pub fn readable(view: &View<'_>, texts: &[Said<'_>]) -> String {
     let mut page = String::new();
     let mut round = None;

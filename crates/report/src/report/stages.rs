@@ -1,14 +1,13 @@
-//! The stages of a debate in reports: their names and order. Everything comes from the record; unknown stages are shown
-//! by their ids.
+//! Names and orders the stages of a debate for reports. Uses only the record; unknown stages are shown by their ids.
 
 use std::sync::Arc;
 
 use dialectic_base::markdown::inline;
 use dialectic_record::debate::{Contribution, Debate, ResultKind, Round, StageId, StageInfo};
 
-/// The contributions of a round by stage in order, unknown stages last. Speeches keep their order, since they answer
-/// each other. Each section has a name: the noun of its stage (singular for a single speech, otherwise plural), or the
-/// id of an unknown stage.
+/// Groups the contributions of a round by stage in order, with unknown stages last. Speeches keep their order, because
+/// they answer each other. A section's name is the noun of its stage (singular for a single speech, otherwise plural),
+/// or the id of an unknown stage.
 pub(super) fn sections<'v>(debate: &'v Debate, round: &'v Round) -> Vec<(String, Vec<&'v Contribution>)> {
     let all = || round.contributions.iter().map(Arc::as_ref);
     let mut sections = Vec::new();
@@ -44,8 +43,8 @@ fn held<'v>(debate: &Debate, turn: &[&'v Contribution]) -> (String, Vec<&'v Cont
     (name.into_owned(), turn.to_vec())
 }
 
-/// Whether a round should mention that a stage is empty, because the debate requires it. Of adjacent stages with the
-/// same kind of result, a round has only one.
+/// Whether a report should mention that an essential stage has no text in a round. A round has only one of several
+/// adjacent stages with the same kind of result.
 fn is_missed(debate: &Debate, round: &Round, stage: &StageInfo) -> bool {
     let mut groups = debate.stages.chunk_by(|one, next| one.yields == next.yields);
     let group = groups.find(|group| group.first().is_some_and(|first| first.id == stage.id)).unwrap_or_default();
@@ -83,7 +82,7 @@ pub(crate) fn preposition(debate: &Debate, stage: StageId) -> &'static str {
     }
 }
 
-/// `3 proposals, 6 critiques, 3 refinements`, in the order of the texts.
+/// Counts a round's new texts by stage: `3 proposals, 6 critiques, 3 refinements`.
 pub(super) fn said_in(debate: &Debate, round: &Round) -> String {
     let mut stages: Vec<(StageId, usize)> = Vec::new();
     for one in round.contributions.iter().filter(|one| !one.metadata.carried_over) {
@@ -92,7 +91,7 @@ pub(super) fn said_in(debate: &Debate, round: &Round) -> String {
             None => stages.push((one.stage, 1)),
         }
     }
-    // Texts of one stage keep their order.
+    // The sort is stable, so stages of equal rank keep the order of their texts.
     stages.sort_by_key(|(stage, _)| debate.place_rank(*stage));
     let said = stages.into_iter().map(|(stage, count)| {
         let words = debate.words(stage);
@@ -102,7 +101,6 @@ pub(super) fn said_in(debate: &Debate, round: &Round) -> String {
     if said.is_empty() { "nothing was said".to_owned() } else { said }
 }
 
-/// `text` with an initial capital.
 pub(super) fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())

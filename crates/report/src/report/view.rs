@@ -7,19 +7,18 @@ use dialectic_base::provider::OFFLINE;
 use dialectic_record::debate::defaults::unnamed_agent;
 use dialectic_record::debate::{AgentId, AgentSettings, Debate, Position, Settings, Status};
 
-/// Roles that older files may name. If a file has no settings, any other role is shown as the first one.
+/// Roles in older files. If a file has no settings, any other role is shown as the first one.
 const KNOWN_ROLES: [&str; 7] =
     ["architect", "performance", "security", "testing", "kiss", "datamodeling", "generalist"];
-/// Shown for an unknown model.
 const UNKNOWN_MODEL: &str = "N/A";
-/// The provider, temperatures and judge assumed for older files without settings.
+/// The provider assumed for older files without settings, like the temperatures and the judge below.
 const OLD_PROVIDER: &str = "openai";
 const OLD_TEMPERATURE: f64 = 0.5;
 const OLD_JUDGE: &str = "judge-main";
 const OLD_JUDGE_ROLE: &str = "generalist";
 const OLD_JUDGE_TEMPERATURE: f64 = 0.3;
 
-/// A debate as seen by a report.
+/// A debate and what reports need to know about its participants.
 #[derive(Debug, Clone)]
 pub struct View<'a> {
     pub debate: &'a Debate,
@@ -32,16 +31,16 @@ pub struct View<'a> {
     /// be in `assumed`, as an author of contributions.
     is_judge_assumed: bool,
     sides: BTreeMap<AgentId, Position>,
-    /// The status according to the files, which the state lacks if the program was killed.
+    /// The status according to the files. If the program was killed, the debate itself does not say so.
     standing: Option<&'static str>,
     /// Whether Markdown shows the latency and tokens of each contribution.
     pub(super) has_usage: bool,
 }
 
 impl<'a> View<'a> {
-    /// The view of `debate`. Agents come from `configured` if their ids match the state, or else from the state's
-    /// settings, or else from the contributions. The same holds for the judge, but a configured judge with another id
-    /// is ignored if the debate's settings are known.
+    /// Creates the view of `debate`. The settings of an agent come from `configured` if it contains the agent's id,
+    /// otherwise from the debate, and are otherwise assumed. The same holds for the judge, but a configured judge with
+    /// a different id is ignored if the debate has settings.
     pub fn new(debate: &'a Debate, configured: Option<&Settings>) -> Self {
         let own = debate.settings.as_ref();
         let known = |id: &AgentId| {
@@ -73,7 +72,7 @@ impl<'a> View<'a> {
         Self { debate, ..self.clone() }
     }
 
-    /// Sets the status according to the files: whether a process is running it.
+    /// Sets the status according to the files, such as whether a process is running the debate.
     pub fn with_standing(self, standing: &'static str) -> Self {
         Self { standing: Some(standing), ..self }
     }
@@ -83,7 +82,7 @@ impl<'a> View<'a> {
         Self { has_usage, ..self }
     }
 
-    /// Whether the run is complete, in words. Before the end, its status.
+    /// Says whether the run is complete, or before the end, what its status is.
     pub fn run_in_words(&self) -> String {
         match self.standing {
             Some(standing) if self.debate.outcome.is_none() && self.debate.status != Status::Failed => {
@@ -103,7 +102,7 @@ impl<'a> View<'a> {
         !self.is_judge_assumed
     }
 
-    /// The agents by number.
+    /// The agents in the order of their numbers.
     pub fn by_number(&self) -> Vec<&AgentSettings> {
         let mut agents: Vec<&AgentSettings> = self.agents.iter().collect();
         agents.sort_by_key(|one| self.number_of(&one.id).unwrap_or(u32::MAX));
@@ -115,7 +114,7 @@ impl<'a> View<'a> {
         self.debate.text_number(id)
     }
 
-    /// Sets each agent's side from `side`, which overrides the settings.
+    /// Sets each agent's side to the result of `side`, overriding the settings.
     pub fn with_sides(mut self, side: impl Fn(&Settings, &AgentId) -> Position) -> Self {
         if let Some(settings) = &self.debate.settings {
             self.sides = settings.agents.iter().map(|agent| (agent.id.clone(), side(settings, &agent.id))).collect();
@@ -129,7 +128,7 @@ impl<'a> View<'a> {
         self.debate.final_solution.as_ref().and_then(|solution| solution.confidence).filter(|_| is_model)
     }
 
-    /// The judge's title, or else the first line of text in the problem without heading markers.
+    /// The title that the judge gave, or else the first line of text in the problem, without heading markers.
     pub fn title(&self) -> Option<&'a str> {
         let debate = self.debate;
         if let Some(title) = debate.given_title() {
@@ -168,12 +167,11 @@ impl<'a> View<'a> {
         judged
     }
 
-    /// The side of an agent, if known.
     pub fn side_of(&self, id: &AgentId) -> Option<Position> {
         self.sides.get(id).copied()
     }
 
-    /// Whether any agent has a side.
+    /// Whether any agent has a side other than neutral.
     pub fn has_sides(&self) -> bool {
         self.sides.values().any(|side| *side != Position::Neutral)
     }
@@ -191,7 +189,7 @@ fn members(debate: &Debate) -> Vec<(&AgentId, &str)> {
     settled.chain(spoke).filter(|(id, _)| seen.insert(*id)).collect()
 }
 
-/// An agent of a state without its settings.
+/// The assumed settings of an agent.
 fn agent_of(id: &AgentId, role: &str) -> AgentSettings {
     let known = KNOWN_ROLES.contains(&role);
     AgentSettings {
@@ -205,10 +203,10 @@ fn agent_of(id: &AgentId, role: &str) -> AgentSettings {
     }
 }
 
-/// The judge of a state without settings.
+/// The assumed settings of the judge.
 fn judge_of(debate: &Debate) -> AgentSettings {
     let by = debate.final_solution.as_ref().and_then(|solution| solution.synthesized_by.clone());
-    // The solution that won a vote belongs to an agent.
+    // After a vote, the solution is by an agent, not by the judge.
     let by = by.filter(|id| members(debate).iter().all(|(member, _)| *member != id));
     let id = by.unwrap_or_else(|| AgentId::new(OLD_JUDGE));
     AgentSettings { temperature: OLD_JUDGE_TEMPERATURE, ..agent_of(&id, OLD_JUDGE_ROLE) }

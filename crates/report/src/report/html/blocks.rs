@@ -1,4 +1,4 @@
-//! Blocks, tables and participants on the page. Each participant has a colour and the number of its text.
+//! Renders blocks, tables and participants. Each participant has a colour and the number of its text.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use dialectic_record::debate::{AgentId, AgentSettings, Point, PointStatus, Sever
 
 use super::text::{SHORT, markdown, name, plain, verbatim};
 
-/// The blocks of a section. Its headings have level `top`; those of texts are lower.
+/// Renders the blocks of a section. Its headings have level `top`; headings inside texts are lower.
 pub(super) fn blocks(blocks: &[Block<'_>], participants: &Participants<'_>, top: u8) -> Markup {
     html! { @for one in blocks { (block(one, participants, top)) } }
 }
@@ -122,7 +122,7 @@ pub(super) fn column(heading: impl Render) -> Markup {
     html! { @if heading.0.is_empty() { td {} } @else { th scope="col" { (heading) } } }
 }
 
-/// A table. `rows` contains its `<tr>` elements, and `foot` its total, if any.
+/// Renders a table. `rows` contains the `<tr>` elements, and `foot` the total.
 pub(super) fn table(
     class: &'static str,
     caption: &str,
@@ -162,7 +162,7 @@ pub(super) fn time(at: Timestamp) -> Markup {
     }
 }
 
-/// The number of colours in the stylesheet, from `a1`.
+/// The number of colours in the stylesheet, with the classes `a1` to `a8`.
 const COLOURS: usize = 8;
 
 pub(super) struct Participants<'v> {
@@ -174,9 +174,9 @@ pub(super) struct PanelMember<'v> {
     pub(super) id: &'v AgentId,
     /// The display name, truncated if it is extremely long.
     name: String,
-    /// The number, if the stylesheet has no separate colour for it.
+    /// The number, if it is greater than [`COLOURS`] and so differs from that of the class.
     high_number: Option<usize>,
-    /// The class of its colour: `a1` to `a8`, `judge`.
+    /// The CSS class: `a1` to `a8`, or `judge`.
     colour: String,
 }
 
@@ -240,7 +240,7 @@ impl<'v> Participants<'v> {
 }
 
 impl PanelMember<'_> {
-    /// The badge and name. The stylesheet draws the badge, because a page has hundreds of them.
+    /// The name. The stylesheet draws the badge before it, so that hundreds of badges do not bloat the page.
     pub(super) fn chip(&self) -> Markup {
         html! { bdi.who.(self.colour) data-number=[self.high_number] { (self.name) } }
     }

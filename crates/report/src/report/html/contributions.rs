@@ -1,4 +1,4 @@
-//! Contributions with their usage and cuts, the summaries that replace them, and the votes.
+//! Renders contributions, summaries and votes.
 
 use maud::{Markup, html};
 
@@ -10,7 +10,7 @@ use dialectic_record::debate::{Contribution, Debate, ResultKind, Round, StageId,
 use super::blocks::{Participants, blocks};
 use super::text::{SHORT, beginning, markdown, name, noun, plain, words};
 
-/// The known usage of a contribution: model, tokens, time.
+/// The model, tokens and time of a contribution, as far as known.
 fn figures(contribution: &Contribution) -> Markup {
     let metadata = &contribution.metadata;
     let model = metadata.model.as_deref().map(name);
@@ -26,7 +26,7 @@ fn latency(millis: u64) -> Markup {
     html! { (duration(millis)) }
 }
 
-/// The known figures, separated by points.
+/// Joins the known figures with ` · `.
 fn separated<const N: usize>(figures: [Option<Markup>; N]) -> Markup {
     html! {
         @for (place, figure) in figures.into_iter().flatten().enumerate() {
@@ -79,7 +79,7 @@ pub(super) fn yielding(view: &View<'_>, participants: &Participants<'_>, wanted:
     rounds(view, participants, |yields| yields == Some(wanted))
 }
 
-/// The section for texts from unknown stages, and for unexpected ones.
+/// Texts of unknown stages, and of stages without a section of their own.
 pub(super) fn others(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     rounds(view, participants, |yields| {
         let has_a_place = [ResultKind::Proposal, ResultKind::Critique, ResultKind::Speech, ResultKind::Ballot];
@@ -121,7 +121,7 @@ fn text(view: &View<'_>, participants: &Participants<'_>, one: &Contribution) ->
     }
 }
 
-/// The section's title, named after the stage with the ballots.
+/// The title of the section with the ballots, named after their stage.
 pub(super) fn vote_title(debate: &Debate) -> String {
     let counted = stages::first(debate, ResultKind::Ballot).filter(|_| debate.voting.is_some());
     let name = match (counted, stages_of_ballots(debate).as_slice()) {

@@ -1,4 +1,5 @@
-//! The header: title, outcome, main figures, and a summary for a quick reader. Also the problem and its clarifications.
+//! Renders the header: title, outcome, main figures, and a short summary. Also renders the problem and its
+//! clarifications.
 
 use maud::{Markup, html};
 
@@ -15,12 +16,13 @@ use super::story::{parties, point, quote};
 use super::text::{markdown, name, plain, typed};
 use super::title;
 
-/// How many reasons to show; further ones are collapsed.
+/// The maximum number of reasons to show; longer lists are collapsed.
 const REASONS: usize = 2;
 /// How many objections to show.
 const STRONGEST: usize = 3;
-/// The maximum characters of the answer and of a change.
+/// The maximum length of the answer, in characters.
 const ANSWER: usize = 360;
+/// The maximum length of a change or another short text, in characters.
 const CHANGE: usize = 140;
 
 pub(super) fn header(view: &View<'_>, glance: &Markup) -> Markup {
@@ -31,7 +33,7 @@ pub(super) fn header(view: &View<'_>, glance: &Markup) -> Markup {
                 "Debate " (name(debate.id.as_str()))
                 @if let Some(parent) = &debate.forked_from {
                     ", forked from " (name(parent.id.as_str())) " at " (parent.at)
-                    ": earlier calls were paid for there"
+                    "; earlier calls are charged to that debate"
                 }
             }
             h1 dir="auto" { (title(view)) }
@@ -43,7 +45,7 @@ pub(super) fn header(view: &View<'_>, glance: &Markup) -> Markup {
     }
 }
 
-/// Whether the run is complete and what the answer is worth. Green only if both are flawless.
+/// Says whether the run is complete and what the answer is worth. Green only if both are flawless.
 fn verdict(view: &View<'_>) -> Markup {
     let debate = view.debate;
     let answer = debate.answer_state();
@@ -136,7 +138,7 @@ fn facts(view: &View<'_>) -> Markup {
         is_paid.then(|| html! { (usage.tokens_in_words()) }),
         is_paid.then(|| html! { (usage.cost_in_words(named_cost(usage.cost_usd))) }),
         took.map(|took| html! { (took) }),
-        debate.created_at.map(|at| html! { "begun " (time(at)) }),
+        debate.created_at.map(|at| html! { "started " (time(at)) }),
     ];
     html! {
         p.facts { @for (place, fact) in facts.iter().flatten().enumerate() { @if place > 0 { " · " } (fact) } }
@@ -188,7 +190,7 @@ pub(super) fn clarifications(view: &View<'_>, participants: &Participants<'_>) -
     }
 }
 
-/// The summary for a quick reader.
+/// A short summary: decision, unmet requirements, main objections, open questions, and confidence.
 pub(super) fn glance(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
     let open = subject::strongest_open(view.debate, ledger);
     let followed = if open.is_empty() { subject::strongest_followed(view.debate, ledger) } else { Vec::new() };
@@ -263,7 +265,7 @@ fn objection(one: &Point, group: &[&Point], participants: &Participants<'_>) -> 
         (one.number()) " " (severity(one)) " " (point(one)) " "
         span.fate-words {
             (parties(group, participants))
-            // The title already says that these are open.
+            // The heading already says that these points are open.
             @if one.status() != PointStatus::Open { ": " (line(&subject::status_line(one), participants)) }
             "."
             @if let Some(grounds) = &grounds {

@@ -1,4 +1,4 @@
-//! The report as a self-contained page without scripts or external resources, on which text by models cannot execute.
+//! The report as a self-contained HTML page without scripts or external resources. Text by models cannot execute.
 //!
 //! Pages are written with `maud`, which escapes every value that is not markup. Only `text.rs`, which renders Markdown,
 //! turns text into markup. Empty sections are omitted.
@@ -75,14 +75,14 @@ pub fn html(view: &View<'_>) -> String {
     sanitize(&page).into_owned()
 }
 
-/// The maximum characters of the page's title.
+/// The maximum length of the page's title, in characters.
 const TITLE_CHARS: usize = 140;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 struct PageSection {
     id: &'static str,
     title: String,
-    /// The section is omitted if this is empty.
+    /// If this is empty, the section is omitted.
     body: Markup,
 }
 
@@ -149,7 +149,7 @@ fn frame(title: &str, body: &Markup) -> String {
     bare_quotation_marks(&page.into_string())
 }
 
-/// The stylesheet without whitespace that only helps its authors. Strings are left alone.
+/// Removes comment lines and unnecessary whitespace from the stylesheet. Strings are left alone.
 fn compact(style: &str) -> String {
     let lines: String = style.lines().map(str::trim).filter(|line| !line.starts_with("/*")).collect();
     let pieces = lines.split('"').enumerate().map(|(place, piece)| {
@@ -162,12 +162,12 @@ fn compact(style: &str) -> String {
     pieces.collect::<Vec<_>>().join("\"")
 }
 
-/// Separators between the parts of a rule, with and without spaces.
+/// Separators in CSS rules, with and without spaces.
 const SPACED: [(&str, &str); 8] =
     [(" {", "{"), ("{ ", "{"), ("; ", ";"), (": ", ":"), (", ", ","), (" }", "}"), ("} ", "}"), (";}", "}")];
 
-/// The page with unescaped quotation marks outside tags, where they need no escaping; texts and settings have many of
-/// them. In a page written by `maud`, every bare `<` starts a tag and every bare `>` ends one.
+/// Unescapes quotation marks outside tags, where they need no escaping. Texts and settings have many of them. In a page
+/// written by `maud`, every bare `<` starts a tag and every bare `>` ends one.
 fn bare_quotation_marks(page: &str) -> String {
     let mut bare = String::with_capacity(page.len());
     let mut pieces = page.split('<');

@@ -1,4 +1,4 @@
-//! The objections: a list with filters, whose points expand to their history, and the authors' changes.
+//! Renders the objections: a matrix, a filtered list whose points expand to their history, and the authors' changes.
 
 use maud::{Markup, html};
 
@@ -25,7 +25,7 @@ pub(super) fn objections(view: &View<'_>, participants: &Participants<'_>, ledge
     }
 }
 
-/// The class of a status in the stylesheet, and its character.
+/// The CSS class of a status, and its symbol.
 fn mark_of(status: PointStatus) -> (&'static str, &'static str) {
     let shape = match status {
         PointStatus::Open => "●",
@@ -69,7 +69,7 @@ fn drawing(ledger: &Ledger, participants: &Participants<'_>) -> Markup {
     table("small attacks", "Each mark is a point: ● open, ◐ claimed, ✓ fixed, ○ rejected", &columns, &rows, None)
 }
 
-/// The filters of the list, which work through the stylesheet alone.
+/// The filters of the list, which need only the stylesheet.
 fn filters(objections: &[Point]) -> Markup {
     let counts = Tally::of(objections);
     let of = |severity: Severity| objections.iter().filter(|one| one.point.severity == severity).count();
@@ -100,7 +100,7 @@ fn filters(objections: &[Point]) -> Markup {
 fn point(group: &[&Point], participants: &Participants<'_>) -> Markup {
     let Some(one) = group.first() else { return Markup::default() };
     let status = one.status();
-    // The filter of the list knows two states.
+    // The filter distinguishes only these two states.
     let state = if status == PointStatus::Open { "open" } else { "settled" };
     html! {
         li.(one.point.severity.name()).(state) {
@@ -113,11 +113,11 @@ fn point(group: &[&Point], participants: &Participants<'_>) -> Markup {
                     }
                     " " (parties(group, participants)) ": "
                     strong { (line(&subject::status_line(one), participants)) }
-                    // The expanded text starts with the same words.
+                    // Hidden once expanded, because the text below starts with the same words.
                     " " span.beginning { bdi { (beginning(&one.point.in_words())) } }
                 }
                 @for one in group {
-                    // The anchor is inside, because browsers expand the target of a link.
+                    // The anchor is inside the `details` element, because browsers expand it when a link leads there.
                     div.fate id=(anchor(&one.number())) tabindex="-1" {
                         @if group.len() > 1 { p { (one.number()) ", on " (participants.chip(&one.target_id)) } }
                         (blocks(&subject::point(one), participants, 3))

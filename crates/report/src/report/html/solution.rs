@@ -9,10 +9,10 @@ use dialectic_record::debate::{AgentId, Debate, Ledger, ResultKind, Solution, St
 use super::blocks::Participants;
 use super::text::{markdown, name, noun, plain};
 
-/// The section after the assessment that names the labelled texts.
+/// The heading of the section after the assessment that lists the labelled texts.
 const CANDIDATES: &str = "\n\n### Candidates\n\n";
 
-/// The section's title. If a debate ends with a verdict, the verdict is the answer.
+/// The section's title: the noun of the verdict if the debate has no solution stage.
 pub(super) fn title(debate: &Debate) -> String {
     let verdict =
         stages::first(debate, ResultKind::Verdict).filter(|_| stages::first(debate, ResultKind::Solution).is_none());
@@ -47,7 +47,7 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
                 p.error dir="auto" { (error) }
             }
         }
-        // What is missing is listed before the text.
+        // List what is missing before the text.
         (card("Unfulfilled major requirements", "warn before", &solution.unfulfilled_major_requirements))
         (card("Major requirements partly fulfilled", "warn before", &partly))
         div.answer { (markdown(answer(view, solution), 3)) }
@@ -63,13 +63,13 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
     }
 }
 
-/// The labels of the texts that an amended answer refers to.
+/// The labelled texts to which an amended answer refers.
 fn candidates(solution: &Solution) -> Vec<String> {
     let listed = solution.description.rsplit_once(CANDIDATES).map_or("", |(_, listed)| listed);
     listed.lines().map_while(|line| line.strip_prefix("- ")).map(str::to_owned).collect()
 }
 
-/// The description without parts shown elsewhere: leading headings, the assessment and the vote.
+/// The description without parts shown elsewhere: leading headings and the assessment.
 fn answer<'d>(view: &View<'_>, solution: &'d Solution) -> &'d str {
     let debate = view.debate;
     let lists = [
@@ -79,12 +79,12 @@ fn answer<'d>(view: &View<'_>, solution: &'d Solution) -> &'d str {
         &solution.open_questions,
     ];
     let assessed = solution.confidence.is_some() || lists.iter().any(|list| !list.is_empty());
-    // The assessment is shown from its own fields.
+    // The cards show the assessment.
     let text = if assessed { solution.without_assessment() } else { &solution.description };
     below_headings(text, &[&title(debate), view.title().unwrap_or_default()])
 }
 
-/// A text without leading headings that repeat those above it.
+/// Removes leading headings that repeat one of `above`.
 fn below_headings<'t>(text: &'t str, above: &[&str]) -> &'t str {
     let trimmed = text.trim_start();
     let (first, rest) = trimmed.split_once('\n').unwrap_or((trimmed, ""));
@@ -110,7 +110,7 @@ fn origin(debate: &Debate, solution: &Solution, participants: &Participants<'_>)
     }
 }
 
-/// The title of an agent's last text when it stands in for a solution.
+/// The noun for an agent's last text, which serves as the solution.
 fn last_text(debate: &Debate, author: &AgentId) -> String {
     let positions = debate.final_round().map(|round| debate.positions(round)).unwrap_or_default();
     let last = positions.into_iter().find(|one| one.agent_id == *author);
@@ -149,7 +149,7 @@ fn missing(debate: &Debate) -> Markup {
     }
 }
 
-/// The maximum characters of a question.
+/// The maximum length of a question, in characters.
 const QUESTION: usize = 2000;
 
 pub(super) fn follow_ups(view: &View<'_>, participants: &Participants<'_>) -> Markup {

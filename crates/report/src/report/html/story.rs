@@ -17,13 +17,15 @@ use super::blocks::{Participants, anchor, blocks, line};
 use super::solution::title;
 use super::text::{SHORT, name, noun, plain, words};
 
-/// The maximum characters of a quotation from a text and from a point.
+/// The maximum length of a quotation from a text, in characters.
 const GIST: usize = 260;
+/// The maximum length of a quotation from a point, in characters.
 const POINT: usize = 160;
+/// The maximum length of a quoted reason, in characters.
 const REASON: usize = 120;
-/// How many points are named individually.
+/// How many points to name individually.
 const NAMED: usize = 3;
-/// How many lead phrases are listed.
+/// How many lead phrases to list.
 const LEADS: usize = 4;
 
 pub(super) fn story(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
@@ -51,7 +53,7 @@ pub(super) fn story(view: &View<'_>, participants: &Participants<'_>, ledger: &L
     }
 }
 
-/// All texts in order, without carried-over ones.
+/// All texts with this kind of result in order, without carried-over ones.
 fn texts(debate: &Debate, yields: ResultKind) -> impl Iterator<Item = &Contribution> {
     let all = debate.rounds.iter().flat_map(|round| round.contributions.iter().map(AsRef::as_ref));
     all.filter(move |one: &&Contribution| debate.yield_of(one) == Some(yields) && !one.metadata.carried_over)
@@ -93,7 +95,7 @@ fn proposed(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     }
 }
 
-/// The gist of a text, quoted.
+/// Quotes the gist of a text, and lists its lead phrases.
 fn quoted(text: &str) -> Markup {
     let leads = prose::leads(text, LEADS);
     let leads: Vec<String> = leads.iter().map(|lead| plain(lead, SHORT)).collect();
@@ -108,11 +110,11 @@ fn quoted(text: &str) -> Markup {
 }
 
 pub(super) fn quote(text: &str, chars: usize) -> Markup {
-    // Uses single quotation marks inside double ones.
+    // Use single quotation marks inside double ones.
     html! { q { bdi { (plain(text, chars).replace('“', "‘").replace('”', "’")) } } }
 }
 
-/// For debates of speeches: how many there are of each kind, and how they begin.
+/// For debates with speeches: how many there are of each kind, and how each speaker begins.
 fn argued(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let debate = view.debate;
     let mut kinds: Vec<(StageId, usize)> = Vec::new();
@@ -220,7 +222,7 @@ pub(super) fn parties(group: &[&Point], participants: &Participants<'_>) -> Mark
     }
 }
 
-/// The words of a point as a link to its row.
+/// Quotes a point as a link to its row.
 pub(super) fn point(one: &Point) -> Markup {
     html! { a href={ "#" (anchor(&one.number())) } { (quote(&gist(&one.point.in_words(), POINT), POINT)) } }
 }
@@ -269,7 +271,7 @@ fn revised(view: &View<'_>, agent: &AgentId, ledger: &Ledger) -> Option<Markup> 
     })
 }
 
-/// The audience members who changed their minds.
+/// Says which members of the audience changed their votes.
 fn moved(polls: &Polls<'_>, participants: &Participants<'_>) -> Markup {
     let (Some(before), Some(after)) = (polls.held.first(), polls.held.last()) else { return Markup::default() };
     let moves: Vec<(&AgentId, &String, &String)> = before
@@ -285,7 +287,7 @@ fn moved(polls: &Polls<'_>, participants: &Participants<'_>) -> Markup {
     }
 }
 
-/// The winner, if there can be one.
+/// The winner by verdict or vote.
 fn decided(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let debate = view.debate;
     html! {
@@ -357,12 +359,12 @@ fn still_open(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger,
     }
 }
 
-/// `two questions`
+/// For example, `two questions`.
 fn numbered(count: usize, noun: &str) -> String {
     format!("{} {noun}{}", number(count), if count == 1 { "" } else { "s" })
 }
 
-/// `twice`
+/// For example, `twice`.
 fn often(times: usize) -> String {
     match times {
         1 => "once".to_owned(),

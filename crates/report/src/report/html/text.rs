@@ -1,4 +1,5 @@
-//! Text by models and users: Markdown as HTML that executes nothing, loads nothing and stays in place.
+//! Renders text by models and users: Markdown as HTML that executes nothing, loads nothing, and stays in its place on
+//! the page.
 
 use std::fmt::{self, Write as _};
 
@@ -11,19 +12,19 @@ use maud::{Markup, PreEscaped, html};
 use crate::report::prose::{self, RENDERED_BYTES};
 use dialectic_record::debate::{Debate, StageId};
 
-/// The maximum characters of a name or another short text.
+/// The maximum length of a name or another short text, in characters.
 pub(super) const SHORT: usize = 60;
 /// The number of characters shown of a collapsed text.
 const BEGINNING: usize = 110;
-/// How much nested quotes and lists may enlarge a text.
+/// The maximum factor by which rendering may enlarge a text. Nested quotes and lists can exceed it.
 const GROWTH: usize = 12;
 
-/// A model's Markdown, whose highest headings become `<h{top}>`.
+/// Renders a model's Markdown, whose highest headings become `<h{top}>`.
 pub(super) fn markdown(text: &str, top: u8) -> Markup {
     rendered(text, top, false)
 }
 
-/// The user's text, which may be plain; keeps its line breaks.
+/// Renders the user's text, which may not be Markdown, so line breaks are kept.
 pub(super) fn typed(text: &str, top: u8) -> Markup {
     rendered(text, top, true)
 }
@@ -59,7 +60,7 @@ pub(super) fn plain(text: &str, chars: usize) -> String {
 
 /// `cut`, the beginning of a line, without an incomplete last word unless that word is long.
 fn whole_words<'t>(cut: &'t str, line: &str) -> &'t str {
-    /// The longest incomplete word that is dropped.
+    /// An incomplete word of at least this length is kept.
     const LONGEST: usize = 20;
 
     let ends_whole = line[cut.len()..].chars().next().is_none_or(char::is_whitespace);
@@ -74,7 +75,7 @@ pub(super) fn words(text: &str) -> u64 {
     text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count() as u64
 }
 
-/// The first words outside headings.
+/// The first words of a text outside headings.
 pub(super) fn beginning(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let prose: Vec<&str> = lines.take(2).collect();
@@ -104,7 +105,7 @@ fn render(text: &str, top: u8, keeps_breaks: bool) -> Option<String> {
         _ => None,
     });
     let highest = levels.min().unwrap_or(1);
-    // Shifts the text's highest headings to the level they have on the page.
+    // Shifts the text's highest headings to level `top`.
     let shift = i16::from(top) - i16::from(highest);
     let mut html = String::with_capacity(text.len() + text.len() / 4);
     format_document_with_formatter(document, &options, &mut html, &Plugins::default(), write_node, shift).ok()?;
@@ -127,9 +128,9 @@ fn write_node(
             }
             Ok(ChildRendering::HTML)
         }
-        // Drops other links but keeps their text.
+        // Drop links that do not lead to a page, but keep their text.
         NodeValue::Link(link) if !leads_to_a_page(&link.url) => Ok(ChildRendering::HTML),
-        // Images become links, so nothing is loaded.
+        // Images become links, so that nothing is loaded.
         NodeValue::Image(image) => {
             let shown = leads_to_a_page(&image.url) && !is_inside_link(node);
             match (entering, shown) {
@@ -176,8 +177,8 @@ fn write_pre(context: &mut Context<'_, '_, i16>, literal: &str) -> fmt::Result {
     context.write_str("</code></pre>\n")
 }
 
-/// Whether a link only opens a page or an email. Drops all others: `javascript:` and `data:`, but also paths and
-/// anchors, which mean nothing here.
+/// Whether a link only opens a page or an email. Excludes `javascript:` and `data:`, but also paths and anchors, which
+/// mean nothing here.
 fn leads_to_a_page(url: &str) -> bool {
     let scheme = url.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
     scheme.is_some_and(|scheme| ["http", "https", "mailto"].contains(&scheme.as_str()))

@@ -1,8 +1,8 @@
-//! The report as Markdown. It starts with the verdict, the answer and the open points; the rest has the format of older
-//! files, which programs parse. Reports on debates of the older program only have that part.
+//! The report as Markdown. It starts with the outcome, the answer and the open points, for people. The rest has the
+//! format of older versions, which programs parse. Reports on debates by older versions have only that part.
 //!
-//! Text by models and users is in fences longer than any inside, or escaped within a line, so that it cannot change
-//! headings, tables and blocks of the report.
+//! Text by models and users is fenced, or escaped within a line, so that it cannot change headings, tables and blocks
+//! of the report. Fences are longer than any inside the text.
 
 use std::borrow::Cow;
 use std::{fmt, io};
@@ -19,13 +19,13 @@ use super::prose::gist;
 use super::stages::{self, capitalized, sections};
 use super::{View, subject};
 
-/// Writes the report of a debate as Markdown to `out`, in many pieces because texts may be large. Times are local.
+/// Writes the report of a debate as Markdown to `out`, piece by piece, because texts may be large. Times are local.
 ///
 /// # Errors
 ///
 /// Writing to `out` fails.
 pub fn markdown(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
-    // The older program recorded no format.
+    // Older versions recorded no format.
     let is_older = view.debate.format_version.is_none();
     let mut out = Document { out, written: Ok(()), reader: None };
     head(&mut out, view, is_older);
@@ -46,7 +46,7 @@ pub fn markdown(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     if is_older {
         solution(&mut out, view);
     }
-    // Its heading makes the final solution part of the rounds, so this follows both.
+    // The final solution is a subsection of the rounds, so the objections follow it.
     write_objections(&mut out, view);
     follow_ups(&mut out, view);
     out.written
@@ -79,7 +79,7 @@ fn verdict(out: &mut Document<'_>, view: &View<'_>) {
     }
     out.line("## Answer\n");
     match &debate.final_solution {
-        // Its headings stay below this one, and its HTML becomes text.
+        // Lowers the solution's headings and turns its HTML into text.
         Some(solution) => out.line(format_args!("{}\n", below(&solution.description).trim())),
         None => out.line("There is no answer.\n"),
     }
@@ -95,15 +95,15 @@ fn verdict(out: &mut Document<'_>, view: &View<'_>) {
     }
 }
 
-/// The maximum characters of a point in the list of open ones.
+/// The maximum length of an open point, in characters.
 const POINT: usize = 300;
 
-/// Dashes as wide as each column's name, one of them a dash short, as in older reports.
+/// The separator line of older reports, in which one column is a dash too short.
 const RULE: &str = "|----|------|------|-------|----------|-------------|----------|------------------|-------------------|---------------|";
 
 const COLUMNS: usize = 10;
 
-/// The table of participants in its traditional form.
+/// Writes a table of participants as in older reports.
 fn participants(out: &mut Document<'_>, title: &str, table: &TableBlock<'_>) {
     out.line(format_args!("{title}\n"));
     let more = "------|".repeat(table.columns.iter().filter(|column| out.has(column)).count().saturating_sub(COLUMNS));
@@ -168,7 +168,7 @@ fn follow_ups(out: &mut Document<'_>, view: &View<'_>) {
 struct Document<'a> {
     out: &'a mut dyn io::Write,
     written: io::Result<()>,
-    /// The debate, if the reader is a person rather than a program.
+    /// The view, while writing for people rather than programs.
     reader: Option<&'a View<'a>>,
 }
 
@@ -199,14 +199,14 @@ impl Document<'_> {
     }
 }
 
-/// An id within a line: in italics, or `N/A`.
+/// An id in italics, or `N/A` if it is empty.
 fn id(id: &str) -> String {
     let shown = inline(id);
     if shown.is_empty() { UNKNOWN.to_owned() } else { format!("*{shown}*") }
 }
 
-/// Writes nothing if there was no check, or about objections in older records without parsed texts, whose reports stay
-/// unchanged.
+/// Writes the check and the objections, if any. Older records without parsed texts have no objections here, so that
+/// their reports stay unchanged.
 fn write_objections(out: &mut Document<'_>, view: &View<'_>) {
     let check = subject::check(view.debate);
     if !check.is_empty() {
@@ -282,7 +282,7 @@ fn took(view: &View<'_>, contribution: &Contribution) -> String {
     format!(" (latency={}, tokens={})", known(metadata.latency_ms, "ms"), known(metadata.tokens_used, ""))
 }
 
-/// Writes nothing for older debates, which did not record this.
+/// Writes the section about the run, except for older debates, which recorded nothing for it.
 fn write_run(out: &mut Document<'_>, view: &View<'_>) {
     let debate = view.debate;
     let kept = debate.settings.is_some() || debate.outcome.is_some();
@@ -399,7 +399,7 @@ fn list(out: &mut Document<'_>, items: &[ListItem<'_>], depth: usize) {
     }
 }
 
-/// Writes a table with its traditional separator line, if any.
+/// Writes a table, with `rule` as its separator line if given.
 fn write_table(out: &mut Document<'_>, table: &TableBlock<'_>, rule: Option<&str>) {
     let kept: Vec<usize> = (0..table.columns.len()).filter(|place| out.has(&table.columns[*place])).collect();
     let titles: Vec<String> = kept.iter().map(|place| out.cell(&table.columns[*place].title)).collect();
@@ -415,7 +415,7 @@ fn write_table(out: &mut Document<'_>, table: &TableBlock<'_>, rule: Option<&str
     out.line("");
 }
 
-/// Blocks for readers outside a report, with names and with parts that the report omits.
+/// Renders blocks for people outside a report, with names instead of ids, and with the parts that the report omits.
 pub(crate) fn for_readers(blocks: &[Block<'_>], view: &View<'_>) -> String {
     let mut written = Vec::new();
     write(&mut Document { out: &mut written, written: Ok(()), reader: Some(view) }, blocks);
@@ -431,7 +431,6 @@ impl Document<'_> {
         self.pieces(line, true)
     }
 
-    /// Whether this document includes a column.
     fn has(&self, column: &TableHead<'_>) -> bool {
         match column.audience {
             Audience::Everywhere => true,
@@ -440,7 +439,7 @@ impl Document<'_> {
         }
     }
 
-    /// A line, escaped for a table cell or for prose.
+    /// Renders a line, escaped for a table cell or for prose.
     fn pieces(&self, line: &[Piece<'_>], in_cell: bool) -> String {
         let escaped = |text: &str| if in_cell { cell(text) } else { inline(text) }.into_owned();
         let piece = |piece: &Piece<'_>| match (piece, self.reader) {

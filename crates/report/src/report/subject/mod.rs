@@ -1,4 +1,4 @@
-//! The subjects of a report, each a list of blocks for every form.
+//! The subjects of a report, as blocks that every format renders.
 
 mod objections;
 mod run;

@@ -19,8 +19,8 @@ const NONE: &str = "-";
 pub(crate) fn counts<'s>(debate: &'s Debate, ledger: &'s Ledger) -> Vec<Block<'s>> {
     let mut blocks = vec![Block::Paragraph(line![figure(Tally::of(&ledger.objections).sentences())])];
     if ledger.is_derived {
-        let note = "This debate's record has no points or answers. They were derived from its texts as far as \
-                    possible, and are not saved.";
+        let note = "This debate's record has no points or answers. Those shown here were derived from its texts \
+                    as far as possible, and are not saved.";
         blocks.push(Block::Paragraph(line![note]));
         return blocks;
     }
@@ -91,14 +91,14 @@ pub(crate) fn by_status<'l>(points: &[&'l Point]) -> Vec<Block<'l>> {
     blocks
 }
 
-/// `2.1 · major · *agent-kiss* on *agent-architect*`
+/// For example, `2.1 · major · *agent-kiss* on *agent-architect*`.
 pub(crate) fn head(one: &Point) -> Phrase<'_> {
     let lens: Phrase<'_> = one.lens.as_ref().map(|lens| line![", ", foreign(lens)]).unwrap_or_default();
     let parties = line![" · ", &one.critic_id, " on ", &one.target_id];
     [line![number(one), " · "], severity(one), parties, lens].concat()
 }
 
-/// The severity, set off only while the point is open.
+/// The severity, highlighted only while the point is open.
 fn severity<'a>(one: &Point) -> Phrase<'a> {
     if one.status() == PointStatus::Open { line![one.point.severity] } else { line![one.point.severity.name()] }
 }
@@ -142,7 +142,7 @@ pub(crate) fn point(one: &Point) -> Vec<Block<'_>> {
     let said = one.remarks.iter().filter(|remark| remark.kind != RemarkKind::Raised && !is_ruling(remark));
     blocks.extend(said.flat_map(happened));
     if one.is_unanswerable {
-        // Its protocol allows no answers or rechecks.
+        // The protocol allows no answers or rechecks.
     } else if one.response().is_none() && one.draft.is_some() {
         blocks.push(Block::Paragraph(line!["No text answers it."]));
     } else if one.response().is_none() {
@@ -154,7 +154,7 @@ pub(crate) fn point(one: &Point) -> Vec<Block<'_>> {
     blocks
 }
 
-/// `Round 2, *agent-kiss*, accepted (Limits):` and the reason.
+/// A remark and its reason, under a line such as `Round 2, *agent-kiss*, accepted (Limits):`.
 fn happened(remark: &Remark) -> Vec<Block<'_>> {
     let when = match remark.at {
         RemarkTime::Round(round) => line![figure(format!("Round {round}"))],
@@ -205,7 +205,6 @@ pub(crate) fn changes(ledger: &Ledger) -> Vec<Block<'_>> {
     vec![Block::Heading(line!["Answers and changes"]), Block::Table(table)]
 }
 
-/// A point's number, as a piece of a line.
 fn number<'a>(one: &Point) -> Piece<'a> {
     Piece::Point(one.number())
 }
@@ -221,7 +220,8 @@ pub(crate) fn is_unchecked(debate: &Debate) -> bool {
     status(debate).is_some_and(|status| status == NOT_CHECKED)
 }
 
-/// `checked by 3 lenses, 5 points: 1 open, 4 claimed`; `None` without a checkable answer.
+/// The state of the check, such as `checked by 3 lenses, 5 points: 1 open, 4 claimed`; `None` without a checkable
+/// answer.
 pub(crate) fn status(debate: &Debate) -> Option<String> {
     let may_be_checked = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Check));
     if !may_be_checked || (debate.draft.is_none() && debate.final_solution.is_none()) {
@@ -242,7 +242,7 @@ pub(crate) fn status(debate: &Debate) -> Option<String> {
     Some(said.into_iter().chain(unread).collect::<Vec<_>>().join(", "))
 }
 
-/// Each draft's checkers and lenses, their findings and changes, and what was left unchecked; empty without a draft.
+/// The checks of each draft by lens and reader, what they found, and what was not verified; empty without checks.
 pub(crate) fn check(debate: &Debate) -> Vec<Block<'_>> {
     if debate.checks.is_empty() {
         return Vec::new();
@@ -274,7 +274,7 @@ pub(crate) fn check(debate: &Debate) -> Vec<Block<'_>> {
     blocks
 }
 
-/// `2 points: 1 blocking, 1 minor; of accepted points 3 verified, 1 not found`
+/// Says what a checker found: `2 points: 1 blocking, 1 minor; of accepted points 3 verified, 1 not found`.
 fn found(one: &Contribution) -> Phrase<'_> {
     let reading = one.reading.as_deref();
     let Some(points) = reading.and_then(|reading| reading.points.as_ref()) else { return line!["could not be read"] };

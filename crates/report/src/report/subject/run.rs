@@ -38,7 +38,7 @@ fn known_judge<'v>(view: &'v View<'_>) -> (&'v AgentSettings, bool) {
     (&view.judge, view.knows_judge())
 }
 
-/// The column for sides comes last, after the columns of older reports.
+/// Puts the column for sides last, after the columns of older reports.
 fn table<'v>(view: &'v View<'_>, members: Vec<(&'v AgentSettings, bool)>, has_sides: bool) -> TableBlock<'v> {
     let shown = ["Name", "Id"].map(|title| TableHead::words(title).only(Audience::People));
     let written = ["ID", "Name"].map(|title| TableHead::words(title).only(Audience::Programs));
@@ -86,8 +86,8 @@ fn summarization(settings: &SummarizationSettings) -> Phrase<'_> {
     line![foreign(&**method), figure(format!(", from {threshold} to {max_length} characters"))]
 }
 
-/// The settings by key, the sources of prompts, and the complete saved settings. Agents and judge are described
-/// elsewhere.
+/// The settings by key, then all settings as JSON. The table omits the agents and the judge, which other tables
+/// describe.
 pub(crate) fn settings(debate: &Debate) -> Vec<Block<'_>> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let is_told = |key: &str| key.starts_with("agents.") || key.starts_with("judge.");
@@ -105,14 +105,14 @@ pub(crate) fn settings(debate: &Debate) -> Vec<Block<'_>> {
     blocks
 }
 
-/// Settings by key; agents' settings by id.
+/// Settings by dotted key, such as `debate.rounds`; keys of agents contain the agent's id.
 fn flat(settings: &Settings) -> BTreeMap<String, Value> {
     let mut flat = BTreeMap::new();
     flatten("", &by_id(settings), &mut flat);
     flat
 }
 
-/// Settings as JSON with agents as an object.
+/// Settings as JSON, with agents as an object by id.
 fn by_id(settings: &Settings) -> Value {
     let mut value = serde_json::to_value(settings).unwrap_or_default();
     let Some(agents) = value.get_mut("agents") else { return value };
@@ -225,7 +225,7 @@ pub(crate) fn ending(debate: &Debate) -> Vec<ListItem<'_>> {
     items
 }
 
-/// The number of rounds, and the duration.
+/// The parent of a fork, the protocol, the number of rounds, and the duration.
 pub(crate) fn extent(debate: &Debate) -> Vec<ListItem<'_>> {
     let mut items = Vec::new();
     let rounds = thousands(debate.rounds.len() as u64);
@@ -236,7 +236,7 @@ pub(crate) fn extent(debate: &Debate) -> Vec<ListItem<'_>> {
             foreign(parent.id.as_str()),
             " at ",
             at,
-            "; earlier calls were paid for there"
+            "; earlier calls are charged to that debate"
         ])
     }));
     let settings = debate.settings.as_ref().map(|settings| &settings.debate);

@@ -1,4 +1,4 @@
-//! The verdict: the answer, what matters most, and the judge's scores in each reading.
+//! The verdict and its scores, the judge's confidence, and the points that matter most.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -16,7 +16,7 @@ use super::is_unchecked;
 /// Shown if a score or the winner is missing.
 const NONE: &str = "none";
 
-/// Empty without a judgement.
+/// The winner, the scores and the reasons; empty without a judgement.
 pub(crate) fn verdict<'v>(view: &'v View<'_>) -> Vec<Block<'v>> {
     let (verdict, judgements) = (view.debate.verdict.as_ref(), &view.debate.judgements);
     if verdict.is_none() && judgements.is_empty() {
@@ -40,7 +40,7 @@ pub(crate) fn verdict<'v>(view: &'v View<'_>) -> Vec<Block<'v>> {
         }
         blocks.push(Block::said(line!["Reason"], &verdict.reasoning));
     }
-    // The verdict contains the reason of one pass.
+    // The verdict already contains the reason of one pass.
     let is_other = |one: &&Judgement| verdict.is_none_or(|verdict| verdict.reasoning != one.reasoning);
     blocks.extend(judgements.iter().filter(is_other).map(|one| {
         let what = line!["Reason in pass ", figure(one.pass), ":"];
@@ -78,7 +78,7 @@ fn judges_debaters(debate: &Debate) -> bool {
     debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Speech))
 }
 
-/// The noun for those that the judge scored.
+/// The noun for what the judge scored.
 fn judged_noun(debate: &Debate) -> &'static str {
     if judges_debaters(debate) { "debater" } else { "text" }
 }
@@ -151,7 +151,7 @@ pub(crate) fn remaining(ledger: &Ledger) -> Vec<String> {
     .collect()
 }
 
-/// What the judge's confidence refers to and is based on; `None` without an estimate by a model.
+/// The judge's confidence, with its caveats; `None` without an estimate by a model.
 pub(crate) fn confidence(view: &View<'_>) -> Option<String> {
     let chance = percent(view.confidence()?);
     let solution = view.debate.final_solution.as_ref()?;
@@ -172,7 +172,7 @@ fn ended(text: &str) -> &str {
     text.trim().trim_end_matches('.')
 }
 
-/// How disputed a point was; 0 if its author accepted it immediately.
+/// How disputed a point was. 0 if its author did not reject it and neither its critic nor the judge returned to it.
 pub(crate) fn heat(one: &Point) -> u8 {
     let critics = if one.recheck() == Some(RecheckStanding::Maintained) { 3 } else { 0 };
     let judge = u8::from(one.ruling().is_some_and(|ruling| !ruling.missing)) * 2;
@@ -199,12 +199,12 @@ pub(crate) fn alike<'l>(points: &[&'l Point]) -> Vec<Vec<&'l Point>> {
     groups
 }
 
-/// The open points, merged, most severe and most disputed first.
+/// The open points, most severe and most disputed first. Merges points with the same words.
 pub(crate) fn strongest_open<'l>(debate: &Debate, ledger: &'l Ledger) -> Vec<Vec<&'l Point>> {
     strongest(debate.open_points(ledger))
 }
 
-/// The points that changed the answer, merged, most severe and most disputed first.
+/// The points that changed the answer, most severe and most disputed first. Merges points with the same words.
 pub(crate) fn strongest_followed<'l>(debate: &Debate, ledger: &'l Ledger) -> Vec<Vec<&'l Point>> {
     let followed =
         |one: &&Point| matches!(one.status(), PointStatus::Fixed | PointStatus::Claimed) && debate.is_about_answer(one);

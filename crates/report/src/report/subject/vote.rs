@@ -1,4 +1,4 @@
-//! The result of a vote, the polls, and the contest between two sides.
+//! The vote, the polls, the collected material, the team, and the agreement of the texts.
 
 use crate::report::block::{
     Audience, Block, ListItem, Phrase, Piece, TableBlock, TableHead, figure, foreign, joined, line, marked,
@@ -32,7 +32,7 @@ pub(crate) fn elected(voting: &Voting) -> Phrase<'_> {
     [line!["Winner: "], winner, line![" (", by, ")"]].concat()
 }
 
-/// The rule of the count.
+/// How the votes were counted, and who dissented.
 fn count(count: &VoteCount) -> Block<'_> {
     let VoteCount { voters, cast, quorum, self_votes, .. } = *count;
     let self_votes = counted(self_votes.into(), "self-vote");
