@@ -1,4 +1,5 @@
-//! The cost limit of a debate started here: what is left of the server's limits after all spending in the directory.
+//! Limits the cost of a debate that a client starts to what all spending in the directory leaves of the server's
+//! limits.
 
 use std::ffi::OsString;
 use std::pin::pin;
@@ -14,18 +15,18 @@ use dialectic_engine::runner::{SpendingError, SpendingLock, spent_by, spent_toda
 use dialectic_record::debate::{Debate, DebateId, Settings};
 use dialectic_record::store::{Directory, Entry};
 
-/// The polling interval until a command has taken a debate.
+/// How often to check whether a command has locked its debate.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Per debate.
+    /// The maximum cost of a debate.
     pub debate: Option<Usd>,
-    /// Per day (UTC), for all debates of the directory.
+    /// The maximum cost per day (UTC) of all debates in the directory.
     pub day: Option<Usd>,
 }
 
-/// A permission to spend. While one process holds it, no other process under the daily limit starts anything.
+/// Permission to spend. While one process holds it, no other process under the daily limit can start anything.
 pub(super) struct SpendingPermit {
     most: Option<Usd>,
     lock: SpendingLock,
@@ -52,8 +53,8 @@ impl Limits {
         Ok(SpendingPermit { most, lock })
     }
 
-    /// Permission to ask about a debate. Records the answer's maximum cost on top of the debate's, so that other
-    /// processes count it towards the daily limit.
+    /// Permission to ask about a debate. Records what the debate has cost plus the maximum cost of the answer, so that
+    /// other processes count both towards the daily limit.
     pub(super) fn permit_question(
         &self,
         directory: &Directory,
@@ -68,8 +69,8 @@ impl Limits {
         Ok(permit)
     }
 
-    /// Permission to continue a debate up to a total limit, which is recorded for other processes under the daily
-    /// limit.
+    /// Permission to continue a debate up to a total limit. Records this limit, so that other processes count it
+    /// towards the daily limit.
     pub(super) fn permit_continuation(
         &self,
         directory: &Directory,
@@ -103,8 +104,8 @@ impl SpendingPermit {
         self.most.into_iter().flat_map(option)
     }
 
-    /// Runs a command that starts or continues a debate. The next waiting call proceeds as soon as the command holds
-    /// the record, which counts from then on.
+    /// Runs a command that starts or continues a debate. Gives up the permission as soon as the command has locked the
+    /// record, because the debate's spending counts from then on.
     pub(super) async fn until_taken_up<T>(self, entry: &Entry, command: impl Future<Output = T>) -> T {
         let mut command = pin!(command);
         loop {
@@ -132,7 +133,7 @@ fn unknown_spending(source: SpendingError) -> UserError {
     UserError::of(ErrorCategory::General, "today's spending is unknown").with_source(source)
 }
 
-/// A text by models between two unpredictable lines.
+/// Encloses a text by models in two unpredictable lines, so that the text cannot fake its own end.
 pub(super) fn of_models(text: &str) -> String {
     let number: u64 = rand::rng().random();
     let mark = format!("words-of-models-{number:016x}");

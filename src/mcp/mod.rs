@@ -1,13 +1,15 @@
-//! Debates for coding agents and other programs that speak the Model Context Protocol, over standard input and output.
+//! Runs debates for coding agents and other programs that speak the Model Context Protocol, over standard input and
+//! output.
 //!
 //! The server keeps no state. Each debate is a detached run that continues when the server ends; its status is read
-//! from its record. Each tool runs the command of that name in a separate process, with all checks of the command line.
+//! from its record. Each tool runs the command of the same name in a separate process, so that all checks of the
+//! command line apply.
 //!
 //! | file | what it does |
 //! | --- | --- |
 //! | `server.rs` | answers the protocol's requests and runs the tools |
 //! | `tools.rs` | the tools and their parameters |
-//! | `limits.rs` | the limits of a debate; marks the words of models |
+//! | `limits.rs` | limits the cost of debates; marks texts by models |
 
 mod limits;
 mod server;
@@ -31,8 +33,8 @@ struct Done {
     stderr: String,
 }
 
-/// Runs a command of this program to its end, with text on its standard input. Dropping the future ends it; a run that it
-/// detached continues.
+/// Runs a command of this program to its end, with `input` on its standard input. Dropping the future kills the
+/// process, but not a run that it detached.
 async fn run(program: &Path, arguments: Vec<OsString>, input: &str) -> io::Result<Done> {
     let mut command = Command::new(program);
     command.args(["--color", "never"]).args(arguments).kill_on_drop(true);
@@ -41,7 +43,7 @@ async fn run(program: &Path, arguments: Vec<OsString>, input: &str) -> io::Resul
     let stdin = child.stdin.take();
     let write = async {
         if let Some(mut stdin) = stdin {
-            // A program that does not read its input reports the reason itself.
+            // Ignore the error: a program that does not read its input reports the reason itself.
             drop(stdin.write_all(input.as_bytes()).await);
         }
     };

@@ -1,4 +1,4 @@
-//! Runs the tools for a client: debates as detached runs, and their status from their records.
+//! Answers the protocol's requests and runs the tools.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -35,13 +35,14 @@ use super::tools::{
 };
 use super::{Done, run};
 
-/// The polling interval for a debate's end, and for progress notifications.
+/// How often to check whether a debate has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// How often to notify the client of a debate's progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
 pub struct Options {
     pub directory: Directory,
-    /// Computes the remaining calls.
+    /// Used to compute how many calls remain.
     pub runner: Runner,
     pub config: Option<PathBuf>,
     pub env_file: Option<PathBuf>,
@@ -50,14 +51,15 @@ pub struct Options {
     pub limits: Limits,
     /// The limit of calls per debate.
     pub max_calls: Option<u32>,
-    /// Whether only debates that call no model may run, since limits are missing.
+    /// Whether only debates that call no model may run, because the cost limits are missing.
     pub is_free_only: bool,
 }
 
-/// Serves one client on standard input and output until it disconnects. Debates continue.
+/// Serves one client on standard input and output until it disconnects. Running debates continue afterwards.
 ///
 /// # Errors
-/// It cannot start.
+///
+/// The context directory cannot be opened, or the client does not begin with an MCP handshake.
 pub async fn serve(options: Options) -> Result<(), UserError> {
     let program = std::env::current_exe().map_err(|source| {
         UserError::of(ErrorCategory::General, "cannot determine the path of the running executable").with_source(source)
@@ -114,11 +116,11 @@ fn succeeded(done: Done) -> Result<Done, Refusal> {
 }
 
 impl Server {
-    /// The debate with that id. Not a path: only debates in the directory are accessible.
+    /// The debate with this id. Does not accept paths, so that only debates in the directory are accessible.
     async fn entry(&self, id: &str) -> Result<Entry, Refusal> {
         let options = Arc::clone(&self.options);
         let entries = spawn_blocking(move || options.directory.entries()).await??;
-        // A file's name may look like an option.
+        // A file's name may look like an option when it is passed to a command.
         let is_plain = id.starts_with(|first: char| first.is_ascii_alphanumeric());
         let found = entries.into_iter().find(|entry| is_plain && entry.id() == id);
         found.ok_or_else(|| Refusal(format!("there is no debate `{}`", one_line(id))))
@@ -145,8 +147,8 @@ impl Server {
         Ok(Some(spawn_blocking(move || take(&options.limits, &options.directory)).await??))
     }
 
-    /// Runs a command that may continue a saved debate, with the permission that `take` obtains. `tail` follows the
-    /// options.
+    /// Runs a command that may continue a saved debate, with the permission that `take` obtains. The arguments in
+    /// `tail` follow the options.
     async fn continued(
         &self,
         entry: &Entry,
@@ -200,15 +202,15 @@ impl Server {
         Ok(with_facts(said(text.trim()), &status))
     }
 
-    /// Waits until no process runs the debate any more, but no longer than the client's limit. Reports progress to
-    /// clients that request it.
+    /// Waits for a debate, then returns its status with its answer or questions.
     async fn wait(&self, wanted: Wait, context: &RequestContext<RoleServer>) -> Outcome {
         let entry = self.entry(&wanted.id).await?;
         self.until_over(&entry, wanted.seconds, context).await?;
         self.told(&self.status(&entry).await?).await
     }
 
-    /// Waits until no process runs a debate any more, or it has requests.
+    /// Waits until no process is working on the debate or it has requests for the client, but no longer than the time
+    /// limit. Reports progress to clients that request it.
     async fn until_over(
         &self,
         entry: &Entry,
@@ -237,7 +239,7 @@ impl Server {
         Ok(())
     }
 
-    /// The requests that wait for the client, complete, or the status of the debate if there are none.
+    /// The full texts of the requests that wait for the client, or the debate's status if there are none.
     async fn requests(&self, wanted: Requests, context: &RequestContext<RoleServer>) -> Outcome {
         let entry = self.entry(&wanted.id).await?;
         self.until_over(&entry, wanted.seconds, context).await?;
@@ -324,7 +326,7 @@ impl Server {
         Ok(said(of_models(&done.stdout)))
     }
 
-    /// The output of a command about a debate.
+    /// The output of a command, marked as text by models.
     async fn printed(&self, command: &[&str]) -> Outcome {
         let done = succeeded(run(&self.program, words(command), "").await?)?;
         Ok(said(of_models(&done.stdout)))
@@ -338,7 +340,7 @@ impl Server {
         Ok(said(of_models(&done.stdout)))
     }
 
-    /// The result of the tool `name`; `None` if there is no such tool.
+    /// Runs the tool `name`; `None` if there is no such tool.
     async fn call(
         &self,
         name: &str,
@@ -389,13 +391,13 @@ fn read<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, Refusal
     Ok(serde_json::from_value(Value::Object(arguments))?)
 }
 
-/// `round 1 of 3, critique: 4 of 31 calls, $0.0123`
+/// For example, `round 1 of 3, critique: 4 of 31 calls, $0.0123`.
 fn progress(status: &DebateStatus) -> String {
     let cost = status.cost_usd.map(|_| format!(", {}", status.cost)).unwrap_or_default();
     status.progress() + &cost
 }
 
-/// A result with the record's figures, without texts of models or users: unmet requirements are counted.
+/// Adds figures from the record to a result, but no texts by models or users: unmet requirements are only counted.
 fn with_facts(mut result: CallToolResult, status: &DebateStatus) -> CallToolResult {
     let DebateStatus { id, status: standing, exit_code, stage, round, rounds, calls, cost_usd, .. } = status;
     let answer = status.answer.as_ref().map(
@@ -410,7 +412,7 @@ fn with_facts(mut result: CallToolResult, status: &DebateStatus) -> CallToolResu
 }
 
 const FREE_ONLY: &str = "this server has no cost limits, so only debates with \"model\": \"host\" or \"offline\": true can run; the user can restart it with --max-cost and --max-cost-per-day";
-/// For a debate in which the client answers for the judge.
+/// The result of `stop` while requests to the client are open.
 const STOPPED: &str = "Stopped. Call `requests`: at least the judge still has to answer.";
 /// The URI scheme of debates as resources.
 const SCHEME: &str = "dialectic://debate/";
@@ -503,7 +505,7 @@ fn words(all: &[&str]) -> Vec<OsString> {
 }
 
 impl Server {
-    /// Options for commands that load a configuration.
+    /// The options for commands that load a configuration.
     fn configured(&self) -> Vec<OsString> {
         let Options { config, env_file, context, .. } = &*self.options;
         let named = |name: &str, path: &Option<PathBuf>| path.as_ref().map(|path| option(name, path.as_os_str()));
@@ -511,7 +513,7 @@ impl Server {
         all.into_iter().flatten().flatten().collect()
     }
 
-    /// The command for a debate, without its limits. Its problem goes to standard input.
+    /// The command that starts a debate, without its limits. It reads the problem from standard input.
     async fn debate_command(&self, wanted: &NewDebate) -> Result<Vec<OsString>, Refusal> {
         check_problem_text(&wanted.problem)
             .map_err(|fault| Refusal(format!("the problem {fault}: {}", fault.hint())))?;
@@ -523,7 +525,7 @@ impl Server {
             ("--check", wanted.check.map(|check| check.to_string())),
             ("--model", wanted.model.map(|NamedModel::Host| HOST.to_owned())),
         ] {
-            // Joined, so that values beginning with a dash are not options.
+            // Joined with `=`, so that values beginning with a dash are not read as options.
             command.extend(value.map(|value| OsString::from(format!("{name}={value}"))));
         }
         for (name, is_on) in [("--quick", wanted.quick), ("--clarify", wanted.clarify), ("--offline", wanted.offline)] {

@@ -1,4 +1,4 @@
-//! The tools and their parameters. Unknown keys are refused.
+//! The tools and their parameters. Unknown keys are rejected.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -105,10 +105,11 @@ pub(super) struct List {
     pub(super) text: Option<String>,
 }
 
-/// The maximum seconds of a `wait` call, since clients time out soon after.
+/// The maximum duration of a `wait` call in seconds, because clients time out soon after.
 pub(super) const MOST_SECONDS: u64 = 45;
-/// The maximum and the default number of debates to list.
+/// The maximum number of debates to list.
 pub(super) const MOST_LISTED: u32 = 100;
+/// The default number of debates to list.
 pub(super) const LISTED: u32 = 20;
 
 fn schema(properties: Value, required: &[&str]) -> Arc<Map<String, Value>> {
@@ -173,8 +174,8 @@ pub(super) fn all() -> Vec<Tool> {
         ),
         tool(
             "wait",
-            "Wait up to 45 seconds for a debate's end. Returns its answer, its questions or what it \
-                 requests of you; if it is still running, call it again.",
+            "Wait up to 45 seconds for a debate to end. Returns its answer, its questions, or its requests to \
+                 you; if it is still running, call `wait` again.",
             schema(json!({"id": id(), "seconds": {"type": "integer", "minimum": 0, "maximum": MOST_SECONDS}}), &["id"]),
             reads(),
         ),
@@ -186,7 +187,7 @@ pub(super) fn all() -> Vec<Tool> {
             schema(
                 json!({
                     "id": id(),
-                    "answers": {"type": "object", "additionalProperties": {"type": ["string", "null"]}, "description": "By the questions' ids, such as q1; null skips one"},
+                    "answers": {"type": "object", "additionalProperties": {"type": ["string", "null"]}, "description": "Answers by question id, such as q1; null skips a question"},
                     "skipRest": {"type": "boolean", "description": "Skip all other questions"}
                 }),
                 &["id"],

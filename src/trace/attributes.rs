@@ -1,8 +1,8 @@
-//! The names and values of attributes.
+//! The names and values of span attributes.
 //!
 //! Four vocabularies: the OpenTelemetry conventions for generative AI (`gen_ai.*`), Langfuse's own (`langfuse.*`,
-//! `session.id`), OpenInference's names of contents (`input.*`, `output.*`), and our own (`dialectic.*`) for everything
-//! else.
+//! `session.id`), OpenInference's names for inputs and outputs (`input.*`, `output.*`), and our own (`dialectic.*`) for
+//! everything else.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use dialectic_base::call::Tokens;
 use dialectic_base::money::Usd;
 use dialectic_record::debate::{AgentId, AgentSettings, Debate, Event, Settings};
 
-/// The name of the root span and the trace.
+/// The name of the root span and of the trace.
 pub(super) const TRACE_NAME: &str = "dialectic debate";
 
 pub(super) const OPERATION: &str = "gen_ai.operation.name";
@@ -42,9 +42,9 @@ pub(super) const INPUT_VALUE: [&str; 2] = ["input.value", "input.mime_type"];
 /// OpenInference's names for a span's output: the text, and its MIME type.
 pub(super) const OUTPUT_VALUE: [&str; 2] = ["output.value", "output.mime_type"];
 
-/// The OpenTelemetry type of an unnamed error.
+/// OpenTelemetry's type for errors without a name of their own.
 pub(super) const OTHER_ERROR: &str = "_OTHER";
-/// The error type of a call in flight when the debate ended.
+/// The error type of a call that was in flight when the debate ended.
 pub(super) const ABANDONED: &str = "abandoned";
 
 pub(super) const NODE: &str = "dialectic.node";
@@ -56,7 +56,7 @@ pub(super) const PASS: &str = "dialectic.call.pass";
 pub(super) const ATTEMPTS: &str = "dialectic.call.attempts";
 pub(super) const TRUNCATED: &str = "dialectic.call.truncated";
 
-/// Attributes of every span: Langfuse handles spans separately and does not consult the root.
+/// Attributes of every span, because Langfuse handles each span separately, without consulting the root.
 pub(super) fn of_every_span(debate: &Debate) -> [KeyValue; 3] {
     let id = debate.id.as_str();
     [
@@ -86,7 +86,7 @@ pub(super) fn of_start(debate: &Debate) -> Vec<KeyValue> {
     attributes
 }
 
-/// The run's settings, and tags: the protocol and the models.
+/// The settings, and tags with the protocol and the models.
 fn of_settings(settings: &Settings) -> [KeyValue; 2] {
     let everybody = || settings.everybody();
     let mut tags = vec![settings.debate.protocol.clone()];
@@ -157,7 +157,7 @@ pub(super) fn of_content([value, mime_type]: [&'static str; 2], text: String) ->
     [KeyValue::new(value, text), KeyValue::new(mime_type, kind)]
 }
 
-/// The choices of a call. Reasons are content, and are only included with content.
+/// The vote or judgement of a call, without the reasons, which count as content.
 pub(super) fn of_choices(event: &Event) -> Vec<KeyValue> {
     match event {
         Event::Polled { vote, .. } => vec![KeyValue::new("dialectic.ballot.choice", vote.clone())],
@@ -166,14 +166,14 @@ pub(super) fn of_choices(event: &Event) -> Vec<KeyValue> {
     }
 }
 
-/// Omits the attribute without a winner.
+/// Omits the winner's attribute if there is no winner.
 fn of_winner(of: &str, winner: Option<&AgentId>, scores: &BTreeMap<AgentId, f64>) -> Vec<KeyValue> {
     let mut attributes = vec![KeyValue::new(format!("dialectic.{of}.scores"), json!(scores).to_string())];
     attributes.extend(winner.map(|winner| KeyValue::new(format!("dialectic.{of}.winner"), winner.to_string())));
     attributes
 }
 
-/// Cached input is part of the input for OpenTelemetry, but separate for Langfuse, which adds both.
+/// For OpenTelemetry, cached input is part of the input. For Langfuse, it is separate, because Langfuse adds both.
 pub(super) fn of_tokens(tokens: Tokens) -> Vec<KeyValue> {
     let Tokens { input_tokens, cached_input_tokens, cache_write_tokens, cache_write_hour_tokens: _, output_tokens } =
         tokens;
@@ -199,7 +199,7 @@ pub(super) fn of_cost(cost: Usd) -> [KeyValue; 2] {
     ]
 }
 
-/// Not `langfuse.observation.prompt.version`, which is the number of a prompt stored in Langfuse.
+/// Does not set `langfuse.observation.prompt.version`, which is the number of a prompt stored in Langfuse.
 pub(super) fn of_prompts(version: &str) -> [KeyValue; 3] {
     let version = version.to_owned();
     [
@@ -209,7 +209,7 @@ pub(super) fn of_prompts(version: &str) -> [KeyValue; 3] {
     ]
 }
 
-/// OpenTelemetry only has signed numbers.
+/// Saturates, because OpenTelemetry only has signed integers.
 pub(super) fn whole<N: TryInto<i64>>(number: N) -> i64 {
     number.try_into().unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! The destination of traces from the environment.
+//! Reads the destination of traces from the environment.
 
 use std::fmt;
 use std::time::Duration;
@@ -48,10 +48,10 @@ pub(super) struct Credentials {
     pub(super) password: SecretString,
 }
 
-/// Traces cannot be sent as configured. Values are never quoted, since they may be keys.
+/// Why traces cannot be sent as configured. Never quotes values, because they may be keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TraceConfigError {
-    /// Variables for Langfuse are missing: the debate runs without a trace.
+    /// Variables for Langfuse are missing, so the debate runs without a trace.
     #[error(
         "no trace is sent: `debate.trace` is `langfuse`, which needs the environment variable{} {}",
         plural(.0),
@@ -81,9 +81,10 @@ impl TraceDestination {
         &self.url
     }
 
-    /// The destination for `target`.
+    /// The destination for `target`, as configured in `environment`.
     ///
     /// # Errors
+    ///
     /// A required variable is unset or invalid.
     pub fn of(target: TraceTarget, environment: &Environment) -> Result<Self, TraceConfigError> {
         match target {
@@ -127,7 +128,7 @@ impl TraceDestination {
         Ok(Self { url, credentials: None, headers, timeout, service_name: service_name(environment) })
     }
 
-    /// The address without secrets.
+    /// The URL without secrets.
     pub(super) fn shown(&self) -> String {
         let Self { url, .. } = self;
         let host = url.host_str().unwrap_or_default();
@@ -136,7 +137,7 @@ impl TraceDestination {
     }
 }
 
-/// Omits the keys.
+/// Omits keys.
 impl fmt::Debug for TraceDestination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Destination").field("url", &self.shown()).finish_non_exhaustive()
@@ -164,9 +165,9 @@ fn url(variable: &'static str, base: &str, path: &str) -> Result<Url, TraceConfi
     Ok(url)
 }
 
-/// `name=value,name=value`, values percent-encoded.
+/// Parses `name=value,name=value`, with percent-encoded values.
 fn headers(variable: &'static str, text: &str) -> Result<HeaderMap, TraceConfigError> {
-    let invalid = TraceConfigError::Invalid { variable, fault: "is not a list of headers, `name=value,name=value`" };
+    let invalid = TraceConfigError::Invalid { variable, fault: "is not a list of headers (`name=value,name=value`)" };
     let header = |pair: &str| {
         let (name, value) = pair.split_once('=')?;
         let value = percent_decode_str(value.trim()).decode_utf8().ok()?;
@@ -180,7 +181,7 @@ fn headers(variable: &'static str, text: &str) -> Result<HeaderMap, TraceConfigE
 
 fn millis(variable: &'static str, text: &str) -> Result<Duration, TraceConfigError> {
     let millis = text.parse().ok().filter(|millis| *millis > 0).map(Duration::from_millis);
-    millis.ok_or(TraceConfigError::Invalid { variable, fault: "is not a whole number of milliseconds of at least 1" })
+    millis.ok_or(TraceConfigError::Invalid { variable, fault: "must be a whole number of milliseconds above 0" })
 }
 
 #[cfg(test)]

@@ -14,10 +14,10 @@ use dialectic_record::debate::{
 
 use super::attributes as names;
 
-/// A call in flight. It becomes a span at its end, since it has no children.
+/// A call in flight. It becomes a span only when it ends, because it has no children.
 pub(super) struct Generation {
     pub(super) key: CallKey,
-    /// The stage of its agent's span.
+    /// The stage that the span of the call's agent belongs to.
     pub(super) stage: usize,
     model: String,
     started: SystemTime,
@@ -25,14 +25,14 @@ pub(super) struct Generation {
     record: Option<CallRecord>,
     output: Option<String>,
     choices: Vec<KeyValue>,
-    /// The conversation before this call; `None` without content.
+    /// The messages before this call's answer; `None` if the trace excludes content.
     asked: Option<Vec<Value>>,
-    /// Whether its result was recorded as unreadable.
+    /// Whether the call's result was recorded as unreadable.
     is_unreadable: bool,
 }
 
 pub(super) enum CallEnd<'a> {
-    /// The call ended, with the values of the signal.
+    /// The call ended; the values come from the signal.
     Back {
         latency_ms: u64,
         tokens: Option<Tokens>,
@@ -77,7 +77,7 @@ impl Generation {
         }
     }
 
-    /// The next call after this one's reply.
+    /// The call that continues the conversation after `reply`.
     pub(super) fn next(&self, reply: &StoredReply, now: SystemTime) -> Self {
         let asked = self.asked.clone().map(|mut asked| {
             asked.push(json!({"role": "assistant", "content": reply.text, "tool_calls": reply.tool_calls}));
@@ -93,7 +93,7 @@ impl Generation {
         self.asked.is_some()
     }
 
-    /// The time of the reply known at `now`: tools may have run since.
+    /// The time of the reply. Tools may have run between the reply and `now`.
     pub(super) fn replied_at(&self, call: &CallRecord, now: SystemTime) -> SystemTime {
         now.min(self.started + Duration::from_millis(call.latency_ms))
     }
@@ -107,7 +107,7 @@ impl Generation {
         self.retries.push(Event::new("retry", now, attributes, 0));
     }
 
-    /// Adds its result, which is recorded just before its end.
+    /// Adds the result, which is recorded just before the call ends.
     pub(super) fn record(&mut self, event: &DebateEvent) {
         self.record = event.call().cloned();
         self.output = output(event);

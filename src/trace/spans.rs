@@ -1,7 +1,7 @@
 //! Turns signals into spans: the debate, its stages, the agents in each, and their calls.
 //!
 //! Calls may outlive stages, since critiques begin while proposals are still being written. A call belongs to the stage
-//! in which it began; its agent's span there stays open until its end.
+//! in which it began; the span of its agent in that stage stays open until the call ends.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -35,7 +35,7 @@ struct AgentSpan {
     stage: usize,
     span: Span,
     in_flight: usize,
-    /// The end of its last call.
+    /// The end of the agent's last call.
     quiet_since: SystemTime,
 }
 
@@ -173,7 +173,7 @@ impl Spans {
         }
     }
 
-    /// Emits a tool's span. Its arguments and result are content.
+    /// Emits a tool's span. The result is only included with content.
     fn emit_tool(
         &self,
         call: &ToolCall,
@@ -201,7 +201,7 @@ impl Spans {
         span.end_with_timestamp(ran.end);
     }
 
-    /// Ends a call. A failed call ends twice, by its record and its signal; the second time it is not open any more.
+    /// Ends a call. A failed call is reported twice, by its record and by its signal; the second report is ignored.
     fn call_ended(&mut self, key: &CallKey, ended: &CallEnd<'_>, now: SystemTime) {
         let Some(place) = self.calls.iter().position(|call| call.key == *key) else { return };
         let generation = self.calls.remove(place);

@@ -1,4 +1,4 @@
-//! Connects spans with their delivery, which runs on a separate thread.
+//! Collects spans, and delivers them from a separate thread.
 
 use std::error::Error as _;
 use std::fmt;
@@ -27,16 +27,16 @@ use super::destination::TraceDestination;
 use super::spans::Spans;
 
 const FINISH_TIMEOUT: Duration = Duration::from_secs(3);
-/// The maximum queued spans, more than the longest debate has. Further ones are dropped.
+/// The maximum number of queued spans, more than the longest debate has. Further spans are dropped.
 const QUEUE: usize = 1 << 16;
-/// The maximum spans per request. They contain whole texts twice, and collectors limit sizes.
+/// The maximum number of spans per request. Spans contain whole texts twice, and collectors limit the size of requests.
 const BATCH: usize = 64;
 
-/// Undelivered traces, which only cause a warning.
+/// Some spans were not delivered, which only causes a warning.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("traces could not be delivered to {to}: {reason}")]
 pub struct Undelivered {
-    /// The address without secrets.
+    /// The URL without secrets.
     pub to: String,
     pub reason: String,
 }
@@ -91,17 +91,19 @@ impl Tracer {
         }
     }
 
-    /// Ends the trace without sending its last spans.
+    /// Ends the trace without waiting until its last spans are sent.
     pub fn close(&mut self) {
         if let Some(spans) = self.spans.take() {
             spans.close(SystemTime::now());
         }
     }
 
-    /// Ends the trace and waits at most three seconds for its last spans. Blocks the thread: not for asynchronous code.
+    /// Ends the trace and waits at most three seconds until its last spans are sent. Blocks the thread, so asynchronous
+    /// code must not call it directly.
     ///
     /// # Errors
-    /// Spans were lost, or are not sent yet.
+    ///
+    /// Spans were lost, or were not sent in time.
     pub fn finish(mut self) -> Result<(), Undelivered> {
         self.close();
         let ended = self.provider.shutdown_with_timeout(FINISH_TIMEOUT);
@@ -124,7 +126,7 @@ impl Tracer {
 const WAITS: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(1)];
 
 pub(super) enum ExportReport {
-    /// An attempt failed and is retried.
+    /// An attempt failed and will be repeated.
     Trouble(String),
     Lost(String),
 }
@@ -146,8 +148,8 @@ impl SendError {
     }
 }
 
-/// The root cause of an error, such as `Connection refused`: the rest is redundant, and contains the address, which may
-/// hold a key.
+/// The root cause of an error, such as `Connection refused`. The outer errors add nothing, and contain the URL, which
+/// may include a key.
 fn innermost(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "no answer in time".to_owned();
@@ -169,14 +171,12 @@ pub(super) struct Exporter {
 }
 
 impl Exporter {
-    /// # Errors
-    /// The system cannot provide a runtime.
     pub(super) fn new(
         destination: TraceDestination,
         http: Client,
         reports: Sender<ExportReport>,
     ) -> std::io::Result<Self> {
-        // Use a separate runtime: the debate's is busy, and gone when the last batch is sent.
+        // Use a separate runtime: the debate's is busy, and has ended when the last batch is sent.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(Self { destination, http, runtime, resource: ResourceAttributesWithSchema::default(), reports })
     }
