@@ -15,13 +15,13 @@ use dialectic_record::store::Directory;
 use super::ratings::ballots;
 use super::{Archive, ArchiveError, Player, is_rehearsal};
 
-/// The maximum number of past debates in a new one.
+/// The maximum number of past debates to show in a new one.
 const DEBATES: usize = 3;
-/// The maximum number of characters shown of a decision, its evidence and its dissent.
+/// The maximum length of a past decision, in characters.
 const DECISION: usize = 1800;
 const EVIDENCE: usize = 600;
 const DISSENT: usize = 600;
-/// The maximum number of characters shown of a problem.
+/// The maximum length of a past problem, in characters.
 const PROBLEM: usize = 400;
 
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ impl PastDebates {
         Ok(archive)
     }
 
-    /// Whether past debates can exist. Does not create the directory.
+    /// Checked before opening the archive, which would create the directory.
     fn is_there(&self) -> bool {
         self.directory.path().is_dir()
     }
@@ -68,15 +68,16 @@ impl PastDebates {
         if !settings.debate.memory || !self.is_there() {
             return Ok(Vec::new());
         }
-        // No model made a rehearsal's decision, so new debates must not build on it.
+        // No model made the decision of a rehearsal, so only other rehearsals may build on it.
         let memories = self.archive()?.search(problem, is_rehearsal(settings), DEBATES)?;
         Ok(memories.iter().map(told).collect())
     }
 
-    /// Returns the names of state files whose remembered problem, decision, objections or dissent contain every word of
+    /// The names of the state files whose remembered problem, decision, objections or dissent contain every word of
     /// `text`.
     ///
     /// # Errors
+    ///
     /// The archive cannot be used.
     pub fn files_with(&self, text: &str) -> Result<HashSet<String>, ArchiveError> {
         if self.is_there() { self.archive()?.files_with(text) } else { Ok(HashSet::new()) }
@@ -122,21 +123,22 @@ fn told(memory: &Memory) -> Material {
     Material { source: MaterialSource::Memory, name, text: text.trim_end().to_owned(), cut, error: None }
 }
 
-/// A debate's decision for later debates on the same subject.
+/// What later debates on the same subject are told about a debate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Memory {
     pub debate: String,
     pub finished_at: String,
     pub problem: String,
     pub decision: String,
-    /// Objections that proved right and that the answer follows, as a Markdown list.
+    /// A Markdown list of the objections that proved right and that the answer takes into account.
     pub evidence: String,
-    /// Dissent, as a Markdown list.
+    /// A Markdown list of undecided, rejected and unmet objections, votes for other candidates, unmet requirements and
+    /// open questions.
     pub dissent: String,
 }
 
 impl Memory {
-    /// Returns `None` if the debate has no answer.
+    /// `None` if the debate has no answer.
     pub(super) fn of(debate: &Debate, finished_at: Timestamp) -> Option<Self> {
         let solution = debate.final_solution.as_ref().filter(|solution| !solution.description.trim().is_empty())?;
         let ledger = Ledger::of(debate);
@@ -160,7 +162,7 @@ impl Memory {
     }
 }
 
-/// Whether an objection proved right and the answer follows it.
+/// Whether the objection proved right and the answer takes it into account.
 fn is_evidence(one: &Point) -> bool {
     match one.ruling() {
         Some(ruling) => ruling.decision != Decision::Dismissed && !ruling.leaves_something(),
@@ -194,16 +196,16 @@ fn line(text: &str) -> String {
 
 /// The maximum number of search terms; the rarest words are used.
 const TERMS: usize = 16;
-/// The maximum number of words considered.
+/// The maximum number of words to consider as search terms.
 const CONSIDERED: usize = 100;
-/// A word found in more than one in this many memories is too common to use.
+/// A word is too common as a term if it occurs in more than one in this many memories.
 const COMMON: usize = 5;
-/// With fewer memories, no word counts as common.
+/// A word that occurs in fewer memories is never too common.
 const FEW: usize = 20;
-/// The number of shared terms that makes a memory relevant.
+/// How many terms a memory must contain to be relevant.
 const SHARED: usize = 3;
 
-/// Common English words. In other languages the rarest words are found without a list.
+/// Common English words. In other languages, common words are recognized only by their frequency.
 const STOP_WORDS: &str = "a about above after again against all also am an and any are as at be because been before being \
     below between both but by can could did do does doing down during each few for from further had has \
     have having he her here hers him his how i if in into is it its just me more most \
@@ -213,9 +215,10 @@ const STOP_WORDS: &str = "a about above after again against all also am an and a
 
 impl Archive {
     /// Finds at most `most` memories that share several distinctive words with `subject`, best match first. Omits
-    /// rehearsals unless requested.
+    /// rehearsals unless `with_rehearsals`.
     ///
     /// # Errors
+    ///
     /// The file cannot be read.
     pub fn search(&self, subject: &str, with_rehearsals: bool, most: usize) -> Result<Vec<Memory>, ArchiveError> {
         let words = words(subject);
@@ -242,7 +245,7 @@ impl Archive {
                 evidence: row.get(5)?,
                 dissent: row.get(6)?,
             };
-            // Two files may hold the same debate.
+            // Two state files may contain the same debate.
             let is_new = found.iter().all(|other| other.debate != memory.debate);
             if found.len() < most && is_new && self.shares(row.get(0)?, &terms)? >= SHARED.min(words.len()) {
                 found.push(memory);
@@ -251,9 +254,10 @@ impl Archive {
         Ok(found)
     }
 
-    /// Returns the names of state files whose memory contains every word of `text`; empty if `text` has no words.
+    /// The names of the state files whose memory contains every word of `text`; empty if `text` has no words.
     ///
     /// # Errors
+    ///
     /// The file cannot be read.
     pub fn files_with(&self, text: &str) -> Result<HashSet<String>, ArchiveError> {
         let words = words(text);
@@ -269,13 +273,13 @@ impl Archive {
     }
 
     pub(super) fn memories(&self) -> Result<usize, ArchiveError> {
-        // Counts in the index's table of lengths, because counting memories would read all texts.
+        // Counts the rows of FTS5's table of lengths, because counting `memories` would read all texts.
         let count = "SELECT count(*) FROM memories_docsize";
         let count: i64 = self.connection.query_row(count, [], |row| row.get(0))?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    /// The subject's words that occur in the fewest memories.
+    /// The rarest of `words`, without those that occur in no memory.
     fn telling(&self, words: &[String]) -> Result<Vec<String>, ArchiveError> {
         let too_many = i64::try_from((self.memories()? / COMMON).max(FEW)).unwrap_or(i64::MAX);
         let count = "SELECT count(*) FROM (SELECT 1 FROM memories WHERE memories MATCH ? LIMIT ?)";
@@ -292,7 +296,7 @@ impl Archive {
         Ok(known.into_iter().map(|(_, word)| word.clone()).collect())
     }
 
-    /// How many of the terms a memory contains.
+    /// How many of `terms` the memory with this number contains.
     fn shares(&self, number: i64, terms: &[String]) -> Result<usize, ArchiveError> {
         let holds = "SELECT EXISTS (SELECT 1 FROM memories WHERE memories MATCH ? AND rowid = ?)";
         let mut holds = self.connection.prepare_cached(holds)?;
@@ -311,7 +315,7 @@ fn words(text: &str) -> Vec<String> {
     words.filter(|word| word.chars().count() > 1 && passed_over.insert(word.clone())).collect()
 }
 
-/// Quotes a term for the query language.
+/// Quotes a term for FTS5's query language.
 fn phrase(term: &str) -> String {
     format!("\"{term}\"")
 }

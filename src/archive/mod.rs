@@ -1,7 +1,7 @@
 //! Results of past debates: the ratings of models by role, and decisions by subject.
 //!
-//! Both live in a `SQLite` file next to the debates, a cache that is updated from them before each use
-//! ([`Archive::update`]). A run killed after its last event therefore loses nothing, and no debate counts twice, even
+//! Both are in a `SQLite` file next to the debates. The file is only a cache, which [`Archive::update`] brings up to
+//! date before each use. So a run that is killed after its last event loses nothing, and no debate counts twice, even
 //! with concurrent processes.
 
 mod memory;
@@ -26,14 +26,14 @@ pub use ratings::{Player, Rating};
 
 /// The file's name in the debates directory.
 pub const FILE: &str = "archive.sqlite";
-/// The schema version.
+/// Increase this with every change of the schema.
 const VERSION: u32 = 3;
-/// A directory counts as unchanged only this long after its last modification, since file times are too coarse to show
-/// a second change soon after the first.
+/// A directory counts as unchanged only if its last modification is longer ago than this, because file times are too
+/// coarse to tell two quick changes apart.
 const SETTLED: Duration = Duration::from_secs(2);
 /// How long to wait for another process's write.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The debates read per transaction. Bounds memory, and how long other processes wait.
+/// The number of debates to read per transaction. Bounds memory, and how long other processes wait.
 const BATCH: usize = 100;
 
 /// The ratings and memories of a debates directory.
@@ -48,10 +48,8 @@ pub enum ArchiveError {
     Unusable { path: PathBuf, source: rusqlite::Error },
     #[error("cannot look up past debates")]
     Failed(#[from] rusqlite::Error),
-    /// A later version of the program wrote it.
     #[error("{0} was written by a newer version of the program")]
     Newer(PathBuf),
-    /// The debates cannot be found.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -80,7 +78,7 @@ impl Archive {
         if found == VERSION {
             return Ok(());
         }
-        // Another program may create the tables concurrently.
+        // Check the version again, because another process may have created the tables.
         let transaction = write(&mut self.connection).map_err(unusable)?;
         if version(&transaction).map_err(unusable)? < VERSION {
             transaction.execute_batch(include_str!("schema.sql")).map_err(unusable)?;
@@ -94,7 +92,7 @@ impl Archive {
     /// # Errors
     /// The directory cannot be read, or the file cannot be written.
     pub fn update(&mut self) -> Result<usize, ArchiveError> {
-        // Saving a debate replaces its file, which changes the directory's time.
+        // Saving a debate replaces its file and thus changes the directory's time.
         let modified = self.directory.modified().map(nanoseconds);
         let now = nanoseconds(SystemTime::now());
         if modified.is_some() && modified == self.looked()? {
@@ -142,9 +140,8 @@ impl Archive {
         Ok(files.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// The debate in a state file, if it is finished.
+    /// `None` if the debate is not finished or its file cannot be read. `list` reports unreadable files.
     fn read(&self, file: &ListedDebate) -> Option<Debate> {
-        // Skips unreadable files; `list` reports them.
         let debate = read_state(&self.directory.path().join(&file.name)).ok();
         debate.filter(|debate| debate.status == Status::Completed)
     }
@@ -153,19 +150,19 @@ impl Archive {
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(PATIENCE)?;
-    // Data lost in a power failure can be rebuilt from the debates.
+    // No need to wait for the disk: data lost in a power failure can be rebuilt from the debates.
     connection.pragma_update(None, "synchronous", "OFF")?;
-    // Creating and deleting a journal would change the directory's time.
+    // The default mode creates and deletes a journal file, which would change the directory's time.
     connection.pragma_update(None, "journal_mode", "TRUNCATE")?;
     Ok(connection)
 }
 
-/// A transaction that takes the write lock at once, so that its reads stay valid.
+/// Takes the write lock at once, so that what the transaction reads stays valid.
 fn write(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
-/// A file's time and size, to detect changes.
+/// Modification time and size, to detect changes.
 fn stamp(file: &ListedDebate) -> (i64, i64) {
     (nanoseconds(file.modified), i64::try_from(file.size).unwrap_or(i64::MAX))
 }

@@ -12,7 +12,7 @@ use super::{Archive, ArchiveError};
 /// The protocol whose debates are rated.
 const RATED: &str = "arena";
 
-/// A rated player: a model in a role.
+/// A model in a role.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Player {
     pub model: String,
@@ -20,7 +20,7 @@ pub struct Player {
 }
 
 impl Player {
-    /// The agent's player. Results of the offline provider are not credited to the agent's model.
+    /// Does not credit the results of the offline provider to the agent's model.
     pub fn of(agent: &AgentSettings) -> Self {
         let model = if agent.provider == OFFLINE { OFFLINE } else { &agent.model };
         Self { model: model.to_owned(), role: agent.role.clone() }
@@ -31,8 +31,8 @@ impl Player {
 pub struct Rating {
     pub player: Player,
     pub rating: f64,
-    /// The mean gap between its ballots' confidence and whether the judge ranked their candidate first: 0 is best, 1
-    /// worst; `None` without ballots.
+    /// The mean gap between the confidence of the player's ballots and whether the judge ranked their candidate first,
+    /// from 0 (best) to 1 (worst); `None` without ballots.
     pub calibration: Option<f64>,
     pub debates: u32,
 }
@@ -79,7 +79,7 @@ pub(super) fn ballots(debate: &Debate) -> impl Iterator<Item = &Contribution> {
 }
 
 impl Archive {
-    /// Whether a protocol's debates are rated, which requires scores of the debaters' own solutions, not of assigned
+    /// Whether debates of a protocol are rated. They must have scores of the agents' own solutions, not of assigned
     /// sides.
     pub fn rates(protocol: &str) -> bool {
         protocol == RATED
@@ -119,9 +119,10 @@ impl Archive {
         Ok(ratings)
     }
 
-    /// The number of counted debates.
+    /// The number of rated debates.
     ///
     /// # Errors
+    ///
     /// The file cannot be read.
     pub fn debates_counted(&self) -> Result<u32, ArchiveError> {
         let count = "SELECT count(DISTINCT debate) FROM scores";
@@ -134,11 +135,11 @@ pub(super) const START: f64 = 1500.0;
 const K: f64 = 32.0;
 /// The rating difference at which the better player is expected to win ten times as often.
 const SCALE: f64 = 400.0;
-/// Scores closer than this are equal, since means are inexact.
+/// Closer scores count as equal, because means are inexact.
 const EQUAL: f64 = 1e-9;
 
-/// How a debate changes each rating, given the ratings before it and the judge's scores. Every pair counts, and a
-/// player's sum is divided by the number of opponents.
+/// The change of each player's rating by a debate. `players` contains the rating before the debate and the judge's
+/// score. Every pair of players counts, and a player's sum is divided by the number of opponents.
 pub(super) fn changes(players: &[(f64, f64)]) -> Vec<f64> {
     let Some(opponents) = players.len().checked_sub(1).filter(|opponents| *opponents > 0) else {
         return vec![0.0; players.len()];

@@ -28,7 +28,7 @@ CREATE TABLE scores (
     role TEXT NOT NULL,
     score REAL NOT NULL,
     ballots INTEGER NOT NULL,
-    -- The sum over its ballots.
+    -- The sum over the agent's ballots.
     calibration REAL NOT NULL,
     PRIMARY KEY (debate, agent)
 );

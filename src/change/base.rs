@@ -18,7 +18,7 @@ use super::unreadable;
 const PROMPTS: &str = "prompts";
 
 /// Copies the configuration that `directory` has at `commit` to a separate directory, with the prompts that it names or
-/// that lie next to it.
+/// that lie next to it. Returns the path of the copy, or `None` if there is no configuration.
 pub(super) fn config(git: &Git, commit: &str, directory: &Path) -> Result<Option<PathBuf>, Error> {
     let prefix = directory.strip_prefix(git.root()).unwrap_or(Path::new(""));
     let below = |name: &str| plain(&prefix.join(name));
@@ -43,13 +43,13 @@ pub(super) fn config(git: &Git, commit: &str, directory: &Path) -> Result<Option
         let path = place.join(name);
         let unwritten = |source| unreadable(&path, source);
         fs::create_dir_all(path.parent().unwrap_or(&place)).map_err(unwritten)?;
-        // Another review of this commit may be reading it.
+        // Atomically, because another review of this commit may be reading the file.
         write_atomically(&path, Readers::Owner, |out| out.write_all(bytes))?;
     }
     Ok(Some(place.join(DEFAULT_PATH.trim_start_matches("./"))))
 }
 
-/// Strings in a configuration that could be paths below its directory.
+/// The strings in a configuration that could be paths below its directory.
 fn named(config: &[u8]) -> BTreeSet<String> {
     fn collect(value: &Value, found: &mut BTreeSet<String>) {
         match value {
@@ -71,8 +71,7 @@ fn named(config: &[u8]) -> BTreeSet<String> {
     found
 }
 
-/// The directory for the files of this commit, at their paths in the repository. A resumed debate reads its prompts
-/// from it.
+/// Where to copy the files of this commit. The directory is kept, because a resumed debate reads its prompts from it.
 fn place(commit: &str) -> Result<PathBuf, Error> {
     if let Some(cache) = cache_directory() {
         return Ok(cache.join("review").join(commit));
@@ -82,12 +81,12 @@ fn place(commit: &str) -> Result<PathBuf, Error> {
     Ok(path.keep())
 }
 
-/// The files to review: all, or only some files and directories.
+/// The files and directories to review; all if empty.
 #[derive(Debug, Default)]
 pub struct Wanted(Vec<String>);
 
 impl Wanted {
-    /// Resolves paths typed in `directory` relative to `root`.
+    /// Makes paths that the user typed in `directory` relative to `root`.
     pub fn of(paths: &[PathBuf], directory: &Path, root: Option<&Path>) -> Self {
         let prefix = root.and_then(|root| directory.strip_prefix(root).ok()).unwrap_or(Path::new(""));
         Self(paths.iter().map(|path| plain(&prefix.join(relative(path, root)))).collect())

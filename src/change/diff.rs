@@ -8,25 +8,25 @@ use dialectic_record::debate::Lines;
 
 /// The number of unchanged lines around a change.
 const CONTEXT: usize = 3;
-/// The maximum bytes of a hunk's header.
+/// The maximum length of a hunk's header, in bytes.
 const HUNK_HEADER: usize = 100;
 
 /// A file's change, as described by a diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileDiff {
-    /// The old path; `None` if the file is new.
+    /// `None` if the file is new.
     pub(super) old_path: Option<String>,
-    /// The new path; `None` if the file was deleted.
+    /// `None` if the file was deleted.
     pub(super) new_path: Option<String>,
-    /// The abbreviated hashes of the old and new content, if the diff has them.
+    /// Abbreviated; `None` if the diff has no hashes.
     old_hash: Option<String>,
     pub(super) new_hash: Option<String>,
     pub(super) kind: FileKind,
-    /// The number of old versions; each has a column of markers.
+    /// The number of old versions, which is more than one for a merge. Each has a column of markers.
     pub(super) parents: usize,
-    /// The line ranges of the changed file that the diff shows.
+    /// The line ranges of the new version that the diff shows.
     pub(super) hunks: Vec<Lines>,
-    /// The diff, including its header.
+    /// The whole diff, including its header.
     pub(super) text: String,
 }
 
@@ -47,7 +47,7 @@ impl FileDiff {
         self.old_path.as_deref().into_iter().chain(self.new_path.as_deref())
     }
 
-    /// Merges a later patch of the same file.
+    /// Merges a later patch of the same file into this one.
     fn follow(&mut self, later: &Self) {
         let lines: Vec<&str> = later.text.split_inclusive('\n').collect();
         let stretches = stretches(&lines);
@@ -70,7 +70,6 @@ impl FileDiff {
         (self.new_path, self.new_hash) = (later.new_path.clone(), later.new_hash.clone());
     }
 
-    /// Whether only its permissions changed.
     pub(super) fn is_of_permissions(&self) -> bool {
         let is_same = self.old_path.is_some() && self.old_path == self.new_path;
         is_same && self.kind == FileKind::Text && self.hunks.is_empty() && self.text.contains("\nnew mode ")
@@ -118,7 +117,7 @@ impl FileDiff {
     }
 }
 
-/// The diff between two texts; `None` if they are equal.
+/// `old` and `new` are a path and a text each. Returns `None` if nothing changed.
 pub(super) fn between(old: Option<(&str, &str)>, new: Option<(&str, &str)>) -> Option<FileDiff> {
     let (before, after) = (old.map_or("", |(_, text)| text), new.map_or("", |(_, text)| text));
     let (old_path, new_path) = (old.map(|(path, _)| path.to_owned()), new.map(|(path, _)| path.to_owned()));
@@ -164,7 +163,7 @@ fn write_hunks(text: &mut String, shown: &mut Vec<Lines>, before: &str, after: &
     let changes =
         diff.hunks().map(|hunk| [hunk.before, hunk.after].map(|range| range.start as usize..range.end as usize));
     let changes: Vec<_> = changes.collect();
-    // Changes with touching context share a hunk.
+    // Changes share a hunk if their context touches.
     for group in changes.chunk_by(|[one, _], [next, _]| next.start - one.end <= 2 * CONTEXT) {
         let ([first_old, first_new], [last_old, last_new]) = (&group[0], &group[group.len() - 1]);
         let lead = CONTEXT.min(first_old.start).min(first_new.start);
@@ -200,7 +199,7 @@ fn push(text: &mut String, mark: char, line: &str) {
 /// file become one change, ordered by their hashes, since `git log` puts the last one first.
 pub(super) fn read(text: &str) -> Vec<FileDiff> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    // Each file with the number of its last patch.
+    // Each file, with the number of the last patch that changes it.
     let mut found: Vec<(FileDiff, usize)> = Vec::new();
     let (mut at, mut now) = (0, 0);
     while at < lines.len() {
@@ -213,7 +212,7 @@ pub(super) fn read(text: &str) -> Vec<FileDiff> {
         }
         let end = end_of(&lines, at);
         let next = file(&lines[at..end]);
-        // A copy is a new file, and in one patch a file may be renamed to the old name of another.
+        // A copy is a new file. And a patch may rename a file to the old name of another.
         let is_copy = next.text.contains("\ncopy from ");
         let is_earlier = |known: &FileDiff, of: usize| match &known.new_path {
             Some(path) => {
@@ -251,7 +250,7 @@ fn end_of(lines: &[&str], start: usize) -> usize {
         } else if let Some(stretch) = stretch(line) {
             (has_hunks, left) = (true, stretch);
         } else if line.starts_with("diff ") || line.trim().is_empty() || has_hunks && !line.starts_with('\\') {
-            // Another file, the next commit, or the end of a mail.
+            // Another file, the next commit, or the end of a patch mail begins here.
             break;
         }
         at += 1;
@@ -276,18 +275,18 @@ impl std::fmt::Display for Stretch {
 }
 
 impl Stretch {
-    /// The empty range at its start.
+    /// An empty range at the start of this one.
     fn begun(&self) -> Self {
         Self { old: self.old.iter().map(|(from, _)| (*from, 0)).collect(), new: (self.new.0, 0) }
     }
 
-    /// The empty range at its end.
+    /// An empty range at the end of this one.
     fn rest(&self) -> Self {
         let end = |(from, count): (u32, u32)| (from.saturating_add(count), 0);
         Self { old: self.old.iter().copied().map(end).collect(), new: end(self.new) }
     }
 
-    /// Adds a line. `before` and `after` are the rest of the hunk before and after it.
+    /// Adds a line. `before` and `after` are what is left of the hunk before and after the line.
     fn extend(&mut self, before: &Self, after: &Self) {
         for ((own, before), after) in self.old.iter_mut().zip(&before.old).zip(&after.old) {
             own.1 += before.1 - after.1;
@@ -299,8 +298,8 @@ impl Stretch {
         self.new.1 > 0 || self.old.iter().any(|(_, count)| *count > 0)
     }
 
-    /// Counts a line, which has a marker for each old version: `-` if it was removed from that version, `+` if that
-    /// version lacks it.
+    /// Subtracts a line from what is left of the hunk. The line has a marker for each old version: `-` if it was
+    /// removed from that version, `+` if that version lacks it.
     fn pass(&mut self, line: &str) {
         if line.starts_with('\\') {
             return;
@@ -350,7 +349,7 @@ fn file(lines: &[&str]) -> FileDiff {
     };
     let header = lines.iter().take_while(|line| stretch(line).is_none());
     let (mut is_new, mut is_gone) = (false, false);
-    // This header names the file without a prefix; other headers have one of many prefixes.
+    // Whether a header has named the file without a prefix. `---` and `+++` have one of many prefixes.
     let mut is_named = false;
     let [old_sides, new_sides] = sides(lines);
     for line in header.map(|line| line.trim_end_matches(['\n', '\r'])) {
@@ -401,14 +400,14 @@ fn file(lines: &[&str]) -> FileDiff {
     }
     for stretch in stretches(lines) {
         let (from, count) = stretch.new;
-        // Hunks of a merge may have different numbers of columns only if the diff is damaged.
+        // All hunks have the same number of columns, unless the diff is damaged.
         file.parents = file.parents.max(stretch.old.len());
         file.hunks.extend(from.checked_add(count).and_then(|end| Lines::new(from, end.checked_sub(1)?)));
     }
     file
 }
 
-/// Finds the hunks of a diff. A line of the file may itself look like a hunk header.
+/// Finds the hunks of a diff. Counts their lines, because a line of the file may look like a hunk header.
 fn stretches(lines: &[&str]) -> Vec<Stretch> {
     let (mut found, mut left) = (Vec::new(), Stretch::default());
     for line in lines {
@@ -430,13 +429,13 @@ fn note_mode(file: &mut FileDiff, mode: &str) {
     }
 }
 
-/// Git's prefixes for the paths of the two sides: usually `a/` and `b/`, but with `diff.mnemonicPrefix` the initials of
-/// commit, index, working tree and object, or numbers.
+/// Git's prefixes for old paths: usually `a/`, but with `diff.mnemonicPrefix` the initial of commit, index, object or
+/// working tree, or a number.
 const OLD_SIDES: [&str; 6] = ["a/", "c/", "i/", "o/", "w/", "1/"];
 const NEW_SIDES: [&str; 6] = ["b/", "w/", "i/", "c/", "o/", "2/"];
 
-/// The prefixes that the paths of a file's old and new side may have. Only git writes prefixes, apart from the pair `a/`
-/// and `b/`, which other tools write too. Without git's header, any other prefix is part of the path.
+/// The prefixes that the old and the new path of a file may have. Other tools than git write only the pair `a/` and
+/// `b/`, so any other prefix is part of the path.
 fn sides(lines: &[&str]) -> [&'static [&'static str]; 2] {
     if lines[0].starts_with("diff ") {
         return [&OLD_SIDES, &NEW_SIDES];
@@ -448,10 +447,10 @@ fn sides(lines: &[&str]) -> [&'static [&'static str]; 2] {
     if is(0, "--- ", "a/") && is(1, "+++ ", "b/") { [&["a/"], &["b/"]] } else { [&[], &[]] }
 }
 
-/// Parses `a/one path b/one path`. Both paths are the same except in a rename, which repeats them.
+/// Parses `a/one path b/one path`. Both paths are the same except in a rename, whose other headers repeat them.
 fn both_paths(text: &str) -> (Option<String>, Option<String>) {
     let (old, new) = if text.starts_with('"') {
-        // Both are in quotation marks, since both contain special characters.
+        // If one path is quoted, both are: they contain the same special characters.
         let Some((old, new)) = text.split_once("\" \"") else { return (None, None) };
         (unquoted(&format!("{old}\"")), unquoted(&format!("\"{new}")))
     } else {
@@ -459,7 +458,7 @@ fn both_paths(text: &str) -> (Option<String>, Option<String>) {
         let Some((old, new)) = text.split_at_checked(half) else { return (None, None) };
         (old.to_owned(), new.strip_prefix(' ').unwrap_or(new).to_owned())
     };
-    // Without prefixes, as with `diff.noprefix`.
+    // `diff.noprefix` leaves out the prefixes.
     let whole = (old == new).then(|| old.clone());
     let same = whole.or_else(|| {
         let (old_side, old) = old.split_at_checked(2)?;
@@ -472,7 +471,7 @@ fn both_paths(text: &str) -> (Option<String>, Option<String>) {
 }
 
 fn path_of(text: &str, sides: &[&str]) -> Option<String> {
-    // Some tools append a timestamp.
+    // Some tools append a timestamp after a tab.
     let path = unquoted(text.split('\t').next().unwrap_or(text));
     let bare = sides.iter().find_map(|side| path.strip_prefix(side));
     (path != "/dev/null").then(|| bare.map_or_else(|| path.clone(), str::to_owned))

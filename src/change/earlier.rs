@@ -18,14 +18,14 @@ use crate::error::Error;
 use super::parts::numbered;
 use super::{Change, Repository, Tree, Wanted, of_pipe};
 
-/// The name of the attachment with the findings of an earlier review.
 const EARLIER: &str = "earlier-findings.txt";
 
 impl Change {
-    /// Has the findings of an earlier review judged again.
+    /// Has the agents and the judge judge the findings of an earlier review again.
     ///
     /// # Errors
-    /// The findings contain a key.
+    ///
+    /// The findings contain an API key.
     pub fn since(mut self, earlier: &Debate, settings: &Settings, environment: &Environment) -> Result<Self, Error> {
         let kept = earlier.findings().into_iter().filter(ReviewedFinding::is_kept);
         let review = earlier_review(kept, earlier, &self.attachments);
@@ -62,7 +62,7 @@ fn path(finding: &ReviewedFinding) -> Option<&str> {
     finding.lead().place.as_ref().map(|place| place.path.as_str())
 }
 
-/// The `kept` findings of an earlier review, at the current lines of their code in these attachments.
+/// The `kept` findings of an earlier review, moved to the lines where `attachments` have their code now.
 fn earlier_review(
     kept: impl IntoIterator<Item = ReviewedFinding>,
     earlier: &Debate,
@@ -80,8 +80,8 @@ fn earlier_review(
     EarlierReview { id: earlier.id.clone(), findings: kept.into_iter().map(finding).collect() }
 }
 
-/// What became of the `kept` findings of an earlier review, if `now` are the current texts of their files. `fixed_by`
-/// returns the reason why a finding is fixed.
+/// A finished review that says what became of the `kept` findings of an earlier one. `now` contains the current texts
+/// of their files. `fixed_by` returns the reason why a finding is fixed.
 fn judged_again(
     kept: Vec<ReviewedFinding>,
     earlier: &Debate,
@@ -107,17 +107,16 @@ fn judged_again(
     debate
 }
 
-/// The result of a review when a piped diff shows no text: none of an earlier review's findings in the `wanted` files
-/// can be judged.
+/// The review of a piped diff that shows no text: no finding of an earlier review in the `wanted` files can be judged.
 pub fn unseen(earlier: &Debate, wanted: &Wanted) -> Debate {
     judged_again(kept(earlier, wanted), earlier, of_pipe(), &[], |_| None)
 }
 
 impl Repository {
-    /// The result of a review when no change is left: what became of an earlier review's findings in the `wanted`
-    /// files.
+    /// The review if no change is left: says what became of an earlier review's findings in the `wanted` files.
     ///
     /// # Errors
+    ///
     /// Git or the file system fails.
     pub fn without_change(
         &self,
@@ -129,7 +128,8 @@ impl Repository {
         let kept = kept(earlier, wanted);
         let change = earlier.change.as_deref();
         let undone = change.map(|change| self.undone(change)).transpose()?.flatten();
-        // Paths may leave out the change in other files. A finding outside the change is undone only with all of it.
+        // A finding outside the changed files counts as undone only if all of the change is, so all of its files must
+        // be wanted.
         let is_all_wanted = change.is_some_and(|change| {
             let left_out = change.left_out.iter().map(|one| &one.path);
             change.files.iter().map(|file| &file.path).chain(left_out).all(|path| wanted.has(path))
@@ -160,17 +160,17 @@ impl Repository {
             return Ok(None);
         }
         let Some((old, now)) = earlier.head.as_ref().zip(self.head.as_ref()) else {
-            // Another branch may be checked out now.
+            // Do not say that the change was undone: another branch may be checked out now.
             let are_working_trees = earlier.head.is_none() && self.head.is_none();
             return Ok(are_working_trees.then_some("what was compared no longer has the change"));
         };
-        // The name of the head may denote another branch now.
+        // The head may be another branch now, so the new head must build upon the old one.
         let Some(old) = self.git.commit(old)? else { return Ok(None) };
         let is_built_upon = self.git.merge_base(&old, now)?.as_ref() == Some(&old);
         Ok(is_built_upon.then_some("the change was undone"))
     }
 
-    /// The texts of the files at these paths that can be read, and the paths at which there is no file.
+    /// The texts of the files at `paths` that can be read, and the paths without a file.
     fn texts(
         &self,
         set: &ChangeSet,
@@ -182,7 +182,7 @@ impl Repository {
         let is_on_disk = |path: &&str| !matches!(directory.read(path, 0), Err(AccessError::NotFound));
         let on_disk: BTreeSet<&str> = paths.iter().copied().filter(is_on_disk).collect();
         let source = Source::after(set, directory, self.git.clone())?;
-        // The working tree does not tell what a commit has.
+        // If a commit was compared, its files count, not those in the working tree.
         let listed = self.head.as_ref().map(|_| source.paths().into_iter().collect::<BTreeSet<_>>());
         let is_there = |path: &String| match &listed {
             Some(listed) => listed.contains(path),

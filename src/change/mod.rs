@@ -1,7 +1,7 @@
 //! A change to review, from a repository or from a given diff.
 //!
-//! A change may be hostile. It is read but never obeyed: git runs no programs for it, files are read through the
-//! sandbox, and files that may hold secrets are withheld. Everything withheld is listed with the reason.
+//! A change may be hostile, so nothing in it is executed: git runs no programs for it, files are read through the
+//! sandbox, and files that may hold secrets are withheld. All withheld files are listed with the reason.
 
 mod base;
 mod diff;
@@ -37,7 +37,7 @@ const BASES: [&str; 5] = [
     "refs/heads/main",
     "refs/heads/master",
 ];
-/// How many hexadecimal digits of a hash identify a file in a diff.
+/// How many hexadecimal digits of a hash suffice to identify a file.
 const TELLING: usize = 7;
 const ONLY_PERMISSIONS: &str = "only its permissions changed";
 
@@ -49,7 +49,6 @@ pub enum Found {
     OnlyPermissions,
 }
 
-/// The root of a repository, or a file, cannot be read or written.
 pub fn unreadable(path: &Path, source: io::Error) -> UserError {
     UserError::of(ErrorCategory::General, format!("cannot read {}", path.display())).with_source(source)
 }
@@ -68,7 +67,7 @@ pub struct Repository {
 pub struct Change {
     pub problem: String,
     pub attachments: Arc<[Attachment]>,
-    /// The change, with the list of withheld files.
+    /// The changed and the withheld files.
     pub set: ChangeSet,
 }
 
@@ -173,7 +172,6 @@ impl Repository {
         Ok(std::fs::read(path).is_ok_and(|bytes| self.git.hash(&bytes).is_ok_and(|now| now == hash)))
     }
 
-    /// Whether a file in the working tree is untracked.
     pub fn is_untracked(&self, path: &Path) -> bool {
         let Ok(inside) = path.strip_prefix(self.git.root()) else { return true };
         let inside = plain(inside);
@@ -223,7 +221,6 @@ impl Repository {
         assemble(files, set, settings, environment)
     }
 
-    /// Adds untracked files of the working tree to a change.
     fn add(&self, untracked: Vec<String>, entries: &mut Vec<Entry>) {
         for path in untracked {
             let new = if path.ends_with('/') {
@@ -233,7 +230,7 @@ impl Repository {
             } else {
                 Mode::File
             };
-            // A file of the base that git no longer tracks was listed as deleted.
+            // A file that git no longer tracks is already listed, as deleted.
             if let Some(entry) = entries.iter_mut().find(|entry| entry.path == path) {
                 entry.new = new;
             } else {
@@ -309,7 +306,7 @@ impl Repository {
     }
 }
 
-/// Shortens a ref name, as in `origin/main`.
+/// For example, `refs/remotes/origin/main` becomes `origin/main`.
 fn short(name: &str) -> String {
     name.trim_start_matches("refs/").trim_start_matches("remotes/").trim_start_matches("heads/").to_owned()
 }
@@ -327,7 +324,7 @@ impl Tree {
         Ok(Self { directory: directory.withholding(environment.file()), keys })
     }
 
-    /// The text at a path, or why it is not read.
+    /// The error says why the file is withheld.
     fn text(&self, path: &str) -> Result<String, String> {
         let bytes = self.directory.read(path, git::MOST + 1).map_err(|error| match error {
             AccessError::Secret => "it may hold keys or passwords".to_owned(),
@@ -344,7 +341,7 @@ impl Tree {
         text_of(&bytes)
     }
 
-    /// The secret that a text contains, if any.
+    /// Why the text must be withheld, if it contains a secret.
     fn secret(&self, text: &str) -> Option<String> {
         secret(text, &self.keys)
     }
@@ -373,7 +370,7 @@ fn text_of(bytes: &[u8]) -> Result<String, String> {
     }
 }
 
-/// Why files at these paths are never shown.
+/// Why a file must be withheld, judging by its paths.
 fn withheld<'p>(paths: impl IntoIterator<Item = &'p String>) -> Option<&'static str> {
     paths.into_iter().find_map(|path| {
         let path = Path::new(path);
@@ -439,7 +436,6 @@ pub fn piped(
     assemble(files, of_pipe(), settings, environment)
 }
 
-/// The paths that a diff names.
 pub fn paths_of(bytes: &[u8]) -> BTreeSet<String> {
     diff::read(&String::from_utf8_lossy(bytes))
         .iter()

@@ -11,15 +11,15 @@ use crate::error::{Error, UserError};
 use super::diff;
 use super::{Change, Files, Found, ONLY_PERMISSIONS};
 
-/// The name of the attachment that lists the withheld files.
+/// The attachment that lists the withheld files.
 const LEFT_OUT: &str = "left-out.txt";
-/// The name of the attachment that lists all files of a change in several parts.
+/// The attachment that lists all files of a change in several parts.
 const ALL_FILES: &str = "all-files.txt";
 /// The bytes reserved for the list of withheld files.
 const SHARE: usize = 2000;
-/// The overhead in bytes of an attachment.
+/// The overhead of an attachment, in bytes.
 const FRAME: usize = 200;
-/// The overhead in bytes of a path in the list of all files.
+/// The overhead of a path in the list of all files, in bytes.
 const IN_PART: usize = 20;
 
 fn reasons(left_out: &[LeftOut]) -> String {
@@ -27,7 +27,7 @@ fn reasons(left_out: &[LeftOut]) -> String {
     first.join(", ")
 }
 
-/// The lines of a text with their numbers, since models cannot count lines.
+/// Prefixes each line with its number, because models cannot count lines.
 pub(super) fn numbered(text: &str) -> String {
     let line = |(number, line): (usize, &str)| format!("{number:>4} | {line}\n");
     (1..).zip(text.lines()).map(line).collect()
@@ -40,8 +40,8 @@ struct Piece {
     whole: Option<String>,
 }
 
-/// Groups consecutive `pieces`, by directory if it fits into `room`, otherwise by its contents. Returns the groups'
-/// lengths.
+/// Groups consecutive pieces. A directory that fits into `room` is one group; otherwise its contents are grouped.
+/// Returns the number of pieces in each group.
 fn together(pieces: &[Piece], depth: usize, room: usize) -> Vec<usize> {
     let [first, .., last] = pieces else { return vec![pieces.len()] };
     if first.path == last.path {

@@ -19,19 +19,21 @@ use dialectic_record::debate::{ChangeSet, ChangedFile, DIFF_ENDING, DebateSettin
 use super::{Change, Repository, Tree};
 
 const USES: &str = "uses.txt";
-/// Limits: the names searched for per part, the places beyond which a called name is too common to help, and the places
-/// shown per name.
+/// The maximum number of names to search for per part.
 const NAMES: usize = 100;
+/// A called name in more places than this is too common to be helpful.
 const TELLING: usize = 40;
+/// The maximum number of places shown for a name that the change only calls.
 const SHOWN: usize = 5;
 /// The maximum number of places shown for a name that the change defines or edits.
 const CALLERS: usize = 30;
 /// The beginnings of lines that only import a name.
 const IMPORTS: [&str; 4] = ["use ", "import ", "from ", "#include"];
-/// The lines shown before and after a place, and after a definition.
+/// The number of lines shown before and after a use.
 const AROUND: usize = 2;
+/// The number of lines shown after the first line of a definition.
 const BODY: usize = 8;
-/// The maximum characters of a line.
+/// The maximum length of a shown line, in characters.
 const LINE: usize = 200;
 
 #[expect(clippy::unwrap_used, reason = "constant patterns")]
@@ -53,7 +55,7 @@ struct Place {
 /// The names in a part of the change, and where other files use them.
 #[derive(Default)]
 struct Part {
-    /// The names that it defines or removes, or whose definitions surround its hunks.
+    /// The names that the part defines or removes, or whose definitions contain its hunks.
     touched: BTreeSet<String>,
     called: BTreeSet<String>,
     /// For each name, the number of lines with it, and some of these lines.
@@ -79,7 +81,7 @@ impl Repository {
         }
         add_edited(&mut parts, &change.set, &source)?;
         find(&mut parts, &change.set, &source)?;
-        // An eighth of the material.
+        // At most an eighth of the room for attachments.
         let most = room_for_change(settings).min(DebateSettings::ATTACHMENT_LIMIT) / 8;
         let mut uses = Attachments::new(settings, environment).unlimited();
         for (number, part) in parts {
@@ -98,7 +100,7 @@ impl Repository {
     }
 }
 
-/// Whether a part shows changes to a file.
+/// Whether a part shows changes to a file. `None` stands for an undivided change.
 fn has(part: Option<u32>, file: &ChangedFile) -> bool {
     part.is_none_or(|part| file.parts.contains(&part))
 }
@@ -110,7 +112,7 @@ fn add_edited(parts: &mut BTreeMap<Option<u32>, Part>, set: &ChangeSet, source: 
         let lines: Vec<&str> = text.lines().collect();
         let Some(file) = set.file(path) else { return true };
         let around = file.hunks.iter().filter_map(|hunk| {
-            // The first lines of a hunk are unchanged.
+            // A hunk begins with up to three unchanged lines.
             lines.iter().take(hunk.first as usize + 3).rev().find_map(|line| DEFINED.captures(line))
         });
         let around: BTreeSet<String> = around.map(|defined| defined[1].to_owned()).collect();
@@ -122,7 +124,7 @@ fn add_edited(parts: &mut BTreeMap<Option<u32>, Part>, set: &ChangeSet, source: 
     Ok(())
 }
 
-/// Finds the names of all parts in one pass over the files with the extension of a changed file.
+/// Finds uses of the names of all parts, in one pass over the files with the extension of a changed file.
 fn find(parts: &mut BTreeMap<Option<u32>, Part>, set: &ChangeSet, source: &Source) -> Result<(), Error> {
     let mut wanted: HashMap<String, Vec<Option<u32>>> = HashMap::new();
     for (number, Part { touched, called, .. }) in &*parts {
@@ -137,7 +139,7 @@ fn find(parts: &mut BTreeMap<Option<u32>, Part>, set: &ChangeSet, source: &Sourc
     let mut paths = source.paths();
     paths.retain(|path| extensions.contains(&Path::new(path).extension()));
     source.visit(&paths, |path, text| {
-        // Its own part already shows the whole file.
+        // A part that shows the whole file needs no excerpts from it.
         let whole = set.file(path).filter(|file| file.lines.is_some());
         let lines: Vec<&str> = text.lines().collect();
         let is_import = |line: &str| IMPORTS.iter().any(|word| line.trim_start().starts_with(word));
