@@ -21,7 +21,7 @@ const NARROWEST: usize = 30;
 const INDENT: usize = 2;
 /// Tables with more columns are written as a paragraph per row, even if they fit.
 const COLUMNS: usize = 6;
-/// The longest word that a narrow table never splits.
+/// Words of at most this width are never split in tables.
 const LONGEST: usize = 20;
 
 /// Renders the counts of all points of a debate, then the points that `is_shown` selects, grouped by status with open

@@ -128,7 +128,7 @@ impl EventSink {
         Ok(Self::new(path.display().to_string(), Box::new(File::create(path)?)))
     }
 
-    /// A sink for any writer, called `name` in errors.
+    /// A sink that writes to `out`, which errors call `name`.
     pub fn new(name: String, out: Box<dyn Write + Send>) -> Self {
         Self { out, name: Some(name) }
     }

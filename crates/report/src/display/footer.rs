@@ -44,7 +44,7 @@ pub fn footer(debate: &Debate, columns: usize) -> String {
         let (style, mark) = match (is_clean, is_fault) {
             (true, _) => (FULL, "✓ "),
             (false, true) => (LESS, "! "),
-            // A green mark next to a fault would hide the fault.
+            // No mark: a green one next to a fault would hide the fault.
             (false, false) => (Style::new(), INDENT),
         };
         rows(mark, text, columns).into_iter().map(move |row| format!("{style}{row}{style:#}"))

@@ -54,7 +54,8 @@ pub fn forecast(forecast: &Forecast, layout: Layout) -> String {
 /// any.
 pub fn price_tag(forecast: &Forecast, limit: Option<Usd>) -> String {
     let calls = forecast.count().counted("call");
-    // Prefer the figures of the cost limit, which include repeated requests. They do not include tools.
+    // Prefer the cost limit's figures, which include repeated requests, unless agents use tools, which the figures
+    // exclude.
     let of_cost = forecast.purchase.as_ref().filter(|purchase| purchase.limit.usd.is_some());
     let of_limit = of_cost.map(|purchase| (purchase.likely_all, purchase.all_rounds.usd));
     let of_all = forecast.likely().zip(forecast.most());
@@ -198,7 +199,7 @@ impl Plan {
         }
     }
 
-    /// The expected stages of a round, with their numbers of calls.
+    /// The expected stages of a round, each with its number of calls.
     pub(super) fn stages(&self, round: u32) -> impl Iterator<Item = (StageId, usize)> {
         let of_round = self.stages.iter().filter(move |((of, _), _)| *of == round);
         of_round.map(|((_, stage), calls)| (*stage, *calls))

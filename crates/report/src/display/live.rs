@@ -49,7 +49,6 @@ const DONE: Style = AnsiColor::Green.on_default();
 const HELD: Style = AnsiColor::Yellow.on_default().bold();
 const RETRY: Style = AnsiColor::Yellow.on_default();
 
-/// The size of a terminal in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TerminalSize {
     pub(super) columns: usize,
@@ -82,7 +81,7 @@ impl LiveBlock {
         Self { bar, out, size: None, is_shown: false }
     }
 
-    /// Replaces the last frame with `lines`, which fit a terminal of this `size`.
+    /// Replaces the last frame with `lines`, which must fit a terminal of this size.
     pub(super) fn draw(&mut self, lines: &[String], size: TerminalSize) {
         let was_shown = std::mem::replace(&mut self.is_shown, !lines.is_empty());
         if !was_shown && !self.is_shown {
@@ -210,7 +209,8 @@ fn strip(progress: &Progress, plan: &Plan, columns: usize) -> Option<String> {
             format!("{SPIN}▸{SPIN:#} {HEADER}{}{HEADER:#}", one_line(&entered.words.noun)),
         ));
     }
-    // Stages that have started come before future ones of the same rank, in the order of their start.
+    // The sort is stable: among stages of the same rank, those that have started come first, in the order of their
+    // start.
     items.sort_by_key(|(rank, ..)| *rank);
     let shown = |items: &[(usize, Stands, String)], cut: bool| {
         let texts: Vec<&str> = items.iter().map(|(.., text)| text.as_str()).collect();
@@ -386,7 +386,7 @@ fn targets(stages: &[StageInfo], stage: StageId) -> &str {
     proposal.map_or("agents", |proposal| &proposal.words.plural)
 }
 
-/// How far a cut within a word may move to the next word, in characters.
+/// The maximum number of characters to drop so that the text does not start within a word.
 const LONGEST_WORD: usize = 16;
 
 /// The last words of an answer, on one line of at most `columns`, without escape codes.

@@ -35,7 +35,7 @@ const CAUSE: Style = Style::new().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
 impl ColorMode {
-    /// The explicit choice for `stream`; never [`ColorChoice::Auto`], which reads the environment.
+    /// The colour choice for `stream`. Never [`ColorChoice::Auto`], which would read the environment.
     pub fn choice(self, stream: &impl IsTerminal) -> ColorChoice {
         match self {
             Self::Always => ColorChoice::Always,

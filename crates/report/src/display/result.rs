@@ -41,7 +41,7 @@ pub(super) fn result_line(panel: &PanelInfo, event: &Event) -> Option<String> {
     }
 }
 
-/// For example, `agent-architect wins (agent-architect 72.5, agent-kiss 65)`.
+/// Names the winner and lists the scores: `agent-architect wins (agent-architect 72.5, agent-kiss 65)`.
 pub(super) fn result<'a>(
     winner: Option<&'a AgentId>,
     scores: &'a BTreeMap<AgentId, f64>,
@@ -58,13 +58,13 @@ pub(super) fn stability(verdict: &Verdict) -> Option<&'static str> {
     verdict.stable.map(|stable| if stable { "the same in both orders" } else { "the result changed with the order" })
 }
 
-/// For example, `4 pairs alike, 1 opposite`.
+/// Counts the pairs by relation: `4 pairs alike, 1 opposite`.
 pub(super) fn related(relations: &Relations) -> String {
     let count = |relation| relations.pairs.iter().filter(|pair| pair.relation == relation).count() as u64;
     format!("{} alike, {} opposite", counted(count(Relation::Same), "pair"), count(Relation::Opposite))
 }
 
-/// For example, `agreement 67 (80 needed) on 3 matters; texts 84 % similar, 92 % unchanged`.
+/// Describes the agreement: `agreement 67 (80 needed) on 3 matters; texts 84 % similar, 92 % unchanged`.
 pub(super) fn measured(convergence: &Convergence) -> String {
     let reached = convergence.agreement.map_or_else(|| "unknown".to_owned(), whole);
     let mut text = format!("agreement {reached} ({} needed)", score(convergence.threshold));
@@ -102,7 +102,7 @@ pub(super) fn observed(observations: &[Observation]) -> String {
     if kinds.is_empty() { "no kinds of argument found".to_owned() } else { kinds.join(", ") }
 }
 
-/// For example, `polls: for gained most (for 1 to 3, against 2 to 1, undecided 1 to 0)`.
+/// Compares the first and last poll: `polls: for gained most (for 1 to 3, against 2 to 1, undecided 1 to 0)`.
 pub(super) fn swayed(polls: &Polls<'_>) -> String {
     let choices: Vec<String> = polls
         .choices
@@ -166,7 +166,7 @@ fn texts(begun: &mut Vec<(u32, StageId)>, progress: &Progress, signal: &Signal) 
     }
 }
 
-/// For example, `round 1/3: critiques`.
+/// Names a stage and its round: `round 1/3: critiques`.
 fn named(progress: &Progress, round: u32, stage: StageId) -> String {
     let (panel, words) = (progress.panel(), progress.panel().words(stage));
     if panel.stage(stage).is_some_and(|stage| stage.in_round) {
@@ -181,7 +181,7 @@ fn event(progress: &Progress, event: &Event) -> Option<String> {
         Event::Stopping { reason: StopReason::Budget } => Some("stopping early: the limit is reached".to_owned()),
         Event::Stopping { reason: StopReason::User } => Some("stopping early: the user requested it".to_owned()),
         Event::Suspended { stage } => Some(progress.panel().words(*stage).progressive.into_owned()),
-        // Before the first round, a debate usually pauses only for questions, so there is nothing to resume.
+        // Not worth a line before the first round, when a debate usually pauses only for questions.
         Event::Resumed => (progress.round() > 0).then(|| "debate resumed".to_owned()),
         _ => result_line(progress.panel(), event),
     }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use indicatif::TermLike;
 
-/// A writer shared by the block and the lines above it.
+/// A writer shared by the live block and the lines printed above it.
 #[derive(Clone)]
 pub(super) struct SharedWriter(Arc<Mutex<Box<dyn Write + Send>>>);
 

@@ -104,7 +104,7 @@ fn row<'a>(agent: &'a AgentId, what: Phrase<'a>, used: Option<u64>, latency_ms: 
     vec![line![agent], what, line![figure(used)], line![figure(took)]]
 }
 
-/// For example, `critique of Simplicity Advocate`, `proposal, cut` or `refinement, 2 tool calls`.
+/// Describes a contribution: `critique of Simplicity Advocate`, `proposal, cut` or `refinement, 2 tool calls`.
 fn what<'d>(debate: &'d Debate, contribution: &'d Contribution) -> Phrase<'d> {
     let mut what = line![foreign(debate.words(contribution.stage).noun)];
     if let Some(target) = &contribution.target_agent_id {

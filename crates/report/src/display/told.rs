@@ -211,7 +211,7 @@ pub(super) fn inner_quotes(text: &str) -> String {
     text.replace('“', "‘").replace('”', "’")
 }
 
-/// An optional part of a line.
+/// A part of a line that is omitted if there is no room.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LinePart {
     pub(super) text: String,
@@ -232,7 +232,7 @@ pub(super) fn fitting(mut parts: Vec<LinePart>, columns: usize) -> Vec<String> {
     parts.into_iter().map(|part| part.text).collect()
 }
 
-/// For example, `── Round 1/3 · 12 points · 7 accepted · 12,345 tokens · $0.0421 ─────`.
+/// Draws the rule after a round: `── Round 1/3 · 12 points · 7 accepted · 12,345 tokens · $0.0421 ─────`.
 fn rule(title: &str, mut parts: Vec<LinePart>, columns: usize) -> String {
     parts.insert(0, LinePart { text: title.to_owned(), rank: 0 });
     let text = truncate_str(&fitting(parts, columns.saturating_sub(6)).join(" · "), columns.saturating_sub(4), "…")
@@ -241,7 +241,7 @@ fn rule(title: &str, mut parts: Vec<LinePart>, columns: usize) -> String {
     format!("{RULE}──{RULE:#} {text} {RULE}{}{RULE:#}", "─".repeat(rest))
 }
 
-/// For example, `vote: System Architect wins (Simplicity Advocate 1, System Architect 2)`.
+/// Describes a vote: `vote: System Architect wins (Simplicity Advocate 1, System Architect 2)`.
 fn counted_votes(panel: &PanelInfo, voting: &Voting) -> String {
     let stage = panel.stages.iter().find(|stage| stage.yields == Some(ResultKind::Ballot));
     let noun = stage.map_or("ballot", |stage| &stage.words.noun);
@@ -367,8 +367,8 @@ impl<'a> EndedCall<'a> {
         Some(Self { key, about, went_well, latency_ms, said, is_quotation, text })
     }
 
-    /// For example, `✓ r1 critique Performance Engineer (2) → System Architect (1) · 3.7 s · “The lease table is a hot
-    /// spot.”`.
+    /// Describes the call, in several lines if necessary: `✓ r1 critique Performance Engineer (2) → System Architect
+    /// (1) · 3.7 s · “The lease table is a hot spot.”`.
     fn lines(&self, panel: &PanelInfo, columns: usize, quotes: bool) -> Vec<String> {
         let (mark, style) = if self.went_well { ("✓", DONE) } else { ("✗", FAILED) };
         let round = if self.key.round == 0 { String::new() } else { format!("r{} ", self.key.round) };
@@ -446,7 +446,7 @@ fn cut(text: &str, columns: usize) -> String {
 
 /// Cuts `text`, which must not contain escape codes, to `columns`: between words, or within a long word.
 pub(super) fn cut_words(text: &str, columns: usize) -> String {
-    /// The first part of a cut word is dropped if it is shorter.
+    /// The beginning of a cut word is dropped if it has fewer characters.
     const LONGEST: usize = 16;
 
     let shown = cut(text, columns);

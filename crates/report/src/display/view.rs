@@ -69,7 +69,7 @@ enum ViewMessage {
     Hidden { is_hidden: bool, shown: oneshot::Sender<()> },
 }
 
-/// How a key affects the view.
+/// What the view needs to know about keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeysMeaning {
     /// Keys that control a debate are accepted, and the block says so.

@@ -16,7 +16,7 @@ pub(crate) enum Piece<'a> {
     Words(Cow<'a, str>),
     /// Text by a model or a user.
     Foreign(Cow<'a, str>),
-    /// Text by a model or a user that is set off.
+    /// Text by a model or a user that is emphasized.
     Marked(Cow<'a, str>),
     Agent(&'a AgentId),
     /// A point of the ledger, by its number.
@@ -36,7 +36,7 @@ pub(crate) enum Block<'a> {
     Table(TableBlock<'a>),
     /// A multi-line text by a model or a user.
     Text(Cow<'a, str>),
-    /// A title line and a multi-line text. Without a text, the title line says so.
+    /// A title line and a multi-line text; `None` if no reason was given.
     Said(Phrase<'a>, Option<Cow<'a, str>>),
     /// A file or JSON, which is not rendered. In Markdown, it is fenced like any other text.
     Verbatim(Cow<'a, str>),

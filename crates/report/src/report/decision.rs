@@ -229,8 +229,8 @@ fn with_points(text: &str, ledger: &Ledger) -> String {
     format!("{}{}", inline(&plain(text)), points.collect::<String>())
 }
 
-/// The rejected objections with reasons from the author or the judge. Merges a critic's objections to several texts
-/// that were rejected for the same reason.
+/// The rejected objections with reasons from the author or the judge. Merges objections with the same critic, text and
+/// reasons.
 fn rejected(view: &View<'_>, ledger: &Ledger) -> Vec<String> {
     let mut items: Vec<(String, Vec<String>, String)> = Vec::new();
     for one in ledger.in_order() {
@@ -268,7 +268,7 @@ fn rejection(view: &View<'_>, one: &Point) -> Option<(String, String)> {
     Some((point, if fates.is_empty() { "Its critic withdrew it.".to_owned() } else { fates.join(" ") }))
 }
 
-/// A text on one line, ending in a full stop.
+/// A text on one line that ends with a punctuation mark.
 fn sentence(text: &str) -> String {
     let text = plain(text);
     let is_ended = text.ends_with(['.', '!', '?', '…', '。']);

@@ -37,7 +37,6 @@ mod tests;
 pub struct ReportFormat {
     /// The name in options and requests.
     pub name: &'static str,
-    /// A description for users.
     pub about: &'static str,
     /// The file extensions that select the format, in lower case and without the dot.
     pub endings: &'static [&'static str],

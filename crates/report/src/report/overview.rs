@@ -102,8 +102,8 @@ fn facts(view: &View<'_>) -> String {
     facts
 }
 
-/// For example, `Round 1: 3 proposals, 6 critiques, 3 refinements; 12 points raised, 4 open at the end; convergence
-/// 72`.
+/// Summarizes a round: `Round 1: 3 proposals, 6 critiques, 3 refinements; 12 points raised, 4 open at the end;
+/// convergence 72`.
 fn course(debate: &Debate, round: &Round, ledger: &Ledger) -> String {
     let mut parts = vec![said_in(debate, round)];
     let counts =

@@ -25,7 +25,7 @@ enum LineKind {
     Code,
 }
 
-/// The Markdown options for all reports.
+/// Enables the Markdown extensions that all reports support.
 pub(super) fn options() -> Options<'static> {
     let mut options = Options::default();
     options.extension.strikethrough = true;

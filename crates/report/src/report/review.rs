@@ -10,8 +10,8 @@ use dialectic_record::debate::{
 
 use super::stages::capitalized;
 
-/// The changed file in which to show a finding, and the place there. `None` if the finding names no changed file; a
-/// model may write any path.
+/// The changed file in which to show a finding, and the place there. `None` if the finding names any other path, which
+/// a model may have invented.
 fn shown<'a>(debate: &Debate, finding: &'a ReviewedFinding) -> Option<(&'a str, Placed)> {
     let (place, placed) = finding.place(debate)?;
     (placed != Placed::Elsewhere).then_some((&*place.path, placed))

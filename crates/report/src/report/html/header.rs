@@ -145,7 +145,7 @@ fn facts(view: &View<'_>) -> Markup {
     }
 }
 
-/// The problem without its title, and its context.
+/// The problem without its title, then the context.
 pub(super) fn problem(view: &View<'_>) -> Markup {
     let problem = view.problem_below_title();
     html! {

@@ -69,7 +69,7 @@ fn drawing(ledger: &Ledger, participants: &Participants<'_>) -> Markup {
     table("small attacks", "Each mark is a point: ● open, ◐ claimed, ✓ fixed, ○ rejected", &columns, &rows, None)
 }
 
-/// The filters of the list, which need only the stylesheet.
+/// The filters of the list. They work without scripts, through the stylesheet.
 fn filters(objections: &[Point]) -> Markup {
     let counts = Tally::of(objections);
     let of = |severity: Severity| objections.iter().filter(|one| one.point.severity == severity).count();

@@ -179,7 +179,6 @@ impl Document<'_> {
         }
     }
 
-    /// Appends `line` and a line break.
     fn line(&mut self, line: impl fmt::Display) {
         self.push(format_args!("{line}\n"));
     }
@@ -189,7 +188,6 @@ impl Document<'_> {
         self.push(format_args!("{fence}text\n{content}\n{fence}\n"));
     }
 
-    /// Appends a row of Markdown cells.
     fn row<T: fmt::Display>(&mut self, cells: impl IntoIterator<Item = T>) {
         self.push("|");
         for cell in cells {

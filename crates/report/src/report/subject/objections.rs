@@ -91,7 +91,7 @@ pub(crate) fn by_status<'l>(points: &[&'l Point]) -> Vec<Block<'l>> {
     blocks
 }
 
-/// For example, `2.1 · major · *agent-kiss* on *agent-architect*`.
+/// A point's number, severity and parties: `2.1 · major · *agent-kiss* on *agent-architect*`.
 pub(crate) fn head(one: &Point) -> Phrase<'_> {
     let lens: Phrase<'_> = one.lens.as_ref().map(|lens| line![", ", foreign(lens)]).unwrap_or_default();
     let parties = line![" · ", &one.critic_id, " on ", &one.target_id];

@@ -147,7 +147,6 @@ pub(crate) fn prompts(sources: &PromptSources) -> TableBlock<'_> {
     TableBlock::new("small", "Sources of the prompts", ["Prompt of", "Source"].map(TableHead::words), rows)
 }
 
-/// Calls, tokens and cost of each model.
 pub(crate) fn usage(debate: &Debate) -> Vec<Block<'_>> {
     if debate.usage.is_empty() {
         return vec![Block::Paragraph(line!["No finished calls on record."])];

@@ -144,7 +144,7 @@ pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
     ]
 }
 
-/// The agreement of the texts in each round, and its consequences.
+/// The agreement of the texts in each round, and why the debate was extended.
 pub(crate) fn agreement<'d>(rounds: &'d [Round], extensions: &'d [Extension]) -> Vec<Block<'d>> {
     let measured: Vec<(&Round, &Convergence)> =
         rounds.iter().filter_map(|round| Some((round, round.convergence.as_ref()?))).collect();
