@@ -1,5 +1,5 @@
-//! Limits the cost of a debate that a client starts to what all spending in the directory leaves of the server's
-//! limits.
+//! The cost limit of a debate that a client starts: what remains of the server's limits after all spending in the
+//! directory.
 
 use std::ffi::OsString;
 use std::pin::pin;

@@ -391,7 +391,7 @@ fn read<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, Refusal
     Ok(serde_json::from_value(Value::Object(arguments))?)
 }
 
-/// For example, `round 1 of 3, critique: 4 of 31 calls, $0.0123`.
+/// Describes progress and cost: `round 1 of 3, critique: 4 of 31 calls, $0.0123`.
 fn progress(status: &DebateStatus) -> String {
     let cost = status.cost_usd.map(|_| format!(", {}", status.cost)).unwrap_or_default();
     status.progress() + &cost

@@ -56,7 +56,7 @@ pub(super) const PASS: &str = "dialectic.call.pass";
 pub(super) const ATTEMPTS: &str = "dialectic.call.attempts";
 pub(super) const TRUNCATED: &str = "dialectic.call.truncated";
 
-/// Attributes of every span, because Langfuse handles each span separately, without consulting the root.
+/// Attributes to repeat on every span, because Langfuse handles each span separately, without consulting the root.
 pub(super) fn of_every_span(debate: &Debate) -> [KeyValue; 3] {
     let id = debate.id.as_str();
     [
@@ -150,7 +150,7 @@ fn is_content_sent(debate: &Debate) -> bool {
     debate.settings.as_ref().is_some_and(|settings| settings.debate.trace_content)
 }
 
-/// A text under OpenInference's names: JSON for an object or a list, otherwise plain text.
+/// A text and its MIME type under OpenInference's names.
 pub(super) fn of_content([value, mime_type]: [&'static str; 2], text: String) -> [KeyValue; 2] {
     let is_json = text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(&text).is_ok();
     let kind = if is_json { "application/json" } else { "text/plain" };
@@ -173,7 +173,8 @@ fn of_winner(of: &str, winner: Option<&AgentId>, scores: &BTreeMap<AgentId, f64>
     attributes
 }
 
-/// For OpenTelemetry, cached input is part of the input. For Langfuse, it is separate, because Langfuse adds both.
+/// For OpenTelemetry, cached input is part of the input. For Langfuse, the two are separate, because Langfuse adds them
+/// up.
 pub(super) fn of_tokens(tokens: Tokens) -> Vec<KeyValue> {
     let Tokens { input_tokens, cached_input_tokens, cache_write_tokens, cache_write_hour_tokens: _, output_tokens } =
         tokens;

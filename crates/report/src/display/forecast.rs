@@ -205,7 +205,6 @@ impl Plan {
         of_round.map(|((_, stage), calls)| (*stage, *calls))
     }
 
-    /// The range of the total number of calls; `None` without a forecast.
     pub(super) fn calls(&self) -> Option<Span<u64>> {
         self.calls
     }
