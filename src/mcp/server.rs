@@ -305,7 +305,6 @@ impl Server {
         Ok(with_facts(said(text), status))
     }
 
-    /// Answers a debate's questions, so that it continues.
     async fn answer(&self, wanted: Answer) -> Outcome {
         let entry = self.entry(&wanted.id).await?;
         let command = words(&["answer", &entry.id(), "--file", "-", "--detach", "--by", "agent"]);

@@ -131,7 +131,7 @@ fn of_debate() -> Value {
         "quick": {"type": "boolean", "description": "A council of two agents and one checker"},
         "clarify": {"type": "boolean", "description": "Let the agents ask questions before they begin"},
         "offline": {"type": "boolean", "description": "A rehearsal: calls no model, costs nothing, and only lists what the problem leaves open"},
-        "maxCost": {"type": "number", "exclusiveMinimum": 0, "description": "In US dollars, at most the server's own limit"},
+        "maxCost": {"type": "number", "exclusiveMinimum": 0, "description": "The maximum cost in US dollars; cannot exceed the server's limit"},
         "model": {"type": "string", "enum": ["host"], "description": "You answer in place of the models, through `requests` and `reply`: needs no key and no limit"}
     })
 }
@@ -231,7 +231,7 @@ pub(super) fn all() -> Vec<Tool> {
             schema(
                 json!({
                     "limit": {"type": "integer", "minimum": 1, "maximum": MOST_LISTED},
-                    "text": {"type": "string", "description": "Only those whose problem or solution contains this"}
+                    "text": {"type": "string", "description": "Only debates whose problem or solution contains this text"}
                 }),
                 &[],
             ),

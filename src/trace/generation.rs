@@ -234,7 +234,6 @@ fn finish_reason(call: &CallRecord, called_tools: bool) -> &str {
     }
 }
 
-/// The text of an event's result, if any.
 fn output(event: &DebateEvent) -> Option<String> {
     match event {
         DebateEvent::QuestionsAsked { questions, .. } => {

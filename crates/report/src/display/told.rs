@@ -269,7 +269,6 @@ struct EndedCall<'a> {
 }
 
 impl<'a> EndedCall<'a> {
-    /// The call that `event` ends, if any.
     fn of(panel: &'a PanelInfo, event: &'a Event) -> Option<Self> {
         let (key, status) = event.settles()?;
         let record = event.call();

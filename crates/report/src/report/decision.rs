@@ -185,7 +185,7 @@ fn name_of(text: &str) -> String {
 /// option, if that was chosen.
 fn decision(view: &View<'_>, options: &[Choice<'_>]) -> (String, Option<String>) {
     let debate = view.debate;
-    let Some(solution) = &debate.final_solution else { return ("Nothing is decided yet.".to_owned(), None) };
+    let Some(solution) = &debate.final_solution else { return ("Nothing has been decided yet.".to_owned(), None) };
     let winner = debate.winner().map(|winner| winner.agent_id);
     let base = winner.or(solution.base.as_ref());
     let option = options.iter().find(|option| Some(option.author) == base);

@@ -151,7 +151,7 @@ pub(super) fn won(view: &View<'_>) -> Option<String> {
         (Some(Winner { agent_id, vote: Some(voting), .. }), scores) => {
             let votes: Vec<String> = voting.tally.iter().map(|(id, votes)| format!("{} {votes}", name(id))).collect();
             let scores = scores.map(|scores| {
-                let how = if is_unstable { ", with another winner in the opposite order" } else { "" };
+                let how = if is_unstable { ", with a different winner in the opposite order" } else { "" };
                 format!(" The judge’s scores: {scores}{how}.")
             });
             format!("{}, by the vote ({}).{}", name(agent_id), votes.join(", "), scores.unwrap_or_default())

@@ -294,7 +294,7 @@ fn the_check_is_reported_with_what_was_read_found_and_changed() {
 
     | Draft | Lens | Read by | Found |
     | ---: | --- | --- | --- |
-    | 1 | requirements | agent-kiss | 2 points: 1 blocking, 1 minor; of accepted points 1 verified, 1 not found |
+    | 1 | requirements | agent-kiss | 2 points: 1 blocking, 1 minor; accepted points: 1 verified, 1 not found |
     | 1 | execute | agent-architect | no point |
     | 1 | facts | - | not read |
 
@@ -307,7 +307,7 @@ fn the_check_is_reported_with_what_was_read_found_and_changed() {
         &text,
         &[
             "Check of the answer The answer: checked by 2 lenses, 2 points",
-            "1 requirements Simplicity Advocate 2 points: 1 blocking, 1 minor; of accepted points 1 verified, 1 not found",
+            "1 requirements Simplicity Advocate 2 points: 1 blocking, 1 minor; accepted points: 1 verified, 1 not found",
             "1 execute System Architect no point",
             "1 facts - not read",
             "Major requirements partly fulfilled No gaps. Holds: in one place. Fails: when two are cut off.",

@@ -154,7 +154,6 @@ fn scrolling(label: &str, content: &Markup) -> Markup {
     }
 }
 
-/// A time in UTC to the second.
 pub(super) fn time(at: Timestamp) -> Markup {
     let (day, clock) = (at.utc().format("%Y-%m-%d"), at.utc().format("%H:%M:%S"));
     html! {

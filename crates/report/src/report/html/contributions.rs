@@ -132,7 +132,6 @@ pub(super) fn vote_title(debate: &Debate) -> String {
     capitalized(&name)
 }
 
-/// The stages with ballots in order.
 fn stages_of_ballots(debate: &Debate) -> Vec<StageId> {
     let contributions = debate.rounds.iter().flat_map(|round| &round.contributions);
     let mut stages: Vec<StageId> = contributions.filter(|one| is_ballot(debate, one)).map(|one| one.stage).collect();

@@ -154,7 +154,6 @@ fn disputed(ledger: &Ledger) -> Vec<Vec<&Point>> {
     subject::alike(&named)
 }
 
-/// Sentences about all points, and about each group.
 fn fought_over(debate: &Debate, participants: &Participants<'_>, ledger: &Ledger, groups: &[Vec<&Point>]) -> Markup {
     if ledger.is_empty() {
         return without_points(debate);
@@ -212,7 +211,6 @@ fn contested(group: &[&Point], participants: &Participants<'_>) -> Markup {
     }
 }
 
-/// The critics and targets of a group of points.
 pub(super) fn parties(group: &[&Point], participants: &Participants<'_>) -> Markup {
     html! {
         @for (place, one) in group.iter().enumerate() {
@@ -359,12 +357,12 @@ fn still_open(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger,
     }
 }
 
-/// For example, `two questions`.
+/// In words: `two questions`.
 fn numbered(count: usize, noun: &str) -> String {
     format!("{} {noun}{}", number(count), if count == 1 { "" } else { "s" })
 }
 
-/// For example, `twice`.
+/// In words: `twice`.
 fn often(times: usize) -> String {
     match times {
         1 => "once".to_owned(),

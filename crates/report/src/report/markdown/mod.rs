@@ -331,7 +331,7 @@ fn failures(failures: &[Failure]) -> Vec<Block<'_>> {
         TableHead::figures("Attempts"),
     ];
     let columns = columns.into_iter().chain([TableHead::words("Error")]);
-    let table = TableBlock::new("failures", "Calls that failed for good", columns, rows);
+    let table = TableBlock::new("failures", "Calls that failed permanently", columns, rows);
     if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] }
 }
 

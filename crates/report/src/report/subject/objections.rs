@@ -58,8 +58,8 @@ pub(crate) fn given_up(debate: &Debate) -> Vec<Block<'_>> {
     let said = given_up.into_iter().map(|(by, one)| {
         let whose: Phrase<'_> = match &one.target {
             Some(target) if target == by => line![by, " gives up its own approach"],
-            Some(target) => line![by, " gives up the approach of ", target],
-            None => line![by, " gives up an approach"],
+            Some(target) => line![by, " advises giving up the approach of ", target],
+            None => line![by, " advises giving up an approach"],
         };
         Block::said(whose, one.remark())
     });
@@ -274,7 +274,7 @@ pub(crate) fn check(debate: &Debate) -> Vec<Block<'_>> {
     blocks
 }
 
-/// Says what a checker found: `2 points: 1 blocking, 1 minor; of accepted points 3 verified, 1 not found`.
+/// Says what a checker found: `2 points: 1 blocking, 1 minor; accepted points: 3 verified, 1 not found`.
 fn found(one: &Contribution) -> Phrase<'_> {
     let reading = one.reading.as_deref();
     let Some(points) = reading.and_then(|reading| reading.points.as_ref()) else { return line!["could not be read"] };
@@ -293,7 +293,7 @@ fn found(one: &Contribution) -> Phrase<'_> {
     let kinds = [Found::Verified, Found::NotFound, Found::Moot];
     let kinds = kinds.map(|kind| (verifications.iter().filter(|one| one.verdict == kind).count(), kind.name()));
     if !verifications.is_empty() {
-        said = format!("{said}; of accepted points {}", some(&kinds));
+        said = format!("{said}; accepted points: {}", some(&kinds));
     }
     line![figure(said)]
 }
