@@ -148,7 +148,7 @@ impl Repository {
                     && place
                         .is_some_and(|place| is_known(&place.path) && !code_at(&earlier.attachments, place).is_empty())
             };
-            let no_longer = || has_changed().then_some("its lines are no longer there as they were");
+            let no_longer = || has_changed().then_some("its lines were changed or removed");
             undone(place.map(|place| place.path.as_str())).or_else(no_longer)
         };
         Ok(judged_again(kept, earlier, set, &now, fixed_by))
@@ -162,7 +162,7 @@ impl Repository {
         let Some((old, now)) = earlier.head.as_ref().zip(self.head.as_ref()) else {
             // Do not say that the change was undone: another branch may be checked out now.
             let are_working_trees = earlier.head.is_none() && self.head.is_none();
-            return Ok(are_working_trees.then_some("what was compared no longer has the change"));
+            return Ok(are_working_trees.then_some("the change is no longer there"));
         };
         // The head may be another branch now, so the new head must build upon the old one.
         let Some(old) = self.git.commit(old)? else { return Ok(None) };

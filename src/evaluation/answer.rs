@@ -1,4 +1,4 @@
-//! The criteria and the schema of an evaluator's answer, how it is read, and the requirements for its prompt.
+//! The criteria, the schema and the parser of evaluators' answers, and the requirements that their prompts contain.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,28 +15,28 @@ use dialectic_record::debate::{AgentId, Contribution, Debate, ResultKind};
 
 const LOWEST: f64 = 1.0;
 const HIGHEST: f64 = 10.0;
-/// The key of the scores by criterion in an evaluator's answer and in the output.
+/// The key of the scores by criterion, in evaluators' answers and in the JSON output.
 pub(super) const SCORES_KEY: &str = "evaluation";
 
-/// Scores by criterion; missing ones are absent.
+/// Criteria without a score are absent.
 pub type Scores = BTreeMap<Criterion, f64>;
 
-/// The criteria in the order of all outputs.
+/// In the order of all outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Criterion {
     /// Whether the solution does what the problem asks for.
     FunctionalCompleteness,
-    /// How it copes with load, latency and growth.
+    /// How the solution copes with load, latency and growth.
     PerformanceScalability,
-    /// How it withstands attacks.
+    /// How the solution withstands attacks.
     Security,
-    /// How easy it is to operate and to change.
+    /// How easy the solution is to operate and to change.
     MaintainabilityEvolvability,
-    /// Whether it follows laws and standards.
+    /// Whether the solution follows laws and standards.
     RegulatoryCompliance,
-    /// Whether it can be verified.
+    /// Whether the solution can be verified.
     Testability,
-    /// Whether it fulfils the major requirements.
+    /// Whether the solution fulfils the major requirements.
     RequirementsFulfillment,
     /// The solution as a whole: the evaluators' own score, not an average.
     Overall,
@@ -54,7 +54,7 @@ impl Criterion {
         Self::Overall,
     ];
 
-    /// The criteria below `non_functional`.
+    /// The criteria below the key `non_functional`.
     pub const NON_FUNCTIONAL: [Self; 6] = [
         Self::PerformanceScalability,
         Self::Security,
@@ -64,7 +64,7 @@ impl Criterion {
         Self::RequirementsFulfillment,
     ];
 
-    /// The heading of its column.
+    /// The heading of the criterion's column.
     pub fn title(self) -> &'static str {
         self.names().1
     }
@@ -87,12 +87,12 @@ impl Criterion {
     }
 }
 
-/// The schema of an evaluation. It is built from the criteria: answers have no type of their own, since each score
-/// counts independently.
+/// Built from the criteria, not from a type: answers have no type, so that an invalid value does not affect the other
+/// scores.
 pub(super) static EVALUATION: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
     let score = json!({ "type": "number", "minimum": 1, "maximum": 10 });
     let texts = json!({ "type": "array", "items": { "type": "string", "maxLength": 600 }, "maxItems": 12 });
-    // Earlier fields influence later ones, so the reasons precede the score.
+    // Models write the fields in this order, and the reasons should influence the score.
     let reasoning = json!({ "type": "string", "maxLength": 1500 });
     let criterion = strict_object([("reasoning", reasoning), ("score", score.clone())]);
     let non_functional = strict_object(Criterion::NON_FUNCTIONAL.map(|one| (one.key(), criterion.clone())));
@@ -105,7 +105,7 @@ pub(super) static EVALUATION: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvaluatorAnswer {
     pub returned: Value,
-    /// The evaluator's scores, from 1 to 10. Missing scores are left out.
+    /// From 1 to 10, without missing scores.
     pub scores: Scores,
     /// The values that were changed or omitted.
     pub ignored: Vec<Ignored>,
@@ -117,14 +117,14 @@ pub enum Ignored {
     /// Outside 1 to 10: replaced by the nearest bound.
     Clamped {
         criterion: Criterion,
-        /// The given value as JSON.
+        /// As JSON.
         given: String,
         counted: f64,
     },
     /// Not a number: omitted.
     NotANumber {
         criterion: Criterion,
-        /// The type of the given value.
+        /// The type of the value in words, such as `a list`.
         found: &'static str,
     },
 }
@@ -142,7 +142,7 @@ impl fmt::Display for Ignored {
     }
 }
 
-/// A JSON object with at least one part of an evaluation, to skip braces in surrounding prose.
+/// Accepts only an object with a part of an evaluation, so that the parser skips braces in surrounding prose.
 struct EvaluationObject(Map<String, Value>);
 
 impl<'de> Deserialize<'de> for EvaluationObject {
@@ -162,7 +162,8 @@ impl EvaluatorAnswer {
     /// Parses an evaluator's text, ignoring anything around the JSON.
     ///
     /// # Errors
-    /// It contains no evaluation as a JSON object.
+    ///
+    /// The text contains no evaluation as a JSON object.
     pub fn read(text: &str) -> Result<Self, AnswerError> {
         let EvaluationObject(object) = read_json(text)?;
         let returned = Value::Object(object);
@@ -200,7 +201,7 @@ fn given(returned: &Value, criterion: Criterion) -> Option<&Value> {
         | Criterion::Testability
         | Criterion::RequirementsFulfillment => evaluation?.get("non_functional")?.get(criterion.key())?,
     };
-    // A value instead of the object with score and reasoning counts as the score.
+    // Accept a bare score instead of an object with score and reasoning.
     if entry.is_object() { entry.get("score") } else { Some(entry) }
 }
 
@@ -226,16 +227,15 @@ pub struct Requirements {
     pub major_requirements: Vec<String>,
     /// Requirements that the judge called unfulfilled.
     pub judge_unfulfilled_requirements: Vec<String>,
-    /// The coverage stated by each agent's latest solution, in the order in which agents first stated it. Agents
+    /// The section on coverage in each agent's latest solution, ordered by when the agents first wrote one. Agents
     /// without the section are absent.
     pub agent_requirements_coverage: Vec<Value>,
-    /// Agents whose latest text lacks the section, with the round of that text.
+    /// Agents whose latest text lacks a section on coverage, with the round of that text.
     #[serde(skip)]
     pub uncovered: Vec<(AgentId, u32)>,
 }
 
 impl Requirements {
-    /// The requirements of a finished debate.
     pub fn of(debate: &Debate) -> Self {
         let own = own_solutions(debate);
         let latest = latest(debate, &own);
@@ -276,8 +276,8 @@ fn latest<'a>(debate: &Debate, own: &[(u32, &'a Contribution)]) -> BTreeMap<&'a 
     own.into_iter().map(|(round, one)| (&one.agent_id, (round, one))).collect()
 }
 
-/// The section under the last heading about coverage, up to the next heading of its level or higher. `None` if it is
-/// missing or empty.
+/// The section under the last heading about coverage, up to the next heading of the same level or higher. `None` if it
+/// is missing or empty.
 fn section(text: &str) -> Option<String> {
     let mut open_fence: Option<&str> = None;
     let mut found: Option<(usize, Vec<&str>)> = None;
@@ -303,7 +303,7 @@ fn section(text: &str) -> Option<String> {
     (!body.is_empty()).then_some(body)
 }
 
-/// The open fence after `line`, given the `open` one before it.
+/// The code fence that is open after `line`, if `open` is the one before it.
 fn after_line<'a>(open: Option<&'a str>, line: &'a str) -> Option<&'a str> {
     let line = line.trim_start();
     let mark = ['`', '~'].into_iter().find(|mark| line.starts_with(&mark.to_string().repeat(3)));

@@ -36,7 +36,8 @@ pub struct PromptText {
 }
 
 impl PromptText {
-    /// The user's file if it can be used; otherwise the built-in text, with a warning if there is a file.
+    /// Reads the user's file. Falls back to the built-in text if there is no file or, with a warning, if it cannot be
+    /// used.
     fn read(owner: &EvaluatorSettings, file: Option<&PathBuf>, built_in: &str, warnings: &mut Vec<String>) -> Self {
         match file.map(|path| (path, read_whole_prompt(path))) {
             Some((path, Ok(text))) => Self { text: text.into(), file: Some(path.clone()) },
@@ -52,13 +53,13 @@ impl PromptText {
         self.file.is_none()
     }
 
-    /// `built-in`, or the file.
+    /// `built-in`, or the path of the file.
     pub fn source(&self) -> String {
         self.file.as_ref().map_or_else(|| "built-in".to_owned(), |path| path.display().to_string())
     }
 }
 
-/// Builds the evaluators of a configuration; `caller` creates a model. Also returns warnings about their prompts.
+/// `caller` creates an evaluator's model. Also returns warnings about prompts.
 pub fn evaluators(
     settings: &[EvaluatorSettings],
     caller: impl Fn(&EvaluatorSettings) -> Caller,
@@ -79,18 +80,18 @@ pub fn evaluators(
 }
 
 impl Evaluator {
-    /// The calls for its question about `subject`, with tokens and cost. The second is made if the first answer cannot
-    /// be read.
+    /// The possible calls about `subject`, with tokens and cost. The second is made only if the answer to the first
+    /// cannot be read.
     pub fn planned(&self, subject: &Subject) -> [PlannedCall; 2] {
         let EvaluatorSettings { id, provider, model, max_tokens, .. } = &self.settings;
-        // The call belongs to no stage, like a follow-up.
+        // Like a follow-up question, the call belongs to no stage.
         let key = CallKey::new(0, follow_up_info().id, id);
         let bytes = request_bytes(&self.request(subject));
         planned_json_calls(key, (provider, model), *max_tokens, self.caller.price, bytes)
     }
 
-    /// The question about `subject`. Only the built-in prompts have a schema, since it would forbid additional keys
-    /// that a user's prompt may request.
+    /// Uses a schema only with the built-in prompts, because it would forbid additional keys that a user's prompt may
+    /// request.
     pub fn request(&self, subject: &Subject) -> Request {
         // The offline provider needs our fences to find texts, and the schema to answer.
         let is_offline = self.settings.provider == OFFLINE;
@@ -114,17 +115,17 @@ impl Evaluator {
 }
 
 const NO_ANSWER: &str = "NA";
-/// The key of the solution's text in a debate's file.
+/// The key of the solution's text in a state file.
 const SOLUTION: &str = "finalSolution.description";
 
-/// A solution and its problem.
+/// A solution to evaluate, with its problem.
 #[derive(Debug, Clone)]
 pub struct Subject {
     /// The name of the debate's file without `.json`.
     pub name: String,
-    /// The values for the built-in prompts: each text in a fence.
+    /// For the built-in prompts: each text is in a fence.
     pub fenced: EvaluatorValues,
-    /// The values for the user's own prompts: bare texts.
+    /// For the user's own prompts: texts without fences.
     pub plain: EvaluatorValues,
     /// Agents whose latest text lacks a section on coverage, with the round of that text.
     pub uncovered: Vec<(AgentId, u32)>,
@@ -132,13 +133,11 @@ pub struct Subject {
 
 #[derive(Debug, thiserror::Error)]
 pub enum SubjectError {
-    /// A required field is missing or blank.
     #[error("the debate {path} cannot be evaluated: `{field}` is {fault}")]
     Lacks { path: PathBuf, field: &'static str, fault: &'static str },
-    /// None of several debates has a solution.
     #[error("none of the {debates} debates has a solution")]
     NoneFinished { debates: usize },
-    /// A defective template.
+    /// A prompt template is defective.
     #[error(transparent)]
     Prompt(#[from] PromptError),
 }
@@ -206,7 +205,7 @@ fn askers(debate: &Debate) -> impl Iterator<Item = &AgentClarifications> {
     debate.clarifications.iter().flatten().filter(|group| !group.items.is_empty())
 }
 
-/// The user's answer, `NA` if there is none.
+/// `NA` if there is no answer.
 fn answer(item: &Clarification) -> &str {
     if item.answer.trim().is_empty() { NO_ANSWER } else { &item.answer }
 }

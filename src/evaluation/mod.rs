@@ -1,8 +1,8 @@
-//! Has evaluators, models that took no part in the debates, score saved solutions or compare two of them.
+//! Scores saved solutions, or compares two of them, with models that took no part in the debates.
 //!
-//! An [`Evaluator`] scores a [`Subject`]. [`evaluate`] calls all of them concurrently and returns each answer or
-//! failure; [`output`] turns these into a table, JSON or CSV. Nothing here prints: warnings are returned as data.
-//! `docs/evaluation.md` describes how to use it.
+//! An [`Evaluator`] scores a [`Subject`]. [`evaluate`] asks all evaluators concurrently and returns each answer or
+//! failure; [`output`] formats these as a table, JSON or CSV. Nothing here prints: warnings are returned.
+//! `docs/evaluation.md` describes the usage.
 
 mod answer;
 mod evaluator;

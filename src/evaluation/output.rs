@@ -1,4 +1,4 @@
-//! The formats of evaluations. They return text; the caller writes it.
+//! Formats evaluations as JSON, CSV, Markdown or a table. The caller writes the text.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -14,9 +14,9 @@ use dialectic_record::debate::AgentId;
 
 const NOT_SCORED: &str = "N/A";
 
-/// The averages and each evaluator's answer; null without a score. One debate is an object, several are a list of
-/// objects with the name of their `debate`. With repetitions each score has its standard deviation, which is null for a
-/// single value, and `runs` has an object for each counted repetition.
+/// Contains the averages, which are null without a score, and each evaluator's answer. One debate is an object; several
+/// are a list of objects with the name of their `debate`. With repetitions, each score has a standard deviation, which
+/// is null for a single value, and `runs` has an object for each counted repetition.
 pub fn json(evaluated: &[Evaluated], repeat: NonZeroU32) -> String {
     let repeated = repeat.get() > 1;
     let report = match evaluated {
@@ -136,8 +136,9 @@ pub fn markdown(evaluated: &[Evaluated], repeat: NonZeroU32) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The table with its header: a column for each criterion. Several debates have a row each, named in the first column,
-/// and a row of means. With repetitions each cell has mean and standard deviation, and the last column counts the runs.
+/// The first row is the header, with a column for each criterion. Several debates have a row each, named in the first
+/// column, and a row of means. With repetitions, each cell has mean and standard deviation, and the last column counts
+/// the runs.
 pub fn table(evaluated: &[Evaluated], repeat: NonZeroU32) -> Vec<Vec<String>> {
     let (named, repeated) = (evaluated.len() > 1, repeat.get() > 1);
     let row = |name: &str, scores: Vec<String>, runs: usize| -> Vec<String> {
@@ -176,7 +177,7 @@ fn score(figure: Option<&Figure>, repeated: bool) -> String {
     if !repeated {
         return mean;
     }
-    // A single value has no deviation, which differs from 0.
+    // Not 0: a single value has no deviation.
     let deviation = figure.deviation.map_or_else(|| NOT_SCORED.to_owned(), two_decimals);
     format!("{mean} ± {deviation}")
 }

@@ -23,7 +23,7 @@ use super::run::{IN_FLIGHT, Skipped, Usage, ask};
 
 /// The maximum number of items in a checklist.
 const MOST_ITEMS: usize = 15;
-/// The maximum number of characters in an item.
+/// The maximum number of characters in an item of a checklist.
 const MOST_CHARACTERS: usize = 400;
 /// The minimum number of decided problems for a significant result: even five wins out of five give p = 0.0625.
 pub const FEWEST: u32 = 6;
@@ -52,7 +52,7 @@ pub enum Side {
 /// A judge's verdict on two answers that it read in both orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ruling {
-    /// This one is better, in both orders.
+    /// This side is better, in both orders.
     Better(Side),
     /// Neither is better, in both orders.
     Equal,
@@ -60,7 +60,7 @@ pub enum Ruling {
     Turned,
 }
 
-/// A ruling, with the preference in each order.
+/// A ruling, with what the judge said in each order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ruled {
     pub judge: String,
@@ -71,11 +71,11 @@ pub struct Ruled {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compared {
-    /// The rulings; empty if no judge could answer.
+    /// Empty if no judge could answer.
     pub rulings: Vec<Ruled>,
     /// Why some rulings are missing.
     pub faults: Vec<String>,
-    /// The cost; absent if unknown.
+    /// `None` if unknown.
     pub cost: Option<Usd>,
 }
 
@@ -140,16 +140,16 @@ impl Judge {
         self.request(pairwise_ruling(problem, checklist, texts), &RULING)
     }
 
-    /// The calls for a request; the second is made if the first answer cannot be read.
+    /// The possible calls for a request. The second is made only if the answer to the first cannot be read.
     fn planned(&self, request: &Request) -> [PlannedCall; 2] {
         let EvaluatorSettings { id, provider, model, max_tokens, .. } = &self.settings;
-        // The call belongs to no stage, like a follow-up.
+        // Like a follow-up question, the call belongs to no stage.
         let key = CallKey::new(0, follow_up_info().id, id);
         planned_json_calls(key, (provider, model), *max_tokens, self.caller.price, request_bytes(request))
     }
 
     async fn checklist(&self, problem: &str) -> (Result<Vec<String>, Skipped>, Usage) {
-        // The offline provider makes no checklist.
+        // Accept an empty list from the offline provider, which makes no checklist.
         let is_offline = self.settings.provider == OFFLINE;
         let read = move |text: &str| {
             let Checklist { items } = read_json(text)?;
@@ -192,7 +192,7 @@ impl Judge {
 }
 
 impl Ruling {
-    /// The ruling from the preference in each order; `None` is neither side.
+    /// `one` and `other` are the sides preferred in the two orders; `None` is neither.
     pub fn of(one: Option<Side>, other: Option<Side>) -> Self {
         match (one, other) {
             (one, other) if one != other => Self::Turned,
@@ -203,14 +203,14 @@ impl Ruling {
 }
 
 impl Contest {
-    /// The calls of judges that compare it `repeat` times.
+    /// The possible calls if the judges compare each pair `repeat` times.
     pub fn planned(&self, judges: &[Judge], repeat: u32) -> Vec<PlannedCall> {
         let mut calls = Vec::new();
         let Some(first) = judges.first().filter(|_| !self.pairs.is_empty()) else { return calls };
         let mut checklist = self.checklist.clone();
         if checklist.is_empty() {
             calls.extend(first.planned(&first.checklist_request(&self.problem)));
-            // Assumes the longest possible checklist.
+            // Assume the longest possible checklist.
             checklist = vec!["x".repeat(MOST_CHARACTERS); MOST_ITEMS];
         }
         for judge in judges {
@@ -223,7 +223,8 @@ impl Contest {
         calls
     }
 
-    /// Has the judges compare it `repeat` times. `noted` receives the known cost of each question as soon as it is known.
+    /// Has the judges compare each pair `repeat` times. `noted` receives the usage of each question at once. Also
+    /// returns why rulings are missing.
     async fn compare(
         &self,
         judges: &[Judge],
@@ -265,9 +266,8 @@ impl Contest {
     }
 }
 
-/// Has judges compare all contests, concurrently up to a limit. The results are in the order of the contests. `noted`
-/// receives the cost of each question, as far as known, as soon as it is known, because a caller that stops waiting has
-/// still spent the money.
+/// Has the judges compare all contests, with limited concurrency. The results are in the order of `contests`. `noted`
+/// receives the known cost of each question at once, because a caller that stops waiting has still spent the money.
 pub async fn compare(
     judges: &[Judge],
     contests: &[Contest],
@@ -289,7 +289,7 @@ pub async fn compare(
     .await
 }
 
-/// The side with the majority of the rulings that did not change with the order.
+/// The side that wins more than half of the rulings that did not change with the order; `None` if neither does.
 pub fn decide(rulings: &[Ruled]) -> Option<Side> {
     let count = |wanted: Ruling| rulings.iter().filter(|ruled| ruled.ruling == wanted).count();
     let (a, b) = (count(Ruling::Better(Side::A)), count(Ruling::Better(Side::B)));
@@ -304,7 +304,7 @@ pub fn decide(rulings: &[Ruled]) -> Option<Side> {
 /// The exact two-sided sign test: the probability of a result at least as uneven if wins and losses are equally likely.
 pub fn sign_test(wins: u32, losses: u32) -> f64 {
     let n = wins + losses;
-    // Uses logarithms, because the first probability may be too small for a float.
+    // Use logarithms, because the first probability may be too small for a float.
     let mut logarithm = f64::from(n) * 0.5_f64.ln();
     let mut tail = 0.0;
     for k in 0..=wins.min(losses) {
@@ -314,8 +314,8 @@ pub fn sign_test(wins: u32, losses: u32) -> f64 {
     (2.0 * tail).min(1.0)
 }
 
-/// The judges from model families that did not take part, if any, otherwise all judges. Returns warnings too, since
-/// models prefer their own texts.
+/// Keeps the judges from model families that did not take part, because models prefer their own texts; if there are
+/// none, keeps all. Also returns warnings.
 pub fn independent(judges: Vec<Judge>, took_part: &[&AgentSettings]) -> (Vec<Judge>, Vec<String>) {
     let relation = |judge: &Judge| {
         let EvaluatorSettings { id, model, provider, .. } = &judge.settings;
@@ -347,8 +347,8 @@ pub fn independent(judges: Vec<Judge>, took_part: &[&AgentSettings]) -> (Vec<Jud
     (kept, said)
 }
 
-/// For each pair of debates, a text that lists the criteria whose means differ by less than the larger standard
-/// deviation, so that their order may be chance. Empty without repetitions.
+/// For each pair of debates, names the criteria whose means differ by less than the larger standard deviation, so that
+/// the order of the debates may be chance. Empty without repetitions.
 pub fn indistinct(evaluated: &[Evaluated]) -> Vec<String> {
     let pairs =
         evaluated.iter().enumerate().flat_map(|(at, one)| evaluated.iter().skip(at + 1).map(move |other| (one, other)));
@@ -361,7 +361,7 @@ fn text(one: &Evaluated, other: &Evaluated) -> Option<String> {
         let other = others.get(&criterion)?;
         let spread = [figure.deviation, other.deviation].into_iter().flatten().fold(0.0, f64::max);
         let difference = rounded(figure.mean) - rounded(other.mean);
-        // Rounded first, so that recomputing from shown values gives the same result.
+        // Round first, so that recomputing from the shown values gives the same result.
         let (difference, spread) = (rounded(difference.abs()), rounded(spread));
         (spread > difference).then(|| {
             let (difference, spread) = (two_decimals(difference), two_decimals(spread));
@@ -378,14 +378,14 @@ fn text(one: &Evaluated, other: &Evaluated) -> Option<String> {
 /// The mean and deviation of several values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figure {
-    /// The arithmetic mean, unrounded.
+    /// Unrounded.
     pub mean: f64,
     /// The sample standard deviation, unrounded; `None` for a single value.
     pub deviation: Option<f64>,
 }
 
 impl Figure {
-    /// The figure of these values; `None` without any.
+    /// `None` without values.
     pub fn of(values: &[f64]) -> Option<Self> {
         let mean = mean(values)?;
         let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
@@ -404,7 +404,6 @@ pub(super) fn rounded(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
-/// The rounded value as text with two decimals.
 pub(super) fn two_decimals(value: f64) -> String {
     format!("{:.2}", rounded(value))
 }

@@ -17,12 +17,12 @@ use dialectic_llm::{Caller, FailedCall, Request};
 use super::pairwise::mean;
 use super::{Criterion, Evaluator, EvaluatorAnswer, Figure, Scores, Subject};
 
-/// The maximum evaluations in flight, unless there are more evaluators.
+/// The maximum number of evaluations in flight, or the number of evaluators if that is higher.
 pub(super) const IN_FLIGHT: usize = 16;
 
 pub struct Evaluated<'a> {
     pub subject: &'a Subject,
-    /// The repetitions in order. Each has one attempt per evaluator, in the order of the configuration.
+    /// One list per repetition, with an attempt per evaluator in the order of the configuration.
     pub runs: Vec<Vec<Attempt<'a>>>,
 }
 
@@ -30,7 +30,7 @@ pub struct Evaluated<'a> {
 pub struct Attempt<'a> {
     pub evaluator: &'a Evaluator,
     pub outcome: Result<EvaluatorAnswer, Skipped>,
-    /// The time from the first attempt to the end, including a second request.
+    /// Includes a second request, if there was one.
     pub latency: Duration,
     pub usage: Usage,
 }
@@ -39,7 +39,6 @@ pub struct Attempt<'a> {
 pub enum Skipped {
     #[error("{}{}", .0, after(.0.attempts))]
     Failed(FailedCall),
-    /// Its answers contained no evaluation.
     #[error("two answers contained no JSON evaluation: {0}")]
     Unreadable(AnswerError),
 }
@@ -50,12 +49,12 @@ fn after(attempts: u32) -> String {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// The answers received, including unreadable ones.
+    /// Includes unreadable answers.
     pub answers: u64,
     pub tokens: u64,
-    /// Calls without reported tokens.
+    /// Calls whose tokens were not reported.
     pub silent_calls: u64,
-    /// The cost; `None` if any is unknown.
+    /// `None` if the cost of any call is unknown.
     pub cost: Option<Usd>,
 }
 
@@ -88,9 +87,9 @@ impl Usage {
     }
 }
 
-/// Asks every evaluator about every subject, `repeat` times each, concurrently up to a limit. The results are in the
-/// order of the arguments. `noted` receives the cost of each question, as far as known, as soon as it is known, because
-/// a caller that stops waiting has still spent the money.
+/// Asks every evaluator about every subject, `repeat` times each, with limited concurrency. The results are in the
+/// order of the arguments. `noted` receives the known cost of each question at once, because a caller that stops
+/// waiting has still spent the money.
 pub async fn evaluate<'a>(
     evaluators: &'a [Evaluator],
     subjects: &'a [Subject],
@@ -121,7 +120,7 @@ async fn attempt<'a>(evaluator: &'a Evaluator, subject: &Subject, in_flight: &Se
     Attempt { evaluator, outcome, latency: started.elapsed(), usage }
 }
 
-/// Asks once, with a second request after an unreadable answer.
+/// Asks a second time if the answer cannot be read.
 pub(super) async fn ask<T>(
     caller: &Caller,
     request: Request,
@@ -148,12 +147,11 @@ pub(super) async fn ask<T>(
     (outcome, before.and(last))
 }
 
-/// The successful answers of a run.
 pub fn answers<'r>(run: &'r [Attempt<'r>]) -> impl Iterator<Item = (&'r Evaluator, &'r EvaluatorAnswer)> {
     run.iter().filter_map(|attempt| Some((attempt.evaluator, attempt.outcome.as_ref().ok()?)))
 }
 
-/// The averages of a run over the evaluators that gave a score, unrounded.
+/// The averages over the evaluators that gave a score, unrounded.
 pub fn averages(run: &[Attempt<'_>]) -> Scores {
     let average = |criterion| {
         let given: Vec<f64> = answers(run).filter_map(|(_, answer)| answer.scores.get(&criterion).copied()).collect();
@@ -163,7 +161,7 @@ pub fn averages(run: &[Attempt<'_>]) -> Scores {
 }
 
 impl<'a> Evaluated<'a> {
-    /// The runs with at least one answer, which count.
+    /// The runs with at least one answer; other runs do not count.
     pub fn counted(&self) -> impl Iterator<Item = &[Attempt<'a>]> {
         self.runs.iter().map(Vec::as_slice).filter(|run| answers(run).next().is_some())
     }

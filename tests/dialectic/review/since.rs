@@ -225,7 +225,7 @@ fn a_change_that_is_not_looked_at_was_not_undone() {
     assert!(not_committed.contains(": 1 still there.") && !not_committed.contains("undone"), "{not_committed}");
     sandbox.write("a.py", super::AFTER);
     let undone = run(&["--since", "latest"]);
-    assert!(undone.contains(": 1 fixed.") && undone.contains("what was compared no longer has the change"), "{undone}");
+    assert!(undone.contains(": 1 fixed.") && undone.contains("the change is no longer there"), "{undone}");
     assert!(server.requests().is_empty());
 }
 
@@ -234,10 +234,8 @@ fn a_change_that_lives_on_another_branch_was_not_undone() {
     let server = MockServer::with(super::script(super::FINDING, "confirmed: yes", "major"));
     let sandbox = super::changed(&server);
     let run = |more: &[&str]| compared(&sandbox, more);
-    let on_main = [
-        (&["--head", "HEAD"][..], "its lines are no longer there as they were"),
-        (&[], "what was compared no longer has the change"),
-    ];
+    let on_main =
+        [(&["--head", "HEAD"][..], "its lines were changed or removed"), (&[], "the change is no longer there")];
     for (head, reason) in on_main {
         run(head);
         git(&sandbox, &["checkout", "-q", "main"]);
@@ -290,14 +288,14 @@ fn a_file_that_cannot_be_read_leaves_its_findings_unseen_until_it_is_gone() {
     write(&sandbox, &[(path.clone(), text + &"# more\n".repeat(200_000))]);
     merged(": 1 not to be seen.");
     write(&sandbox, &[(path, "print(1)\n".to_owned())]);
-    merged("its lines are no longer there as they were");
+    merged("its lines were changed or removed");
     git(&sandbox, &["rm", "-q", "a.py"]);
     git(&sandbox, &["commit", "-qm", "gone"]);
-    merged("its lines are no longer there as they were");
+    merged("its lines were changed or removed");
     // What the working tree has is not in the commit.
     sandbox.write("a.py", &file("a", "1 / x").1);
     let committed = run(&["--head", "work", "--since", "latest"]);
-    assert!(committed.contains("its lines are no longer there as they were"), "{committed}");
+    assert!(committed.contains("its lines were changed or removed"), "{committed}");
     assert!(server.requests().is_empty());
 }
 
