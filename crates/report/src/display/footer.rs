@@ -21,9 +21,9 @@ const LESS: Style = AnsiColor::Yellow.on_default().bold();
 const QUIET: Style = Style::new().dimmed();
 
 const INDENT: &str = "  ";
-/// The approximate maximum rows of the reason why a run is incomplete.
+/// Cut the reason for an incomplete run to about this many rows.
 const REASON_ROWS: usize = 2;
-/// The maximum rows of the case in which a requirement fails.
+/// The maximum number of rows for the case in which a requirement fails.
 const CASE_ROWS: usize = 3;
 
 /// Says in colour whether the run is complete, with its figures, and whether the answer meets the requirements:

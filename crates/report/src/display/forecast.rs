@@ -107,7 +107,7 @@ pub fn purchase(purchase: &Purchase) -> String {
 pub(super) struct Plan {
     /// The number of calls that are certain, by round and stage.
     stages: BTreeMap<(u32, StageId), usize>,
-    /// The forecast calls that have not finished.
+    /// The calls in the forecast that have not finished.
     to_come: BTreeMap<CallKey, PlannedCall>,
     /// The last round that is likely to happen; further rounds are only possible.
     likely_rounds: u32,

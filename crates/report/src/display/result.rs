@@ -53,7 +53,7 @@ pub(super) fn result<'a>(
     if scores.is_empty() { format!("{winner} wins") } else { format!("{winner} wins ({})", scores.join(", ")) }
 }
 
-/// Whether the order of the debaters made a difference; `None` if only one order was tried.
+/// Says whether the order of the debaters made a difference; `None` if only one order was tried.
 pub(super) fn stability(verdict: &Verdict) -> Option<&'static str> {
     verdict.stable.map(|stable| if stable { "the same in both orders" } else { "the result changed with the order" })
 }
@@ -181,7 +181,7 @@ fn event(progress: &Progress, event: &Event) -> Option<String> {
         Event::Stopping { reason: StopReason::Budget } => Some("stopping early: the limit is reached".to_owned()),
         Event::Stopping { reason: StopReason::User } => Some("stopping early: the user requested it".to_owned()),
         Event::Suspended { stage } => Some(progress.panel().words(*stage).progressive.into_owned()),
-        // Not worth a line before the first round, when a debate usually pauses only for questions.
+        // A resumption before the first round is not worth a line: the debate has usually paused only for questions.
         Event::Resumed => (progress.round() > 0).then(|| "debate resumed".to_owned()),
         _ => result_line(progress.panel(), event),
     }

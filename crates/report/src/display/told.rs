@@ -32,9 +32,9 @@ const OF_AGENTS: [u8; 8] = [33, 168, 98, 31, 161, 133, 62, 97];
 const INDENT: &str = "    ";
 /// Names are not cut below this width.
 const LEAST_NAME: usize = 6;
-/// The maximum rows of a quotation or result.
+/// The maximum number of rows for a quotation or result.
 const SAID_ROWS: usize = 2;
-/// The maximum rows of a failure's reason.
+/// The maximum number of rows for a failure's reason.
 const REASON_ROWS: usize = 3;
 /// How many bytes of a text to search for its first sentence.
 const READ: usize = 4_000;
@@ -198,7 +198,7 @@ pub(super) fn spending(cost: Option<Usd>, tokens: u64) -> Option<String> {
     (cost != Some(Usd::ZERO) || tokens > 0).then(|| named_cost(cost))
 }
 
-/// The parts about points after a later round: how many are new, and how many have each status.
+/// For rounds after the first: how many points are new, and how many have each status.
 fn apart(points: &Tally, raised: usize) -> Vec<LinePart> {
     let new = if raised == 0 { "no new point".to_owned() } else { counted(raised as u64, "new point") };
     let all = points.to_string();

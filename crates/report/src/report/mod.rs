@@ -1,4 +1,4 @@
-//! Reports of a debate, which write a [`View`] in one of the [`FORMATS`].
+//! Writes reports of a debate: a [`View`] in one of the [`FORMATS`].
 //!
 //! A report depends only on the view, not on the destination or the time. Text by models is not trusted: Markdown
 //! fences it, HTML escapes it.

@@ -31,7 +31,7 @@ pub struct View<'a> {
     /// be in `assumed`, as an author of contributions.
     is_judge_assumed: bool,
     sides: BTreeMap<AgentId, Position>,
-    /// The status according to the files. If the program was killed, the debate itself does not say so.
+    /// The status according to the files. The debate itself does not record that the program was killed.
     standing: Option<&'static str>,
     /// Whether Markdown shows the latency and tokens of each contribution.
     pub(super) has_usage: bool,

@@ -1,4 +1,4 @@
-//! Renders blocks, tables and participants. Each participant has a colour and the number of its text.
+//! Renders blocks, tables and participants. Each participant is shown with a colour and a number.
 
 use std::collections::HashMap;
 
@@ -239,7 +239,7 @@ impl<'v> Participants<'v> {
 }
 
 impl PanelMember<'_> {
-    /// The name. The stylesheet draws the badge before it, so that hundreds of badges do not bloat the page.
+    /// The name, to which the stylesheet adds the badge. Hundreds of badges in the HTML would bloat the page.
     pub(super) fn chip(&self) -> Markup {
         html! { bdi.who.(self.colour) data-number=[self.high_number] { (self.name) } }
     }

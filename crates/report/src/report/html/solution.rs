@@ -12,7 +12,7 @@ use super::text::{markdown, name, noun, plain};
 /// The heading of the section after the assessment that lists the labelled texts.
 const CANDIDATES: &str = "\n\n### Candidates\n\n";
 
-/// The section's title: the noun of the verdict if the debate has no solution stage.
+/// The section's title: “Solution”, or the noun of the verdict if no stage yields a solution.
 pub(super) fn title(debate: &Debate) -> String {
     let verdict =
         stages::first(debate, ResultKind::Verdict).filter(|_| stages::first(debate, ResultKind::Solution).is_none());
