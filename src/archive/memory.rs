@@ -40,7 +40,7 @@ impl PastDebates {
         Ok(archive)
     }
 
-    /// Checked before opening the archive, which would create the directory.
+    /// Check this before opening the archive, which would create the directory.
     fn is_there(&self) -> bool {
         self.directory.path().is_dir()
     }

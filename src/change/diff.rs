@@ -212,7 +212,8 @@ pub(super) fn read(text: &str) -> Vec<FileDiff> {
         }
         let end = end_of(&lines, at);
         let next = file(&lines[at..end]);
-        // A copy is a new file. And a patch may rename a file to the old name of another.
+        // A copy is a new file, so it continues no other. In one patch, a file may be renamed to the old name of
+        // another.
         let is_copy = next.text.contains("\ncopy from ");
         let is_earlier = |known: &FileDiff, of: usize| match &known.new_path {
             Some(path) => {

@@ -21,7 +21,7 @@ use super::{Change, Repository, Tree, Wanted, of_pipe};
 const EARLIER: &str = "earlier-findings.txt";
 
 impl Change {
-    /// Has the agents and the judge judge the findings of an earlier review again.
+    /// Asks the agents and the judge to judge the findings of an earlier review again.
     ///
     /// # Errors
     ///

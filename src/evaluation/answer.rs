@@ -21,7 +21,7 @@ pub(super) const SCORES_KEY: &str = "evaluation";
 /// Criteria without a score are absent.
 pub type Scores = BTreeMap<Criterion, f64>;
 
-/// In the order of all outputs.
+/// Ordered as in all outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Criterion {
     /// Whether the solution does what the problem asks for.
@@ -303,7 +303,7 @@ fn section(text: &str) -> Option<String> {
     (!body.is_empty()).then_some(body)
 }
 
-/// The code fence that is open after `line`, if `open` is the one before it.
+/// The code fence that is open after `line`, if `open` is open before it.
 fn after_line<'a>(open: Option<&'a str>, line: &'a str) -> Option<&'a str> {
     let line = line.trim_start();
     let mark = ['`', '~'].into_iter().find(|mark| line.starts_with(&mark.to_string().repeat(3)));

@@ -23,7 +23,7 @@ pub struct Evaluator {
     pub settings: EvaluatorSettings,
     /// The system prompt, with placeholders.
     pub system: PromptText,
-    /// The message, with placeholders.
+    /// The user message, with placeholders.
     pub user: PromptText,
     pub(super) caller: Caller,
 }

@@ -41,7 +41,7 @@ pub(super) struct Access {
     hosts: Vec<String>,
     /// Accepted values of the `Origin` header, in lower case.
     origins: Vec<String>,
-    /// The token in the printed address; `None` once it was used.
+    /// The token in the printed address; `None` after it was used.
     one_time: Mutex<Option<Secret>>,
     token: Secret,
     cookie: Secret,
@@ -128,7 +128,7 @@ impl Access {
     /// Checks the client's token or cookie if the path requires one.
     fn check_asker(&self, method: &Method, headers: &HeaderMap, path: &str) -> Result<(), ProblemDetails> {
         let changes = !matches!(*method, Method::GET | Method::HEAD);
-        // Another site's form cannot send this header either, so do not require `X-Dialectic` too.
+        // No other site's form can send `Authorization`, so `X-Dialectic` is not needed with it.
         if self.has_token(headers) {
             return Ok(());
         }

@@ -174,7 +174,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, Path(id): Path<String>) ->
     Ok(ok(shown.await??))
 }
 
-/// If a debate failed before it was recorded, the error is its failure.
+/// If the debate failed without leaving a record, the error says why.
 fn found(app: &App, id: &str) -> Result<Entry, ProblemDetails> {
     entry_of(&app.inputs.directory, id).map_err(|missing| {
         let lost = app.runs.lost(&DebateId::new(id));
@@ -272,8 +272,8 @@ pub(super) async fn answer(
     Ok(accepted())
 }
 
-/// The questions that `one` answers. Similar questions of several agents are shown as one, so the answer goes to each
-/// of them that `answers` does not answer separately.
+/// The questions that `one` answers. Similar questions of several agents are shown as one, so the answer also goes to
+/// those that `answers` does not answer separately.
 fn alike(debate: &Debate, answers: &[QuestionAnswer], one: &QuestionAnswer) -> Vec<(AgentId, String)> {
     let is_answered_by = |answer: &QuestionAnswer, agent: &AgentId, id: &str| {
         answer.agent_id == agent.as_str() && answer.question_id == id
@@ -318,8 +318,8 @@ pub(super) async fn stop(State(app): State<Arc<App>>, Path(id): Path<String>) ->
     Ok(accepted())
 }
 
-/// Ends a debate that is not running and has no text to close with, without calling a model. Returns false if it has
-/// one.
+/// Ends a debate that is not running and has no text to close with, without calling a model. Returns false if there is
+/// a text.
 fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, ProblemDetails> {
     let entry = entry_of(&app.inputs.directory, id.as_str())?;
     let (mut has_nothing, mut has_ended) = (false, false);

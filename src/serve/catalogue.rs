@@ -112,7 +112,7 @@ impl Catalogue {
         Self { directory, known: Mutex::default() }
     }
 
-    /// Newest first. Blocks to read the files that changed.
+    /// Returns the newest first. Blocks while it reads the files that changed.
     pub(super) fn rows(&self, registry: &RunRegistry) -> Result<Vec<DebateRow>, StoreError> {
         let entries = self.directory.entries()?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -195,7 +195,8 @@ fn of_debate(id: &str, debate: &Debate) -> DebateRow {
     }
 }
 
-/// Updates what a row does not take from the state file.
+/// Sets what may change while the state file does not: the debate's status, its open requests, and whether it is on
+/// this server.
 fn now(mut row: DebateRow, entry: &Entry, registry: &RunRegistry) -> DebateRow {
     let id = DebateId::new(row.id.as_str());
     let is_paused = row.status == DebateStanding::Paused;

@@ -18,7 +18,6 @@ use dialectic_record::store::{JournalError, StoreError};
 
 use super::catalogue::{DebateRow, DebateStanding};
 
-/// The kind of error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Kind {

@@ -22,7 +22,7 @@ use super::problem::ProblemDetails;
 use super::settings::Admission;
 
 const MOST_WAITING: usize = 20;
-/// The number of lost debates to remember.
+/// How many debates without a record to remember.
 const MOST_LOST: usize = 50;
 /// How long a shutdown waits for running debates to be saved.
 const TO_SAVE: Duration = Duration::from_secs(10);
@@ -166,7 +166,7 @@ impl RunRegistry {
         is_over
     }
 
-    /// Indexes a finished debate and runs its hooks. Nothing waits for this but the server's shutdown.
+    /// Indexes a finished debate and runs its hooks. Only the server's shutdown waits for this.
     async fn run_after_hooks(&self, after: After, saved_to: PathBuf) {
         let warnings = tokio::select! {
             warnings = after.run(&saved_to) => warnings,

@@ -329,7 +329,7 @@ impl Choices {
         self.protocol.clone().or_else(|| self.debate.as_ref()?.at("protocol").as_str().map(str::to_owned))
     }
 
-    /// The choices as changes of `settings`, without cost limits: those must also fit the server's.
+    /// The choices as changes of `settings`. Leaves out cost limits, which the server's limits restrict.
     pub(super) fn changes(&self, settings: &Settings) -> Result<Vec<SettingChange>, ProblemDetails> {
         let mut changes = Vec::new();
         let mut set = |key: &str, value: &Value| -> Result<(), ProblemDetails> {
@@ -404,7 +404,7 @@ fn of_debate(agent: &AgentSettings, settings: &Settings) -> Map<String, Value> {
 /// The maximum size of a request's body.
 const MOST_BYTES: usize = 1024 * 1024;
 
-/// Parses the body of a request, of at most `MOST_BYTES`.
+/// Parses the JSON body of a request. Refuses more than `MOST_BYTES`.
 pub(super) struct RequestBody<T>(pub(super) T);
 
 impl<T: DeserializeOwned + JsonSchema> FromRequest<Arc<App>> for RequestBody<T> {

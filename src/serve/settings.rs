@@ -23,7 +23,7 @@ use dialectic_record::store::{Directory, Entry};
 use super::problem::ProblemDetails;
 use super::request::{Choices, Fork, MOST_AGENTS, NewDebate};
 
-/// What the server starts debates with.
+/// The directory, configuration and limits of the server's debates.
 #[derive(Clone)]
 pub struct DebateInputs {
     pub directory: Directory,
@@ -387,7 +387,7 @@ impl DebateInputs {
     }
 
     /// Prepares to resume a saved debate within its own limit, the server's and the day's. With `closes`, it closes
-    /// with its current texts. Notes a lowered limit for other servers.
+    /// with its current texts. If the limit is below the debate's own, notes it for other servers of the directory.
     pub(super) fn resume(
         &self,
         entry: &Entry,

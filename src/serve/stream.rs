@@ -154,7 +154,7 @@ async fn follow(
                 let seq = if let Signal::Recorded(event) = &*signal { Some(event.seq) } else { None };
                 let Ok(line) = event_line(&signal) else { continue };
                 if let Some(seq) = seq {
-                    // Events that a fork took over are only in its journal: read them there.
+                    // Signals lack the events that a fork took over, so read them from the journal.
                     if seq > told + 1
                         && let Ok(mut journal) = JournalReader::open(path)
                     {

@@ -23,12 +23,7 @@ pub enum SegmentError {
     #[error(transparent)]
     Store(#[from] StoreFault),
     #[error("the debate {id} in the store {place} is damaged: {fault}")]
-    Damaged {
-        id: DebateId,
-        place: String,
-        /// Follows the colon of the message.
-        fault: String,
-    },
+    Damaged { id: DebateId, place: String, fault: String },
     #[error("the store {place} belongs to another plan")]
     OtherSet { place: String },
 }

@@ -136,7 +136,7 @@ impl Worker {
         ended
     }
 
-    /// Also remembers if the store is unreachable, for the other debates.
+    /// Remembers if the store is unreachable, so that the other debates are not tried.
     fn unread(&self, error: &SegmentError) -> Ended {
         let ended = Ended::of(error);
         if let Ended::Later { reason } = &ended {

@@ -23,7 +23,7 @@ use super::{Plan, PlanError, PlannedDebate, SavedPlan, Variant, hash, id, unplan
 
 const VERSION: u32 = 1;
 
-/// The first line.
+/// The first line of a plan.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {
@@ -56,7 +56,7 @@ struct ProblemOnTheWire {
     checklist: Vec<String>,
 }
 
-/// Each further line: a debate.
+/// Each further line of a plan: a debate.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {

@@ -32,7 +32,7 @@ pub enum Creation {
 /// Named objects. Every implementation keeps these promises, also between machines:
 ///
 /// - an object becomes visible as a whole, and [`create`](Self::create) never replaces one;
-/// - of several concurrent attempts to create a name with different bytes, one is acknowledged;
+/// - of several concurrent attempts to create a name with different bytes, at most one is acknowledged;
 /// - every later [`get`](Self::get) and [`list`](Self::list) finds an acknowledged object.
 pub trait Store: Send + Sync + std::fmt::Debug {
     /// Creates an object, and retries if that is harmless. After an error the object may or may not exist.
