@@ -108,7 +108,7 @@ impl Repository {
         let commit = |name: &str| -> Result<String, Error> {
             let no_commit = || {
                 UserError::input(format!("`{name}` is not a commit in this repository"))
-                    .with_hint("a remote branch may have to be fetched first: git fetch")
+                    .with_hint("you may have to fetch a remote branch first: git fetch")
             };
             Ok(git.commit(name)?.ok_or_else(no_commit)?)
         };

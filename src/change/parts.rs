@@ -116,7 +116,7 @@ pub(super) fn assemble(
     let parts = in_parts(pieces, room);
     if parts.len() > DebateSettings::MOST_ROUNDS as usize {
         let message = format!("this change is too large: it needs {} parts", thousands(parts.len() as u64));
-        return Err(UserError::input(message).with_hint("review some of it: dialectic review <paths>").into());
+        return Err(UserError::input(message).with_hint("review only some files: dialectic review <paths>").into());
     }
     let mut attachments = Attachments::new(settings, environment).unlimited();
     if !left_out.is_empty() {

@@ -125,7 +125,7 @@ impl Access {
         Ok(())
     }
 
-    /// Checks the client's token or cookie if the path requires one.
+    /// Checks the client's token or cookie if the path requires one, and the header that changes require.
     fn check_asker(&self, method: &Method, headers: &HeaderMap, path: &str) -> Result<(), ProblemDetails> {
         let changes = !matches!(*method, Method::GET | Method::HEAD);
         // No other site's form can send `Authorization`, so `X-Dialectic` is not needed with it.

@@ -251,8 +251,8 @@ fn read_problems(paths: &[PathBuf]) -> Result<Vec<Problem>, UserError> {
     let mut texts = BTreeMap::new();
     for Problem { id, text, .. } in &problems {
         if let Some(other) = texts.insert(text, id) {
-            return Err(UserError::input(format!("the problems `{other}` and `{id}` are the same"))
-                .with_hint("remove one of them: one result would count twice"));
+            return Err(UserError::input(format!("the problems `{other}` and `{id}` are identical"))
+                .with_hint("remove one of them, or its result would count twice"));
         }
     }
     Ok(problems)

@@ -275,8 +275,8 @@ impl fmt::Display for WorkerTally {
         let all = counted(self.all as u64, "debate");
         write!(f, "{} of {all} finished", self.finished)?;
         let parts = [
-            (self.before, "before"),
-            (self.later, "to be tried again"),
+            (self.before, "earlier"),
+            (self.later, "to retry"),
             (self.failed, "failed"),
             (self.taken_over, "continued by another worker"),
             (self.refused, "refused"),

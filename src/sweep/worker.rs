@@ -189,7 +189,7 @@ impl Worker {
                 RunEnding::Completed => Ended::Finished { cost: finished.debate.total_cost(), before: false },
                 RunEnding::Failed => Ended::failed(finished.debate.error),
                 RunEnding::ServerGone => later("its server is unreachable"),
-                RunEnding::LimitReached => later("its subscription is used up"),
+                RunEnding::LimitReached => later("the usage limit of its subscription is reached"),
                 RunEnding::HostAsked => {
                     Ended::failed(Some("debates in a set cannot wait for answers from the host".to_owned()))
                 }
