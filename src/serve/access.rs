@@ -45,7 +45,6 @@ pub(super) struct Access {
     one_time: Mutex<Option<Secret>>,
     token: Secret,
     cookie: Secret,
-    /// The value of the `Set-Cookie` header.
     set_cookie: String,
     cookie_name: String,
 }

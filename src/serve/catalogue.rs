@@ -16,7 +16,6 @@ use super::problem::ProblemDetails;
 use super::registry::{RunRegistry, Whereabouts};
 use crate::status::{OpenRequest, open_requests};
 
-/// The current status of a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Standing")]

@@ -276,7 +276,6 @@ pub(super) fn ok<T: Serialize>(value: T) -> Response {
     Json(StatusCode::OK, value).into_response()
 }
 
-/// A page of the list of debates.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct DebateListPage {
     /// The matching debates, newest first.

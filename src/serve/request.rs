@@ -70,7 +70,6 @@ const MOST: [(&str, u32); 7] = [
     ("maxRetries", 10),
 ];
 
-/// A debate to start.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct NewDebate {
@@ -192,7 +191,6 @@ impl DebateRules {
     }
 }
 
-/// Answers to agents' questions.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "Answers")]
@@ -204,7 +202,6 @@ pub(super) struct AnswersBody {
     pub(super) end: bool,
 }
 
-/// The answer to one question.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "Answer")]
@@ -235,7 +232,6 @@ pub(super) struct FollowUpQuestion {
     pub(super) question: String,
 }
 
-/// Signs a browser in.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct SignIn {

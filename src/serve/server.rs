@@ -43,7 +43,6 @@ pub(super) struct App {
 }
 
 impl App {
-    /// Runs blocking work on another thread.
     pub(super) async fn blocking<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> T + Send + 'static,

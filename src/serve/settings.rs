@@ -42,7 +42,6 @@ pub(super) struct Admission {
     pub(super) warnings: Vec<String>,
 }
 
-/// The forecast of a debate.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Forecast")]
