@@ -12,9 +12,10 @@ use crate::measured::{MemoryWatch, median};
 use crate::support::{Incoming, MockServer, Reply, Sandbox, default_reply};
 use dialectic_config::process_environment;
 use dialectic_engine::runner::{Runner, Services, new_debate};
-use dialectic_record::debate::{Created, TerminationKind, default_settings};
+use dialectic_record::event::Created;
+use dialectic_record::live::{Subscription, Words};
 use dialectic_record::protocol::DIALECTIC;
-use dialectic_record::signals::{Subscription, Words};
+use dialectic_record::settings::{TerminationKind, default_settings};
 use dialectic_record::store::Directory;
 
 /// How many watch, in the environment of the program that is started.

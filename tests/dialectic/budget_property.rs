@@ -20,11 +20,11 @@ use dialectic_llm::{
     CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, FinishReason, Live, ModelError, Reply, Request,
     StatedUsage, request_bytes,
 };
-use dialectic_record::debate::{
-    AgentSettings, Debate, DebateId, Event, OutcomeKind, PanelInfo, Recorded, Settings, Status, TerminationKind,
-    Timestamp, default_settings,
-};
-use dialectic_record::signals::Signals;
+use dialectic_record::debate::{Debate, OutcomeKind, Status};
+use dialectic_record::event::{Event, Recorded};
+use dialectic_record::ids::{DebateId, Timestamp};
+use dialectic_record::live::{PanelInfo, Signals};
+use dialectic_record::settings::{AgentSettings, Settings, TerminationKind, default_settings};
 use dialectic_record::store::{Directory, JournalContents, JournalError, Record, StoreError};
 
 /// What a debate is like.

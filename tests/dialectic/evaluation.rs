@@ -8,7 +8,8 @@ use futures_util::future::BoxFuture;
 use crate::support::in_process;
 use dialectic_engine::engine::RunEnding;
 use dialectic_llm::{CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, Reply, Request};
-use dialectic_record::debate::{Debate, Evaluation, OutcomeKind, TerminationKind, default_settings};
+use dialectic_record::debate::{Debate, Evaluation, OutcomeKind};
+use dialectic_record::settings::{TerminationKind, default_settings};
 
 const THRESHOLD: f64 = 80.0;
 

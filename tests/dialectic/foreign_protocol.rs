@@ -11,8 +11,11 @@ use dialectic_base::price::Price;
 use dialectic_engine::access::{Environment, UserSettings};
 use dialectic_engine::engine::{RunEnding, forecast};
 use dialectic_engine::runner::{Finished, Prepared, Runner, Services, new_debate};
-use dialectic_record::debate::{Created, Debate, DebateId, Settings, Status, default_settings, go_offline};
-use dialectic_record::signals::{Follower, Words};
+use dialectic_record::debate::{Debate, Status};
+use dialectic_record::event::Created;
+use dialectic_record::ids::DebateId;
+use dialectic_record::live::{Follower, Words};
+use dialectic_record::settings::{Settings, default_settings, go_offline};
 use dialectic_record::store::{Directory, Entry, read_journal};
 
 fn reply(request: &Incoming) -> Reply {
@@ -176,7 +179,7 @@ fn it_is_forecast_to_the_call() {
         &PITCHING,
         &created,
         &std::collections::BTreeSet::new(),
-        &dialectic_record::debate::Span {
+        &dialectic_record::live::Span {
             low: dialectic_record::debate::Gathered::default(),
             high: dialectic_record::debate::Gathered::default(),
         },
@@ -259,7 +262,7 @@ fn kind(event: &Value) -> &str {
 /// The next event, as it is recorded.
 async fn next(follower: &mut Follower) -> Option<Value> {
     loop {
-        if let dialectic_record::debate::Signal::Recorded(recorded) = &*follower.next().await.unwrap()? {
+        if let dialectic_record::live::Signal::Recorded(recorded) = &*follower.next().await.unwrap()? {
             return Some(json!(**recorded));
         }
     }

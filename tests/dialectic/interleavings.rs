@@ -15,12 +15,12 @@ use tokio_util::sync::CancellationToken;
 use dialectic_engine::engine::{Engine, RunCommand, RunEnding, UserReply};
 use dialectic_llm::offline::OfflineProvider;
 use dialectic_llm::{CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, ModelError, Reply, Request};
-use dialectic_record::debate::{
-    AgentSettings, CallKey, CallStatus, Debate, DebateId, Event, PanelInfo, Recorded, Settings, StopReason,
-    default_settings,
-};
+use dialectic_record::debate::{Debate, StopReason};
+use dialectic_record::event::{Event, Recorded};
+use dialectic_record::ids::{CallKey, CallStatus, DebateId};
+use dialectic_record::live::{PanelInfo, Signals};
 use dialectic_record::protocol::PROTOCOLS;
-use dialectic_record::signals::Signals;
+use dialectic_record::settings::{AgentSettings, Settings, default_settings};
 use dialectic_record::store::{Directory, Entry, Record, Replica, StoreError, read_journal};
 
 use crate::support::in_process::{self, answered, push_clock, reopened, task};

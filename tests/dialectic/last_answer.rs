@@ -10,9 +10,9 @@ use tokio_util::sync::CancellationToken;
 use crate::support::in_process;
 use dialectic_engine::engine::RunEnding;
 use dialectic_llm::{CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, Reply, Request};
-use dialectic_record::debate::{PanelInfo, default_settings};
+use dialectic_record::live::{PanelInfo, Signals};
 use dialectic_record::protocol::DIALECTIC;
-use dialectic_record::signals::Signals;
+use dialectic_record::settings::default_settings;
 
 /// A model that is interrupted together with its answer of that number.
 struct Interrupting {

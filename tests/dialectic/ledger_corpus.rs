@@ -8,10 +8,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::support::thoroughness;
-use dialectic_record::debate::{
-    ANSWERS_HEADING, RaisedPoint, ReadAnswers, ReadCritique, RecheckStanding, Response, Severity, read_answers,
-    read_critique,
-};
+use dialectic_record::points::parser::{ANSWERS_HEADING, ReadAnswers, ReadCritique, read_answers, read_critique};
+use dialectic_record::points::{RaisedPoint, RecheckStanding, Response, Severity};
 
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]

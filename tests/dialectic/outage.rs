@@ -18,7 +18,8 @@ use crate::support::{
 use crate::{arena, budget};
 use dialectic_engine::engine::RunEnding;
 use dialectic_llm::{CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, ModelError, Request};
-use dialectic_record::debate::{AgentSettings, Debate, OutcomeKind, Settings, Status, default_settings};
+use dialectic_record::debate::{Debate, OutcomeKind, Status};
+use dialectic_record::settings::{AgentSettings, Settings, default_settings};
 
 /// A debate: its agents, its settings, its problem, what its server says.
 struct Case {
@@ -315,7 +316,7 @@ fn of_two_servers_one_that_is_gone_costs_its_agents_or_pauses_the_debate() {
     let (ending, debate) = in_memory(&["three"], [&near, &far], PAUSES);
     assert_eq!((ending, debate.outcome.as_ref().unwrap().kind), (RunEnding::Completed, OutcomeKind::Degraded));
     assert!(!debate.failures.is_empty());
-    let is_of_three = |key: &dialectic_record::debate::CallKey| key.agent_id.as_str() == "three";
+    let is_of_three = |key: &dialectic_record::ids::CallKey| key.agent_id.as_str() == "three";
     assert!(debate.failures.iter().all(|failure| is_of_three(&failure.key)), "{:?}", debate.failures);
 
     // The judge, who had answered nothing yet, beside an agent who had: it waits, and what the others wrote is kept.

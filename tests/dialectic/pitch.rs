@@ -6,7 +6,8 @@ use std::cmp::Reverse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use dialectic_record::debate::{AgentId, CallKey, Debate, ResultKind, StageId, StageInfo};
+use dialectic_record::debate::Debate;
+use dialectic_record::ids::{AgentId, CallKey, ResultKind, StageId, StageInfo};
 use dialectic_record::prompt::{Focus, Prompt};
 use dialectic_record::protocol::{
     Authorship, BudgetClass, CLARIFY, JsonAnswer, JsonAnswerKind, Next, OutputSpec, PromptContext, Protocol, Row,

@@ -17,11 +17,12 @@ use dialectic_llm::offline::OfflineProvider;
 use dialectic_llm::{
     CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, ModelError, Reply, Request, request_bytes,
 };
-use dialectic_record::debate::{
-    Debate, DebateId, Event, OutcomeKind, PanelInfo, Recorded, Settings, Timestamp, default_settings,
-};
+use dialectic_record::debate::{Debate, OutcomeKind};
+use dialectic_record::event::{Event, Recorded};
+use dialectic_record::ids::{DebateId, Timestamp};
+use dialectic_record::live::{PanelInfo, Signals};
 use dialectic_record::protocol::PROTOCOLS;
-use dialectic_record::signals::Signals;
+use dialectic_record::settings::{Settings, default_settings};
 use dialectic_record::store::{Directory, Entry, Record, read_journal};
 
 use crate::support::in_process::{self, answered, reopened, task};

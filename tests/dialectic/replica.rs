@@ -14,8 +14,10 @@ use dialectic_base::price::Price;
 use dialectic_engine::engine::{Engine, EngineError, RunEnding};
 use dialectic_llm::offline::OfflineProvider;
 use dialectic_llm::{CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, Reply, Request};
-use dialectic_record::debate::{DebateId, Event, PanelInfo, Recorded, Settings, default_settings};
-use dialectic_record::signals::Signals;
+use dialectic_record::event::{Event, Recorded};
+use dialectic_record::ids::DebateId;
+use dialectic_record::live::{PanelInfo, Signals};
+use dialectic_record::settings::{Settings, default_settings};
 use dialectic_record::store::{Directory, Record, Replica, StoreError, read_journal};
 use tokio_util::sync::CancellationToken;
 

@@ -13,7 +13,9 @@ use serde_json::{Value, json};
 
 use crate::chromium::is_installed;
 use crate::support::{Plan, Sandbox, Tag, assert_nested, config, spread, tags};
-use dialectic_record::debate::{Debate, Ledger, Recorded, fold};
+use dialectic_record::debate::Debate;
+use dialectic_record::event::{Recorded, fold};
+use dialectic_record::points::Ledger;
 use dialectic_record::store::read_state;
 use dialectic_report::report::{View, html};
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::arena;
 use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, answer, config};
-use dialectic_record::debate::ANSWERS_HEADING;
+use dialectic_record::points::parser::ANSWERS_HEADING;
 
 /// Headings of designs that sound like answers to critics.
 const HEADINGS: [&str; 30] = [

@@ -8,7 +8,8 @@ use futures_util::future::BoxFuture;
 use crate::support::in_process::{self, task};
 use dialectic_engine::engine::RunEnding;
 use dialectic_llm::{CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, ModelError, Reply, Request};
-use dialectic_record::debate::{Debate, OutcomeKind, Settings, default_settings};
+use dialectic_record::debate::{Debate, OutcomeKind};
+use dialectic_record::settings::{Settings, default_settings};
 
 /// What a model does when it is asked.
 enum Turn {

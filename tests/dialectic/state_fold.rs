@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use crate::fixtures;
 use crate::support::{Plan, thoroughness};
-use dialectic_record::debate::{Debate, Event, Recorded, Status, fold};
+use dialectic_record::debate::{Debate, Status};
+use dialectic_record::event::{Event, Recorded, fold};
 
 fn plans() -> impl Strategy<Value = Plan> {
     (2_usize..=5, 1_u32..=3, any::<[bool; 3]>(), 0_u64..6, 0_u64..30, any::<u64>()).prop_map(

@@ -10,9 +10,10 @@ use crate::support::in_process;
 use crate::timing::without_times;
 use dialectic_engine::engine::RunEnding;
 use dialectic_llm::{CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, Reply, Request};
-use dialectic_record::debate::{Event, PanelInfo, Settings, Signal, TerminationKind, default_settings};
+use dialectic_record::event::Event;
+use dialectic_record::live::{PanelInfo, Signal, Signals, Subscription, Words};
 use dialectic_record::protocol::DIALECTIC;
-use dialectic_record::signals::{Signals, Subscription, Words};
+use dialectic_record::settings::{Settings, TerminationKind, default_settings};
 
 /// A model that writes for half a minute, and keeps what it was asked.
 #[derive(Default)]

@@ -8,7 +8,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use serde_json::{Value, json};
 
 use crate::support::{Finished, MockServer, Reply, Sandbox, TEST_KEY, config, default_reply, short_reply, with_each};
-use dialectic_record::debate::{Event, Recorded};
+use dialectic_record::event::{Event, Recorded};
 use dialectic_record::store::{Directory, Record};
 
 const CONFIG: &str = "debate-config.json";

@@ -10,11 +10,12 @@ use dialectic_base::key_path::KeyPath;
 use dialectic_base::provider::{HOST, OFFLINE, OFFLINE_MODEL, calls_models};
 use dialectic_engine::access::provider_names;
 use dialectic_engine::tools::TOOL_NAMES;
-use dialectic_record::debate::{
-    AgentId, AgentSettings, DebateSettings, ProviderSettings, SummarizationSettings, ToolSettings, defaults,
-};
+use dialectic_record::ids::AgentId;
 use dialectic_record::prompt::Role;
 use dialectic_record::protocol::{Protocol, QUICK_AGENTS};
+use dialectic_record::settings::{
+    AgentSettings, DebateSettings, ProviderSettings, SummarizationSettings, ToolSettings, defaults,
+};
 
 use super::choice::{ModelChoice, ModelPreference, ModelResolver, ResolveContext, ServedModel, may_serve};
 use super::error::{Diagnostics, Fault, unknown};

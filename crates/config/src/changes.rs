@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use dialectic_base::key_path::{KeyPath, Segment};
 use dialectic_engine::access::Environment;
-use dialectic_record::debate::Settings;
 use dialectic_record::prompt::Role;
+use dialectic_record::settings::Settings;
 
 use super::agents::role_files;
 use super::choice::{ModelPreference, ResolveContext};
@@ -241,7 +241,7 @@ fn has_no_effect(effective: &Value, file: &Value, path: &KeyPath, value: &Value)
 #[cfg(test)]
 mod tests {
     use dialectic_base::figures::backquoted;
-    use dialectic_record::debate::default_settings;
+    use dialectic_record::settings::default_settings;
 
     use super::*;
 

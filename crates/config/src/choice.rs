@@ -11,7 +11,7 @@ use dialectic_base::provider::{HOST, OPENROUTER, ROUTED_MODELS, default_models, 
 use dialectic_engine::access::{Environment, Outline, ProgramThere, provider_names};
 use dialectic_llm::command::{PROGRAMS, ProgramPreset, program_preset};
 use dialectic_llm::models::facts;
-use dialectic_record::debate::{AgentSettings, ProviderSettings};
+use dialectic_record::settings::{AgentSettings, ProviderSettings};
 
 use super::error::{ConfigError, Diagnostics, Fault, nearest, unknown};
 use super::layers::{ChoiceReason, Overrides};

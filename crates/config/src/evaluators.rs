@@ -16,7 +16,8 @@ use dialectic_base::key_path::KeyPath;
 use dialectic_base::price::Price;
 use dialectic_base::provider::{DEFAULT_PROVIDER, OFFLINE, OFFLINE_MODEL};
 use dialectic_engine::access::{Environment, provider_names};
-use dialectic_record::debate::{AgentId, ProviderSettings, Settings};
+use dialectic_record::ids::AgentId;
+use dialectic_record::settings::{ProviderSettings, Settings};
 
 use super::error::{ConfigError, Diagnostics};
 use super::read::{ConfigDocument, parent, read};

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use dialectic_base::key_path::{KeyPath, Segment};
 use dialectic_base::money::Usd;
-use dialectic_record::debate::TerminationKind;
 use dialectic_record::protocol::COUNCIL;
+use dialectic_record::settings::TerminationKind;
 
 use super::error::Diagnostics;
 

@@ -1,4 +1,4 @@
-//! Turns files, environment and command line into [`Settings`](dialectic_record::debate::Settings).
+//! Turns files, environment and command line into [`Settings`](dialectic_record::settings::Settings).
 //!
 //! The layers are the built-in defaults, the user's own file, the project's file and the command line. Each file is
 //! checked against a schema generated from the settings types, and problems are reported with their positions. A pure

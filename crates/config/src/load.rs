@@ -11,8 +11,8 @@ use dialectic_engine::access::{
     Environment, PROMPT_FAULT, UserSettings, is_trusted, programs_there, provider_names, refused, stray_prompt,
 };
 use dialectic_engine::tools::FILE_TOOLS;
-use dialectic_record::debate::{AgentSettings, Settings};
 use dialectic_record::protocol::Protocol;
+use dialectic_record::settings::{AgentSettings, Settings};
 
 use super::agents::role_files;
 use super::choice::{ModelChoice, ModelPreference, OwnProviders, ResolveContext};

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use dialectic_base::key_path::KeyPath;
 use dialectic_engine::access::{Environment, Outline, elsewhere, url_fault};
-use dialectic_record::debate::{Settings, default_settings};
 use dialectic_record::protocol::{COUNCIL, Protocol};
+use dialectic_record::settings::{Settings, default_settings};
 
 use super::agents::roster;
 use super::choice::{ModelChoice, ResolveContext};

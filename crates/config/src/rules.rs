@@ -14,10 +14,11 @@ use dialectic_engine::access::{header_fault, is_program, is_variable_name, url_f
 use dialectic_engine::agent::{SUMMARIZATION_METHODS, facts_of, limits_of};
 use dialectic_llm::command::program_preset;
 use dialectic_llm::models::{current_near, family};
-use dialectic_record::debate::{
-    AgentSettings, ArenaSettings, DebateSettings, ModelLimits, ProviderSettings, ResultKind, Settings, SynthesisMethod,
-};
+use dialectic_record::ids::ResultKind;
 use dialectic_record::protocol::Protocol;
+use dialectic_record::settings::{
+    AgentSettings, ArenaSettings, DebateSettings, ModelLimits, ProviderSettings, Settings, SynthesisMethod,
+};
 
 use super::choice::{OwnProviders, with_provider};
 use super::error::Diagnostics;

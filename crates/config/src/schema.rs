@@ -11,9 +11,9 @@ use dialectic_base::provider::PRESETS;
 use dialectic_engine::agent::SUMMARIZATION_METHODS;
 use dialectic_engine::tools::TOOL_NAMES;
 use dialectic_llm::command::PROGRAMS;
-use dialectic_record::debate::{Settings, default_settings};
 use dialectic_record::prompt::Role;
 use dialectic_record::protocol::Protocol;
+use dialectic_record::settings::{Settings, default_settings};
 
 use super::read::follow;
 

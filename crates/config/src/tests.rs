@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use dialectic_base::money::Usd;
 use dialectic_base::provider::{ApiKind, OFFLINE_MODEL};
 use dialectic_engine::access::{Environment, endpoint, missing_keys};
-use dialectic_record::debate::{Position, Settings, SynthesisMethod, TerminationKind, TraceTarget, default_settings};
+use dialectic_record::settings::{Position, Settings, SynthesisMethod, TerminationKind, TraceTarget, default_settings};
 
 use super::load::{FileSet, assemble};
 use super::read::parse;

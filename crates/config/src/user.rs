@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use dialectic_base::key_path::KeyPath;
 use dialectic_base::money::Usd;
 use dialectic_engine::access::{Environment, provider_names};
-use dialectic_record::debate::{ProviderSettings, Settings};
+use dialectic_record::settings::{ProviderSettings, Settings};
 
 use super::agents::role_files;
 use super::choice::{ModelPreference, ResolveContext, ServedModel};

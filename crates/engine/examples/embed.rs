@@ -5,9 +5,10 @@
 
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::{Runner, Services, new_debate};
-use dialectic_record::debate::{Event, Signal, default_settings, go_offline};
+use dialectic_record::event::Event;
+use dialectic_record::live::{Signal, Words};
 use dialectic_record::protocol::DIALECTIC;
-use dialectic_record::signals::Words;
+use dialectic_record::settings::{default_settings, go_offline};
 use dialectic_record::store::Directory;
 
 #[tokio::main(flavor = "current_thread")]

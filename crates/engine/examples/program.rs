@@ -13,7 +13,7 @@ use std::time::Duration;
 use dialectic_engine::access::{Environment, located};
 use dialectic_llm::command::CommandModel;
 use dialectic_llm::{ChatModel, Live, Request, Timeouts};
-use dialectic_record::debate::ProviderSettings;
+use dialectic_record::settings::ProviderSettings;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {

@@ -2,18 +2,34 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | [`debate`] | state, events, settings with their defaults, and the one function that turns events into state |
+//! | [`settings`] | the types of the configuration, with defaults |
+//! | [`event`] | the journal's events, their fold into the state, and forks |
+//! | [`debate`] | the state |
+//! | [`answer`] | solutions, verdicts, votes and agreement |
+//! | [`points`] | objections and findings, their parser, and what became of each |
+//! | [`change`] | a change under review |
+//! | [`ids`] | ids of debates, agents, calls and stages |
+//! | [`live`] | what watchers of a running debate receive |
 //! | [`protocol`] | the declarations: stages, the calls of each, and their transitions; one file per protocol |
 //! | [`prompt`] | the files of `prompts/`, and their rendering |
 //! | [`store`] | debates on disk: journal, state file, lock, look-up by id |
-//! | [`signals`] | delivers the signals of a running debate to its watchers without waiting for them |
 //!
-//! Nothing here reaches a network, prints, or knows a command line. `debate` and `protocol` do no input or output.
+//! Nothing here reaches a network, prints, or knows a command line. Only `store` does input or output.
 
+pub mod answer;
+pub mod change;
 pub mod debate;
-mod points;
+pub mod event;
+pub mod ids;
+pub mod live;
+pub mod points;
 #[macro_use]
 pub mod prompt;
 pub mod protocol;
-pub mod signals;
+pub mod settings;
 pub mod store;
+
+#[doc(hidden)]
+pub mod signals {
+    pub use crate::live::*;
+}

@@ -8,7 +8,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::support::Plan;
-use dialectic_record::debate::{Debate, Ledger, Point, fold};
+use dialectic_record::debate::Debate;
+use dialectic_record::event::fold;
+use dialectic_record::points::{Ledger, Point};
 
 /// How long a line is that has to be broken.
 const LONG: usize = 20_000;

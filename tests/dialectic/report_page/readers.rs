@@ -5,7 +5,8 @@ use serde_json::json;
 use super::{DEBATES, page};
 use crate::chromium::{Profile, axe, is_installed};
 use crate::support::{Sandbox, config, spread};
-use dialectic_record::debate::{Debate, Recorded, fold};
+use dialectic_record::debate::Debate;
+use dialectic_record::event::{Recorded, fold};
 
 /// A debate of which every call failed.
 fn failed() -> Debate {

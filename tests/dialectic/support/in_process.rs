@@ -13,11 +13,12 @@ use dialectic_base::price::Price;
 use dialectic_engine::agent::{Panel, timeouts_of};
 use dialectic_engine::engine::{Engine, RunCommand, RunEnding};
 use dialectic_llm::{Caller, CallerLimits, ChatModel, Reply, Request};
-use dialectic_record::debate::{
-    AgentSettings, Created, Debate, DebateId, Event, FORMAT_VERSION, PanelInfo, Recorded, Settings,
-};
+use dialectic_record::debate::Debate;
+use dialectic_record::event::{Created, Event, FORMAT_VERSION, Recorded};
+use dialectic_record::ids::DebateId;
+use dialectic_record::live::{PanelInfo, Signals};
 use dialectic_record::protocol::Protocol;
-use dialectic_record::signals::Signals;
+use dialectic_record::settings::{AgentSettings, Settings};
 use dialectic_record::store::{Directory, Entry, JournalError, Record, StoreError};
 
 /// A run waits for a server that is gone and that it needs.

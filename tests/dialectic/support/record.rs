@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 
 use dialectic_base::call::{CallRecord, Tokens};
 use dialectic_base::money::Usd;
-use dialectic_record::debate::{Event, Recorded, Settings, Timestamp};
+use dialectic_record::event::{Event, Recorded};
+use dialectic_record::ids::Timestamp;
 use dialectic_record::protocol::DIALECTIC;
+use dialectic_record::settings::Settings;
 
 use super::prose;
 

@@ -10,7 +10,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use dialectic_engine::access::{Environment, trust};
-use dialectic_record::debate::{Debate, DebateFile, Event, Recorded, fold};
+use dialectic_record::debate::{Debate, DebateFile};
+use dialectic_record::event::{Event, Recorded, fold};
 use dialectic_record::store::Entry;
 
 use super::{Finished, Incoming, MockServer, Reply, Running, config};

@@ -12,7 +12,7 @@ use dialectic_base::provider::{ApiKind, OPENROUTER, PRESETS, Preset, preset};
 use dialectic_base::secrets::KnownKeys;
 use dialectic_llm::command::{PROGRAMS, ProgramFault, program_preset};
 use dialectic_llm::openai::Endpoint;
-use dialectic_record::debate::{ProviderSettings, Settings};
+use dialectic_record::settings::{ProviderSettings, Settings};
 
 use super::environment::{Environment, TOKEN};
 
@@ -391,7 +391,7 @@ pub fn missing_keys_of<'a>(
 
 #[cfg(test)]
 mod tests {
-    use dialectic_record::debate::default_settings;
+    use dialectic_record::settings::default_settings;
     use secrecy::ExposeSecret;
 
     use super::*;

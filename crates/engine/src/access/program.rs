@@ -7,7 +7,7 @@ use secrecy::SecretString;
 
 use dialectic_base::provider::PRESETS;
 use dialectic_llm::command::{Login, PROGRAMS, Program, ProgramFault, ProgramPreset, find, program_preset, searched};
-use dialectic_record::debate::ProviderSettings;
+use dialectic_record::settings::ProviderSettings;
 
 use super::endpoint::{ProviderAccessError, is_program, secret_variables};
 use super::environment::Environment;

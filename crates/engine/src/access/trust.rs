@@ -20,7 +20,7 @@ use dialectic_base::encoding::hexadecimal;
 use dialectic_base::money::BudgetLimit;
 use dialectic_base::price::Price;
 use dialectic_base::secrets::may_hold_secrets;
-use dialectic_record::debate::{AgentSettings, BudgetSettings, ModelLimits, ProviderSettings, Settings};
+use dialectic_record::settings::{AgentSettings, BudgetSettings, ModelLimits, ProviderSettings, Settings};
 
 use super::endpoint::elsewhere;
 use super::environment::Environment;
@@ -215,7 +215,7 @@ impl UserSettings {
 
 #[cfg(test)]
 mod tests {
-    use dialectic_record::debate::default_settings;
+    use dialectic_record::settings::default_settings;
 
     use super::*;
 

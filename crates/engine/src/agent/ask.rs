@@ -9,9 +9,11 @@ use crate::tools::Toolbox;
 use dialectic_base::call::{CallRecord, Cut, ToolCall, ToolResult};
 use dialectic_base::figures::list;
 use dialectic_llm::{Caller, FailedCall, ModelError, Reply, Request, Turn};
-use dialectic_record::debate::{
-    AgentId, AnswerFormat, Challenge, Judgement, Metadata, Observation, ParsedAnswer, Relations, Solution, StoredReply,
-};
+use dialectic_record::answer::{Challenge, Judgement, Observation, Relations, Solution};
+use dialectic_record::debate::Metadata;
+use dialectic_record::event::StoredReply;
+use dialectic_record::ids::AgentId;
+use dialectic_record::points::{AnswerFormat, ParsedAnswer};
 use dialectic_record::prompt::{
     FINDINGS_AGAIN, Listing, OPINIONS_AGAIN, POINTS_AGAIN, PromptError, SECOND_CHANCE, SOLUTION_AGAIN,
 };

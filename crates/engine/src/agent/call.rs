@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use dialectic_base::problem::major_requirements;
 use dialectic_llm::{AnswerSchema, Request};
-use dialectic_record::debate::{
-    AgentId, AnswerFormat, Attachment, Contribution, DIFF_ENDING, Debate, Ledger, ParsedAnswer, Point, Position,
-    RejectedApproach, Ruling, shuffled,
-};
+use dialectic_record::change::DIFF_ENDING;
+use dialectic_record::debate::{Attachment, Contribution, Debate, shuffled};
+use dialectic_record::ids::AgentId;
+use dialectic_record::points::{AnswerFormat, Ledger, ParsedAnswer, Point, RejectedApproach, Ruling};
 use dialectic_record::prompt::{
     self, ASSESS, Assess, Authored, BEGINNING, Beginning, Focus, FocusedRole, HISTORY, Label, Listing, MaterialPart,
     OWN_HISTORY, PromptError, Titled, Values,
 };
 use dialectic_record::protocol::motion::{DEFAULT_CRITERIA, debaters};
 use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step, criteria_or, side};
+use dialectic_record::settings::Position;
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores, dispute, short};
 use super::labels::{of_debaters, word_for};

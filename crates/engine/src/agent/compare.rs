@@ -9,10 +9,12 @@ use serde_json::{Value, json};
 
 use dialectic_base::markdown::{single_spaced, truncate};
 use dialectic_llm::AnswerSchema;
-use dialectic_record::debate::{
-    Advice, AgentId, Argument, CallKey, Challenge, Debate, Judgement, Matter, NeglectedPoint, Observation, Point,
-    RelatedPair, Relation, Relations,
+use dialectic_record::answer::{
+    Advice, Argument, Challenge, Judgement, Matter, NeglectedPoint, Observation, RelatedPair, Relation, Relations,
 };
+use dialectic_record::debate::Debate;
+use dialectic_record::ids::{AgentId, CallKey};
+use dialectic_record::points::Point;
 use dialectic_record::prompt::Label;
 
 use super::answer::unfit;

@@ -1,8 +1,9 @@
 //! Labels that hide names, to avoid bias: numbers for texts, colours for debaters.
 
 use dialectic_base::markdown::inline;
-use dialectic_record::debate::{AgentId, AgentSettings};
+use dialectic_record::ids::AgentId;
 use dialectic_record::prompt::Label;
+use dialectic_record::settings::AgentSettings;
 
 use super::AnswerError;
 use super::answer::unfit;
@@ -132,7 +133,7 @@ pub(super) fn chosen(text: &str, options: &[&str]) -> Option<usize> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use dialectic_record::debate::defaults;
+    use dialectic_record::settings::defaults;
 
     pub(crate) fn of_texts(numbered: [(&str, &str); 2]) -> Vec<Label> {
         let label = |(word, id): (&str, &str)| Label { word: word.into(), author: id.into(), name: id.into() };

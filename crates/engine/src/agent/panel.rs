@@ -11,12 +11,13 @@ use dialectic_base::provider::calls_models;
 use dialectic_base::secrets::KnownKeys;
 use dialectic_llm::models::{ModelFacts, built_in_price, facts, with_cache_writes};
 use dialectic_llm::{Caller, Timeouts};
-use dialectic_record::debate::{
-    AgentId, AgentPromptSource, AgentSettings, DebateSettings, JudgePromptSource, ModelLimits, PromptOrigin,
-    PromptSources, Settings,
-};
+use dialectic_record::ids::AgentId;
 use dialectic_record::prompt::{PromptError, PromptFileError, Role, RoleError, read_prompt, version};
 use dialectic_record::protocol::Protocol;
+use dialectic_record::settings::{
+    AgentPromptSource, AgentSettings, DebateSettings, JudgePromptSource, ModelLimits, PromptOrigin, PromptSources,
+    Settings,
+};
 
 /// A debater or the judge.
 #[derive(Clone)]

@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use dialectic_base::markdown::{single_spaced, truncate};
-use dialectic_record::debate::{
-    AgentId, Debate, Decision, Draft, Found, Ledger, Lens, PartlyFulfilled, Point, PointId, RaisedPoint, Remark,
-    RemarkKind, Response, ResultKind, Ruling, Settings, Solution, Statement,
+use dialectic_record::answer::{PartlyFulfilled, Solution};
+use dialectic_record::debate::{Debate, Draft, Lens};
+use dialectic_record::ids::{AgentId, ResultKind};
+use dialectic_record::points::{
+    Decision, Found, Ledger, Point, PointId, RaisedPoint, Remark, RemarkKind, Response, Ruling, Statement,
 };
 use dialectic_record::prompt::{CheckedDraft, PointList};
 use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, PromptContext, Step};
+use dialectic_record::settings::Settings;
 
 /// The maximum characters of a list, so that the cost of a call does not grow with the debate.
 const LIST: usize = 24_000;

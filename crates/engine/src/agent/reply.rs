@@ -7,7 +7,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use dialectic_llm::{AnswerSchema, strict_object};
-use dialectic_record::debate::{Advice, AgentId, Decision, Judgement};
+use dialectic_record::answer::{Advice, Judgement};
+use dialectic_record::ids::AgentId;
+use dialectic_record::points::Decision;
 use dialectic_record::prompt::Label;
 
 use super::answer::unfit;
@@ -248,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_judgement_has_one_score_of_each_debater_and_says_something_on_each_criterion() {
-        let mut agents = dialectic_record::debate::defaults::agents();
+        let mut agents = dialectic_record::settings::defaults::agents();
         agents.truncate(2);
         (agents[0].id, agents[1].id) = (AgentId::new("ann"), AgentId::new("bob"));
         let labels = super::super::labels::of_debaters(&agents);

@@ -9,9 +9,12 @@ use serde_json::{Map, Value, json};
 use dialectic_base::figures::{counted, list};
 use dialectic_base::markdown::single_spaced;
 use dialectic_llm::AnswerSchema;
-use dialectic_record::debate::{
-    AgentId, Debate, Decision, FindingDecision, FindingRuling, Point, RaisedPoint, Remark, Report, Response, Ruling,
-    Severity, Solution, Statement, clean_title, describe_review,
+use dialectic_record::answer::{Solution, clean_title};
+use dialectic_record::debate::Debate;
+use dialectic_record::ids::AgentId;
+use dialectic_record::points::{
+    Decision, FindingDecision, FindingRuling, Point, RaisedPoint, Remark, Report, Response, Ruling, Severity,
+    Statement, describe_review,
 };
 use dialectic_record::prompt::{PointList, Values};
 use dialectic_record::protocol::{OutputSpec, Step};

@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use dialectic_base::figures::thousands;
 use dialectic_base::markdown::{single_spaced, truncate};
-use dialectic_record::debate::{
-    AgentId, AgentSettings, Contribution, Debate, DebateSettings, FollowUp, Material, MaterialSource, Position,
-    ResultKind, Round, Summary,
-};
+use dialectic_record::debate::{Contribution, Debate, FollowUp, Material, MaterialSource, Round, Summary};
+use dialectic_record::ids::{AgentId, ResultKind};
 use dialectic_record::prompt::{Authored, Label, OwnRound, Titled};
 use dialectic_record::protocol::side;
+use dialectic_record::settings::{AgentSettings, DebateSettings, Position};
 
 use super::labels::{DEBATER, TEXT, hide, word_for};
 

@@ -7,9 +7,9 @@ use std::ops::Range;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use dialectic_record::debate::{
-    ASSESSMENT, AgentId, PartlyFulfilled, Point, Ruling, Solution, clean_title, limited_confidence,
-};
+use dialectic_record::answer::{ASSESSMENT, PartlyFulfilled, Solution, clean_title, limited_confidence};
+use dialectic_record::ids::AgentId;
+use dialectic_record::points::{Point, Ruling};
 use dialectic_record::prompt::Label;
 
 use super::AnswerError;

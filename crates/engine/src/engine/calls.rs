@@ -18,9 +18,12 @@ use dialectic_base::call::CallRecord;
 use dialectic_base::figures::thousands;
 use dialectic_base::money::BudgetLimit;
 use dialectic_llm::{Account, CallObserver, Caller, FailedCall, ModelError, Request, Reserved};
-use dialectic_record::debate::{AgentSettings, CallDescription, CallKey, Event, Round, Signal, StoredReply};
+use dialectic_record::debate::Round;
+use dialectic_record::event::{Event, StoredReply};
+use dialectic_record::ids::CallKey;
+use dialectic_record::live::{CallDescription, Signal, Signals};
 use dialectic_record::protocol::{BudgetClass, OutputSpec, PromptContext, Step};
-use dialectic_record::signals::Signals;
+use dialectic_record::settings::AgentSettings;
 use dialectic_record::store::{Replica, StoreError};
 
 use super::budget::{AttemptRequest, Permission};

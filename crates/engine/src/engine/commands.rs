@@ -1,6 +1,8 @@
 //! Commands to a debate that is running or waiting.
 
-use dialectic_record::debate::{AgentClarifications, AgentId, Answerer, Clarification, Event, StopReason};
+use dialectic_record::debate::{AgentClarifications, Answerer, Clarification, StopReason};
+use dialectic_record::event::Event;
+use dialectic_record::ids::AgentId;
 use dialectic_record::protocol::OutputSpec;
 
 use super::{Engine, EngineError};

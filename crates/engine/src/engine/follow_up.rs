@@ -5,8 +5,11 @@ use std::sync::Arc;
 use crate::agent::{Panel, beginnings, prepare, price_of};
 use dialectic_base::money::{BudgetLimit, Usd};
 use dialectic_llm::request_bytes;
-use dialectic_record::debate::{Debate, Event, FollowUp, Forecast, Recorded, Settings};
+use dialectic_record::debate::{Debate, FollowUp};
+use dialectic_record::event::{Event, Recorded};
+use dialectic_record::live::Forecast;
 use dialectic_record::protocol::{Step, follow_up};
+use dialectic_record::settings::Settings;
 
 use super::budget::{AttemptRequest, Budget};
 use super::forecast::planned_call;

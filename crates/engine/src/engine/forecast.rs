@@ -17,11 +17,12 @@ use dialectic_base::price::Price;
 use dialectic_llm::{
     ANSWER_LIMIT, Caller, CallerLimits, ConcurrencyLimit, HostModel, Request, Timeouts, request_bytes,
 };
-use dialectic_record::debate::{
-    AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateSettings, FoldError, Forecast, Gathered,
-    ModelLimits, PlannedCall, Purchase, Recorded, ResultKind, Settings, Span, Timestamp, ToolUse,
-};
+use dialectic_record::debate::{Debate, Gathered};
+use dialectic_record::event::{Created, FoldError, Recorded};
+use dialectic_record::ids::{CallKey, ResultKind, Timestamp};
+use dialectic_record::live::{Forecast, PlannedCall, Purchase, Span, ToolUse};
 use dialectic_record::protocol::Protocol;
+use dialectic_record::settings::{AgentSettings, BudgetSettings, DebateSettings, ModelLimits, Settings};
 
 use super::rehearsal::{Rehearsal, RehearsedCall, SampleAnswers};
 use super::{EngineError, purchase};
@@ -172,7 +173,7 @@ fn begin(mut created: Created) -> Result<Debate, FoldError> {
     let unbounded = ModelLimits { context_window: Some(u64::MAX), max_output: None };
     let judge = created.settings.judge.model.clone();
     created.settings.models.insert(judge, unbounded);
-    let event = dialectic_record::debate::Event::Created(Box::new(created));
+    let event = dialectic_record::event::Event::Created(Box::new(created));
     Debate::create(&Recorded { seq: 1, at: Timestamp::now(), event })
 }
 

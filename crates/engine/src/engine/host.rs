@@ -5,7 +5,7 @@ use std::future::ready;
 use std::sync::Arc;
 
 use dialectic_llm::{Caller, CallerLimits, ConcurrencyLimit, FailedCall, HostModel, ModelError};
-use dialectic_record::debate::CallKey;
+use dialectic_record::ids::CallKey;
 use dialectic_record::store::{Entry, HostRequest, HostRequests, SavedReply};
 
 use super::budget::{AttemptRequest, Permission};

@@ -32,13 +32,13 @@ use crate::tools::ToolContext;
 use dialectic_base::call::CallRecord;
 use dialectic_base::money::Usd;
 use dialectic_llm::IdleTimeout;
-use dialectic_record::debate::{
-    AgentClarifications, AgentId, CallKey, CallStatus, Debate, Event, Gathered, Ledger, Recorded, RoundInProgress,
-    Signal, StageId, Status,
-};
+use dialectic_record::debate::{AgentClarifications, Debate, Gathered, Status};
+use dialectic_record::event::{Event, Recorded};
+use dialectic_record::ids::{AgentId, CallKey, CallStatus, StageId};
+use dialectic_record::live::{RoundInProgress, Signal, Signals};
+use dialectic_record::points::Ledger;
 use dialectic_record::prompt::PromptError;
 use dialectic_record::protocol::{NoTransition, Protocol, Step};
-use dialectic_record::signals::Signals;
 use dialectic_record::store::{Record, StoreError};
 
 pub use budget::{Books, BudgetError, check_prices, check_purchase, known_cost, purchase};
@@ -329,7 +329,8 @@ impl std::fmt::Debug for Engine {
 #[cfg(test)]
 mod tests {
     use dialectic_llm::{Caller, CallerLimits, ConcurrencyLimit, HostModel};
-    use dialectic_record::debate::{PanelInfo, fixture};
+    use dialectic_record::debate::fixture;
+    use dialectic_record::live::PanelInfo;
     use dialectic_record::protocol::BEST_OF_N;
     use dialectic_record::store::Directory;
     use tempfile::TempDir;

@@ -12,7 +12,9 @@ use futures_util::future::join_all;
 use tokio::time::{Instant, sleep_until};
 
 use dialectic_llm::{Caller, FailedCall, ModelError};
-use dialectic_record::debate::{AgentId, CallKey, CallStatus, Event, Recorded, ResultKind, Signal, StageId};
+use dialectic_record::event::{Event, Recorded};
+use dialectic_record::ids::{AgentId, CallKey, CallStatus, ResultKind, StageId};
+use dialectic_record::live::Signal;
 use dialectic_record::protocol::{PromptContext, Step, Trigger};
 
 use super::{Engine, EngineError};
@@ -337,8 +339,8 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
-    use dialectic_record::debate::Timestamp;
     use dialectic_record::debate::fixture::pitching;
+    use dialectic_record::ids::Timestamp;
 
     use super::*;
 

@@ -9,13 +9,19 @@ use crate::tools::specs;
 use dialectic_base::call::CallRecord;
 use dialectic_base::problem::NO_ANSWER;
 use dialectic_llm::{Turn, request_bytes};
+use dialectic_record::answer::{Advice, Challenge, Judgement, RelatedPair, Relation, Relations, Solution};
+use dialectic_record::change::DIFF_ENDING;
 use dialectic_record::debate::{
-    Advice, AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Clarification, Contribution,
-    DIFF_ENDING, Debate, Evaluation, Event, Found, Judgement, Ledger, Metadata, ParsedAnswer, Place, Point, PointId,
-    RaisedPoint, RecheckStanding, Recorded, RejectedApproach, RelatedPair, Relation, Relations, Report, Response,
-    ResultKind, Severity, Solution, StageId, Stance, Statement, Summary, SummaryMetadata, Timestamp,
+    AgentClarifications, Clarification, Contribution, Debate, Evaluation, Metadata, Summary, SummaryMetadata,
+};
+use dialectic_record::event::{Event, Recorded};
+use dialectic_record::ids::{AgentId, CallKey, ResultKind, StageId, Timestamp};
+use dialectic_record::points::{
+    Change, Found, Ledger, ParsedAnswer, Place, Point, PointId, RaisedPoint, RecheckStanding, RejectedApproach, Report,
+    Response, Severity, Stance, Statement,
 };
 use dialectic_record::protocol::{BudgetClass, Delivery, Next, OutputSpec, Protocol, Stage, Step};
+use dialectic_record::settings::AgentSettings;
 
 use super::{EngineError, check_before_closing, has_something_to_check};
 

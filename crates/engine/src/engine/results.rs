@@ -8,12 +8,16 @@ use dialectic_base::call::{CallRecord, Cut};
 use dialectic_base::figures::thousands;
 
 use dialectic_llm::{FailedCall, ModelError};
+use dialectic_record::answer::{Shortened, Solution};
 use dialectic_record::debate::{
-    AgentClarifications, AgentFailurePolicy, AgentSettings, CallKey, Clarification, Contribution, Evaluation, Event,
-    Failure, Metadata, ResultKind, Shortened, Signal, Solution, Summary, SummaryMetadata, TerminationSettings,
-    Timestamp, describe_opened, opened,
+    AgentClarifications, Clarification, Contribution, Evaluation, Failure, Metadata, Summary, SummaryMetadata,
 };
+use dialectic_record::event::Event;
+use dialectic_record::ids::{CallKey, ResultKind, Timestamp};
+use dialectic_record::live::Signal;
+use dialectic_record::points::{describe_opened, opened};
 use dialectic_record::protocol::{Authorship, BudgetClass, Delivery, OutputSpec, Step, Trigger};
+use dialectic_record::settings::{AgentFailurePolicy, AgentSettings, TerminationSettings};
 
 use super::{Engine, EngineError};
 

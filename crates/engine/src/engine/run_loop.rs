@@ -1,8 +1,9 @@
 //! The loop of a run: goes through the stages, starts calls that are ready, records results, and closes the debate.
 
-use dialectic_record::debate::{
-    CallKey, CallStatus, Debate, Event, Outcome, Recorded, ResultKind, Signal, StageId, Status, Timestamp,
-};
+use dialectic_record::debate::{Debate, Outcome, Status};
+use dialectic_record::event::{Event, Recorded};
+use dialectic_record::ids::{CallKey, CallStatus, ResultKind, StageId, Timestamp};
+use dialectic_record::live::Signal;
 use dialectic_record::protocol::{BudgetClass, Next, NoTransition, Protocol, Stage, Step, Trigger};
 
 use super::calls::Calls;

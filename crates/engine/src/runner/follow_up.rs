@@ -10,9 +10,11 @@ use crate::access::{UserSettings, elsewhere};
 use crate::agent::Panel;
 use crate::engine::{Engine, FollowUpError, forecast_follow_up};
 use dialectic_base::money::{BudgetLimit, Usd};
-use dialectic_record::debate::{Debate, Forecast, PanelInfo, Recorded, Settings, Status};
+use dialectic_record::debate::{Debate, Status};
+use dialectic_record::event::Recorded;
+use dialectic_record::live::{Forecast, PanelInfo, Signals};
 use dialectic_record::protocol::{Protocol, follow_up_info};
-use dialectic_record::signals::Signals;
+use dialectic_record::settings::Settings;
 use dialectic_record::store::{Entry, Record, StoreError, read_state};
 
 use super::{ResumableDebate, Runner, RunnerError};

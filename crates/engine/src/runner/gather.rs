@@ -17,11 +17,11 @@ use dialectic_base::encoding::{NotUtf8, decode, hexadecimal};
 use dialectic_base::figures::thousands;
 use dialectic_base::secrets::{KnownKeys, holds_private_key, may_hold_secrets};
 use dialectic_llm::models::family;
-use dialectic_record::debate::{
-    AgentId, Attachment, Debate, DebateSettings, Gathered, Material, MaterialSource, ResultKind, Settings, Span,
-    Standings,
-};
+use dialectic_record::debate::{Attachment, Debate, Gathered, Material, MaterialSource, Standings};
+use dialectic_record::ids::{AgentId, ResultKind};
+use dialectic_record::live::Span;
 use dialectic_record::protocol::Protocol;
+use dialectic_record::settings::{DebateSettings, Settings};
 
 use super::DebateHistory;
 

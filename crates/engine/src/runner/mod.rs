@@ -27,11 +27,13 @@ use crate::engine::{EngineError, ForecastError, WindowError, replying};
 use dialectic_base::money::Usd;
 use dialectic_base::secrets::KnownKeys;
 use dialectic_llm::HostModel;
-use dialectic_record::debate::{
-    CallKey, Created, Debate, DebateId, Event, FORMAT_VERSION, FoldError, ForkError, ForkPoint, ForkedFrom, Settings,
-    Status, check_taken_over, fork, proposals_for,
+use dialectic_record::debate::{Debate, Status};
+use dialectic_record::event::{
+    Created, Event, FORMAT_VERSION, FoldError, ForkError, ForkPoint, ForkedFrom, check_taken_over, fork, proposals_for,
 };
+use dialectic_record::ids::{CallKey, DebateId};
 use dialectic_record::protocol::{Protocol, Unfit};
+use dialectic_record::settings::Settings;
 use dialectic_record::store::{
     AccessMode, Directory, Entry, JournalContents, Record, SavedReply, StoreError, read_journal, read_state,
 };

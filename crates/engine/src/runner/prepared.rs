@@ -13,12 +13,12 @@ use crate::engine::{
     Engine, ForecastError, RunCommand, check_problem, check_purchase, check_windows, forecast, purchase, telling_rounds,
 };
 use dialectic_base::money::Usd;
-use dialectic_record::debate::{
-    CallKey, Created, Debate, Event, FORMAT_VERSION, Forecast, Gathered, PanelInfo, Recorded, Settings, Signal, Span,
-    Status, StopReason, Timestamp, fold,
-};
+use dialectic_record::debate::{Debate, Gathered, Status, StopReason};
+use dialectic_record::event::{Created, Event, FORMAT_VERSION, Recorded, fold};
+use dialectic_record::ids::{CallKey, Timestamp};
+use dialectic_record::live::{Forecast, PanelInfo, Signal, Signals, Span};
 use dialectic_record::protocol::Protocol;
-use dialectic_record::signals::Signals;
+use dialectic_record::settings::Settings;
 use dialectic_record::store::{Directory, Record, Replica, StoreError};
 
 use super::gather::Collector;

@@ -14,8 +14,10 @@ use tokio_util::sync::CancellationToken;
 use crate::access::secret_variables;
 use crate::engine::{Engine, EngineError, RunCommand, RunEnding, UserReply};
 use crate::process::{Limited, run};
-use dialectic_record::debate::{AgentId, Answerer, Debate, DebateId, Progress, Settings, StopReason};
-use dialectic_record::signals::{Follower, Signals, Subscription, Words};
+use dialectic_record::debate::{Answerer, Debate, StopReason};
+use dialectic_record::ids::{AgentId, DebateId};
+use dialectic_record::live::{Follower, Progress, Signals, Subscription, Words};
+use dialectic_record::settings::Settings;
 use dialectic_record::store::{Entry, JournalReader};
 
 use super::{DebateHistory, Runner};

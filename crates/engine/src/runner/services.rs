@@ -17,8 +17,9 @@ use dialectic_llm::command::CommandModel;
 use dialectic_llm::offline::OfflineProvider;
 use dialectic_llm::openai::{ClientError, HttpClientError, OpenAiClient, http_client, http_client_under_limit};
 use dialectic_llm::{Caller, CallerLimits, ChatModel, ConcurrencyLimit, HostModel};
-use dialectic_record::debate::{AgentSettings, Material, ProviderSettings, Settings, Standings};
+use dialectic_record::debate::{Material, Standings};
 use dialectic_record::protocol::Protocol;
+use dialectic_record::settings::{AgentSettings, ProviderSettings, Settings};
 
 /// Keyed by the client's configuration.
 type SharedModels = Mutex<HashMap<String, Arc<dyn ChatModel>>>;
@@ -284,7 +285,7 @@ mod tests {
     use std::time::Duration;
 
     use dialectic_base::money::Usd;
-    use dialectic_record::debate::default_settings;
+    use dialectic_record::settings::default_settings;
 
     use super::*;
 

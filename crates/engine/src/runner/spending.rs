@@ -14,7 +14,8 @@ use serde_json::Value;
 
 use crate::engine::Books;
 use dialectic_base::money::Usd;
-use dialectic_record::debate::{DebateId, Event, Recorded};
+use dialectic_record::event::{Event, Recorded};
+use dialectic_record::ids::DebateId;
 use dialectic_record::store::{Directory, Entry, JournalReader, Readers, StoreError, write_atomically};
 
 /// Does not end in `.json`, because such files count as debates.

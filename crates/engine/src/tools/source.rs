@@ -8,7 +8,7 @@ use glob::{MatchOptions, Pattern};
 use serde_json::{Value, json};
 
 use dialectic_base::secrets::{KnownKeys, holds_private_key};
-use dialectic_record::debate::ChangeSet;
+use dialectic_record::change::ChangeSet;
 
 use super::ToolError;
 use super::sandbox::{AccessError, ContextDirectory, EntryKind};

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::debate::Severity;
+use crate::points::Severity;
 use dialectic_base::figures::list;
 
-use super::{CallKey, Contribution, Debate, Found, Ledger, Point, RaisedPoint, Response, ResultKind};
+use super::{Contribution, Debate};
+use crate::ids::{CallKey, ResultKind};
+use crate::points::{Found, Ledger, Point, RaisedPoint, Response};
 
 dialectic_base::named! {
     /// The aspect of a draft that a checker examines.

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use rust_stemmers::{Algorithm, Stemmer};
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, Debate};
+use super::Debate;
+use crate::ids::AgentId;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use dialectic_base::call::{CallRecord, Cut, ToolCall, ToolResult};
 
-use super::{AgentId, AgentSettings, Debate, Lens, ParsedAnswer, ResultKind, Round, StageId};
+use super::{Debate, Lens, Round};
+use crate::ids::{AgentId, ResultKind, StageId};
+use crate::points::ParsedAnswer;
+use crate::settings::AgentSettings;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -84,7 +87,7 @@ pub struct Metadata {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub carried_over: bool,
     /// The voter's confidence, 0 to 100 (ballots only).
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "super::wire::serialize_optional_number")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::ids::serialize_optional_number")]
     pub confidence: Option<f64>,
     /// Set if the text was cut off. The cause is the output limit, unless [`filtered`](Self::filtered) or
     /// [`interrupted`](Self::interrupted) is set.

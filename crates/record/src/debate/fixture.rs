@@ -8,11 +8,12 @@ use chrono::DateTime;
 use dialectic_base::call::{CallRecord, Tokens};
 use dialectic_base::money::Usd;
 
-use super::{
-    AgentId, AgentSettings, CallKey, Contribution, Created, Debate, Event, FORMAT_VERSION, Failure, Judgement,
-    Metadata, ModelUsage, Outcome, OutcomeKind, PanelInfo, PlannedCall, Recorded, ResultKind, Signal, Span, StageId,
-    StageInfo, Timestamp, Verdict, defaults,
-};
+use super::{Contribution, Debate, Failure, Metadata, ModelUsage, Outcome, OutcomeKind};
+use crate::answer::{Judgement, Verdict};
+use crate::event::{Created, Event, FORMAT_VERSION, Recorded};
+use crate::ids::{AgentId, CallKey, ResultKind, StageId, StageInfo, Timestamp};
+use crate::live::{PanelInfo, PlannedCall, Signal, Span};
+use crate::settings::{AgentSettings, defaults};
 
 pub const CLARIFICATION: StageId = StageId::new("clarification");
 pub const CLARIFICATION_INPUT: StageId = StageId::new("clarification-input");

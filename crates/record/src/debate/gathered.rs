@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, AgentSettings, Debate, ResultKind};
+use super::Debate;
+use crate::ids::{AgentId, ResultKind};
+use crate::settings::AgentSettings;
 
 /// Data that is collected before the first proposal.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -9,10 +9,12 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha12Rng;
 
-use super::{
-    ASSESSMENT, AgentId, AgentSettings, Contribution, Critics, Debate, PanelInfo, ParsedAnswer, RaisedPoint, Settings,
-    Solution, Statement,
-};
+use super::{Contribution, Debate};
+use crate::answer::{ASSESSMENT, Solution};
+use crate::ids::AgentId;
+use crate::live::PanelInfo;
+use crate::points::{ParsedAnswer, RaisedPoint, Statement};
+use crate::settings::{AgentSettings, Critics, Settings};
 
 /// In prompts, a number follows these words: `Text 1` in debates, `Reader 1` in reviews.
 const LABELS: [&str; 2] = ["Text", "Reader"];

@@ -6,12 +6,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::debate::Severity;
-use crate::points::{Ledger, Point, PointStatus, Since};
+use crate::points::{Ledger, Point, PointStatus, Severity, Since};
 use dialectic_base::figures::{counted, list, thousands};
 use dialectic_base::markdown::{single_spaced, truncate};
 
-use super::{CallKey, Contribution, Debate, Failure, ResultKind, Shortened, StageId, Status, StopReason};
+use super::{Contribution, Debate, Failure, Status, StopReason};
+use crate::answer::Shortened;
+use crate::ids::{CallKey, ResultKind, StageId};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -306,7 +307,7 @@ impl Debate {
     }
 
     /// Like [`answer_state`](Self::answer_state), with the points of `ledger`.
-    pub(super) fn answer_state_in(&self, ledger: &Ledger) -> Option<AnswerState> {
+    pub(crate) fn answer_state_in(&self, ledger: &Ledger) -> Option<AnswerState> {
         let solution = self.final_solution.as_ref()?;
         let is_major = |severity: Severity| severity <= Severity::Major;
         let mut blocking = 0;
@@ -411,8 +412,9 @@ impl Debate {
 
 #[cfg(test)]
 mod tests {
+    use crate::answer::PartlyFulfilled;
+    use crate::debate::Outcome;
     use crate::debate::fixture::{argued, debate};
-    use crate::debate::{Outcome, PartlyFulfilled};
 
     use super::*;
 

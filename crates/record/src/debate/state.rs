@@ -14,11 +14,19 @@ use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 
 use super::{
-    AgentClarifications, AgentId, AnswerState, Attachment, CallKey, CallStatus, Challenge, ChangeSet, Clarification,
-    Contribution, Convergence, DebateId, Extension, ForkedFrom, Gathered, Judgement, Ledger, Metadata, Move,
-    Observation, Outcome, OutcomeKind, Past, Point, Poll, PromptSources, Relations, ResultKind, Selection, Settings,
-    Solution, StageId, StageInfo, StageWords, TerminationKind, Timestamp, Verdict, Voting, stage,
+    AgentClarifications, AnswerState, Attachment, Clarification, Contribution, Gathered, Metadata, Outcome,
+    OutcomeKind, Selection,
 };
+use crate::answer::{
+    Challenge, Convergence, Extension, Judgement, Observation, Poll, Relations, Solution, Verdict, Voting,
+};
+use crate::change::ChangeSet;
+use crate::event::ForkedFrom;
+use crate::ids::{
+    AgentId, CallKey, CallStatus, DebateId, ResultKind, StageId, StageInfo, StageWords, Timestamp, stage,
+};
+use crate::points::{Ledger, Move, Past, Point};
+use crate::settings::{PromptSources, Settings, TerminationKind};
 
 /// A whole debate, as in `<id>.json`. Cheap to clone except for its summaries, because contributions are shared.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -81,7 +89,7 @@ pub struct Debate {
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        serialize_with = "super::wire::serialize_optional_number"
+        serialize_with = "crate::ids::serialize_optional_number"
     )]
     pub user_feedback: Option<f64>,
     /// The user's reason for the rating.
@@ -274,10 +282,10 @@ pub struct Evaluation {
     #[serde(rename = "type")]
     pub kind: TerminationKind,
     /// From 0 to 100; null if unreadable.
-    #[serde(serialize_with = "super::wire::serialize_optional_number")]
+    #[serde(serialize_with = "crate::ids::serialize_optional_number")]
     pub score: Option<f64>,
     /// The score at which the debate ends.
-    #[serde(serialize_with = "super::wire::serialize_number")]
+    #[serde(serialize_with = "crate::ids::serialize_number")]
     pub threshold: f64,
 }
 
@@ -347,7 +355,7 @@ impl ModelUsage {
     };
 
     /// Adds a call. The caller leaves out calls that another debate paid for.
-    pub(super) fn count(&mut self, call: &CallRecord) {
+    pub(crate) fn count(&mut self, call: &CallRecord) {
         let tokens = call.tokens.unwrap_or_default();
         self.requests += u64::from(call.attempts > 0);
         self.silent_calls += u64::from(call.is_silent());

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use foldhash::{HashMap, HashSet};
 
-use crate::debate::{AgentId, Contribution, Debate, Lens, ResultKind, Solution, StageInfo};
+use crate::answer::Solution;
+use crate::debate::{Contribution, Debate, Lens};
+use crate::ids::{AgentId, ResultKind, StageInfo};
 
 use super::reading::lines;
 use super::{

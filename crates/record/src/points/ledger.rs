@@ -4,7 +4,9 @@ use std::fmt::{self, Write as _};
 
 use serde::{Deserialize, Serialize};
 
-use crate::debate::{AgentId, CallKey, Contribution, Debate, ResultKind, Severity, StageInfo};
+use crate::debate::{Contribution, Debate};
+use crate::ids::{AgentId, CallKey, ResultKind, StageInfo};
+use crate::points::Severity;
 use dialectic_base::figures::counted;
 
 use super::{Change, Point, PointId, PointStatus, RecheckStanding, RejectedApproach, RemarkTime, Response};

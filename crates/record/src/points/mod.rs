@@ -7,7 +7,7 @@
 mod findings;
 mod fold;
 mod ledger;
-mod parser;
+pub mod parser;
 mod point;
 mod reading;
 mod remark;
@@ -19,10 +19,6 @@ pub use findings::{
 pub(crate) use fold::Fold;
 pub use fold::Past;
 pub use ledger::{Ledger, Move, Tally};
-pub use parser::{
-    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, ReadAnswers, ReadCritique, read_answers, read_check, read_critique,
-    read_decisions, read_findings, read_given_up, read_opinions, read_review,
-};
 pub use point::{Decision, Point, PointHistory, PointId, PointStatus, RaisedPoint, Ruling, Severity};
 pub use reading::{AnswerFormat, Change, ParsedAnswer, RejectedApproach};
 pub use remark::{Found, RecheckStanding, Remark, RemarkKind, RemarkTime, Response, Stance, Statement};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use dialectic_base::markdown::truncate;
 use dialectic_base::sanitize::one_line;
 
-use crate::debate::AgentId;
+use crate::ids::AgentId;
 
 use super::{Found, Place, RecheckStanding, Remark, RemarkKind, RemarkTime, Response, Statement};
 

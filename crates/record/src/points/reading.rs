@@ -10,14 +10,16 @@ use serde_json::Value;
 
 use dialectic_base::call::is_default;
 
-use crate::debate::{AgentId, Attachment, CallKey, Contribution, Debate, Lens, ResultKind, fingerprint};
+use crate::change::fingerprint;
+use crate::debate::{Attachment, Contribution, Debate, Lens};
+use crate::ids::{AgentId, CallKey, ResultKind};
 
 use super::parser::review_section;
-use super::{
-    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, Found, Ledger, Point, RaisedPoint, ReadAnswers, ReadCritique,
-    RecheckStanding, Response, Stance, Statement, read_answers, read_check, read_critique, read_decisions,
-    read_findings, read_given_up, read_opinions, read_review,
+use super::parser::{
+    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, ReadAnswers, ReadCritique, read_answers, read_check, read_critique,
+    read_decisions, read_findings, read_given_up, read_opinions, read_review,
 };
+use super::{Found, Ledger, Point, RaisedPoint, RecheckStanding, Response, Stance, Statement};
 
 /// What was parsed from a contribution when it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::debate::AgentId;
+use crate::ids::AgentId;
 
 use super::{PointId, Ruling};
 

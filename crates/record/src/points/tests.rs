@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::debate::{AgentId, CallKey, Debate, Severity, StageId};
+use crate::debate::Debate;
+use crate::ids::{AgentId, CallKey, StageId};
+use crate::points::Severity;
 
 use super::*;
 

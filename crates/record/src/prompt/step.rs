@@ -9,7 +9,9 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde::{Serialize, Serializer};
 use thiserror::Error;
 
-use crate::debate::{AgentId, Attachment, CallKey, Point, Question};
+use crate::debate::{Attachment, Question};
+use crate::ids::{AgentId, CallKey};
+use crate::points::Point;
 use dialectic_base::markdown::fenced;
 
 /// A prompt of a protocol: a template that reads [`Values`], or a system text, which has no values.

@@ -1,10 +1,12 @@
 //! The baselines that a debate must beat: one answer, an answer that its author criticises and rewrites, and the best
 //! of several answers. They are protocols, so they can be run, limited, resumed and read like any debate.
 
-use crate::debate::{
-    AgentSettings, CallKey, CallStatus, Debate, Event, RecheckStanding, ResultKind, Settings, StageId, StageInfo,
-};
+use crate::debate::Debate;
+use crate::event::Event;
+use crate::ids::{CallKey, CallStatus, ResultKind, StageId, StageInfo};
+use crate::points::RecheckStanding;
 use crate::prompt::Prompt;
+use crate::settings::{AgentSettings, Settings};
 
 use super::check::{self, AMEND, CHECK, CHECK_DUE, COMPLETE, READ};
 use super::dialectic::{CRITICISE, PROPOSE, REFINE, REFINEMENT};

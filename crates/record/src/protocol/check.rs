@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use crate::debate::{
-    AgentId, AgentSettings, CallKey, Contribution, Debate, Draft, Event, Metadata, ResultKind, Solution, StageId,
-    StageInfo, StopReason,
-};
+use crate::answer::Solution;
+use crate::debate::{Contribution, Debate, Draft, Metadata, StopReason};
+use crate::event::Event;
+use crate::ids::{AgentId, CallKey, ResultKind, StageId, StageInfo};
 use crate::prompt::Prompt;
+use crate::settings::AgentSettings;
 
 use super::{
     Authorship, BudgetClass, Delivery, Next, OutputSpec, PromptContext, Row, Stage, Step, Trigger, with_failure,

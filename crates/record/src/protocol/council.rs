@@ -1,10 +1,10 @@
 //! One round with few calls: agents propose, each reviews all other proposals, the judge drafts an answer, and the
 //! draft is checked.
 
-use crate::debate::{
-    CallKey, Critics, Debate, DebateSettings, ResultKind, Settings, StageId, StageInfo, TerminationKind,
-};
+use crate::debate::Debate;
+use crate::ids::{CallKey, ResultKind, StageId, StageInfo};
 use crate::prompt::Prompt;
+use crate::settings::{Critics, DebateSettings, Settings, TerminationKind};
 
 use super::check::{self, CHECK, CHECK_DUE, COMPLETE, FINALISE, READ};
 use super::{

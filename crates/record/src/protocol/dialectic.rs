@@ -1,10 +1,10 @@
 //! The default protocol: rounds of proposals, critiques and refinements, then a synthesis.
 
-use crate::debate::{
-    AgentSettings, CallKey, CallStatus, Debate, DebateSettings, Evaluation, Event, ResultKind, StageId, StageInfo,
-    TerminationKind, TerminationSettings,
-};
+use crate::debate::{Debate, Evaluation};
+use crate::event::Event;
+use crate::ids::{CallKey, CallStatus, ResultKind, StageId, StageInfo};
 use crate::prompt::Prompt;
+use crate::settings::{AgentSettings, DebateSettings, TerminationKind, TerminationSettings};
 
 use super::check::{self, CHECK, CHECK_DUE, COMPLETE, FINALISE, READ};
 use super::{

@@ -1,7 +1,9 @@
 //! A motion, one against one: alternating speeches, with a cross-examination after each constructive speech.
 
-use crate::debate::{AgentSettings, CallKey, Debate, DebateSettings, Position, ResultKind, StageId, StageInfo};
+use crate::debate::Debate;
+use crate::ids::{CallKey, ResultKind, StageId, StageInfo};
 use crate::prompt::Prompt;
+use crate::settings::{AgentSettings, DebateSettings, Position};
 
 use super::motion::{
     CLOSE, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, SYSTEM, check_rounds, closing, closing_info,
@@ -11,7 +13,7 @@ use super::verdict::{JUDGE, VERDICT, verdict, without_votes};
 use super::{
     CLARIFY, Next, Protocol, Row, Stage, Step, Unfit, all_clear, answers, clarification, initialization, kind_of_call,
 };
-use crate::debate::Settings;
+use crate::settings::Settings;
 
 const CROSS_EXAMINATION: StageId = StageId::new("cross-examination");
 const CROSS_EXAMINATION_ANSWER: StageId = StageId::new("cross-examination-answer");

@@ -28,10 +28,11 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::debate::{
-    AgentSettings, CallKey, CallStatus, Debate, Event, FORMAT_VERSION, ResultKind, Settings, StageId, StageInfo,
-};
+use crate::debate::Debate;
+use crate::event::{Event, FORMAT_VERSION};
+use crate::ids::{CallKey, CallStatus, ResultKind, StageId, StageInfo};
 use crate::prompt::Prompt;
+use crate::settings::{AgentSettings, Settings};
 
 pub use answer::{JsonAnswer, JsonAnswerKind};
 pub use arena::ARENA;

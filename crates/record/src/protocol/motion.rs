@@ -1,9 +1,9 @@
 //! What debates on a motion share: sides, rounds of speeches, an opening and a closing.
 
-use crate::debate::{
-    AgentId, AgentSettings, CallKey, CallStatus, Debate, Position, ResultKind, Settings, StageId, StageInfo,
-};
+use crate::debate::Debate;
+use crate::ids::{AgentId, CallKey, CallStatus, ResultKind, StageId, StageInfo};
 use crate::prompt::Prompt;
+use crate::settings::{AgentSettings, Position, Settings};
 
 use super::{
     LINCOLN_DOUGLAS, Next, OXFORD, OutputSpec, PromptContext, ROUNDTABLE, Row, Stage, Step, Trigger, Unfit,

@@ -3,10 +3,11 @@
 
 use std::fmt::Write;
 
-use crate::debate::{
-    AgentId, CallKey, Debate, DebateSettings, Polls, Position, ResultKind, Settings, StageId, StageInfo,
-};
+use crate::answer::Polls;
+use crate::debate::Debate;
+use crate::ids::{AgentId, CallKey, ResultKind, StageId, StageInfo};
 use crate::prompt::Prompt;
+use crate::settings::{DebateSettings, Position, Settings};
 use dialectic_base::markdown::{cell, inline};
 
 use super::motion::{

@@ -1,8 +1,10 @@
 //! Questions: the first stages of every protocol (start, agents' questions, the user's answers), and the user's
 //! follow-up questions to the judge of a finished debate.
 
-use crate::debate::{AgentId, AgentSettings, CallKey, CallStatus, Debate, ResultKind, StageId, StageInfo};
+use crate::debate::Debate;
+use crate::ids::{AgentId, CallKey, CallStatus, ResultKind, StageId, StageInfo};
 use crate::prompt::Prompt;
+use crate::settings::AgentSettings;
 
 use super::{BudgetClass, Next, OutputSpec, PromptContext, Row, Stage, Step, Trigger, no_steps, nothing};
 

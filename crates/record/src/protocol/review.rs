@@ -1,6 +1,10 @@
 //! Several readers review a change: each looks for faults and reads the others' findings, and the judge rules.
 
-use crate::debate::{CallKey, CallStatus, Debate, Event, ResultKind, Solution, StageId, StageInfo, describe_review};
+use crate::answer::Solution;
+use crate::debate::Debate;
+use crate::event::Event;
+use crate::ids::{CallKey, CallStatus, ResultKind, StageId, StageInfo};
+use crate::points::describe_review;
 use crate::prompt::Prompt;
 
 use super::{

@@ -1,6 +1,6 @@
 //! A motion without sides: all speak in turn, each seeing the earlier speeches.
 
-use crate::debate::DebateSettings;
+use crate::settings::DebateSettings;
 
 use super::motion::{
     CLOSE, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, SYSTEM, check_rounds, closing, closing_info,

@@ -1,7 +1,9 @@
 //! A call that a protocol wants.
 
-use crate::debate::{CallKey, Lens, TerminationKind};
+use crate::debate::Lens;
+use crate::ids::CallKey;
 use crate::prompt::Prompt;
+use crate::settings::TerminationKind;
 
 use super::JsonAnswerKind;
 

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use crate::debate::{
-    Advice, AgentId, AgentSettings, Debate, Event, Judgement, Position, ResultKind, Settings, Solution, StageId,
-    StageInfo, StopReason, Verdict, mean,
-};
+use crate::answer::{Advice, Judgement, Solution, Verdict, mean};
+use crate::debate::{Debate, StopReason};
+use crate::event::Event;
+use crate::ids::{AgentId, ResultKind, StageId, StageInfo};
 use crate::prompt::Prompt;
+use crate::settings::{AgentSettings, Position, Settings};
 use dialectic_base::figures::score;
 use dialectic_base::markdown::{cell, inline, single_spaced};
 

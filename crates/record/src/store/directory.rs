@@ -13,14 +13,15 @@ use serde::de::Error as _;
 use serde_json::Value;
 use serde_json::error::Category;
 
-use crate::debate::{Debate, DebateId, FORMAT_VERSION};
+use crate::debate::Debate;
+use crate::event::FORMAT_VERSION;
+use crate::ids::DebateId;
 use dialectic_base::key_path::JsonText;
 use dialectic_base::key_path::KeyPath;
 
 use super::lock::is_locked;
 use super::older::{complete, mend};
-use super::snapshot::read_mark;
-use super::snapshot::{is_special, open_regular};
+use super::snapshot::{is_special, open_regular, read_mark};
 use super::{Readers, StoreError, write_atomically};
 
 /// The number of random characters at the end of an id.

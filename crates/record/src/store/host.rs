@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use dialectic_base::encoding::hexadecimal;
 
-use crate::debate::{AgentId, CallKey};
+use crate::ids::{AgentId, CallKey};
 
 use super::snapshot::{open_regular, write_once};
 use super::{Entry, Readers, StoreError, write_atomically};
@@ -188,7 +188,7 @@ fn read_json<T: DeserializeOwned>(path: PathBuf) -> Result<Option<T>, StoreError
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::debate::StageId;
+    use crate::ids::StageId;
 
     fn key(agent: &str) -> CallKey {
         CallKey::new(1, StageId::new("proposal"), &agent.into())

@@ -10,8 +10,8 @@ use memchr::memchr;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::debate::{FORMAT_VERSION, Recorded};
-use crate::signals::EventLog;
+use crate::event::{FORMAT_VERSION, Recorded};
+use crate::live::EventLog;
 use dialectic_base::encoding::hexadecimal;
 
 use super::lock::{FileLock, try_lock};

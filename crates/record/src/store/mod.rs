@@ -15,7 +15,8 @@ mod verify;
 
 use std::path::PathBuf;
 
-use crate::debate::{DebateId, FoldError};
+use crate::event::FoldError;
+use crate::ids::DebateId;
 
 pub use directory::{Directory, Entry, ListedDebate, ShortNames, StateFileError, read_state};
 pub use host::{HostRequest, HostRequests, SavedReply};

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::debate::{AgentId, Debate, StageId, Status, Timestamp};
+use crate::debate::{Debate, Status};
+use crate::ids::{AgentId, StageId, Timestamp};
 use crate::protocol::{PROTOCOLS, upgrade_state};
 
 type Object = Map<String, Value>;

@@ -7,10 +7,12 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::debate::{Created, Debate, Event, Recorded, Settings, Timestamp};
+use crate::debate::Debate;
+use crate::event::{Created, Event, Recorded};
+use crate::ids::Timestamp;
+use crate::settings::Settings;
 
-use super::snapshot::remove_leftovers;
-use super::snapshot::{Saver, read_mark, write_state};
+use super::snapshot::{Saver, read_mark, remove_leftovers, write_state};
 use super::{Directory, Entry, Journal, JournalContents, JournalError, StoreError, read_state};
 
 /// How many random ids to try.
@@ -101,7 +103,7 @@ impl Record {
         // The journal is locked, so no other process replaces the state file.
         remove_leftovers(&entry.state);
         let debate =
-            crate::debate::fold(&contents.events).map_err(|source| StoreError::Fold { path: path.clone(), source })?;
+            crate::event::fold(&contents.events).map_err(|source| StoreError::Fold { path: path.clone(), source })?;
         let seq = contents.events.len() as u64;
         Ok((
             Self {

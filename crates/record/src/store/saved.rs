@@ -3,7 +3,8 @@
 use std::fs;
 use std::io::ErrorKind;
 
-use crate::debate::{Debate, Event, Recorded, Status, fold};
+use crate::debate::{Debate, Status};
+use crate::event::{Event, Recorded, fold};
 
 use super::journal::{hold, last_event};
 use super::snapshot::{directory_of, read_mark, remove_leftovers};

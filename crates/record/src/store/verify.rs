@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::debate::{Debate, DebateFile, Event, FoldError, Recorded};
+use crate::debate::{Debate, DebateFile};
+use crate::event::{Event, FoldError, Recorded};
 use dialectic_base::key_path::KeyPath;
 
 use super::directory::{parse_state, read_bytes};

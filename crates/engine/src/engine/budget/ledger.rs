@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use dialectic_base::call::CallRecord;
 use dialectic_base::money::{Amount, Usd};
 use dialectic_base::price::Price;
-use dialectic_record::debate::{CallKey, Event, Recorded};
+use dialectic_record::event::{Event, Recorded};
+use dialectic_record::ids::CallKey;
 
 /// Estimated tokens per byte of a prompt, until a provider reports usage. Prose has about 0.25, code 0.35, Chinese and
 /// Japanese 0.4.
@@ -199,7 +200,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use dialectic_record::debate::{StageId, Timestamp};
+    use dialectic_record::ids::{StageId, Timestamp};
 
     const PRICE: Price = Price::flat(1.0, None, 1.0);
 

@@ -15,8 +15,12 @@ use dialectic_base::money::{Amount, Usd};
 use dialectic_base::price::Price;
 use dialectic_llm::ANSWER_LIMIT;
 use dialectic_llm::models::facts;
-use dialectic_record::debate::{AgentId, AgentSettings, CallKey, Debate, Event, Purchase, Settings, StopReason};
+use dialectic_record::debate::{Debate, StopReason};
+use dialectic_record::event::Event;
+use dialectic_record::ids::{AgentId, CallKey};
+use dialectic_record::live::Purchase;
 use dialectic_record::protocol::{BudgetClass, Protocol};
+use dialectic_record::settings::{AgentSettings, Settings};
 
 use super::Budget;
 use super::ledger::{CostLedger, Measures, ModelId};
@@ -553,7 +557,8 @@ impl CostRange {
 
 #[cfg(test)]
 mod tests {
-    use dialectic_record::debate::{ModelLimits, StageId, default_settings};
+    use dialectic_record::ids::StageId;
+    use dialectic_record::settings::{ModelLimits, default_settings};
 
     use super::*;
 

@@ -20,10 +20,11 @@ use dialectic_base::call::CallRecord;
 use dialectic_base::figures::list;
 use dialectic_base::money::{Amount, BudgetLimit, Usd};
 use dialectic_llm::{Request, Reserved, Turn, request_bytes};
-use dialectic_record::debate::{
-    AgentId, CallKey, Debate, Event, Recorded, ResultKind, Settings, StageId, Status, StopReason,
-};
+use dialectic_record::debate::{Debate, Status, StopReason};
+use dialectic_record::event::{Event, Recorded};
+use dialectic_record::ids::{AgentId, CallKey, ResultKind, StageId};
 use dialectic_record::protocol::{BudgetClass, OutputSpec, Step};
+use dialectic_record::settings::Settings;
 use dialectic_record::store::StoreError;
 
 use super::{Engine, EngineError, FollowUpError};
@@ -544,7 +545,8 @@ pub(super) fn cost_of(event: &Event) -> Option<Usd> {
 #[cfg(test)]
 mod tests {
     use dialectic_base::price::Price;
-    use dialectic_record::debate::{Timestamp, default_settings};
+    use dialectic_record::ids::Timestamp;
+    use dialectic_record::settings::default_settings;
 
     use super::*;
     use crate::engine::rehearsal::RehearsedCall;

@@ -12,8 +12,9 @@ use tempfile::TempDir;
 
 use dialectic_base::call::ToolCall;
 use dialectic_base::secrets::KnownKeys;
+use dialectic_record::debate::Contribution;
 use dialectic_record::debate::fixture::text;
-use dialectic_record::debate::{Contribution, StageId};
+use dialectic_record::ids::StageId;
 
 use super::*;
 

@@ -4,8 +4,11 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use crate::debate::{AgentId, AgentSettings, ChangeSet, Debate, Metadata, Placed, Severity};
-use crate::points::{FindingDecision, FindingRuling, Report, ReviewedFinding, Since, Stance, Voices};
+use crate::change::{ChangeSet, Placed};
+use crate::debate::{Debate, Metadata};
+use crate::ids::AgentId;
+use crate::points::{FindingDecision, FindingRuling, Report, ReviewedFinding, Severity, Since, Stance, Voices};
+use crate::settings::AgentSettings;
 use dialectic_base::figures::{counted, list};
 use dialectic_base::markdown::{defused, defused_line, inline, is_bidi_control};
 

@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::debate::{
-    AgentId, AgentSettings, Contribution, Debate, EarlierFinding, EarlierReview, Lines, Placed, ResultKind, Severity,
-    fingerprint,
-};
+use crate::change::{EarlierFinding, EarlierReview, Lines, Placed, fingerprint};
+use crate::debate::{Contribution, Debate};
+use crate::ids::{AgentId, ResultKind};
+use crate::points::Severity;
+use crate::settings::AgentSettings;
 use dialectic_base::figures::list;
 use dialectic_base::markdown::single_spaced;
 use dialectic_base::provider::family;

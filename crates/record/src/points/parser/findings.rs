@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::debate::{DIFF_ENDING, Lines, Severity};
+use crate::change::{DIFF_ENDING, Lines};
+use crate::points::Severity;
 
 use super::blocks::Page;
 use super::entries::{Entries, after_separator, strip_word, tidy};

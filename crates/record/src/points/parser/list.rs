@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::debate::Severity;
+use crate::points::Severity;
 
 use super::blocks::{BlockKind, BlockLine, Page};
 use super::entries::{after_separator, belongs, spoken, strip_word, tidy};

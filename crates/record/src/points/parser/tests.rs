@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::debate::Severity;
+use crate::points::Severity;
 
 use super::*;
 

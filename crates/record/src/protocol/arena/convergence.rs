@@ -1,8 +1,10 @@
 //! Decides whether the texts of a round have converged: compares their decisions and challenges agreements.
 
-use crate::debate::{
-    AgentSettings, CallKey, CallStatus, Convergence, Debate, Event, StageId, mean, similarity, weights,
-};
+use crate::answer::{Convergence, mean, similarity, weights};
+use crate::debate::Debate;
+use crate::event::Event;
+use crate::ids::{CallKey, CallStatus, StageId};
+use crate::settings::AgentSettings;
 
 use super::{
     BudgetClass, CHALLENGE, CONTINUE, CONVERGED, CONVERGENCE, FINAL_REFINEMENT, OBSERVATION, OBSERVE, OutputSpec,

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::debate::{
-    AgentId, AgentSettings, CallKey, Contribution, Debate, Dissent, Event, Extension, Judgement, StopReason, Undecided,
-    Verdict, VoteCount, Voting,
-};
+use crate::answer::{Dissent, Extension, Judgement, Undecided, Verdict, VoteCount, Voting};
+use crate::debate::{Contribution, Debate, StopReason};
+use crate::event::Event;
+use crate::ids::{AgentId, CallKey};
+use crate::settings::AgentSettings;
 
 use super::convergence::standing;
 use super::{

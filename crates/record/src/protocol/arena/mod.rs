@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use convergence::{standing, text_before};
 
-use crate::debate::{
-    AgentSettings, ArenaSettings, CallKey, Debate, DebateSettings, Event, Gathered, ResultKind, Selection, Settings,
-    StageId, StageInfo, TeamCandidate,
-};
+use crate::debate::{Debate, Gathered, Selection, TeamCandidate};
+use crate::event::Event;
+use crate::ids::{CallKey, ResultKind, StageId, StageInfo};
 use crate::prompt::Prompt;
+use crate::settings::{AgentSettings, ArenaSettings, DebateSettings, Settings};
 
 use super::check::{self, CHECK, CHECK_DUE, COMPLETE, FINALISE, READ};
 use super::{

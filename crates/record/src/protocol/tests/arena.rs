@@ -2,9 +2,11 @@
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
-use crate::debate::{
-    AgentId, Event, Gathered, OutcomeKind, Relation, Settings, Standings, Status, StopReason, Undecided, VotingRule,
-};
+use crate::answer::{Relation, Undecided};
+use crate::debate::{Gathered, OutcomeKind, Standings, Status, StopReason};
+use crate::event::Event;
+use crate::ids::AgentId;
+use crate::settings::{Settings, VotingRule};
 
 /// The replies to calls, by `<stage> <agent> <round>` or just by stage.
 type Script<'a> = &'a [(&'a str, ScriptedReply)];

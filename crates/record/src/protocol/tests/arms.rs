@@ -2,7 +2,8 @@
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
-use crate::debate::{Severity, Status, StopReason};
+use crate::debate::{Status, StopReason};
+use crate::points::Severity;
 
 const FAULTY: &str = "1. [major] Clocks: they drift. Resolved by: one clock.";
 

@@ -1,6 +1,7 @@
 //! The check of the answer: who reads a draft, what follows from the findings, and what stays unread.
 
-use crate::debate::{Lens, OutcomeKind, Severity, StopReason};
+use crate::debate::{Lens, OutcomeKind, StopReason};
+use crate::points::Severity;
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
@@ -174,8 +175,8 @@ fn a_council_has_eleven_calls_and_refuses_what_it_has_no_place_for() {
         (COUNCIL.check)(&settings).unwrap_err().problem
     };
     assert_eq!(problem(&|of| of.debate.rounds = 2), "council has one round, not 2");
-    assert!(problem(&|of| of.debate.critics = crate::debate::Critics::Number(1)).contains("`debate.critics`"));
-    let until = crate::debate::TerminationKind::Quality;
+    assert!(problem(&|of| of.debate.critics = crate::settings::Critics::Number(1)).contains("`debate.critics`"));
+    let until = crate::settings::TerminationKind::Quality;
     assert!(problem(&|of| of.debate.termination_condition.kind = until).contains("no condition can end it"));
     let mut quick = settings(&COUNCIL, QUICK_AGENTS, 1);
     quick.debate.check = 1;

@@ -3,12 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::answer::{Advice, Argument, Challenge, Judgement, Observation, RelatedPair, Relation, Relations, Solution};
 use crate::debate::{
-    Advice, AgentClarifications, AgentId, AgentSettings, AnswerFormat, Argument, CallKey, Challenge, Clarification,
-    Contribution, Debate, Evaluation, Event, Failure, ForkPoint, Judgement, Metadata, Observation, Outcome,
-    ParsedAnswer, RaisedPoint, Recorded, RelatedPair, Relation, Relations, Settings, Severity, Solution, StageId,
-    StopReason, Summary, SummaryMetadata, TerminationKind, Timestamp, fixture, fold, fork,
+    AgentClarifications, Clarification, Contribution, Debate, Evaluation, Failure, Metadata, Outcome, StopReason,
+    Summary, SummaryMetadata, fixture,
 };
+use crate::event::{Event, ForkPoint, Recorded, fold, fork};
+use crate::ids::{AgentId, CallKey, StageId, Timestamp};
+use crate::points::{AnswerFormat, ParsedAnswer, RaisedPoint, Severity};
+use crate::settings::{AgentSettings, Settings, TerminationKind};
 use chrono::DateTime;
 use dialectic_base::call::CallRecord;
 

@@ -2,7 +2,8 @@
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
-use crate::debate::{StopReason, TerminationKind};
+use crate::debate::StopReason;
+use crate::settings::TerminationKind;
 
 fn name(step: &Step) -> String {
     let about = step.key.target_agent_id.as_ref().map_or_else(String::new, |target| format!(" {target}"));

@@ -2,7 +2,9 @@
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
-use crate::debate::{Critics, Ledger, ResultKind, TerminationKind};
+use crate::ids::ResultKind;
+use crate::points::Ledger;
+use crate::settings::{Critics, TerminationKind};
 
 fn critiques(course: &Course, round: u32) -> Vec<(String, String)> {
     let of = course.calls.iter().filter(|step| {

@@ -3,9 +3,12 @@
 use super::super::motion::{DEFAULT_CRITERIA, debaters, side};
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
-use crate::debate::{AgentId, Contribution, Polls, Position, ResultKind, Status, StopReason};
+use crate::answer::Polls;
+use crate::debate::{Contribution, Status, StopReason};
+use crate::ids::{AgentId, ResultKind};
+use crate::settings::Position;
 
-fn ids(agents: &[&crate::debate::AgentSettings]) -> String {
+fn ids(agents: &[&crate::settings::AgentSettings]) -> String {
     agents.iter().map(|agent| agent.id.as_str()).collect::<Vec<_>>().join(" ")
 }
 

@@ -8,7 +8,10 @@ use proptest::prelude::*;
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, settings};
-use crate::debate::{Position, Relation, Severity, Status, StopReason, TerminationKind};
+use crate::answer::Relation;
+use crate::debate::{Status, StopReason};
+use crate::points::Severity;
+use crate::settings::{Position, TerminationKind};
 
 /// A debate to run.
 #[derive(Debug, Clone)]

@@ -1,9 +1,8 @@
 //! Reviews of a change: who is asked, what happens to findings, and how the review ends.
 
-use crate::debate::{
-    CallStatus, FindingDecision, FindingRuling, Outcome, OutcomeKind, ReviewedFinding, Severity, Status, StopReason,
-    Voices, describe_review,
-};
+use crate::debate::{Outcome, OutcomeKind, Status, StopReason};
+use crate::ids::CallStatus;
+use crate::points::{FindingDecision, FindingRuling, ReviewedFinding, Severity, Voices, describe_review};
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use crate::debate::{Position, Relation, Severity};
+use crate::answer::Relation;
+use crate::points::Severity;
+use crate::settings::Position;
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};

@@ -1,7 +1,8 @@
 //! Journals that are written, read, cut off and tampered with.
 
 use super::*;
-use crate::debate::{Event, StageId, Timestamp};
+use crate::event::Event;
+use crate::ids::{StageId, Timestamp};
 
 fn event(seq: u64) -> Recorded {
     Recorded { seq, at: Timestamp::now(), event: Event::StageEntered { stage: StageId::new("proposal") } }

@@ -9,8 +9,11 @@ use std::time::Duration;
 
 use dialectic_base::call::CallRecord;
 
-use super::stage::place_of;
-use super::{CallKey, CallStatus, Debate, Event, Recorded, RoundInProgress, Signal, StageId, StageInfo};
+use super::{RoundInProgress, Signal};
+use crate::debate::Debate;
+use crate::event::{Event, Recorded};
+use crate::ids::stage::place_of;
+use crate::ids::{CallKey, CallStatus, StageId, StageInfo};
 use crate::points::Fold;
 
 /// The maximum pause between two runs or while waiting for the user, in milliseconds.

@@ -8,10 +8,13 @@ use std::sync::Arc;
 use dialectic_base::call::CallRecord;
 use dialectic_base::problem::NO_ANSWER;
 
-use super::{
-    AgentClarifications, AgentId, Answerer, CallKey, CallStatus, Contribution, CostWarning, Created, CutAnswer, Debate,
-    Event, Extension, Failure, FollowUp, Judgement, ModelUsage, Poll, Recorded, ResultKind, Round, Status, UnknownEnd,
+use super::{Created, Event, Recorded};
+use crate::answer::{Extension, Judgement, Poll};
+use crate::debate::{
+    AgentClarifications, Answerer, Contribution, CostWarning, CutAnswer, Debate, Failure, FollowUp, ModelUsage, Round,
+    Status, UnknownEnd,
 };
+use crate::ids::{AgentId, CallKey, CallStatus, ResultKind};
 
 /// Why a sequence of events is not a valid record.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
@@ -468,7 +471,9 @@ impl Debate {
 mod tests {
     use super::*;
     use crate::debate::fixture::{call, created, pitching};
-    use crate::debate::{Clarification, Evaluation, StageInfo, TerminationKind, Timestamp};
+    use crate::debate::{Clarification, Evaluation};
+    use crate::ids::{StageInfo, Timestamp};
+    use crate::settings::TerminationKind;
 
     fn numbered(events: impl IntoIterator<Item = (u64, Event)>) -> Vec<Recorded> {
         events.into_iter().map(|(seq, event)| Recorded { seq, at: Timestamp::now(), event }).collect()

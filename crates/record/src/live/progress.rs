@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{
-    AgentId, AgentSettings, CallKey, CallStatus, Debate, Event, ModelUsage, Poll, Polls, Settings, Signal, StageId,
-    StageInfo, StageWords, stage,
-};
+use super::Signal;
+use crate::answer::{Poll, Polls};
+use crate::debate::{Debate, ModelUsage};
+use crate::event::Event;
+use crate::ids::{AgentId, CallKey, CallStatus, StageId, StageInfo, StageWords, stage};
+use crate::settings::{AgentSettings, Settings};
 
 /// How many bytes to keep from the end of a partial answer: more than a line can show.
 const KEPT: usize = 600;
@@ -361,11 +363,11 @@ impl PanelInfo {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{
+    use super::*;
+    use crate::debate::fixture::{
         self, CRITIQUE, EVALUATION, PROPOSAL, call_ended, call_failed, call_started, contributed, panel, recorded,
         retrying, round_begun, stage_ended, stage_started, words,
     };
-    use super::*;
     use dialectic_base::call::CallRecord;
     use dialectic_base::money::Usd;
 

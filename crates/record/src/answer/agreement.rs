@@ -12,7 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use rust_stemmers::{Algorithm, Stemmer};
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, CallKey, Debate, PointId};
+use crate::debate::Debate;
+use crate::ids::{AgentId, CallKey};
+use crate::points::PointId;
 
 /// A decision and the agents whose texts state it in the same words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,7 +71,7 @@ pub struct Convergence {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
     /// The percentage of agreement at which the debate counts as converged.
-    #[serde(serialize_with = "super::wire::serialize_number")]
+    #[serde(serialize_with = "crate::ids::serialize_number")]
     pub threshold: f64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matters: Vec<Matter>,

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::debate::{Gap, PanelInfo, Progress, Recorded, Signal};
+use crate::event::Recorded;
+use crate::live::{Gap, PanelInfo, Progress, Signal};
 
 /// The maximum number of queued signals per subscriber. A debate of five agents and ten rounds sends fewer, apart from
 /// words.

@@ -9,7 +9,9 @@ use dialectic_base::figures::score;
 use dialectic_base::markdown::single_spaced;
 use dialectic_base::sanitize;
 
-use super::{AgentId, Debate, FindingRuling, Ruling};
+use crate::debate::Debate;
+use crate::ids::AgentId;
+use crate::points::{FindingRuling, Ruling};
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -28,13 +30,13 @@ pub struct Solution {
     #[serde(default)]
     pub recommendations: Vec<String>,
     /// The judge's confidence, 0 to 100; absent if unreadable.
-    #[serde(default, serialize_with = "super::wire::serialize_optional_number")]
+    #[serde(default, serialize_with = "crate::ids::serialize_optional_number")]
     pub confidence: Option<f64>,
     /// The confidence that the judge stated, if [`confidence`](Self::confidence) was limited.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        serialize_with = "super::wire::serialize_optional_number"
+        serialize_with = "crate::ids::serialize_optional_number"
     )]
     pub stated_confidence: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,7 @@ use serde::Serialize;
 use dialectic_base::figures::counted;
 use dialectic_base::money::{Amount, BudgetLimit, Usd};
 
-use super::CallKey;
+use crate::ids::CallKey;
 
 /// The calls that a debate may make, ordered by round and stage.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,7 +8,8 @@ use sha2::{Digest, Sha256};
 use crate::points::{Place, RaisedPoint};
 use dialectic_base::markdown::single_spaced;
 
-use super::{Attachment, DebateId};
+use crate::debate::Attachment;
+use crate::ids::DebateId;
 
 /// The name suffix of attachments that contain a file's diff.
 pub const DIFF_ENDING: &str = ".diff";

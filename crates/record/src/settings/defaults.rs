@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use crate::debate::{AgentId, AgentSettings, DebateSettings, Settings, SummarizationSettings};
+use crate::ids::AgentId;
+use crate::settings::{AgentSettings, DebateSettings, Settings, SummarizationSettings};
 use dialectic_base::provider::{DEFAULT_MODEL, DEFAULT_PROVIDER, OFFLINE, OFFLINE_MODEL};
 
-use super::Debate;
+use crate::debate::Debate;
 
 /// The built-in defaults. Ignores API keys in the environment, which may select another provider.
 pub fn default_settings() -> Settings {

@@ -1,12 +1,14 @@
 //! Ids, call statuses, times and scores as files contain them.
 
+pub(crate) mod stage;
+
 use std::fmt;
 use std::sync::Arc;
 
 use chrono::{DateTime, SecondsFormat, SubsecRound, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::StageId;
+pub use stage::{ResultKind, StageId, StageInfo, StageWords};
 
 /// The id of a debate: `deb-YYYYMMDD-HHMMSS-xxxx` for this program, arbitrary text in other files.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Hash, Serialize, Deserialize)]
@@ -154,7 +156,7 @@ impl<'de> Deserialize<'de> for Timestamp {
 
 /// Serializes a score as `82`, not `82.0`, as in existing files.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-pub(super) fn serialize_number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize_number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     #[expect(clippy::cast_possible_truncation, reason = "scores are 0 to 100; others are written as they are")]
     let whole = *number as i32;
     if f64::from(whole).to_bits() == number.to_bits() {
@@ -165,7 +167,7 @@ pub(super) fn serialize_number<S: Serializer>(number: &f64, serializer: S) -> Re
 }
 
 #[expect(clippy::ref_option, reason = "serde passes a reference")]
-pub(super) fn serialize_optional_number<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize_optional_number<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     match number {
         Some(number) => serialize_number(number, serializer),
         None => serializer.serialize_none(),
@@ -174,7 +176,8 @@ pub(super) fn serialize_optional_number<S: Serializer>(number: &Option<f64>, ser
 
 #[cfg(test)]
 mod tests {
-    use crate::debate::{Evaluation, TerminationKind};
+    use crate::debate::Evaluation;
+    use crate::settings::TerminationKind;
 
     #[test]
     fn whole_scores_have_no_point() {

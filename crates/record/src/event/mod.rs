@@ -3,6 +3,9 @@
 // Every match must name new variants explicitly.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
+mod fold;
+mod fork;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -10,12 +13,17 @@ use serde::{Deserialize, Serialize};
 use dialectic_base::call::{CallRecord, ToolCall};
 use dialectic_base::money::Usd;
 
-use super::{
-    AgentClarifications, AgentId, Answerer, Attachment, CallKey, CallStatus, Challenge, ChangeSet, Contribution,
-    Convergence, Debate, DebateId, Evaluation, Failure, ForkedFrom, Gathered, Judgement, Metadata, Observation,
-    Outcome, PromptSources, Relations, Selection, Settings, Solution, StageId, StageInfo, StopReason, Summary,
-    Timestamp, Verdict, Voting,
+use crate::answer::{Challenge, Convergence, Judgement, Observation, Relations, Solution, Verdict, Voting};
+use crate::change::ChangeSet;
+use crate::debate::{
+    AgentClarifications, Answerer, Attachment, Contribution, Debate, Evaluation, Failure, Gathered, Metadata, Outcome,
+    Selection, StopReason, Summary,
 };
+use crate::ids::{AgentId, CallKey, CallStatus, DebateId, StageId, StageInfo, Timestamp};
+use crate::settings::{PromptSources, Settings};
+
+pub use fold::{FoldError, fold};
+pub use fork::{ForkError, ForkPoint, ForkedFrom, check_taken_over, fork, proposals_for};
 
 /// A numbered event: one line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -335,7 +343,7 @@ impl Event {
         call_of!(self)
     }
 
-    pub(super) fn call_mut(&mut self) -> Option<&mut CallRecord> {
+    pub(crate) fn call_mut(&mut self) -> Option<&mut CallRecord> {
         call_of!(self)
     }
 

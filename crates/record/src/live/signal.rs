@@ -11,7 +11,10 @@ use dialectic_base::call::Tokens;
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
 
-use super::{CallKey, Event, Ledger, Move, Progress, Recorded, StageId, StageInfo, Tally};
+use super::Progress;
+use crate::event::{Event, Recorded};
+use crate::ids::{CallKey, StageId, StageInfo};
+use crate::points::{Ledger, Move, Tally};
 
 /// What is published while a debate runs: a recorded event or a transient message. The live view, plain output and the
 /// NDJSON stream are made from signals.

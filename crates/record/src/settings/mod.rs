@@ -4,6 +4,9 @@
 //! without that file. These types define the file: their doc comments become the descriptions in the JSON Schema, their
 //! `schemars` attributes the bounds.
 
+pub mod defaults;
+mod prompt_source;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +18,11 @@ use dialectic_base::money::Usd;
 use dialectic_base::price::Price;
 use dialectic_base::provider::{ApiKind, HOST, calls_models};
 
-use super::{AgentId, Lens};
+use crate::debate::Lens;
+use crate::ids::AgentId;
+
+pub use defaults::{default_settings, go_offline};
+pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 
 /// The agents, the judge, the course of the debate, and the providers of models.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -294,7 +301,7 @@ pub struct TerminationSettings {
     #[serde(rename = "type")]
     pub kind: TerminationKind,
     /// The judge's score at which the debate ends, from 0 to 100.
-    #[serde(serialize_with = "super::wire::serialize_number")]
+    #[serde(serialize_with = "crate::ids::serialize_number")]
     #[schemars(range(min = 0, max = 100))]
     pub threshold: f64,
     /// The minimum number of rounds.
@@ -519,7 +526,7 @@ pub struct TeamSettings {
 #[schemars(rename = "Convergence")]
 pub struct ConvergenceSettings {
     /// The percentage of matters on which all texts must agree.
-    #[serde(serialize_with = "super::wire::serialize_number")]
+    #[serde(serialize_with = "crate::ids::serialize_number")]
     #[schemars(range(min = 0, max = 100))]
     pub threshold: f64,
 }

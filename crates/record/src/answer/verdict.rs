@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, CallKey, Debate, Position, StageId, VotingRule};
+use crate::debate::Debate;
+use crate::ids::{AgentId, CallKey, StageId};
+use crate::settings::{Position, VotingRule};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
@@ -131,7 +133,7 @@ impl Poll {
         Self { stage, votes: BTreeMap::new(), reasons: BTreeMap::new() }
     }
 
-    pub(super) fn cast(polls: &mut Vec<Self>, key: &CallKey, vote: &str, reason: &str) {
+    pub(crate) fn cast(polls: &mut Vec<Self>, key: &CallKey, vote: &str, reason: &str) {
         let place = polls.iter().position(|poll| poll.stage == key.stage).unwrap_or(polls.len());
         if place == polls.len() {
             polls.push(Self::of(key.stage));
@@ -304,7 +306,7 @@ pub struct Dissent {
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        serialize_with = "super::wire::serialize_optional_number"
+        serialize_with = "crate::ids::serialize_optional_number"
     )]
     pub confidence: Option<f64>,
 }
@@ -313,9 +315,9 @@ pub struct Dissent {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::fixture;
-    use super::super::fixture::pitching::{APPLAUSE, SHOW_OF_HANDS, stages};
     use super::*;
+    use crate::debate::fixture;
+    use crate::debate::fixture::pitching::{APPLAUSE, SHOW_OF_HANDS, stages};
 
     fn debate(before: &[(&str, &str)], after: &[(&str, &str)]) -> Debate {
         let votes = |votes: &[(&str, &str)]| {

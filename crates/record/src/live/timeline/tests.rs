@@ -3,8 +3,8 @@
 use chrono::DateTime;
 use serde_json::{Value, json};
 
-use super::super::fixture;
 use super::*;
+use crate::debate::fixture;
 use crate::protocol::DIALECTIC;
 
 fn event(seq: u64, at: i64, event: Value) -> Recorded {

@@ -1,5 +1,7 @@
 //! Forks a debate: selects the events that the fork keeps.
 
+#![cfg_attr(not(test), expect(clippy::wildcard_enum_match_arm, reason = "a fork looks for a few events only"))]
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -7,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use dialectic_base::figures::counted;
 
-use super::{
-    AgentId, CallKey, CallStatus, Debate, DebateId, Event, FoldError, Lens, Recorded, ResultKind, Settings, StageId,
-    StageInfo, fold, stage,
-};
+use super::{Event, FoldError, Recorded, fold};
+use crate::debate::{Debate, Lens};
+use crate::ids::{AgentId, CallKey, CallStatus, DebateId, ResultKind, StageId, StageInfo, stage};
+use crate::settings::Settings;
 
 /// Where to fork a debate: before the calls of a stage, written `2.critique`, or at the `start`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -405,8 +407,10 @@ fn listed(ids: &[AgentId]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::debate::StopReason;
     use crate::debate::fixture::{self, created, pitching};
-    use crate::debate::{Signal, StopReason, Timestamp};
+    use crate::ids::Timestamp;
+    use crate::live::Signal;
 
     /// A debate under a test protocol.
     fn parent() -> Vec<Recorded> {

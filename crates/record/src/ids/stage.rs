@@ -173,24 +173,24 @@ pub struct StageWords {
 }
 
 /// The stage itself, or for a kind of call, the stage that makes it.
-pub(super) fn place_of(stages: &[StageInfo], id: StageId) -> Option<&StageInfo> {
+pub(crate) fn place_of(stages: &[StageInfo], id: StageId) -> Option<&StageInfo> {
     stages.iter().skip_while(|stage| stage.id != id).find(|stage| stage.is_transition_target)
 }
 
 /// The index of [`place_of`] the stage; past the end if unknown.
-pub(super) fn place_rank(stages: &[StageInfo], id: StageId) -> usize {
+pub(crate) fn place_rank(stages: &[StageInfo], id: StageId) -> usize {
     let place = place_of(stages, id).map_or(id, |place| place.id);
     stages.iter().position(|stage| stage.id == place).unwrap_or(stages.len())
 }
 
 /// The words for a stage; an unknown stage is called by its id.
-pub(super) fn words(stages: &[StageInfo], id: StageId) -> StageWords {
+pub(crate) fn words(stages: &[StageInfo], id: StageId) -> StageWords {
     let known = stages.iter().find(|stage| stage.id == id);
     known.map_or_else(|| StageWords::new([id.as_str(); 6]), |stage| stage.words.clone())
 }
 
 impl StageWords {
-    pub(super) fn all(&self) -> [&str; 6] {
+    pub(crate) fn all(&self) -> [&str; 6] {
         let Self { noun, plural, progressive, present, past, infinitive } = self;
         [noun, plural, progressive, present, past, infinitive].map(|word| &**word)
     }
