@@ -16,7 +16,7 @@ use crate::points::{FindingRuling, Ruling};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Solution {
-    /// The judge's title for the debate: one line of plain text. Views show [`Debate::title`](super::Debate::title),
+    /// The judge's title for the debate: one line of plain text. Views show [`Debate::title`](crate::debate::Debate::title),
     /// which falls back to the problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,

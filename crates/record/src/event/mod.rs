@@ -97,7 +97,7 @@ pub enum Event {
     QuestionAnswered {
         /// The agent that asked the question.
         agent_id: AgentId,
-        /// The [`id`](super::Clarification::id) of the question.
+        /// The [`id`](crate::debate::Clarification::id) of the question.
         item_id: String,
         answer: String,
         /// The program that answered for the user, if any.
@@ -173,7 +173,7 @@ pub enum Event {
         /// Absent if no call was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<CallKey>,
-        /// The text without the assessment, if it replaces a checked draft. Its [`ParsedAnswer`](super::ParsedAnswer)
+        /// The text without the assessment, if it replaces a checked draft. Its [`ParsedAnswer`](crate::points::ParsedAnswer)
         /// holds the answers to the check.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<Arc<Contribution>>,
