@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::status::TRY_AGAIN;
-use dialectic_record::debate::DebateId;
+use dialectic_record::ids::DebateId;
 
 /// Determines the exit code of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

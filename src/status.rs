@@ -9,9 +9,11 @@ use dialectic_base::figures::{counted, list, named_cost};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::runner::Runner;
-use dialectic_record::debate::{
-    AnswerState, CallStatus, Debate, DebateId, Outcome, Question, Settings, Span, StageId, Status, Timestamp, fold,
-};
+use dialectic_record::debate::{AnswerState, Debate, Outcome, Question, Status};
+use dialectic_record::event::fold;
+use dialectic_record::ids::{CallStatus, DebateId, StageId, Timestamp};
+use dialectic_record::live::Span;
+use dialectic_record::settings::Settings;
 use dialectic_record::store::{AccessMode, Entry, SavedDebate, StoreError};
 
 /// The debate is still running. Coreutils' `timeout` uses the same code when the time is up.

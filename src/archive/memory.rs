@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use crate::error::in_full;
 use dialectic_base::markdown::{single_spaced, truncate};
 use dialectic_engine::runner::DebateHistory;
-use dialectic_record::debate::{
-    AgentSettings, AgentStanding, Debate, Decision, Ledger, Material, MaterialSource, Point, Remark, Response,
-    Settings, Standings, Timestamp,
-};
+use dialectic_record::debate::{AgentStanding, Debate, Material, MaterialSource, Standings};
+use dialectic_record::ids::Timestamp;
+use dialectic_record::points::{Decision, Ledger, Point, Remark, Response};
+use dialectic_record::settings::{AgentSettings, Settings};
 use dialectic_record::store::Directory;
 
 use super::ratings::ballots;

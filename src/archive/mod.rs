@@ -18,7 +18,9 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use dialectic_base::provider::OFFLINE;
-use dialectic_record::debate::{Debate, Settings, Status, Timestamp};
+use dialectic_record::debate::{Debate, Status};
+use dialectic_record::ids::Timestamp;
+use dialectic_record::settings::Settings;
 use dialectic_record::store::{Directory, ListedDebate, StoreError, read_state};
 
 pub use memory::{Memory, PastDebates};

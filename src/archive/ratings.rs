@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use rusqlite::{Transaction, params};
 
 use dialectic_base::provider::OFFLINE;
-use dialectic_record::debate::{AgentId, AgentSettings, Contribution, Debate, ResultKind, Timestamp, Verdict};
+use dialectic_record::answer::Verdict;
+use dialectic_record::debate::{Contribution, Debate};
+use dialectic_record::ids::{AgentId, ResultKind, Timestamp};
+use dialectic_record::settings::AgentSettings;
 
 use super::{Archive, ArchiveError};
 

@@ -4,7 +4,8 @@ use std::thread;
 use serde_json::{Value, json};
 
 use dialectic_engine::runner::DebateHistory as _;
-use dialectic_record::debate::{AgentId, AgentSettings, ResultKind, StageId, StageInfo, default_settings};
+use dialectic_record::ids::{AgentId, ResultKind, StageId, StageInfo};
+use dialectic_record::settings::{AgentSettings, default_settings};
 
 use super::*;
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use imara_diff::{Algorithm, Diff, InternedInput, Interner};
 
-use dialectic_record::debate::Lines;
+use dialectic_record::change::Lines;
 
 /// The number of unchanged lines around a change.
 const CONTEXT: usize = 3;

@@ -8,10 +8,11 @@ use dialectic_engine::access::Environment;
 use dialectic_engine::git::GitError;
 use dialectic_engine::runner::Attachments;
 use dialectic_engine::tools::{AccessError, Source};
-use dialectic_record::debate::{
-    Attachment, ChangeSet, Debate, EarlierFinding, EarlierReview, FindingDecision, FindingRuling, RaisedPoint,
-    ReviewedFinding, Settings, Solution, Status, code_at, describe_review, lines_of_code,
-};
+use dialectic_record::answer::Solution;
+use dialectic_record::change::{ChangeSet, EarlierFinding, EarlierReview, code_at, lines_of_code};
+use dialectic_record::debate::{Attachment, Debate, Status};
+use dialectic_record::points::{FindingDecision, FindingRuling, RaisedPoint, ReviewedFinding, describe_review};
+use dialectic_record::settings::Settings;
 
 use crate::error::Error;
 

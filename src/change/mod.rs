@@ -20,7 +20,9 @@ use dialectic_base::secrets::{KnownKeys, holds_private_key, is_in_git, may_hold_
 use dialectic_engine::access::{Environment, known_keys};
 use dialectic_engine::git::{self, Entry, Git, GitError, Mode};
 use dialectic_engine::tools::{AccessError, ContextDirectory};
-use dialectic_record::debate::{Attachment, ChangeSet, LeftOut, Settings};
+use dialectic_record::change::{ChangeSet, LeftOut};
+use dialectic_record::debate::Attachment;
+use dialectic_record::settings::Settings;
 
 pub use base::Wanted;
 pub use earlier::unseen;

@@ -4,12 +4,12 @@ use dialectic_base::figures::{counted, thousands};
 use dialectic_engine::access::Environment;
 use dialectic_engine::engine::room_for_change;
 use dialectic_engine::runner::Attachments;
-use dialectic_record::debate::{ChangeSet, ChangedFile, DIFF_ENDING, DebateSettings, LeftOut, Settings};
+use dialectic_record::change::{ChangeSet, ChangedFile, DIFF_ENDING, LeftOut};
+use dialectic_record::settings::{DebateSettings, Settings};
 
 use crate::error::{Error, UserError};
 
-use super::diff;
-use super::{Change, Files, Found, ONLY_PERMISSIONS};
+use super::{Change, Files, Found, ONLY_PERMISSIONS, diff};
 
 /// The attachment that lists the withheld files.
 const LEFT_OUT: &str = "left-out.txt";

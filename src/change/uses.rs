@@ -14,7 +14,8 @@ use dialectic_engine::access::Environment;
 use dialectic_engine::engine::room_for_change;
 use dialectic_engine::runner::Attachments;
 use dialectic_engine::tools::Source;
-use dialectic_record::debate::{ChangeSet, ChangedFile, DIFF_ENDING, DebateSettings, Settings};
+use dialectic_record::change::{ChangeSet, ChangedFile, DIFF_ENDING};
+use dialectic_record::settings::{DebateSettings, Settings};
 
 use super::{Change, Repository, Tree};
 

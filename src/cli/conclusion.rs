@@ -8,7 +8,9 @@ use dialectic_base::sanitize::one_line;
 use dialectic_engine::access::key_variable;
 use dialectic_engine::engine::RunEnding;
 use dialectic_engine::runner::Finished;
-use dialectic_record::debate::{CallStatus, Debate, DebateId, Failure, ForkPoint, OutcomeKind, StopReason};
+use dialectic_record::debate::{Debate, Failure, OutcomeKind, StopReason};
+use dialectic_record::event::ForkPoint;
+use dialectic_record::ids::{CallStatus, DebateId};
 use dialectic_record::store::Entry;
 use dialectic_report::display::{StreamEnd, gist, summary};
 

@@ -10,7 +10,8 @@ use crate::error::{Error, ErrorCategory, UserError};
 use dialectic_base::money::Usd;
 use dialectic_config::{confirm_above, process_environment};
 use dialectic_engine::runner::Prepared;
-use dialectic_record::debate::{Forecast, Settings};
+use dialectic_record::live::Forecast;
+use dialectic_record::settings::Settings;
 use dialectic_report::display::price_tag;
 
 use super::terminal::{Terminal, is_automated};

@@ -15,7 +15,8 @@ use dialectic_base::problem::check_problem_text;
 use dialectic_base::secrets::{is_same_file, may_hold_secrets};
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::{AttachmentError, Attachments};
-use dialectic_record::debate::{Attachment, Settings};
+use dialectic_record::debate::Attachment;
+use dialectic_record::settings::Settings;
 
 use super::output::typed;
 use super::terminal::Terminal;

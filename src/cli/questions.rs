@@ -12,7 +12,8 @@ use dialectic_base::figures::list;
 use dialectic_base::problem::NO_ANSWER;
 use dialectic_base::sanitize::sanitize;
 use dialectic_engine::runner::Run;
-use dialectic_record::debate::{Answerer, Debate, DebateId, Question};
+use dialectic_record::debate::{Answerer, Debate, Question};
+use dialectic_record::ids::DebateId;
 use dialectic_report::display::Messages;
 
 use super::dialogue::{Dialogue, TypedLine, edit};

@@ -13,8 +13,7 @@ use crate::serve::Watched;
 use crate::trace::Tracer;
 use dialectic_engine::engine::{EngineError, ForecastError, RunEnding};
 use dialectic_engine::runner::{After, Failed, Finished, Ready, Run};
-use dialectic_record::debate::Forecast;
-use dialectic_record::signals::{Follower, Words};
+use dialectic_record::live::{Follower, Forecast, Words};
 use dialectic_record::store::{Entry, JournalReader};
 use dialectic_report::display::{DisplayOptions, KeysMeaning, Messages, ProgressMode, participants};
 

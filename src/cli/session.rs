@@ -10,7 +10,8 @@ use dialectic_config::ConfigError;
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::After;
 use dialectic_llm::openai::http_client;
-use dialectic_record::debate::{Debate, Settings};
+use dialectic_record::debate::Debate;
+use dialectic_record::settings::Settings;
 use dialectic_report::display::EventSink;
 
 use super::args::RunArgs;

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
 use crate::trace::Tracer;
-use dialectic_record::signals::{Follower, Signals, Words};
+use dialectic_record::live::{Follower, Signals, Words};
 use dialectic_report::display::{
     DisplayOptions, EventSink, EventStream, KeysMeaning, LiveView, Messages, ProgressMode, StreamEnd,
 };

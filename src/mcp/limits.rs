@@ -12,7 +12,9 @@ use tokio::time::timeout;
 use crate::error::{ErrorCategory, UserError};
 use dialectic_base::money::Usd;
 use dialectic_engine::runner::{SpendingError, SpendingLock, spent_by, spent_today};
-use dialectic_record::debate::{Debate, DebateId, Settings};
+use dialectic_record::debate::Debate;
+use dialectic_record::ids::DebateId;
+use dialectic_record::settings::Settings;
 use dialectic_record::store::{Directory, Entry};
 
 /// How often to check whether a command has locked its debate.
@@ -147,7 +149,8 @@ pub(super) fn of_models(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use dialectic_engine::runner::note_spent;
-    use dialectic_record::debate::{CallKey, Event, Recorded, StageId, Timestamp};
+    use dialectic_record::event::{Event, Recorded};
+    use dialectic_record::ids::{CallKey, StageId, Timestamp};
     use dialectic_record::store::Journal;
 
     use super::*;

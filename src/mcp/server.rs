@@ -25,7 +25,8 @@ use dialectic_base::provider::HOST;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::runner::Runner;
 use dialectic_engine::tools::ContextDirectory;
-use dialectic_record::debate::{Debate, Settings};
+use dialectic_record::debate::Debate;
+use dialectic_record::settings::Settings;
 use dialectic_record::store::{Directory, Entry, StoreError, read_state};
 
 use super::limits::{Limits, SpendingPermit, of_models};

@@ -9,7 +9,9 @@ use axum::response::{IntoResponse, Response};
 use dialectic_base::figures;
 use dialectic_base::problem::NO_ANSWER;
 use dialectic_engine::runner::{Controls, SpendingLock};
-use dialectic_record::debate::{AgentId, Debate, DebateFile, DebateId, Event, Status};
+use dialectic_record::debate::{Debate, DebateFile, Status};
+use dialectic_record::event::Event;
+use dialectic_record::ids::{AgentId, DebateId};
 use dialectic_record::protocol::side;
 use dialectic_record::store::{AccessMode, Entry};
 use dialectic_report::report::{ReportFormat, View, redact};
@@ -17,11 +19,14 @@ use dialectic_report::report::{ReportFormat, View, redact};
 use crate::status::Standing;
 
 use super::catalogue::{DebateRow, DebateStanding, entry_of, row_of};
-use super::problem::{DebateBody, DebateListPage, FollowUpAnswer, Json, QuestionView, Started, ok};
-use super::problem::{Kind, ProblemDetails};
+use super::problem::{
+    DebateBody, DebateListPage, FollowUpAnswer, Json, Kind, ProblemDetails, QuestionView, Started, ok,
+};
 use super::registry::Whereabouts;
-use super::request::{AfterQuery, Filter, FormatName, QueryParams, ReportQuery, RequestBody, Several};
-use super::request::{AnswersBody, Feedback, FollowUpQuestion, Fork, NewDebate, QuestionAnswer, SignIn};
+use super::request::{
+    AfterQuery, AnswersBody, Feedback, Filter, FollowUpQuestion, Fork, FormatName, NewDebate, QueryParams,
+    QuestionAnswer, ReportQuery, RequestBody, Several, SignIn,
+};
 use super::server::App;
 use super::settings::{Admission, ForecastBody, Setup};
 use super::stream::{StreamFormat, of_debate, of_several};

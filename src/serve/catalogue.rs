@@ -9,7 +9,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use dialectic_base::sanitize::one_line;
-use dialectic_record::debate::{AnswerState, Debate, DebateId, Status, Timestamp};
+use dialectic_record::debate::{AnswerState, Debate, Status};
+use dialectic_record::ids::{DebateId, Timestamp};
 use dialectic_record::store::{AccessMode, Directory, Entry, StateFileError, StoreError, read_state};
 
 use super::problem::ProblemDetails;

@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 
 use dialectic_engine::engine::RunEnding;
 use dialectic_engine::runner::{After, Controls, Failed, Finished, HOOK_LIMIT, Ready, Run};
-use dialectic_record::debate::DebateId;
-use dialectic_record::signals::Signals;
+use dialectic_record::ids::DebateId;
+use dialectic_record::live::Signals;
 
 use super::problem::ProblemDetails;
 use super::settings::Admission;

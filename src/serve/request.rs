@@ -20,7 +20,8 @@ use dialectic_base::problem::check_problem_text;
 use dialectic_config::{SettingChange, check, part_of};
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Attachments;
-use dialectic_record::debate::{AgentSettings, Attachment, Settings};
+use dialectic_record::debate::Attachment;
+use dialectic_record::settings::{AgentSettings, Settings};
 use dialectic_report::report::{FORMATS, ReportFormat};
 
 use super::catalogue::DebateStanding;

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use dialectic_base::money::Usd;
 use dialectic_engine::runner::spent_today;
-use dialectic_record::debate::DebateId;
+use dialectic_record::ids::DebateId;
 
 use crate::error::{ErrorCategory, UserError};
 

@@ -16,8 +16,9 @@ use dialectic_engine::engine::{check_prices, check_problem, check_purchase, chec
 use dialectic_engine::runner::{
     After, PreparedQuestion, Ready, Runner, RunnerError, Services, ServicesError, SpendingLock, new_debate, spent_by,
 };
-use dialectic_record::debate::{Created, ForkPoint, Position, Settings};
+use dialectic_record::event::{Created, ForkPoint};
 use dialectic_record::protocol::{PROTOCOLS, Protocol};
+use dialectic_record::settings::{Position, Settings};
 use dialectic_record::store::{Directory, Entry};
 
 use super::problem::ProblemDetails;
@@ -129,8 +130,8 @@ pub(super) fn is_offline(settings: &Settings) -> bool {
     settings.everybody().all(|agent| agent.provider == OFFLINE)
 }
 
-fn member(agent: &dialectic_record::debate::AgentSettings) -> MemberInfo {
-    let dialectic_record::debate::AgentSettings { id, name, role, model, provider, position, .. } = agent.clone();
+fn member(agent: &dialectic_record::settings::AgentSettings) -> MemberInfo {
+    let dialectic_record::settings::AgentSettings { id, name, role, model, provider, position, .. } = agent.clone();
     MemberInfo { id: id.to_string(), name, role, model, provider, position }
 }
 

@@ -19,8 +19,8 @@ use tokio::sync::{
 };
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use dialectic_record::debate::{AgentId, CallInFlight, CallKey, DebateId, Progress, Signal};
-use dialectic_record::signals::{Follower, Words};
+use dialectic_record::ids::{AgentId, CallKey, DebateId};
+use dialectic_record::live::{CallInFlight, Follower, Progress, Signal, Words};
 use dialectic_record::store::{Entry, JournalReader};
 use dialectic_report::display::event_line;
 

@@ -10,7 +10,8 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde::Serialize;
 
 use dialectic_base::money::Usd;
-use dialectic_record::debate::{Debate, DebateId, OutcomeKind, Status};
+use dialectic_record::debate::{Debate, OutcomeKind, Status};
+use dialectic_record::ids::DebateId;
 use dialectic_record::store::{Directory, Entry, JournalError, Readers, Record, StoreError, write_atomically};
 
 use super::plan::{PlannedDebate, SavedPlan};

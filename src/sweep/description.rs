@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::UserError;
 use dialectic_base::money::Usd;
 use dialectic_base::problem::{ProblemFault, check_problem_text};
-use dialectic_record::debate::{Attachment, TerminationKind};
+use dialectic_record::debate::Attachment;
+use dialectic_record::settings::TerminationKind;
 
 pub const MOST_DEBATES: usize = 1_000_000;
 

@@ -8,7 +8,9 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use dialectic_record::debate::{Debate, DebateId, Recorded, fold};
+use dialectic_record::debate::Debate;
+use dialectic_record::event::{Recorded, fold};
+use dialectic_record::ids::DebateId;
 use dialectic_record::store::{Replica, StoreError};
 
 use super::plan::SavedPlan;

@@ -10,7 +10,8 @@ use serde::Serialize;
 use crate::error::{Diagnostic, ErrorCategory, in_full};
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
-use dialectic_record::debate::{Event, Recorded, Status};
+use dialectic_record::debate::Status;
+use dialectic_record::event::{Event, Recorded};
 
 use super::plan::{Plan, PlannedDebate, SavedPlan};
 use super::segment::{SegmentError, Stored, check_set};

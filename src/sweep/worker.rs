@@ -10,7 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use dialectic_engine::engine::RunEnding;
 use dialectic_engine::runner::{Failed, Run, Runner, Services};
-use dialectic_record::debate::{DebateId, Status};
+use dialectic_record::debate::Status;
+use dialectic_record::ids::DebateId;
 use dialectic_record::store::{Directory, Entry};
 
 use super::plan::{Machine, PlannedDebate, SavedPlan};

@@ -12,7 +12,10 @@ use serde_json::json;
 
 use dialectic_base::call::Tokens;
 use dialectic_base::money::Usd;
-use dialectic_record::debate::{AgentId, AgentSettings, Debate, Event, Settings};
+use dialectic_record::debate::Debate;
+use dialectic_record::event::Event;
+use dialectic_record::ids::AgentId;
+use dialectic_record::settings::{AgentSettings, Settings};
 
 /// The name of the root span and of the trace.
 pub(super) const TRACE_NAME: &str = "dialectic debate";

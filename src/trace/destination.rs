@@ -9,7 +9,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
 
 use dialectic_engine::access::{Environment, LANGFUSE};
-use dialectic_record::debate::TraceTarget;
+use dialectic_record::settings::TraceTarget;
 
 const LANGFUSE_BASE_URL: &str = "LANGFUSE_BASE_URL";
 const LANGFUSE_PUBLIC_KEY: &str = "LANGFUSE_PUBLIC_KEY";

@@ -8,9 +8,11 @@ use serde_json::{Value, json};
 
 use dialectic_base::call::{CallRecord, Cut, Tokens};
 use dialectic_base::money::Usd;
-use dialectic_record::debate::{
-    CallDescription, CallKey, CallStatus, Debate, Event as DebateEvent, Failure, Settings, StoredReply,
-};
+use dialectic_record::debate::{Debate, Failure};
+use dialectic_record::event::{Event as DebateEvent, StoredReply};
+use dialectic_record::ids::{CallKey, CallStatus};
+use dialectic_record::live::CallDescription;
+use dialectic_record::settings::Settings;
 
 use super::attributes as names;
 

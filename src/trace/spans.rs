@@ -12,9 +12,11 @@ use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::trace::{SdkTracer, Span};
 
 use dialectic_base::call::{ToolCall, ToolResult};
-use dialectic_record::debate::{
-    AgentId, CallDescription, CallKey, Debate, Event, Recorded, Settings, Signal, StageId, Status,
-};
+use dialectic_record::debate::{Debate, Status};
+use dialectic_record::event::{Event, Recorded};
+use dialectic_record::ids::{AgentId, CallKey, StageId};
+use dialectic_record::live::{CallDescription, Signal};
+use dialectic_record::settings::Settings;
 
 use super::attributes as names;
 use super::generation::{CallEnd, Generation};

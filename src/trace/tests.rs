@@ -12,11 +12,12 @@ use dialectic_base::money::Usd;
 use dialectic_record::debate::fixture::{
     self, CLARIFICATION, CRITIQUE, EVALUATION, PROPOSAL, ROUND_MANAGER, SUMMARIZATION, completed, key, pitching,
 };
-use dialectic_record::debate::{
-    CallDescription, CallKey, Contribution, Debate, DebateId, Evaluation, Event, Failure, Recorded, Signal, StageId,
-    StageInfo, StoredReply, TerminationKind, Timestamp, default_settings,
-};
+use dialectic_record::debate::{Contribution, Debate, Evaluation, Failure};
+use dialectic_record::event::{Event, Recorded, StoredReply};
+use dialectic_record::ids::{CallKey, DebateId, StageId, StageInfo, Timestamp};
+use dialectic_record::live::{CallDescription, Signal};
 use dialectic_record::protocol::DIALECTIC;
+use dialectic_record::settings::{TerminationKind, default_settings};
 
 use super::spans::Spans;
 

@@ -21,7 +21,8 @@ use reqwest::{Client, StatusCode};
 use secrecy::ExposeSecret;
 use tokio::runtime::Runtime;
 
-use dialectic_record::debate::{Debate, Signal};
+use dialectic_record::debate::Debate;
+use dialectic_record::live::Signal;
 
 use super::destination::TraceDestination;
 use super::spans::Spans;

@@ -21,7 +21,8 @@ use dialectic_base::provider::OFFLINE;
 use dialectic_config::{Overrides, capture_environment};
 use dialectic_engine::engine::FollowUpError;
 use dialectic_engine::runner::{PreparedQuestion, renew_limit, spent_by};
-use dialectic_record::debate::{Debate, DebateId};
+use dialectic_record::debate::Debate;
+use dialectic_record::ids::DebateId;
 use dialectic_record::store::read_state;
 use dialectic_report::display::{DisplayOptions, ProgressMode};
 

@@ -16,9 +16,11 @@ use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::markdown::truncate;
 use dialectic_base::sanitize::{one_line, sanitize};
-use dialectic_record::debate::{Debate, DebateId, Settings};
+use dialectic_record::debate::Debate;
+use dialectic_record::ids::DebateId;
 use dialectic_record::prompt::Role;
 use dialectic_record::protocol::PROTOCOLS;
+use dialectic_record::settings::Settings;
 use dialectic_record::store::{AccessMode, Entry, ShortNames, read_state};
 
 #[derive(Debug, Args)]

@@ -21,7 +21,10 @@ use dialectic_config::{Loaded, ModelChoice, Overrides, capture_environment, mode
 use dialectic_engine::agent::price_of;
 use dialectic_engine::engine::{check_prices, check_problem, check_purchase, check_windows};
 use dialectic_engine::runner::{Runner, new_debate};
-use dialectic_record::debate::{Attachment, Created, DebateSettings, Forecast, Settings, TerminationKind};
+use dialectic_record::debate::Attachment;
+use dialectic_record::event::Created;
+use dialectic_record::live::Forecast;
+use dialectic_record::settings::{DebateSettings, Settings, TerminationKind};
 use dialectic_report::display;
 
 use super::{protocols, serve};

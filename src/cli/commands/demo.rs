@@ -21,8 +21,9 @@ use crate::cli::watchers::Watchers;
 use crate::error::{Error, ErrorCategory, INTERRUPTED, UserError};
 use dialectic_base::figures::{clock, counted};
 use dialectic_config::cache_directory;
-use dialectic_record::debate::{Debate, Forecast, PanelInfo, PlannedCall, Signal, Span, fold, timeline};
-use dialectic_record::signals::Signals;
+use dialectic_record::debate::Debate;
+use dialectic_record::event::fold;
+use dialectic_record::live::{Forecast, PanelInfo, PlannedCall, Signal, Signals, Span, timeline};
 use dialectic_record::store::{Entry, Readers, Record, StoreError, read_journal, verify, write_atomically};
 use dialectic_report::display::{DisplayOptions, KeysMeaning, Messages, essence, play};
 
@@ -223,7 +224,7 @@ mod tests {
     use flate2::Compression;
     use flate2::write::GzEncoder;
 
-    use dialectic_record::debate::{Event, Recorded};
+    use dialectic_record::event::{Event, Recorded};
     use dialectic_record::store::Journal;
 
     use super::*;

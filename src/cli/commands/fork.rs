@@ -14,8 +14,10 @@ use dialectic_base::money::Usd;
 use dialectic_config::{Overrides, SettingChange, capture_environment, change_settings, check_changes, model_warnings};
 use dialectic_engine::engine::check_prices;
 use dialectic_engine::runner::RunnerError;
-use dialectic_record::debate::{DebateId, Event, ForkPoint, ResultKind, Settings};
+use dialectic_record::event::{Event, ForkPoint};
+use dialectic_record::ids::{DebateId, ResultKind};
 use dialectic_record::protocol::Protocol;
+use dialectic_record::settings::Settings;
 use dialectic_record::store::{Entry, StoreError, read_journal};
 
 use super::debate::{show_forecast, today};

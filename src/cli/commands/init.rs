@@ -23,8 +23,8 @@ use dialectic_engine::runner::new_debate;
 use dialectic_llm::command::program_preset;
 use dialectic_llm::models::{built_in_price, current_near};
 use dialectic_llm::openai::{Offered, OpenAiClient, http_client};
-use dialectic_record::debate::ProviderSettings;
 use dialectic_record::protocol::Protocol;
+use dialectic_record::settings::ProviderSettings;
 use dialectic_report::display::price_tag;
 
 use super::debate::today;

@@ -18,7 +18,8 @@ use crate::status::Standing;
 use dialectic_base::figures::{UNKNOWN, percent, short_cost, sum_of_tokens, thousands, with_notional};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
-use dialectic_record::debate::{AnswerState, Debate, DebateId, ModelUsage, Timestamp};
+use dialectic_record::debate::{AnswerState, Debate, ModelUsage};
+use dialectic_record::ids::{DebateId, Timestamp};
 use dialectic_record::protocol::DIALECTIC;
 use dialectic_record::store::{Entry, ShortNames, StateFileError, read_journal, read_state};
 use dialectic_report::display::{StyledText, Table, TableColumn};
@@ -169,7 +170,7 @@ fn row(entry: &Entry, args: &ListArgs, remembered: &HashSet<String>) -> Option<L
     let is_newer = matches!(state, Err(StateFileError::Newer { .. }));
     let read = state.ok().or_else(|| {
         let contents = read_journal(entry.journal.as_deref()?).ok()?;
-        dialectic_record::debate::fold(&contents.events).ok()
+        dialectic_record::event::fold(&contents.events).ok()
     });
     let unread = if is_newer { "newer format" } else { "unreadable" };
     let row = match &read {

@@ -26,7 +26,8 @@ use dialectic_llm::command::{CommandModel, Login, PROGRAMS, Program, ProgramFaul
 use dialectic_llm::models::current;
 use dialectic_llm::openai::{Offered, OpenAiClient, http_client};
 use dialectic_llm::{ChatModel, Live, ModelError, Request, Timeouts};
-use dialectic_record::debate::{AgentId, AgentSettings, Settings};
+use dialectic_record::ids::AgentId;
+use dialectic_record::settings::{AgentSettings, Settings};
 use dialectic_report::display::{Layout, StyledText, Table, TableColumn};
 
 use super::debate::today;

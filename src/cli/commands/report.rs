@@ -10,7 +10,7 @@ use crate::cli::output::{format_of, open_page, report_format, write_report};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, Overrides, process_environment};
-use dialectic_record::debate::Settings;
+use dialectic_record::settings::Settings;
 use dialectic_record::store::Entry;
 use dialectic_report::report::{FORMATS, ReportFormat};
 

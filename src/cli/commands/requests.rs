@@ -18,7 +18,9 @@ use crate::status::{Presence, is_told_to_stop, load};
 use dialectic_base::figures::list;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::capture_environment;
-use dialectic_record::debate::{CallKey, Debate, Settings, Status};
+use dialectic_record::debate::{Debate, Status};
+use dialectic_record::ids::CallKey;
+use dialectic_record::settings::Settings;
 use dialectic_record::store::{AccessMode, Entry, HostRequest, HostRequests, SavedReply};
 
 use super::wait::{POLL_INTERVAL, wait_for};

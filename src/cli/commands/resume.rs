@@ -17,7 +17,9 @@ use dialectic_base::sanitize::one_line;
 use dialectic_config::{ConfigFiles, ConfigPath, DEFAULT_PATH, Overrides, capture_environment, model_warnings};
 use dialectic_engine::access::{Environment, UserSettings};
 use dialectic_engine::runner::{ResumableDebate, Runner, RunnerError, renew_limit};
-use dialectic_record::debate::{Debate, DebateId, Settings, Status};
+use dialectic_record::debate::{Debate, Status};
+use dialectic_record::ids::DebateId;
+use dialectic_record::settings::Settings;
 use dialectic_record::store::{Directory, Entry, JournalError, StoreError, read_state};
 use dialectic_report::display::price_tag;
 

@@ -23,8 +23,13 @@ use dialectic_config::{
 use dialectic_engine::access::{Environment, is_program, is_trusted};
 use dialectic_engine::runner::new_debate;
 use dialectic_engine::tools::FILE_TOOLS;
-use dialectic_record::debate::{ChangeSet, Created, Debate, Settings, Severity, Solution, Status, ToolSettings};
+use dialectic_record::answer::Solution;
+use dialectic_record::change::ChangeSet;
+use dialectic_record::debate::{Debate, Status};
+use dialectic_record::event::Created;
+use dialectic_record::points::Severity;
 use dialectic_record::protocol::REVIEW;
+use dialectic_record::settings::{Settings, ToolSettings};
 use dialectic_record::store::{AccessMode, read_state};
 
 use super::debate::{dry_run, today};

@@ -21,8 +21,9 @@ use dialectic_base::money::Usd;
 use dialectic_config::{ConfigFiles, ConfigPath, Overrides, capture_environment};
 use dialectic_engine::access::{Environment, is_program};
 use dialectic_engine::runner::Run;
-use dialectic_record::debate::{DebateId, Settings};
-use dialectic_record::signals::Signals;
+use dialectic_record::ids::DebateId;
+use dialectic_record::live::Signals;
+use dialectic_record::settings::Settings;
 use dialectic_record::store::Directory;
 
 #[derive(Debug, Args)]

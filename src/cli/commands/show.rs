@@ -13,9 +13,9 @@ use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use crate::status::Standing;
 use dialectic_base::markdown::inline;
-use dialectic_record::debate::{
-    AgentId, Debate, DebateFile, FollowUp, Ledger, Point, PointStatus, ResultKind, ReviewText, ReviewedFinding, StageId,
-};
+use dialectic_record::debate::{Debate, DebateFile, FollowUp};
+use dialectic_record::ids::{AgentId, ResultKind, StageId};
+use dialectic_record::points::{Ledger, Point, PointStatus, ReviewText, ReviewedFinding};
 use dialectic_record::store::AccessMode;
 use dialectic_report::display::{objections, story};
 use dialectic_report::report::{Said, View, overview, readable, said};

@@ -19,8 +19,10 @@ use dialectic_base::provider::OFFLINE;
 use dialectic_engine::access::{Environment, elsewhere};
 use dialectic_engine::runner::new_debate;
 use dialectic_engine::tools::FILE_TOOLS;
-use dialectic_record::debate::{Created, DebateId, ProviderSettings, Settings};
+use dialectic_record::event::Created;
+use dialectic_record::ids::DebateId;
 use dialectic_record::protocol::Protocol;
+use dialectic_record::settings::{ProviderSettings, Settings};
 
 use super::description::Problem;
 use crate::error::{ErrorCategory, UserError};

@@ -14,9 +14,11 @@ use sha2::{Digest, Sha256};
 use crate::error::UserError;
 use dialectic_base::encoding::hexadecimal;
 use dialectic_base::money::Usd;
-use dialectic_record::debate::{AgentSettings, Attachment, DebateId, Settings};
+use dialectic_record::debate::Attachment;
+use dialectic_record::ids::DebateId;
 use dialectic_record::prompt::{Role, read_prompt, version};
 use dialectic_record::protocol::Protocol;
+use dialectic_record::settings::{AgentSettings, Settings};
 
 use super::super::description::{ExpectedAnswer, Problem};
 use super::{Plan, PlanError, PlannedDebate, SavedPlan, Variant, hash, id, unplannable};

@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use console::measure_text_width;
 
 use dialectic_base::sanitize::{one_line, sanitize};
-use dialectic_record::debate::{Ledger, Point, Severity};
+use dialectic_record::points::{Ledger, Point, Severity};
 
 use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock, figure};
 use crate::report::{View, subject};
@@ -200,8 +200,9 @@ fn of_severity(severity: Severity) -> Style {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dialectic_record::debate::Debate;
     use dialectic_record::debate::fixture::argued;
-    use dialectic_record::debate::{Debate, Ledger};
+    use dialectic_record::points::Ledger;
 
     fn shown(debate: &Debate, width: Option<usize>) -> String {
         objections(&Ledger::shown(debate), |_| true, &View::new(debate, None), Layout { width, color: false })

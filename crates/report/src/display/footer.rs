@@ -12,7 +12,9 @@ use crate::report::subject::{self, confidence};
 use dialectic_base::figures::{counted, duration, short_cost};
 use dialectic_base::provider::HOST;
 use dialectic_base::sanitize::one_line;
-use dialectic_record::debate::{Contribution, Debate, Ledger, Point, PointStatus, ResultKind, Tally};
+use dialectic_record::debate::{Contribution, Debate};
+use dialectic_record::ids::ResultKind;
+use dialectic_record::points::{Ledger, Point, PointStatus, Tally};
 
 use super::told::{first_rows, first_sentence, inner_quotes, rows};
 
@@ -206,7 +208,8 @@ mod tests {
     use anstream::adapter::strip_str;
 
     use dialectic_record::debate::fixture::{self, argued, debate};
-    use dialectic_record::debate::{AgentId, Outcome, OutcomeKind};
+    use dialectic_record::debate::{Outcome, OutcomeKind};
+    use dialectic_record::ids::AgentId;
 
     use super::*;
 

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use dialectic_base::figures::{cost, counted, list, short_cost, thousands};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
-use dialectic_record::debate::{
-    CallKey, Event, Forecast, ModelUsage, PanelInfo, PlannedCall, Progress, Purchase, Signal, Span, StageId,
-};
+use dialectic_record::debate::ModelUsage;
+use dialectic_record::event::Event;
+use dialectic_record::ids::{CallKey, StageId};
+use dialectic_record::live::{Forecast, PanelInfo, PlannedCall, Progress, Purchase, Signal, Span};
 
 use super::layout::{Layout, StyledText, Table, TableColumn};
 
@@ -232,7 +233,7 @@ mod tests {
     use std::time::Instant;
 
     use dialectic_record::debate::fixture::{self, CRITIQUE, PROPOSAL, SYNTHESIS, contributed, key, panel, planned};
-    use dialectic_record::debate::{PlannedCall, Span};
+    use dialectic_record::live::{PlannedCall, Span};
 
     use super::*;
 

@@ -12,9 +12,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
 use dialectic_base::figures::{clock, counted, short_cost, sum_of_tokens};
 use dialectic_base::sanitize::one_line;
-use dialectic_record::debate::{
-    AgentId, CallInFlight, CallKey, Progress, ResultKind, StageId, StageInfo, StageProgress, WordsSoFar,
-};
+use dialectic_record::ids::{AgentId, CallKey, ResultKind, StageId, StageInfo};
+use dialectic_record::live::{CallInFlight, Progress, StageProgress, WordsSoFar};
 
 use super::forecast::Plan;
 use super::screen::{BEGIN_UPDATE, END_UPDATE, Screen, SharedWriter, WIDEST};
@@ -411,11 +410,12 @@ fn last_words(words: &WordsSoFar, columns: usize) -> String {
 mod tests {
     use anstream::adapter::strip_str;
 
+    use dialectic_record::debate::ModelUsage;
     use dialectic_record::debate::fixture::{
         CLARIFICATION, CRITIQUE, PROPOSAL, call_started, contributed, panel, retrying, round_begun, stage_entered,
         stage_started, words,
     };
-    use dialectic_record::debate::{ModelUsage, PanelInfo, Signal};
+    use dialectic_record::live::{PanelInfo, Signal};
 
     use super::super::screen::ERASE_BLOCK;
     use super::super::tests::SharedBuffer;

@@ -1,6 +1,6 @@
 //! Displays a running debate.
 //!
-//! Consumes a debate's signals (`dialectic_record::signals`): [`LiveView`] shows them on standard error, as a live
+//! Consumes a debate's signals (`dialectic_record::live`): [`LiveView`] shows them on standard error, as a live
 //! block on a terminal or as plain lines elsewhere, and [`EventStream`] writes them as NDJSON. Each runs on its own
 //! thread, so a stalled reader blocks nothing else. This module depends only on the record (`dialectic_record::debate`)
 //! and on `crate::report`. It never reads the environment or ends the process, and does not panic on closed streams.

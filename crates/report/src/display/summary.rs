@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use dialectic_base::figures::{UNKNOWN, counted, duration, score, thousands, tokens};
-use dialectic_record::debate::{AgentId, Contribution, Debate, Failure, Round};
+use dialectic_record::debate::{Contribution, Debate, Failure, Round};
+use dialectic_record::ids::AgentId;
 
 use crate::report::block::{Block, ListItem, Phrase, TableBlock, TableHead, figure, foreign, line};
 use crate::report::{View, preposition, subject};
@@ -141,7 +142,8 @@ mod tests {
     use chrono::DateTime;
 
     use dialectic_record::debate::fixture::{debate, pitching};
-    use dialectic_record::debate::{Event, Recorded, Timestamp};
+    use dialectic_record::event::{Event, Recorded};
+    use dialectic_record::ids::Timestamp;
     use serde_json::json;
 
     #[test]

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use anstream::adapter::strip_str;
-use dialectic_record::debate::Progress;
 use dialectic_record::debate::fixture::pitching;
+use dialectic_record::live::Progress;
 use dialectic_record::protocol::DIALECTIC;
 
 use super::forecast::Plan;

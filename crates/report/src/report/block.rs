@@ -5,7 +5,8 @@
 
 use std::borrow::Cow;
 
-use dialectic_record::debate::{AgentId, Severity};
+use dialectic_record::ids::AgentId;
+use dialectic_record::points::Severity;
 
 /// Inline content of a single line.
 pub(crate) type Phrase<'a> = Vec<Piece<'a>>;

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use dialectic_record::debate::{AgentSettings, Debate, DebateSettings, Metadata, Settings, SummarizationSettings};
+use dialectic_record::debate::{Debate, Metadata};
+use dialectic_record::settings::{AgentSettings, DebateSettings, Settings, SummarizationSettings};
 
 const PATH: &str = "[path]";
 const ADDRESS: &str = "[address]";

@@ -4,9 +4,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use dialectic_base::markdown::{defused_line, single_spaced};
-use dialectic_record::debate::{
-    Debate, Placed, Report, ReviewText, ReviewedFinding, Severity, Since, Stance, Status, Voices,
-};
+use dialectic_record::change::Placed;
+use dialectic_record::debate::{Debate, Status};
+use dialectic_record::points::{Report, ReviewText, ReviewedFinding, Severity, Since, Stance, Voices};
 
 use super::stages::capitalized;
 

@@ -8,7 +8,8 @@ use serde::Serialize;
 use dialectic_base::figures::score;
 use dialectic_base::markdown::{heading, inline};
 use dialectic_base::problem::NO_ANSWER;
-use dialectic_record::debate::{AgentId, Answerer, Contribution, Debate, Metadata, ResultKind, StageId};
+use dialectic_record::debate::{Answerer, Contribution, Debate, Metadata};
+use dialectic_record::ids::{AgentId, ResultKind, StageId};
 
 use super::block::{Block, line};
 use super::decision::below;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use dialectic_base::markdown::inline;
-use dialectic_record::debate::{Contribution, Debate, ResultKind, Round, StageId, StageInfo};
+use dialectic_record::debate::{Contribution, Debate, Round};
+use dialectic_record::ids::{ResultKind, StageId, StageInfo};
 
 /// Groups the contributions of a round by stage in order, with unknown stages last. Speeches keep their order, because
 /// they answer each other. A section's name is the noun of its stage (singular for a single speech, otherwise plural),

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use dialectic_record::debate::{Debate, ResultKind, StageId, StageInfo, default_settings};
+use dialectic_record::debate::Debate;
+use dialectic_record::ids::{ResultKind, StageId, StageInfo};
+use dialectic_record::settings::default_settings;
 
 use super::*;
 

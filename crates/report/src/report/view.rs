@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::prose::plain;
 use dialectic_base::provider::OFFLINE;
-use dialectic_record::debate::defaults::unnamed_agent;
-use dialectic_record::debate::{AgentId, AgentSettings, Debate, Position, Settings, Status};
+use dialectic_record::debate::{Debate, Status};
+use dialectic_record::ids::AgentId;
+use dialectic_record::settings::defaults::unnamed_agent;
+use dialectic_record::settings::{AgentSettings, Position, Settings};
 
 /// Roles in older files. If a file has no settings, any other role is shown as the first one.
 const KNOWN_ROLES: [&str; 7] =
@@ -218,7 +220,7 @@ mod tests {
 
     use super::*;
     use crate::report::markdown;
-    use dialectic_record::debate::default_settings;
+    use dialectic_record::settings::default_settings;
 
     fn debate(settings: Option<&Settings>, synthesized_by: &str) -> Debate {
         let said =

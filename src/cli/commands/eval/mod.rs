@@ -28,7 +28,9 @@ use dialectic_engine::access::{Environment, is_elsewhere, missing_keys_of, progr
 use dialectic_engine::agent::{price_at, timeouts_of};
 use dialectic_engine::runner::{Models, note_spent};
 use dialectic_llm::{CallObserver, Caller, CallerLimits, ConcurrencyLimit, ModelError, Timeouts};
-use dialectic_record::debate::{AgentId, Forecast, PlannedCall, default_settings};
+use dialectic_record::ids::AgentId;
+use dialectic_record::live::{Forecast, PlannedCall};
+use dialectic_record::settings::default_settings;
 use dialectic_record::store::AccessMode;
 use dialectic_report::display::{ColorMode, Notices};
 

@@ -22,7 +22,8 @@ use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::capture_environment;
-use dialectic_record::debate::{AgentSettings, Debate, Settings};
+use dialectic_record::debate::Debate;
+use dialectic_record::settings::{AgentSettings, Settings};
 use dialectic_record::store::AccessMode;
 
 use super::{EvalArgs, agree_to_calls, callers, not_evaluated, noting_cost, settings};

@@ -18,7 +18,10 @@ use dialectic_config::{ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, Overrides,
 use dialectic_engine::access::Environment;
 use dialectic_engine::engine::{check_prices, check_purchase};
 use dialectic_engine::runner::{Runner, Services, new_debate};
-use dialectic_record::debate::{Attachment, Created, Settings, Span};
+use dialectic_record::debate::Attachment;
+use dialectic_record::event::Created;
+use dialectic_record::live::Span;
+use dialectic_record::settings::Settings;
 use dialectic_record::store::Directory;
 
 use super::super::debate::today;

@@ -23,7 +23,7 @@ use dialectic_base::money::Usd;
 use dialectic_config::{Loaded, Overrides, capture_environment};
 use dialectic_engine::access::Environment;
 use dialectic_llm::command::end_all;
-use dialectic_record::debate::DebateId;
+use dialectic_record::ids::DebateId;
 
 use super::{PlanArgs, store_of};
 

@@ -6,7 +6,9 @@ use maud::{Markup, Render, html};
 
 use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock};
 use crate::report::{View, subject};
-use dialectic_record::debate::{AgentId, AgentSettings, Point, PointStatus, Severity, Timestamp};
+use dialectic_record::ids::{AgentId, Timestamp};
+use dialectic_record::points::{Point, PointStatus, Severity};
+use dialectic_record::settings::AgentSettings;
 
 use super::text::{SHORT, markdown, name, plain, verbatim};
 

@@ -5,7 +5,8 @@ use maud::{Markup, html};
 use crate::report::stages::{self, capitalized, is_ballot};
 use crate::report::{View, subject};
 use dialectic_base::figures::{counted, duration, percent, thousands};
-use dialectic_record::debate::{Contribution, Debate, ResultKind, Round, StageId, Summary};
+use dialectic_record::debate::{Contribution, Debate, Round, Summary};
+use dialectic_record::ids::{ResultKind, StageId};
 
 use super::blocks::{Participants, blocks};
 use super::text::{SHORT, beginning, markdown, name, noun, plain, words};

@@ -7,9 +7,9 @@ use crate::report::prose::{gist, opening};
 use crate::report::{View, subject};
 use dialectic_base::figures::{counted, duration, named_cost};
 use dialectic_base::problem::NO_ANSWER;
-use dialectic_record::debate::{
-    AnswerState, Answerer, Debate, Ledger, OutcomeKind, PartlyFulfilled, Point, PointStatus, Status,
-};
+use dialectic_record::answer::PartlyFulfilled;
+use dialectic_record::debate::{AnswerState, Answerer, Debate, OutcomeKind, Status};
+use dialectic_record::points::{Ledger, Point, PointStatus};
 
 use super::blocks::{Participants, blocks, line, severity, time};
 use super::story::{parties, point, quote};
@@ -326,7 +326,7 @@ mod tests {
     fn a_debate_without_open_points_shows_what_its_points_changed() {
         let mut debate = argued();
         for ruling in &mut debate.final_solution.as_mut().unwrap().rulings {
-            (ruling.decision, ruling.missing) = (dialectic_record::debate::Decision::Met, false);
+            (ruling.decision, ruling.missing) = (dialectic_record::points::Decision::Met, false);
         }
         let ledger = Ledger::shown(&debate);
         assert_eq!(subject::strongest_open(&debate, &ledger).len(), 2, "minor ones have no ruling");

@@ -17,7 +17,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
 use dialectic_base::sanitize::sanitize;
-use dialectic_record::debate::{Ledger, ResultKind};
+use dialectic_record::ids::ResultKind;
+use dialectic_record::points::Ledger;
 
 use self::blocks::Participants;
 use self::text::{SHORT, name, plain};

@@ -3,7 +3,8 @@
 use maud::{Markup, html};
 
 use crate::report::{View, subject};
-use dialectic_record::debate::{AgentId, Ledger, Point, PointStatus, Severity, Tally};
+use dialectic_record::ids::AgentId;
+use dialectic_record::points::{Ledger, Point, PointStatus, Severity, Tally};
 
 use super::blocks::{PanelMember, Participants, anchor, blocks, column, line, severity, table};
 use super::story::parties;
@@ -133,8 +134,9 @@ mod tests {
     use super::super::html as page;
     use super::*;
     use crate::report::tests::text_of;
+    use dialectic_record::debate::Debate;
     use dialectic_record::debate::fixture::argued;
-    use dialectic_record::debate::{Debate, Ledger};
+    use dialectic_record::points::Ledger;
 
     /// The text of a section, with tags replaced by spaces.
     fn section(debate: &Debate, id: &str) -> String {
@@ -176,7 +178,7 @@ mod tests {
     #[test]
     fn a_point_that_the_judge_dismissed_says_so() {
         let mut debate = argued();
-        debate.final_solution.as_mut().unwrap().rulings[0].decision = dialectic_record::debate::Decision::Dismissed;
+        debate.final_solution.as_mut().unwrap().rulings[0].decision = dialectic_record::points::Decision::Dismissed;
         let text = text_of(&section(&debate, "objections"));
         assert!(text.contains("The judge, dismissed A client may be gone."), "{text}");
     }

@@ -4,7 +4,10 @@ use maud::{Markup, html};
 
 use crate::report::stages::{self, capitalized};
 use crate::report::{View, subject};
-use dialectic_record::debate::{AgentId, Debate, Ledger, ResultKind, Solution, Status};
+use dialectic_record::answer::Solution;
+use dialectic_record::debate::{Debate, Status};
+use dialectic_record::ids::{AgentId, ResultKind};
+use dialectic_record::points::Ledger;
 
 use super::blocks::Participants;
 use super::text::{markdown, name, noun, plain};

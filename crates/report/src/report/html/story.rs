@@ -9,9 +9,10 @@ use crate::report::prose::{self, gist};
 use crate::report::stages::capitalized;
 use crate::report::{View, subject};
 use dialectic_base::figures::{counted, list, thousands};
-use dialectic_record::debate::{
-    AgentId, Contribution, Debate, Ledger, Point, Polls, Response, ResultKind, Severity, StageId, Status, Tally,
-};
+use dialectic_record::answer::Polls;
+use dialectic_record::debate::{Contribution, Debate, Status};
+use dialectic_record::ids::{AgentId, ResultKind, StageId};
+use dialectic_record::points::{Ledger, Point, Response, Severity, Tally};
 
 use super::blocks::{Participants, anchor, blocks, line};
 use super::solution::title;
@@ -384,8 +385,10 @@ mod tests {
     use super::super::html as page;
     use super::*;
     use crate::report::tests::text_of;
+    use dialectic_record::answer::{Poll, Verdict};
     use dialectic_record::debate::fixture::argued;
-    use dialectic_record::debate::{Poll, Response, StageId, Verdict};
+    use dialectic_record::ids::StageId;
+    use dialectic_record::points::Response;
 
     /// The summary of a page, one line per part.
     fn story_of(debate: &Debate) -> String {

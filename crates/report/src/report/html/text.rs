@@ -10,7 +10,8 @@ use comrak::{Arena, parse_document};
 use maud::{Markup, PreEscaped, html};
 
 use crate::report::prose::{self, RENDERED_BYTES};
-use dialectic_record::debate::{Debate, StageId};
+use dialectic_record::debate::Debate;
+use dialectic_record::ids::StageId;
 
 /// The maximum length of a name or another short text, in characters.
 pub(super) const SHORT: usize = 60;

@@ -1,9 +1,10 @@
 //! The objections, the changes that they caused, and the check of the answer.
 
 use dialectic_base::figures::{UNKNOWN, counted, list};
-use dialectic_record::debate::{
-    Change, Contribution, Debate, Found, Ledger, Lens, Move, Point, PointId, PointStatus, Remark, RemarkKind,
-    RemarkTime, Response, ResultKind, Severity, Tally,
+use dialectic_record::debate::{Contribution, Debate, Lens};
+use dialectic_record::ids::ResultKind;
+use dialectic_record::points::{
+    Change, Found, Ledger, Move, Point, PointId, PointStatus, Remark, RemarkKind, RemarkTime, Response, Severity, Tally,
 };
 
 use super::verdict::{grounds, status_line};

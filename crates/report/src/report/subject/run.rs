@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use crate::report::View;
 use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock, TableHead, figure, foreign, line};
 use dialectic_base::figures::{UNKNOWN, cost, duration, score, thousands};
-use dialectic_record::debate::{
-    AgentSettings, Debate, ModelUsage, Position, PromptOrigin, PromptSources, Settings, Status, StopReason,
-    SummarizationSettings,
+use dialectic_record::debate::{Debate, ModelUsage, Status, StopReason};
+use dialectic_record::settings::{
+    AgentSettings, Position, PromptOrigin, PromptSources, Settings, SummarizationSettings,
 };
 
 use super::status;

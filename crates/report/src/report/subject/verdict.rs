@@ -6,10 +6,11 @@ use std::collections::{BTreeMap, HashMap};
 use crate::report::View;
 use crate::report::block::{Block, Phrase, Piece, TableBlock, TableHead, figure, foreign, joined, line, marked};
 use dialectic_base::figures::{list, percent, score};
-use dialectic_record::debate::{
-    AgentId, Debate, Decision, Judgement, Ledger, PartlyFulfilled, Point, PointStatus, Position, RecheckStanding,
-    Remark, Response, ResultKind, Ruling, Solution, Verdict, Winner,
-};
+use dialectic_record::answer::{Judgement, PartlyFulfilled, Solution, Verdict, Winner};
+use dialectic_record::debate::Debate;
+use dialectic_record::ids::{AgentId, ResultKind};
+use dialectic_record::points::{Decision, Ledger, Point, PointStatus, RecheckStanding, Remark, Response, Ruling};
+use dialectic_record::settings::Position;
 
 use super::is_unchecked;
 

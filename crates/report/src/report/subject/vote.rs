@@ -5,7 +5,8 @@ use crate::report::block::{
 };
 use crate::report::stages::capitalized;
 use dialectic_base::figures::{counted, score};
-use dialectic_record::debate::{Argument, Convergence, Debate, Extension, Matter, Polls, Round, VoteCount, Voting};
+use dialectic_record::answer::{Argument, Convergence, Extension, Matter, Polls, VoteCount, Voting};
+use dialectic_record::debate::{Debate, Round};
 
 /// The tally, the winner, and the dissent.
 pub(crate) fn vote(voting: &Voting) -> Vec<Block<'_>> {
