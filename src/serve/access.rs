@@ -15,7 +15,6 @@ use sha2::{Digest, Sha256};
 use dialectic_base::encoding::hexadecimal;
 
 use super::problem::{Kind, ProblemDetails};
-use super::server::App;
 
 /// Protects against CSRF: changes require this header, which another site's forms cannot send and its scripts may not.
 pub(super) const OWN_HEADER: &str = "x-dialectic";
@@ -151,12 +150,11 @@ fn refused(detail: &str) -> ProblemDetails {
 }
 
 /// Rejects unauthorized requests, and adds security headers to every response.
-pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub(super) async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
     // Container health checks may use any host name.
     if request.uri().path() == "/healthz" {
         return next.run(request).await;
     }
-    let access = &app.access;
     let checked = access
         .check_sender(request.headers(), request.uri())
         .and_then(|()| access.check_asker(request.method(), request.headers(), request.uri().path()));

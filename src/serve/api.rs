@@ -13,22 +13,22 @@ use dialectic_record::debate::{Debate, DebateFile, Status};
 use dialectic_record::event::Event;
 use dialectic_record::ids::{AgentId, DebateId};
 use dialectic_record::protocol::side;
-use dialectic_record::store::{AccessMode, Entry};
+use dialectic_record::store::AccessMode;
 use dialectic_report::report::{ReportFormat, View, redact};
 
 use crate::status::Standing;
 
-use super::catalogue::{DebateRow, DebateStanding, entry_of, row_of};
-use super::problem::{
-    DebateBody, DebateListPage, FollowUpAnswer, Json, Kind, ProblemDetails, QuestionView, Started, ok,
+use super::app::{App, admit, found};
+use super::catalogue::{
+    DebateBody, DebateListPage, DebateRow, Filter, FollowUpAnswer, QuestionView, Started, entry_of, row_of,
 };
+use super::problem::{Json, Kind, ProblemDetails, ok};
 use super::registry::Whereabouts;
 use super::request::{
-    AfterQuery, AnswersBody, Feedback, Filter, FollowUpQuestion, Fork, FormatName, NewDebate, QueryParams,
-    QuestionAnswer, ReportQuery, RequestBody, Several, SignIn,
+    AfterQuery, AnswersBody, Feedback, FollowUpQuestion, Fork, FormatName, NewDebate, QueryParams, QuestionAnswer,
+    ReportQuery, RequestBody, Several, SignIn,
 };
-use super::server::App;
-use super::settings::{Admission, ForecastBody, Setup};
+use super::settings::{ForecastBody, Setup};
 use super::stream::{StreamFormat, of_debate, of_several};
 
 /// The default number of rows in a list.
@@ -118,31 +118,6 @@ fn created(started: Started) -> Response {
     response
 }
 
-/// Starts or queues the debate that `make` prepares. Admits one debate at a time, even across servers of the directory,
-/// so that no two spend the same money.
-async fn admit(
-    app: &Arc<App>,
-    make: impl FnOnce(&App, &SpendingLock) -> Result<Admission, ProblemDetails> + Send + 'static,
-) -> Result<Started, ProblemDetails> {
-    let _admission = app.admission_lock.lock().await;
-    app.runs.check_room()?;
-    app.blocking(move |app| {
-        let lock = SpendingLock::take(&app.inputs.directory)?;
-        let mut admission: Admission = make(app, &lock)?;
-        let (id, warnings) = (admission.ready.debate().id.clone(), std::mem::take(&mut admission.warnings));
-        app.runs.admit(admission)?;
-        let is_waiting = matches!(app.runs.whereabouts(&id), Whereabouts::Waiting(_));
-        let status = if is_waiting { DebateStanding::Waiting } else { DebateStanding::Running };
-        Ok(Started { id: id.to_string(), status, warnings })
-    })
-    .await?
-}
-
-/// Reads the debate's files, so call it from a blocking thread.
-pub(super) fn summary(app: &App, entry: &Entry) -> Result<DebateRow, ProblemDetails> {
-    Ok(row_of(&entry.load(AccessMode::State)?.debate, entry, &app.runs))
-}
-
 pub(super) async fn show(State(app): State<Arc<App>>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
     let shown = app.blocking(move |app| {
         let entry = found(app, &id)?;
@@ -177,14 +152,6 @@ pub(super) async fn show(State(app): State<Arc<App>>, Path(id): Path<String>) ->
         })
     });
     Ok(ok(shown.await??))
-}
-
-/// If the debate failed without leaving a record, the error says why.
-fn found(app: &App, id: &str) -> Result<Entry, ProblemDetails> {
-    entry_of(&app.inputs.directory, id).map_err(|missing| {
-        let lost = app.runs.lost(&DebateId::new(id));
-        lost.map_or(missing, |lost| ProblemDetails { status: StatusCode::GONE.as_u16(), ..lost })
-    })
 }
 
 pub(super) async fn events(

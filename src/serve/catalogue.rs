@@ -1,12 +1,13 @@
-//! The list of saved debates, cached until their files change.
+//! The list of saved debates, cached until their files change, and the responses that describe a debate.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{AnswerState, Debate, Status};
@@ -17,7 +18,7 @@ use super::problem::ProblemDetails;
 use super::registry::{RunRegistry, Whereabouts};
 use crate::status::{OpenRequest, open_requests};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Standing")]
 pub(super) enum DebateStanding {
@@ -92,6 +93,84 @@ pub(super) struct DebateRow {
     pub(super) created_at: Option<Timestamp>,
     #[schemars(with = "Option<String>")]
     pub(super) updated_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct DebateListPage {
+    /// The matching debates, newest first.
+    pub(super) debates: Vec<DebateRow>,
+    /// The number of matching debates on all pages.
+    pub(super) total: usize,
+}
+
+/// A debate with its full state.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Debate")]
+pub(super) struct DebateBody {
+    /// The debate as in the list.
+    pub(super) summary: DebateRow,
+    /// The agents' open questions.
+    pub(super) questions: Vec<QuestionView>,
+    /// The side of each agent, by agent id; empty unless the debate has sides.
+    pub(super) sides: BTreeMap<String, &'static str>,
+    /// The number of each agent, by agent id. Its text and the points against it have the same number.
+    pub(super) numbers: BTreeMap<String, u32>,
+    /// Why the debate failed; absent if it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) problem: Option<ProblemDetails>,
+    /// Warnings about the debate's files.
+    pub(super) warnings: Vec<String>,
+    /// The content of the debate's state file, as described in `docs/record.md`.
+    pub(super) state: Value,
+}
+
+/// An open question of one or more agents.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "OpenQuestion")]
+pub(super) struct QuestionView {
+    pub(super) agent_id: String,
+    pub(super) agent_name: String,
+    pub(super) question_id: String,
+    pub(super) question: String,
+    /// In which pass of questions it was asked, counted from 1; absent in older records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) pass: Option<u8>,
+}
+
+/// The judge's answer to a question about a debate.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct FollowUpAnswer {
+    /// In Markdown.
+    pub(super) answer: String,
+}
+
+/// A debate that runs or waits for a slot.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Started {
+    pub(super) id: String,
+    /// `running`, or `waiting` for a slot.
+    pub(super) status: DebateStanding,
+    pub(super) warnings: Vec<String>,
+}
+
+/// Filters of the list of debates.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Filter {
+    /// Words that the title or the id must contain, in any case.
+    pub(super) search: Option<String>,
+    /// Only debates with this status.
+    pub(super) status: Option<DebateStanding>,
+    /// Only debates with this protocol.
+    pub(super) protocol: Option<String>,
+    /// The maximum number of debates: 50 by default, at most 1000.
+    #[schemars(range(min = 1, max = 1000))]
+    pub(super) limit: Option<u32>,
+    /// The number of matches to skip.
+    pub(super) skip: Option<u32>,
 }
 
 /// Modification time and length, to detect that a file changed; `None` if it cannot be read.

@@ -8,16 +8,18 @@
 //! | `access.rs` | checks hosts, origins, cookies and tokens |
 //! | `operations.rs` | the table of operations, for the router and the OpenAPI document |
 //! | `api.rs` | handles requests |
+//! | `app.rs` | the state shared by the handlers |
 //! | `request.rs` | the bodies and queries of requests |
 //! | `settings.rs` | prepares debates within the server's limits |
 //! | `registry.rs` | the running and queued debates |
-//! | `catalogue.rs` | the list of saved debates |
+//! | `catalogue.rs` | the list of saved debates, and responses about a debate |
 //! | `stream.rs` | streams events |
 //! | `page.rs` | the HTML pages; their scripts and styles are in `assets/` |
-//! | `problem.rs` | error responses, and bodies of successful ones |
+//! | `problem.rs` | error responses |
 
 mod access;
 mod api;
+mod app;
 mod catalogue;
 mod operations;
 mod page;

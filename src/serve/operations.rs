@@ -13,11 +13,12 @@ use serde_json::{Map, Value, json};
 
 use super::access::OWN_HEADER;
 use super::api;
+use super::app::App;
+use super::catalogue::{DebateBody, DebateListPage, Filter, FollowUpAnswer, Started};
 use super::problem::ProblemDetails;
-use super::problem::{DebateBody, DebateListPage, FollowUpAnswer, Started};
-use super::request::{AfterQuery, Filter, ReportQuery, Several};
-use super::request::{AnswersBody, Feedback, FollowUpQuestion, Fork, NewDebate, SignIn};
-use super::server::App;
+use super::request::{
+    AfterQuery, AnswersBody, Feedback, FollowUpQuestion, Fork, NewDebate, ReportQuery, Several, SignIn,
+};
 use super::settings::{ForecastBody, Setup};
 
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use dialectic_base::encoding::hexadecimal;
 
-use super::server::App;
+use super::app::App;
 
 /// Name, media type and content. The files refer to each other by name.
 const ASSETS: [(&str, &str, &str); 14] = [

@@ -1,12 +1,9 @@
-//! Error responses (RFC 9457), and the bodies of successful ones.
-
-use std::collections::BTreeMap;
+//! Error responses (RFC 9457), and JSON responses.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::error::{Diagnostic, ErrorCategory, in_full};
 use dialectic_base::sanitize::{escaped_json, sanitize};
@@ -15,8 +12,6 @@ use dialectic_engine::engine::FollowUpError;
 use dialectic_engine::runner::{RunnerError, ServicesError, SpendingError};
 use dialectic_record::debate::{Debate, Failure, StopReason};
 use dialectic_record::store::{JournalError, StoreError};
-
-use super::catalogue::{DebateRow, DebateStanding};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -274,65 +269,4 @@ impl<T: Serialize> IntoResponse for Json<T> {
 
 pub(super) fn ok<T: Serialize>(value: T) -> Response {
     Json(StatusCode::OK, value).into_response()
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct DebateListPage {
-    /// The matching debates, newest first.
-    pub(super) debates: Vec<DebateRow>,
-    /// The number of matching debates on all pages.
-    pub(super) total: usize,
-}
-
-/// A debate with its full state.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "Debate")]
-pub(super) struct DebateBody {
-    /// The debate as in the list.
-    pub(super) summary: DebateRow,
-    /// The agents' open questions.
-    pub(super) questions: Vec<QuestionView>,
-    /// The side of each agent, by agent id; empty unless the debate has sides.
-    pub(super) sides: BTreeMap<String, &'static str>,
-    /// The number of each agent, by agent id. Its text and the points against it have the same number.
-    pub(super) numbers: BTreeMap<String, u32>,
-    /// Why the debate failed; absent if it did not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) problem: Option<ProblemDetails>,
-    /// Warnings about the debate's files.
-    pub(super) warnings: Vec<String>,
-    /// The content of the debate's state file, as described in `docs/record.md`.
-    pub(super) state: Value,
-}
-
-/// An open question of one or more agents.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "OpenQuestion")]
-pub(super) struct QuestionView {
-    pub(super) agent_id: String,
-    pub(super) agent_name: String,
-    pub(super) question_id: String,
-    pub(super) question: String,
-    /// In which pass of questions it was asked, counted from 1; absent in older records.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) pass: Option<u8>,
-}
-
-/// The judge's answer to a question about a debate.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct FollowUpAnswer {
-    /// In Markdown.
-    pub(super) answer: String,
-}
-
-/// A debate that runs or waits for a slot.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Started {
-    pub(super) id: String,
-    /// `running`, or `waiting` for a slot.
-    pub(super) status: DebateStanding,
-    pub(super) warnings: Vec<String>,
 }

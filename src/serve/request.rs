@@ -24,9 +24,7 @@ use dialectic_record::debate::Attachment;
 use dialectic_record::settings::{AgentSettings, Settings};
 use dialectic_report::report::{FORMATS, ReportFormat};
 
-use super::catalogue::DebateStanding;
 use super::problem::{Kind, ProblemDetails};
-use super::server::App;
 
 pub(super) const MOST_AGENTS: usize = 8;
 const MOST_FILES: usize = 20;
@@ -404,10 +402,10 @@ const MOST_BYTES: usize = 1024 * 1024;
 /// Parses the JSON body of a request. Refuses more than `MOST_BYTES`.
 pub(super) struct RequestBody<T>(pub(super) T);
 
-impl<T: DeserializeOwned + JsonSchema> FromRequest<Arc<App>> for RequestBody<T> {
+impl<T: DeserializeOwned + JsonSchema, S: Sync> FromRequest<S> for RequestBody<T> {
     type Rejection = ProblemDetails;
 
-    async fn from_request(request: Request, _: &Arc<App>) -> Result<Self, ProblemDetails> {
+    async fn from_request(request: Request, _: &S) -> Result<Self, ProblemDetails> {
         let too_large = || {
             let detail = format!("the body of a request may have at most {MOST_BYTES} bytes");
             ProblemDetails::new(StatusCode::PAYLOAD_TOO_LARGE, Kind::Validation, detail)
@@ -428,31 +426,14 @@ impl<T: DeserializeOwned + JsonSchema> FromRequest<Arc<App>> for RequestBody<T> 
 
 pub(super) struct QueryParams<T>(pub(super) T);
 
-impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for QueryParams<T> {
+impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for QueryParams<T> {
     type Rejection = ProblemDetails;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Arc<App>) -> Result<Self, ProblemDetails> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ProblemDetails> {
         let Query(asked) =
             Query::try_from_uri(&parts.uri).map_err(|rejection| ProblemDetails::validation(rejection.body_text()))?;
         Ok(Self(asked))
     }
-}
-
-/// Filters of the list of debates.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct Filter {
-    /// Words that the title or the id must contain, in any case.
-    pub(super) search: Option<String>,
-    /// Only debates with this status.
-    pub(super) status: Option<DebateStanding>,
-    /// Only debates with this protocol.
-    pub(super) protocol: Option<String>,
-    /// The maximum number of debates: 50 by default, at most 1000.
-    #[schemars(range(min = 1, max = 1000))]
-    pub(super) limit: Option<u32>,
-    /// The number of matches to skip.
-    pub(super) skip: Option<u32>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -10,60 +10,19 @@ use axum::response::{IntoResponse, Response};
 use axum::serve::ListenerExt as _;
 use axum::{Router, middleware};
 use tokio::net::TcpListener;
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::mpsc;
 
-use dialectic_base::money::Usd;
-use dialectic_engine::runner::spent_today;
 use dialectic_record::ids::DebateId;
 
 use crate::error::{ErrorCategory, UserError};
 
 use super::access::{Access, LEAST_TOKEN, authority, guard, random};
-use super::catalogue::Catalogue;
+use super::app::App;
 use super::operations::api;
 use super::page;
 use super::problem::{Kind, ProblemDetails};
 use super::registry::RunRegistry;
 use super::settings::DebateInputs;
-
-/// The maximum number of event streams. A browser shares one among its tabs.
-const MOST_CLIENTS: usize = 100;
-
-/// The state shared by request handlers.
-pub(super) struct App {
-    pub(super) access: Access,
-    pub(super) runs: Arc<RunRegistry>,
-    pub(super) catalogue: Catalogue,
-    pub(super) inputs: DebateInputs,
-    pub(super) closing: CancellationToken,
-    /// Held while admitting a debate, so that no two spend the same money.
-    pub(super) admission_lock: Mutex<()>,
-    clients: Arc<Semaphore>,
-}
-
-impl App {
-    pub(super) async fn blocking<T: Send + 'static>(
-        self: &Arc<Self>,
-        work: impl FnOnce(&Self) -> T + Send + 'static,
-    ) -> Result<T, ProblemDetails> {
-        let app = Arc::clone(self);
-        let done = tokio::task::spawn_blocking(move || work(&app)).await;
-        done.map_err(|_| ProblemDetails::internal("internal error; please report it"))
-    }
-
-    /// Reserves an event stream. Fails if all are in use.
-    pub(super) fn client(&self) -> Result<OwnedSemaphorePermit, ProblemDetails> {
-        let place = Arc::clone(&self.clients).try_acquire_owned();
-        place.map_err(|_| ProblemDetails::busy(format!("{MOST_CLIENTS} clients are already watching")))
-    }
-
-    /// What is left of today's cost limit; `None` if there is no limit.
-    pub(super) fn left_today(&self) -> Result<Option<Usd>, ProblemDetails> {
-        let Some(limit) = self.inputs.max_cost_per_day else { return Ok(None) };
-        Ok(Some(limit.saturating_sub(spent_today(&self.inputs.directory)?)))
-    }
-}
 
 /// A server that has bound its address.
 pub struct Server {
@@ -129,15 +88,9 @@ impl Server {
         let (one_time, token) = (random(), token.map_or_else(random, str::to_owned));
         let shown = if ip.is_unspecified() { "localhost" } else { host };
         let url = format!("http://{}", authority(shown, address.port()));
-        let app = Arc::new(App {
-            access: Access::new(address, host, &one_time, &token),
-            runs: RunRegistry::open(max_running, notices).map_err(not_started)?,
-            catalogue: Catalogue::of(inputs.directory.clone()),
-            inputs,
-            closing: CancellationToken::new(),
-            admission_lock: Mutex::new(()),
-            clients: Arc::new(Semaphore::new(MOST_CLIENTS)),
-        });
+        let access = Access::new(address, host, &one_time, &token);
+        let runs = RunRegistry::open(max_running, notices).map_err(not_started)?;
+        let app = Arc::new(App::new(access, runs, inputs));
         Ok(Self { app, listener, url, one_time, token })
     }
 
@@ -185,7 +138,7 @@ impl Server {
 }
 
 fn router(app: &Arc<App>) -> Router {
-    let guarded = middleware::from_fn_with_state(Arc::clone(app), guard);
+    let guarded = middleware::from_fn_with_state(Arc::clone(&app.access), guard);
     api()
         .merge(page::routes())
         .fallback(missing)

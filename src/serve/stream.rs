@@ -21,11 +21,11 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use dialectic_record::ids::{AgentId, CallKey, DebateId};
 use dialectic_record::live::{CallInFlight, Follower, Progress, Signal, Words};
-use dialectic_record::store::{Entry, JournalReader};
+use dialectic_record::store::{AccessMode, Entry, JournalReader};
 use dialectic_report::display::event_line;
 
-use super::catalogue::{DebateRow, DebateStanding};
-use super::server::App;
+use super::app::App;
+use super::catalogue::{DebateRow, DebateStanding, row_of};
 
 /// The number of frames to queue per client. A frame may be a whole answer, so long queues for many clients would need
 /// much memory.
@@ -263,8 +263,11 @@ async fn keep_alive(frames: &mpsc::Sender<Frame>) {
 
 async fn standing(app: &Arc<App>, entry: &Entry) -> DebateStanding {
     let entry = entry.clone();
-    let row = app.blocking(move |app| super::api::summary(app, &entry)).await;
-    row.ok().and_then(Result::ok).map_or(DebateStanding::Unreadable, |row| row.status)
+    let status = app.blocking(move |app| {
+        let saved = entry.load(AccessMode::State).ok()?;
+        Some(row_of(&saved.debate, &entry, &app.runs).status)
+    });
+    status.await.ok().flatten().unwrap_or(DebateStanding::Unreadable)
 }
 
 impl StreamFormat {

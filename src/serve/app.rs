@@ -1,0 +1,96 @@
+//! The state shared by request handlers: finds saved debates and admits new ones.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use dialectic_base::money::Usd;
+use dialectic_engine::runner::{SpendingLock, spent_today};
+use dialectic_record::ids::DebateId;
+use dialectic_record::store::Entry;
+
+use super::access::Access;
+use super::catalogue::{Catalogue, DebateStanding, Started, entry_of};
+use super::problem::ProblemDetails;
+use super::registry::{RunRegistry, Whereabouts};
+use super::settings::{Admission, DebateInputs};
+
+/// The maximum number of event streams. A browser shares one among its tabs.
+const MOST_CLIENTS: usize = 100;
+
+/// The state shared by request handlers.
+pub(super) struct App {
+    pub(super) access: Arc<Access>,
+    pub(super) runs: Arc<RunRegistry>,
+    pub(super) catalogue: Catalogue,
+    pub(super) inputs: DebateInputs,
+    pub(super) closing: CancellationToken,
+    /// Held while admitting a debate, so that no two spend the same money.
+    pub(super) admission_lock: Mutex<()>,
+    clients: Arc<Semaphore>,
+}
+
+impl App {
+    pub(super) fn new(access: Access, runs: Arc<RunRegistry>, inputs: DebateInputs) -> Self {
+        Self {
+            access: Arc::new(access),
+            runs,
+            catalogue: Catalogue::of(inputs.directory.clone()),
+            inputs,
+            closing: CancellationToken::new(),
+            admission_lock: Mutex::new(()),
+            clients: Arc::new(Semaphore::new(MOST_CLIENTS)),
+        }
+    }
+
+    pub(super) async fn blocking<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> Result<T, ProblemDetails> {
+        let app = Arc::clone(self);
+        let done = tokio::task::spawn_blocking(move || work(&app)).await;
+        done.map_err(|_| ProblemDetails::internal("internal error; please report it"))
+    }
+
+    /// Reserves an event stream. Fails if all are in use.
+    pub(super) fn client(&self) -> Result<OwnedSemaphorePermit, ProblemDetails> {
+        let place = Arc::clone(&self.clients).try_acquire_owned();
+        place.map_err(|_| ProblemDetails::busy(format!("{MOST_CLIENTS} clients are already watching")))
+    }
+
+    /// What is left of today's cost limit; `None` if there is no limit.
+    pub(super) fn left_today(&self) -> Result<Option<Usd>, ProblemDetails> {
+        let Some(limit) = self.inputs.max_cost_per_day else { return Ok(None) };
+        Ok(Some(limit.saturating_sub(spent_today(&self.inputs.directory)?)))
+    }
+}
+
+/// If the debate failed without leaving a record, the error says why.
+pub(super) fn found(app: &App, id: &str) -> Result<Entry, ProblemDetails> {
+    entry_of(&app.inputs.directory, id).map_err(|missing| {
+        let lost = app.runs.lost(&DebateId::new(id));
+        lost.map_or(missing, |lost| ProblemDetails { status: StatusCode::GONE.as_u16(), ..lost })
+    })
+}
+
+/// Starts or queues the debate that `make` prepares. Admits one debate at a time, even across servers of the directory,
+/// so that no two spend the same money.
+pub(super) async fn admit(
+    app: &Arc<App>,
+    make: impl FnOnce(&App, &SpendingLock) -> Result<Admission, ProblemDetails> + Send + 'static,
+) -> Result<Started, ProblemDetails> {
+    let _admission = app.admission_lock.lock().await;
+    app.runs.check_room()?;
+    app.blocking(move |app| {
+        let lock = SpendingLock::take(&app.inputs.directory)?;
+        let mut admission: Admission = make(app, &lock)?;
+        let (id, warnings) = (admission.ready.debate().id.clone(), std::mem::take(&mut admission.warnings));
+        app.runs.admit(admission)?;
+        let is_waiting = matches!(app.runs.whereabouts(&id), Whereabouts::Waiting(_));
+        let status = if is_waiting { DebateStanding::Waiting } else { DebateStanding::Running };
+        Ok(Started { id: id.to_string(), status, warnings })
+    })
+    .await?
+}
