@@ -12,5 +12,4 @@ mod run;
 
 pub use answer::{Criterion, EvaluatorAnswer, Ignored, Requirements, Scores};
 pub use evaluator::{Evaluator, PromptText, Subject, SubjectError, evaluators};
-pub use pairwise::{Figure, indistinct};
-pub use run::{Attempt, Evaluated, Skipped, Usage, answers, averages, evaluate};
+pub use run::{Attempt, Evaluated, Figure, Skipped, Usage, answers, averages, evaluate, indistinct};

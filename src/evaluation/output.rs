@@ -7,7 +7,7 @@ use csv::{IntoInnerError, ReaderBuilder, Terminator, Writer, WriterBuilder};
 use serde_json::{Map, Value, json};
 
 use crate::evaluation::answer::SCORES_KEY;
-use crate::evaluation::pairwise::{mean, rounded, two_decimals};
+use crate::evaluation::run::{mean, rounded, two_decimals};
 use crate::evaluation::{Attempt, Criterion, Evaluated, Figure, answers, averages};
 use dialectic_base::markdown::cell;
 use dialectic_record::debate::AgentId;

@@ -18,7 +18,6 @@ use dialectic_record::debate::{AgentSettings, CallKey, PlannedCall};
 use dialectic_record::prompt::{pairwise_checklist, pairwise_ruling, pairwise_system};
 use dialectic_record::protocol::follow_up_info;
 
-use super::Evaluated;
 use super::run::{IN_FLIGHT, Skipped, Usage, ask};
 
 /// The maximum number of items in a checklist.
@@ -347,72 +346,6 @@ pub fn independent(judges: Vec<Judge>, took_part: &[&AgentSettings]) -> (Vec<Jud
     (kept, said)
 }
 
-/// For each pair of debates, names the criteria whose means differ by less than the larger standard deviation, so that
-/// the order of the debates may be chance. Empty without repetitions.
-pub fn indistinct(evaluated: &[Evaluated]) -> Vec<String> {
-    let pairs =
-        evaluated.iter().enumerate().flat_map(|(at, one)| evaluated.iter().skip(at + 1).map(move |other| (one, other)));
-    pairs.filter_map(|(one, other)| text(one, other)).collect()
-}
-
-fn text(one: &Evaluated, other: &Evaluated) -> Option<String> {
-    let others = other.figures();
-    let blurred = one.figures().into_iter().filter_map(|(criterion, figure)| {
-        let other = others.get(&criterion)?;
-        let spread = [figure.deviation, other.deviation].into_iter().flatten().fold(0.0, f64::max);
-        let difference = rounded(figure.mean) - rounded(other.mean);
-        // Round first, so that recomputing from the shown values gives the same result.
-        let (difference, spread) = (rounded(difference.abs()), rounded(spread));
-        (spread > difference).then(|| {
-            let (difference, spread) = (two_decimals(difference), two_decimals(spread));
-            format!("\n  {}: difference {difference}, spread {spread}", criterion.title())
-        })
-    });
-    let blurred: String = blurred.collect();
-    (!blurred.is_empty()).then(|| {
-        let (one, other) = (&one.subject.name, &other.subject.name);
-        format!("{one} and {other} differ by less than the standard deviations:{blurred}")
-    })
-}
-
-/// The mean and deviation of several values.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figure {
-    /// Unrounded.
-    pub mean: f64,
-    /// The sample standard deviation, unrounded; `None` for a single value.
-    pub deviation: Option<f64>,
-}
-
-impl Figure {
-    /// `None` without values.
-    pub fn of(values: &[f64]) -> Option<Self> {
-        let mean = mean(values)?;
-        let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
-        let deviation = (values.len() > 1).then(|| (squares / count(values.len() - 1)).sqrt());
-        Some(Self { mean, deviation })
-    }
-}
-
-/// The arithmetic mean; `None` without values.
-pub(super) fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / count(values.len()))
-}
-
-/// Rounds to two decimals, halves away from zero: 7.125 becomes 7.13.
-pub(super) fn rounded(value: f64) -> f64 {
-    (value * 100.0).round() / 100.0
-}
-
-pub(super) fn two_decimals(value: f64) -> String {
-    format!("{:.2}", rounded(value))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "nobody pays for 2^53 evaluations")]
-fn count(values: usize) -> f64 {
-    values as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -453,19 +386,5 @@ mod tests {
         // The number of combinations does not fit into a float.
         let many = sign_test(1100, 900);
         assert!((1e-6..1e-4).contains(&many), "{many}");
-    }
-
-    #[test]
-    fn the_deviation_is_that_of_a_sample() {
-        let figure = Figure::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
-        assert_eq!(two_decimals(figure.mean), "5.00");
-        assert_eq!(two_decimals(figure.deviation.unwrap()), "2.14");
-        assert_eq!(Figure::of(&[7.0]), Some(Figure { mean: 7.0, deviation: None }));
-        assert_eq!(Figure::of(&[]), None);
-    }
-
-    #[test]
-    fn figures_have_two_decimals() {
-        assert_eq!([7.5, 7.125, 22.0 / 3.0].map(two_decimals), ["7.50", "7.13", "7.33"]);
     }
 }

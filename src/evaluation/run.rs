@@ -1,4 +1,4 @@
-//! Runs all evaluators on all subjects.
+//! Runs all evaluators on all subjects, and averages their scores.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -14,8 +14,7 @@ use dialectic_base::money::Usd;
 use dialectic_engine::agent::{AnswerError, Ask, OnReply};
 use dialectic_llm::{Caller, FailedCall, Request};
 
-use super::pairwise::mean;
-use super::{Criterion, Evaluator, EvaluatorAnswer, Figure, Scores, Subject};
+use super::{Criterion, Evaluator, EvaluatorAnswer, Scores, Subject};
 
 /// The maximum number of evaluations in flight, or the number of evaluators if that is higher.
 pub(super) const IN_FLIGHT: usize = 16;
@@ -175,6 +174,72 @@ impl<'a> Evaluated<'a> {
         };
         Criterion::ALL.into_iter().filter_map(figure).collect()
     }
+}
+
+/// For each pair of debates, names the criteria whose means differ by less than the larger standard deviation, so that
+/// the order of the debates may be chance. Empty without repetitions.
+pub fn indistinct(evaluated: &[Evaluated]) -> Vec<String> {
+    let pairs =
+        evaluated.iter().enumerate().flat_map(|(at, one)| evaluated.iter().skip(at + 1).map(move |other| (one, other)));
+    pairs.filter_map(|(one, other)| text(one, other)).collect()
+}
+
+fn text(one: &Evaluated, other: &Evaluated) -> Option<String> {
+    let others = other.figures();
+    let blurred = one.figures().into_iter().filter_map(|(criterion, figure)| {
+        let other = others.get(&criterion)?;
+        let spread = [figure.deviation, other.deviation].into_iter().flatten().fold(0.0, f64::max);
+        let difference = rounded(figure.mean) - rounded(other.mean);
+        // Round first, so that recomputing from the shown values gives the same result.
+        let (difference, spread) = (rounded(difference.abs()), rounded(spread));
+        (spread > difference).then(|| {
+            let (difference, spread) = (two_decimals(difference), two_decimals(spread));
+            format!("\n  {}: difference {difference}, spread {spread}", criterion.title())
+        })
+    });
+    let blurred: String = blurred.collect();
+    (!blurred.is_empty()).then(|| {
+        let (one, other) = (&one.subject.name, &other.subject.name);
+        format!("{one} and {other} differ by less than the standard deviations:{blurred}")
+    })
+}
+
+/// The mean and deviation of several values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figure {
+    /// Unrounded.
+    pub mean: f64,
+    /// The sample standard deviation, unrounded; `None` for a single value.
+    pub deviation: Option<f64>,
+}
+
+impl Figure {
+    /// `None` without values.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let mean = mean(values)?;
+        let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+        let deviation = (values.len() > 1).then(|| (squares / count(values.len() - 1)).sqrt());
+        Some(Self { mean, deviation })
+    }
+}
+
+/// The arithmetic mean; `None` without values.
+pub(super) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / count(values.len()))
+}
+
+/// Rounds to two decimals, halves away from zero: 7.125 becomes 7.13.
+pub(super) fn rounded(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
+
+pub(super) fn two_decimals(value: f64) -> String {
+    format!("{:.2}", rounded(value))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nobody pays for 2^53 evaluations")]
+fn count(values: usize) -> f64 {
+    values as f64
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Slow and silent evaluators, under paused time.
+//! Slow and silent evaluators, under paused time, and the figures of scores.
 
 use std::sync::Arc;
 
@@ -92,4 +92,18 @@ async fn an_evaluator_that_writes_for_a_quarter_of_an_hour_is_heard() {
     assert_eq!(attempt.outcome.as_ref().unwrap().scores.len(), 1);
     assert_eq!(attempt.latency.as_secs(), 900);
     assert_eq!(attempt.usage.cost, Some(Usd::from_dollars(2.0)));
+}
+
+#[test]
+fn the_deviation_is_that_of_a_sample() {
+    let figure = Figure::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
+    assert_eq!(two_decimals(figure.mean), "5.00");
+    assert_eq!(two_decimals(figure.deviation.unwrap()), "2.14");
+    assert_eq!(Figure::of(&[7.0]), Some(Figure { mean: 7.0, deviation: None }));
+    assert_eq!(Figure::of(&[]), None);
+}
+
+#[test]
+fn figures_have_two_decimals() {
+    assert_eq!([7.5, 7.125, 22.0 / 3.0].map(two_decimals), ["7.50", "7.13", "7.33"]);
 }
