@@ -16,8 +16,9 @@ use dialectic_record::ids::{AgentId, CallKey, ResultKind, StageId, StageInfo};
 use dialectic_record::live::{CallInFlight, Progress, StageProgress, WordsSoFar};
 
 use super::forecast::Plan;
+use super::result::spending;
 use super::screen::{BEGIN_UPDATE, END_UPDATE, Screen, SharedWriter, WIDEST};
-use super::told::{LinePart, cut_words, fitting, label, spending, style_of};
+use super::told::{LinePart, cut_words, fitting, label, style_of};
 
 pub(super) const FRAME_INTERVAL: Duration = Duration::from_millis(100);
 

@@ -4,14 +4,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use dialectic_base::figures::{counted, score};
+use dialectic_base::figures::{counted, named_cost, score};
+use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{
     AgentId, Argument, Challenge, Convergence, Event, Observation, PanelInfo, Polls, Progress, Relation, Relations,
     ResultKind, Signal, StageId, StopReason, Verdict,
 };
-
-use super::told::spending;
 
 /// Describes an event that settles no call, such as a team selection or a verdict. Not sanitized.
 pub(super) fn result_line(panel: &PanelInfo, event: &Event) -> Option<String> {
@@ -112,6 +111,11 @@ pub(super) fn swayed(polls: &Polls<'_>) -> String {
     let gained =
         polls.gained_most().map_or_else(|| "no side gained the most".to_owned(), |name| format!("{name} gained most"));
     format!("polls: {gained} ({})", choices.join(", "))
+}
+
+/// The cost in words; `None` if nothing was spent, so that an offline debate shows no price.
+pub(super) fn spending(cost: Option<Usd>, tokens: u64) -> Option<String> {
+    (cost != Some(Usd::ZERO) || tokens > 0).then(|| named_cost(cost))
 }
 
 fn whole(percent: f64) -> String {
@@ -271,6 +275,8 @@ mod tests {
             stage_ended(PROPOSAL, 1, 0),
         ];
         assert!(shown(&signals).ends_with("ended: 1 of 1, cost unknown so far"), "{}", shown(&signals));
+        assert_eq!(spending(Some(Usd::ZERO), 0), None, "an offline debate has no price");
+        assert_eq!(spending(None, 0).as_deref(), Some("cost unknown"));
     }
 
     #[test]

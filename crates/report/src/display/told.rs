@@ -7,8 +7,7 @@ use std::sync::Arc;
 use anstyle::{Ansi256Color, AnsiColor, Style};
 use console::{measure_text_width, truncate_str};
 
-use dialectic_base::figures::{counted, duration, named_cost, percent, score, sum_of_tokens, thousands};
-use dialectic_base::money::Usd;
+use dialectic_base::figures::{counted, duration, percent, score, sum_of_tokens, thousands};
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{
     AgentId, CallKey, CallStatus, Contribution, Convergence, Evaluation, Event, ModelUsage, PanelInfo, Progress,
@@ -16,7 +15,7 @@ use dialectic_record::debate::{
 };
 
 use super::layout::{StyledText, wrap};
-use super::result::{challenged, observed, related, result, result_line, swayed};
+use super::result::{challenged, observed, related, result, result_line, spending, swayed};
 
 const DONE: Style = AnsiColor::Green.on_default();
 const FAILED: Style = AnsiColor::Red.on_default();
@@ -191,11 +190,6 @@ impl Scrollback {
         parts.extend(spending(cost, used).map(|text| LinePart { text, rank: 0 }));
         parts
     }
-}
-
-/// The cost in words; `None` if nothing was spent, so that an offline debate shows no price.
-pub(super) fn spending(cost: Option<Usd>, tokens: u64) -> Option<String> {
-    (cost != Some(Usd::ZERO) || tokens > 0).then(|| named_cost(cost))
 }
 
 /// For rounds after the first: how many points are new, and how many have each status.
@@ -709,8 +703,6 @@ mod tests {
         };
         assert_eq!(said(0), "no new point · 1 open · 2 claimed · 6 fixed");
         assert_eq!(said(2), "2 new points · 1 open · 2 claimed · 6 fixed");
-        assert_eq!(spending(Some(Usd::ZERO), 0), None, "an offline debate has no price");
-        assert_eq!(spending(None, 0).as_deref(), Some("cost unknown"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "output is cleaned before it is printed here")]
 
+use std::error::Error;
 use std::io::{self, BufWriter, Write};
 use std::thread;
 use std::time::Duration;
@@ -16,7 +17,6 @@ use dialectic_base::sanitize::sanitize;
 use dialectic_record::debate::{Event, Forecast, Gap, Progress, Signal, StageId};
 use dialectic_record::signals::{Signals, Subscription, now};
 
-use super::events::EventSinkError;
 use super::forecast::Plan;
 use super::live::{FRAME_INTERVAL, HeardKeys, LiveBlock, PendingControls, TerminalSize, block};
 use super::markdown::render_markdown;
@@ -63,7 +63,7 @@ pub struct Messages(UnboundedSender<ViewMessage>);
 #[derive(Debug)]
 enum ViewMessage {
     Text { text: String, shown: oneshot::Sender<()> },
-    Error(EventSinkError),
+    Error(Box<dyn Error + Send + Sync>),
     Forecast(Box<Forecast>),
     Keys(KeysMeaning),
     Hidden { is_hidden: bool, shown: oneshot::Sender<()> },
@@ -94,8 +94,8 @@ impl Messages {
         async move { drop(told.await) }
     }
 
-    pub(super) fn error(&self, error: EventSinkError) {
-        drop(self.0.send(ViewMessage::Error(error)));
+    pub(super) fn error(&self, error: impl Error + Send + Sync + 'static) {
+        drop(self.0.send(ViewMessage::Error(Box::new(error))));
     }
 
     /// Lets the view show the remaining stages and the likely cost.
@@ -339,7 +339,7 @@ impl Reporter {
                 // The caller may have stopped waiting.
                 let _ = shown.send(());
             }
-            ViewMessage::Error(error) => self.say(|notices| notices.error(&error, None)),
+            ViewMessage::Error(error) => self.say(|notices| notices.error(&*error, None)),
             ViewMessage::Forecast(forecast) => self.plan.expect(&forecast, progress),
             ViewMessage::Keys(KeysMeaning::Heard) => self.controls.keys = HeardKeys::Debate,
             ViewMessage::Keys(KeysMeaning::HeardInReplay) => self.controls.keys = HeardKeys::Replay,

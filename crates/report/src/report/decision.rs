@@ -6,20 +6,17 @@
 use std::borrow::Cow;
 use std::io;
 
-use comrak::nodes::{Node, NodeCodeBlock, NodeValue};
-use comrak::{Arena, format_commonmark, parse_document};
-
 use dialectic_base::figures::{self, counted, named_cost};
-use dialectic_base::markdown::{fenced, heading, inline};
+use dialectic_base::markdown::{heading, inline};
 use dialectic_base::problem::NO_ANSWER;
-use dialectic_base::sanitize::{one_line, sanitize};
+use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{AgentId, AgentSettings, Ledger, Point, PointStatus, Response, ResultKind};
 
 use super::block::Block;
 use super::html::{hash, title as title_of};
 use super::markdown::for_readers;
 use super::overview::won;
-use super::prose::{RENDERED_BYTES, gist, leads, options as markdown_options, plain, requirements, titled};
+use super::prose::{below, gist, leads, plain, requirements, titled};
 use super::stages::{capitalized, said_in};
 use super::{View, subject};
 
@@ -29,9 +26,6 @@ const SKETCH: usize = 300;
 const LEADS: usize = 5;
 /// The maximum length of an untitled text's name, in characters.
 const NAME: usize = 100;
-/// The highest heading level of a text inside the record.
-const TOP: u8 = 3;
-
 /// The start of the last line, which contains the hash of the lines above.
 const SEAL: &str = "<!-- Written by dialectic, which does not overwrite this file once it is edited. ";
 
@@ -309,46 +303,4 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
         writeln!(out, "- {} ({}): {model}", inline(&one.name), inline(&one.role))?;
     }
     writeln!(out, "\n</details>")
-}
-
-/// Renders Markdown with its headings nested below the record's and its HTML escaped. Drops control characters, which
-/// would become character references.
-pub(super) fn below(text: &str) -> String {
-    let text = &*sanitize(text);
-    if text.len() > RENDERED_BYTES {
-        return fenced("text", text);
-    }
-    let mut options = markdown_options();
-    options.render.prefer_fenced = true;
-    let arena = Arena::new();
-    let root = parse_document(&arena, text, &options);
-    let levels = root.descendants().filter_map(|node| match &node.data.borrow().value {
-        NodeValue::Heading(heading) => Some(heading.level),
-        _ => None,
-    });
-    let highest = levels.min().unwrap_or(TOP);
-    for node in root.descendants() {
-        let mut data = node.data.borrow_mut();
-        match &mut data.value {
-            NodeValue::Heading(heading) => heading.level = (heading.level - highest + TOP).min(6),
-            NodeValue::HtmlInline(markup) => data.value = NodeValue::Text(std::mem::take(markup).into()),
-            NodeValue::HtmlBlock(block) => {
-                let literal = std::mem::take(&mut block.literal);
-                let code = NodeCodeBlock { fenced: true, fence_char: b'`', literal, ..NodeCodeBlock::default() };
-                data.value = NodeValue::CodeBlock(Box::new(code));
-            }
-            _ => {}
-        }
-    }
-    // Comrak writes an HTML comment between a list and a following list or code block. An empty paragraph after each
-    // list prevents this.
-    let is_list = |node: &Node<'_>| matches!(node.data().value, NodeValue::List(_));
-    let lists: Vec<Node<'_>> = root.descendants().filter(is_list).collect();
-    for list in lists {
-        list.insert_after(arena.alloc(NodeValue::Paragraph.into()));
-    }
-    let mut written = String::new();
-    // Writing to a string cannot fail.
-    let _ = format_commonmark(root, &options, &mut written);
-    written.trim_end().to_owned()
 }

@@ -6,8 +6,7 @@ use dialectic_base::figures::{counted, duration, named_cost, score};
 use dialectic_base::markdown::{heading, inline, truncate};
 use dialectic_record::debate::{AgentId, Attachment, Debate, Ledger, Round, Tally, Winner};
 
-use super::decision::below;
-use super::prose::brief;
+use super::prose::{below, brief};
 use super::stages::said_in;
 use super::{View, subject};
 

@@ -1,11 +1,12 @@
-//! Extracts plain lines, titles and leading sentences from Markdown by models.
+//! Extracts plain lines, titles and leading sentences from Markdown by models, and nests it in documents.
 
 use comrak::arena_tree::NodeEdge;
-use comrak::nodes::{ListType, Node, NodeValue};
-use comrak::{Arena, Options, parse_document};
+use comrak::nodes::{ListType, Node, NodeCodeBlock, NodeValue};
+use comrak::{Arena, Options, format_commonmark, parse_document};
 
-use dialectic_base::markdown::{inline, single_spaced, truncate};
+use dialectic_base::markdown::{fenced, inline, single_spaced, truncate};
 use dialectic_base::problem::{states_requirement, without_bullet};
+use dialectic_base::sanitize::sanitize;
 
 /// The maximum size of a text to render, in bytes. Longer Markdown can be nested too deeply.
 pub(super) const RENDERED_BYTES: usize = 128 * 1024;
@@ -13,6 +14,8 @@ pub(super) const RENDERED_BYTES: usize = 128 * 1024;
 const TITLE_WORDS: usize = 3;
 /// Deeper lists are not indented further.
 const DEEPEST: usize = 6;
+/// The highest heading level of a text inside a document.
+const TOP: u8 = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LineKind {
@@ -266,6 +269,48 @@ fn sentences(text: &str, chars: usize) -> String {
     }
     let words = room.rsplit_once(char::is_whitespace).map_or(room, |(words, _)| words);
     format!("{}…", words.trim_end_matches([',', ';', ':', ' ']))
+}
+
+/// Renders Markdown with its headings nested below the document's and its HTML escaped. Drops control characters, which
+/// would become character references.
+pub(super) fn below(text: &str) -> String {
+    let text = &*sanitize(text);
+    if text.len() > RENDERED_BYTES {
+        return fenced("text", text);
+    }
+    let mut options = options();
+    options.render.prefer_fenced = true;
+    let arena = Arena::new();
+    let root = parse_document(&arena, text, &options);
+    let levels = root.descendants().filter_map(|node| match &node.data.borrow().value {
+        NodeValue::Heading(heading) => Some(heading.level),
+        _ => None,
+    });
+    let highest = levels.min().unwrap_or(TOP);
+    for node in root.descendants() {
+        let mut data = node.data.borrow_mut();
+        match &mut data.value {
+            NodeValue::Heading(heading) => heading.level = (heading.level - highest + TOP).min(6),
+            NodeValue::HtmlInline(markup) => data.value = NodeValue::Text(std::mem::take(markup).into()),
+            NodeValue::HtmlBlock(block) => {
+                let literal = std::mem::take(&mut block.literal);
+                let code = NodeCodeBlock { fenced: true, fence_char: b'`', literal, ..NodeCodeBlock::default() };
+                data.value = NodeValue::CodeBlock(Box::new(code));
+            }
+            _ => {}
+        }
+    }
+    // Comrak writes an HTML comment between a list and a following list or code block. An empty paragraph after each
+    // list prevents this.
+    let is_list = |node: &Node<'_>| matches!(node.data().value, NodeValue::List(_));
+    let lists: Vec<Node<'_>> = root.descendants().filter(is_list).collect();
+    for list in lists {
+        list.insert_after(arena.alloc(NodeValue::Paragraph.into()));
+    }
+    let mut written = String::new();
+    // Writing to a string cannot fail.
+    let _ = format_commonmark(root, &options, &mut written);
+    written.trim_end().to_owned()
 }
 
 #[cfg(test)]

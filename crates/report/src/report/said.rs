@@ -12,8 +12,8 @@ use dialectic_record::debate::{Answerer, Contribution, Debate, Metadata};
 use dialectic_record::ids::{AgentId, ResultKind, StageId};
 
 use super::block::{Block, line};
-use super::decision::below;
 use super::markdown::for_readers;
+use super::prose::below;
 use super::stages::{capitalized, first, preposition};
 use super::{View, subject};
 

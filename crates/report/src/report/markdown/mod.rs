@@ -14,8 +14,7 @@ use dialectic_base::markdown::{cell, fence, heading, inline, line as first_of_li
 use dialectic_record::debate::{Answerer, CallKey, Contribution, Debate, Failure, Ledger, ResultKind};
 
 use super::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock, TableHead, figure, foreign, line};
-use super::decision::below;
-use super::prose::gist;
+use super::prose::{below, gist};
 use super::stages::{self, capitalized, sections};
 use super::{View, subject};
 
