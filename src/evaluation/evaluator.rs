@@ -9,10 +9,11 @@ use dialectic_config::{EVALUATOR_TEMPERATURE, EvaluatorSettings};
 use dialectic_engine::engine::planned_json_calls;
 use dialectic_llm::{Caller, Request, request_bytes};
 use dialectic_record::debate::{AgentClarifications, AgentId, CallKey, Clarification, Debate, PlannedCall, Question};
-use dialectic_record::prompt::{
-    EVALUATOR_CLARIFICATIONS, EvaluatorValues, PLAIN_CLARIFICATIONS, PromptError, SOLUTION_PLACEHOLDER,
-    evaluator_system, evaluator_user, read_whole_prompt,
+use dialectic_record::prompt::evaluation::{
+    EVALUATOR_CLARIFICATIONS, EvaluatorValues, PLAIN_CLARIFICATIONS, SOLUTION_PLACEHOLDER, evaluator_system,
+    evaluator_user,
 };
+use dialectic_record::prompt::{PromptError, read_whole_prompt};
 use dialectic_record::protocol::follow_up_info;
 use serde_json::json;
 

@@ -15,7 +15,7 @@ use dialectic_engine::engine::planned_json_calls;
 use dialectic_llm::models::family;
 use dialectic_llm::{AnswerSchema, Caller, Request, request_bytes, strict_object};
 use dialectic_record::debate::{AgentSettings, CallKey, PlannedCall};
-use dialectic_record::prompt::{pairwise_checklist, pairwise_ruling, pairwise_system};
+use dialectic_record::prompt::evaluation::{pairwise_checklist, pairwise_ruling, pairwise_system};
 use dialectic_record::protocol::follow_up_info;
 
 use super::run::{IN_FLIGHT, Skipped, Usage, ask};

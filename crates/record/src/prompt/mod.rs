@@ -18,6 +18,7 @@ macro_rules! prompt {
     };
 }
 
+pub mod evaluation;
 mod role;
 mod step;
 
@@ -32,17 +33,31 @@ use thiserror::Error;
 
 use dialectic_base::encoding::{NotUtf8, decode, hexadecimal};
 
+use evaluation::{EVALUATOR_CLARIFICATIONS, PLAIN_CLARIFICATIONS, SYSTEM, USER};
 use role::{BUILT_IN, JUDGE};
-use step::{PARTS, SYSTEM, TEMPLATES, USER};
+use step::PARTS;
 
 pub use role::{Role, RoleError};
 pub use step::{
-    ASSESS, Assess, Authored, BEGINNING, Beginning, CheckedDraft, EVALUATOR_CLARIFICATIONS, EvaluatorValues,
-    FINDINGS_AGAIN, Focus, FocusedRole, HISTORY, Label, Listing, MaterialPart, OPINIONS_AGAIN, OWN_HISTORY, OwnRound,
-    PLAIN_CLARIFICATIONS, POINTS_AGAIN, PointList, Prompt, PromptError, SECOND_CHANCE, SOLUTION_AGAIN,
-    SOLUTION_PLACEHOLDER, Titled, Values, compose, evaluator_system, evaluator_user, pairwise_checklist,
-    pairwise_ruling, pairwise_system,
+    ASSESS, Assess, Authored, BEGINNING, Beginning, CheckedDraft, FINDINGS_AGAIN, Focus, FocusedRole, HISTORY, Label,
+    Listing, MaterialPart, OPINIONS_AGAIN, OWN_HISTORY, OwnRound, POINTS_AGAIN, PointList, Prompt, PromptError,
+    SECOND_CHANCE, SOLUTION_AGAIN, Titled, Values, compose,
 };
+
+/// The prompts that all protocols share.
+const TEMPLATES: [&Prompt; 11] = [
+    &BEGINNING,
+    &HISTORY,
+    &OWN_HISTORY,
+    &ASSESS,
+    &SECOND_CHANCE,
+    &POINTS_AGAIN,
+    &FINDINGS_AGAIN,
+    &OPINIONS_AGAIN,
+    &SOLUTION_AGAIN,
+    &EVALUATOR_CLARIFICATIONS,
+    &PLAIN_CLARIFICATIONS,
+];
 
 #[derive(Debug, Error)]
 pub enum PromptFileError {

@@ -31,9 +31,10 @@ fn every_prompt_file_is_used() {
     known.extend(PARTS.map(|(file, _)| file.to_owned()));
     known.insert(ANSWER.file.to_owned());
     known.extend(["README.md", "judge/role.md"].map(str::to_owned));
-    known.extend([step::SYSTEM, step::USER].map(|(file, _)| file.to_owned()));
+    known.extend([evaluation::SYSTEM, evaluation::USER].map(|(file, _)| file.to_owned()));
     known.extend(
-        [step::PAIRWISE_SYSTEM, step::PAIRWISE_CHECKLIST, step::PAIRWISE_RULING].map(|(file, _)| file.to_owned()),
+        [evaluation::PAIRWISE_SYSTEM, evaluation::PAIRWISE_CHECKLIST, evaluation::PAIRWISE_RULING]
+            .map(|(file, _)| file.to_owned()),
     );
     assert_eq!(on_disk, known);
 }

@@ -14,7 +14,7 @@ use crate::debate::{Attachment, Clarification, Question};
 use crate::protocol::{ANSWER, PROTOCOLS};
 use dialectic_base::markdown::fenced;
 
-use super::step::{TEMPLATES, environment, line};
+use super::step::{environment, line};
 use super::*;
 
 /// A rendered template and its values.
