@@ -2,7 +2,8 @@
 
 use rusqlite::ErrorCode;
 
-use dialectic_config::{ConfigError, EnvError, EvaluatorsError, SyntaxFault, key_variables};
+use dialectic_config::evaluators::EvaluatorsError;
+use dialectic_config::{ConfigError, EnvError, SyntaxFault, key_variables};
 use dialectic_engine::access::{MissingKeys, ProviderAccessError, TrustError, VariableError};
 use dialectic_engine::agent::PanelError;
 use dialectic_engine::engine::{BudgetError, EngineError, FollowUpError, ForecastError, WindowError};

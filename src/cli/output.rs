@@ -15,7 +15,7 @@ use dialectic_config::ConfigError;
 use dialectic_engine::access::Environment;
 use dialectic_record::debate::{Debate, DebateFile};
 use dialectic_record::points::{ReviewedFinding, Severity};
-use dialectic_record::protocol::side;
+use dialectic_record::protocol::motion::side;
 use dialectic_record::settings::Settings;
 use dialectic_record::store::{AccessMode, Entry};
 use dialectic_report::report::{FORMATS, ReportFormat, View, redact, review_github, review_json, review_sarif};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dialectic_base::markdown;
 use dialectic_base::provider::OFFLINE;
-use dialectic_config::{EVALUATOR_TEMPERATURE, EvaluatorSettings};
+use dialectic_config::evaluators::{EVALUATOR_TEMPERATURE, EvaluatorSettings};
 use dialectic_engine::engine::planned_json_calls;
 use dialectic_llm::{Caller, Request, request_bytes};
 use dialectic_record::debate::{AgentClarifications, AgentId, CallKey, Clarification, Debate, PlannedCall, Question};
@@ -14,7 +14,7 @@ use dialectic_record::prompt::evaluation::{
     evaluator_user,
 };
 use dialectic_record::prompt::{PromptError, read_whole_prompt};
-use dialectic_record::protocol::follow_up_info;
+use dialectic_record::protocol::questions::follow_up_info;
 use serde_json::json;
 
 use super::Requirements;

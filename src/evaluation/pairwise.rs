@@ -9,14 +9,14 @@ use tokio::sync::Semaphore;
 
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
-use dialectic_config::{EVALUATOR_TEMPERATURE, EvaluatorSettings};
+use dialectic_config::evaluators::{EVALUATOR_TEMPERATURE, EvaluatorSettings};
 use dialectic_engine::agent::{AnswerError, read_json};
 use dialectic_engine::engine::planned_json_calls;
 use dialectic_llm::models::family;
 use dialectic_llm::{AnswerSchema, Caller, Request, request_bytes, strict_object};
 use dialectic_record::debate::{AgentSettings, CallKey, PlannedCall};
 use dialectic_record::prompt::evaluation::{pairwise_checklist, pairwise_ruling, pairwise_system};
-use dialectic_record::protocol::follow_up_info;
+use dialectic_record::protocol::questions::follow_up_info;
 
 use super::run::{IN_FLIGHT, Skipped, Usage, ask};
 

@@ -12,7 +12,7 @@ use dialectic_engine::runner::{Controls, SpendingLock};
 use dialectic_record::debate::{Debate, DebateFile, Status};
 use dialectic_record::event::Event;
 use dialectic_record::ids::{AgentId, DebateId};
-use dialectic_record::protocol::side;
+use dialectic_record::protocol::motion::side;
 use dialectic_record::store::AccessMode;
 use dialectic_report::report::{ReportFormat, View, redact};
 

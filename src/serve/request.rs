@@ -17,7 +17,8 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Diagnostic as _;
 use dialectic_base::problem::check_problem_text;
-use dialectic_config::{SettingChange, check, part_of};
+use dialectic_config::changes::SettingChange;
+use dialectic_config::{check, part_of};
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Attachments;
 use dialectic_record::debate::Attachment;

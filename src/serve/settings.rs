@@ -10,7 +10,8 @@ use serde::Serialize;
 use crate::archive::PastDebates;
 use dialectic_base::money::{BudgetLimit, Usd};
 use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
-use dialectic_config::{ConfigFiles, ConfigPath, Loaded, Overrides, ServedModel, change_settings, model_warnings};
+use dialectic_config::changes::change_settings;
+use dialectic_config::{ConfigFiles, ConfigPath, Loaded, Overrides, ServedModel, model_warnings};
 use dialectic_engine::access::{Environment, UserSettings, is_program};
 use dialectic_engine::engine::{check_prices, check_problem, check_purchase, check_windows};
 use dialectic_engine::runner::{

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use dialectic_record::debate::Debate;
 use dialectic_record::ids::{AgentId, CallKey, ResultKind, StageId, StageInfo};
 use dialectic_record::prompt::{Focus, Prompt};
+use dialectic_record::protocol::questions::{CLARIFY, all_clear, answers, clarification, initialization};
 use dialectic_record::protocol::{
-    Authorship, BudgetClass, CLARIFY, JsonAnswer, JsonAnswerKind, Next, OutputSpec, PromptContext, Protocol, Row,
-    Stage, Step, Trigger, all_clear, answers, clarification, complete_or_fallback, initialization, is_last_round, key,
-    keys, nothing,
+    Authorship, BudgetClass, JsonAnswer, JsonAnswerKind, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step,
+    Trigger, complete_or_fallback, is_last_round, key, keys, nothing,
 };
 
 const PITCH: StageId = StageId::new("pitch");

@@ -9,11 +9,11 @@
 //! errors never contain secrets.
 
 mod agents;
-mod changes;
+pub mod changes;
 mod choice;
 mod env;
 mod error;
-mod evaluators;
+pub mod evaluators;
 mod layers;
 mod load;
 mod read;
@@ -27,13 +27,9 @@ mod user;
 mod tests;
 
 pub use agents::role_names;
-pub use changes::{SettingChange, change_settings, check_changes};
 pub use choice::{ModelChoice, ServedModel, key_variables, with_provider};
 pub use env::{EnvError, cache_directory, capture_environment, process_environment, users_environment};
 pub use error::{ConfigError, ConfigProblem, Location, SyntaxFault, nearest, suggestion};
-pub use evaluators::{
-    EVALUATOR_TEMPERATURE, EvaluationSettings, EvaluatorSettings, EvaluatorsError, judge_as_evaluator, load_evaluators,
-};
 pub use layers::{ChoiceReason, Overrides, ValueSource};
 pub use load::{ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded};
 pub use read::{CheckedTree, Mismatch, check};

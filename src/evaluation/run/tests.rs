@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 
 use crate::evaluation::evaluators;
 use dialectic_base::price::Price;
-use dialectic_config::EvaluatorSettings;
+use dialectic_config::evaluators::EvaluatorSettings;
 use dialectic_llm::{Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, Reply, Request, Timeouts};
 use dialectic_record::debate::AgentId;
 

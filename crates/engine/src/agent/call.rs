@@ -14,7 +14,8 @@ use dialectic_record::prompt::{
     OWN_HISTORY, PromptError, Titled, Values,
 };
 use dialectic_record::protocol::motion::{DEFAULT_CRITERIA, debaters};
-use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step, criteria_or, side};
+use dialectic_record::protocol::motion::{criteria_or, side};
+use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step};
 use dialectic_record::settings::Position;
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores, dispute, short};

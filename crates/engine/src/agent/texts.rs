@@ -9,7 +9,7 @@ use dialectic_base::markdown::{single_spaced, truncate};
 use dialectic_record::debate::{Contribution, Debate, FollowUp, Material, MaterialSource, Round, Summary};
 use dialectic_record::ids::{AgentId, ResultKind};
 use dialectic_record::prompt::{Authored, Label, OwnRound, Titled};
-use dialectic_record::protocol::side;
+use dialectic_record::protocol::motion::side;
 use dialectic_record::settings::{AgentSettings, DebateSettings, Position};
 
 use super::labels::{DEBATER, TEXT, hide, word_for};

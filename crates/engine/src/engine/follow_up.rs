@@ -8,7 +8,8 @@ use dialectic_llm::request_bytes;
 use dialectic_record::debate::{Debate, FollowUp};
 use dialectic_record::event::{Event, Recorded};
 use dialectic_record::live::Forecast;
-use dialectic_record::protocol::{Step, follow_up};
+use dialectic_record::protocol::Step;
+use dialectic_record::protocol::questions::follow_up;
 use dialectic_record::settings::Settings;
 
 use super::budget::{AttemptRequest, Budget};

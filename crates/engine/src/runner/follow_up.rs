@@ -13,7 +13,8 @@ use dialectic_base::money::{BudgetLimit, Usd};
 use dialectic_record::debate::{Debate, Status};
 use dialectic_record::event::Recorded;
 use dialectic_record::live::{Forecast, PanelInfo, Signals};
-use dialectic_record::protocol::{Protocol, follow_up_info};
+use dialectic_record::protocol::Protocol;
+use dialectic_record::protocol::questions::follow_up_info;
 use dialectic_record::settings::Settings;
 use dialectic_record::store::{Entry, Record, StoreError, read_state};
 

@@ -10,11 +10,11 @@ use crate::settings::{AgentSettings, Settings};
 
 use super::check::{self, AMEND, CHECK, CHECK_DUE, COMPLETE, READ};
 use super::dialectic::{CRITICISE, PROPOSE, REFINE, REFINEMENT};
+use super::questions::{CLARIFY, all_clear, answers, clarification, initialization};
 use super::{
-    BudgetClass, CLARIFY, CRITIQUE, CRITIQUES_COMPLETE, Next, OutputSpec, PROPOSAL, PROPOSALS_COMPLETE, PromptContext,
-    Protocol, Row, SYNTHESIS, Stage, Step, Trigger, Unfit, all_clear, answers, clarification, complete_or_fallback,
-    critique_info, enough_proposals, initialization, is_last_round, key, keys, no_steps, nothing, proposal_info,
-    refinement_info, synthesis_info, with_failure,
+    BudgetClass, CRITIQUE, CRITIQUES_COMPLETE, Next, OutputSpec, PROPOSAL, PROPOSALS_COMPLETE, PromptContext, Protocol,
+    Row, SYNTHESIS, Stage, Step, Trigger, Unfit, complete_or_fallback, critique_info, enough_proposals, is_last_round,
+    key, keys, no_steps, nothing, proposal_info, refinement_info, synthesis_info, with_failure,
 };
 
 const CHOICE: StageId = StageId::new("choice");

@@ -7,10 +7,11 @@ use crate::prompt::Prompt;
 use crate::settings::{Critics, DebateSettings, Settings, TerminationKind};
 
 use super::check::{self, CHECK, CHECK_DUE, COMPLETE, FINALISE, READ};
+use super::questions::{CLARIFY, all_clear, answers, clarification, initialization};
 use super::{
-    Authorship, BudgetClass, CLARIFY, Next, OutputSpec, PROPOSAL, PROPOSALS_COMPLETE, PromptContext, Protocol, Row,
-    SYNTHESIS, Stage, Step, Trigger, Unfit, all_clear, answers, clarification, complete_or_fallback, enough_agents,
-    enough_proposals, initialization, key, keys, nothing, proposal_info, synthesis_info,
+    Authorship, BudgetClass, Next, OutputSpec, PROPOSAL, PROPOSALS_COMPLETE, PromptContext, Protocol, Row, SYNTHESIS,
+    Stage, Step, Trigger, Unfit, complete_or_fallback, enough_agents, enough_proposals, key, keys, nothing,
+    proposal_info, synthesis_info,
 };
 
 const REVIEW: StageId = StageId::new("review");

@@ -7,11 +7,12 @@ use crate::prompt::Prompt;
 use crate::settings::{AgentSettings, DebateSettings, TerminationKind, TerminationSettings};
 
 use super::check::{self, CHECK, CHECK_DUE, COMPLETE, FINALISE, READ};
+use super::questions::{CLARIFY, all_clear, answers, clarification, initialization};
 use super::{
-    Authorship, BudgetClass, CLARIFY, CRITIQUE, CRITIQUES_COMPLETE, Next, OutputSpec, PROPOSAL, PROPOSALS_COMPLETE,
-    PromptContext, Protocol, Row, SYNTHESIS, Stage, Step, Trigger, all_clear, answers, clarification,
-    complete_or_fallback, critique_info, enough_proposals, has_timed_out, initialization, is_last_round, key,
-    kind_of_call, no_steps, nothing, proposal_info, refinement_info, synthesis_info,
+    Authorship, BudgetClass, CRITIQUE, CRITIQUES_COMPLETE, Next, OutputSpec, PROPOSAL, PROPOSALS_COMPLETE,
+    PromptContext, Protocol, Row, SYNTHESIS, Stage, Step, Trigger, complete_or_fallback, critique_info,
+    enough_proposals, has_timed_out, is_last_round, key, kind_of_call, no_steps, nothing, proposal_info,
+    refinement_info, synthesis_info,
 };
 
 const ROUND_MANAGER: StageId = StageId::new("round-manager");

@@ -9,10 +9,9 @@ use super::motion::{
     CLOSE, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, SYSTEM, check_rounds, closing, closing_info,
     on_side, opening, opening_info, rebuttal, rebuttal_info, speakers, speech,
 };
+use super::questions::{CLARIFY, all_clear, answers, clarification, initialization};
 use super::verdict::{JUDGE, VERDICT, verdict, without_votes};
-use super::{
-    CLARIFY, Next, Protocol, Row, Stage, Step, Unfit, all_clear, answers, clarification, initialization, kind_of_call,
-};
+use super::{Next, Protocol, Row, Stage, Step, Unfit, kind_of_call};
 use crate::settings::Settings;
 
 const CROSS_EXAMINATION: StageId = StageId::new("cross-examination");

@@ -16,7 +16,7 @@ mod dialectic;
 mod lincoln_douglas;
 pub mod motion;
 mod oxford;
-mod questions;
+pub mod questions;
 mod render;
 mod review;
 mod roundtable;
@@ -41,13 +41,10 @@ pub use check::{CHECK, FINAL};
 pub use council::{COUNCIL, QUICK_AGENTS};
 pub use dialectic::DIALECTIC;
 pub use lincoln_douglas::LINCOLN_DOUGLAS;
-pub use motion::side;
 pub use oxford::OXFORD;
-pub use questions::{ANSWER, CLARIFY, all_clear, answers, clarification, follow_up, follow_up_info, initialization};
 pub use review::REVIEW;
 pub use roundtable::ROUNDTABLE;
 pub use step::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step};
-pub use verdict::criteria_or;
 
 /// The built-in protocols, starting with the default one.
 pub const PROTOCOLS: &[&Protocol] =

@@ -10,7 +10,7 @@ use super::{
     complete_or_fallback, key, nothing,
 };
 
-pub use super::verdict::{DEFAULT_CRITERIA, debaters};
+pub use super::verdict::{DEFAULT_CRITERIA, criteria_or, debaters};
 
 pub(super) const OPENING: StageId = StageId::new("opening");
 const REBUTTAL: StageId = StageId::new("rebuttal");

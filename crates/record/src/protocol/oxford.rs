@@ -14,11 +14,9 @@ use super::motion::{
     CLOSE, CLOSING, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, SYSTEM, check_rounds, closing,
     closing_info, on_side, opening, opening_info, rebuttal, rebuttal_info, speeches,
 };
+use super::questions::{CLARIFY, all_clear, answers, clarification, initialization};
 use super::verdict::{JUDGE, VERDICT, judged, verdict};
-use super::{
-    BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, Unfit, all_clear,
-    answers, clarification, initialization, key, nothing,
-};
+use super::{BudgetClass, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, Unfit, key, nothing};
 
 const POLL_BEFORE: StageId = StageId::new("poll-before");
 const POLL_AFTER: StageId = StageId::new("poll-after");

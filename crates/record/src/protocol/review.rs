@@ -7,9 +7,10 @@ use crate::ids::{CallKey, CallStatus, ResultKind, StageId, StageInfo};
 use crate::points::describe_review;
 use crate::prompt::Prompt;
 
+use super::questions::{CLARIFY, all_clear, answers, clarification, initialization};
 use super::{
-    BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, all_clear, answers,
-    clarification, complete_or_fallback, initialization, key, keys, nothing, with_failure,
+    BudgetClass, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, complete_or_fallback, key, keys,
+    nothing, with_failure,
 };
 
 const FINDINGS: StageId = StageId::new("findings");

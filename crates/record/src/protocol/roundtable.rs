@@ -6,8 +6,9 @@ use super::motion::{
     CLOSE, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, SYSTEM, check_rounds, closing, closing_info,
     opening, opening_info, rebuttal, rebuttal_info, speeches,
 };
+use super::questions::{CLARIFY, all_clear, answers, clarification, initialization};
 use super::verdict::{JUDGE, VERDICT, verdict, without_votes};
-use super::{CLARIFY, Next, Protocol, Row, Unfit, all_clear, answers, clarification, initialization};
+use super::{Next, Protocol, Row, Unfit};
 
 pub static ROUNDTABLE: Protocol = Protocol {
     name: "roundtable",

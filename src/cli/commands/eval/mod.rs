@@ -21,9 +21,8 @@ use crate::evaluation::{Evaluated, Evaluator, Subject, SubjectError, evaluate, e
 use dialectic_base::figures::duration;
 use dialectic_base::money::Usd;
 use dialectic_base::provider::{HOST, OFFLINE};
-use dialectic_config::{
-    EvaluationSettings, EvaluatorSettings, Overrides, capture_environment, judge_as_evaluator, load_evaluators,
-};
+use dialectic_config::evaluators::{EvaluationSettings, EvaluatorSettings, judge_as_evaluator, load_evaluators};
+use dialectic_config::{Overrides, capture_environment};
 use dialectic_engine::access::{Environment, is_elsewhere, missing_keys_of, program_warnings};
 use dialectic_engine::agent::{price_at, timeouts_of};
 use dialectic_engine::runner::{Models, note_spent};

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::protocol::{ANSWER, PROTOCOLS};
+use crate::protocol::PROTOCOLS;
+use crate::protocol::questions::ANSWER;
 
 use super::*;
 

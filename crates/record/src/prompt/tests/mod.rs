@@ -11,7 +11,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::debate::{Attachment, Clarification, Question};
-use crate::protocol::{ANSWER, PROTOCOLS};
+use crate::protocol::PROTOCOLS;
+use crate::protocol::questions::ANSWER;
 use dialectic_base::markdown::fenced;
 
 use super::step::{environment, line};

@@ -14,11 +14,11 @@ use crate::prompt::Prompt;
 use crate::settings::{AgentSettings, ArenaSettings, DebateSettings, Settings};
 
 use super::check::{self, CHECK, CHECK_DUE, COMPLETE, FINALISE, READ};
+use super::questions::{CLARIFY, all_clear, answers, clarification, initialization};
 use super::{
-    BudgetClass, CLARIFY, CRITIQUE, CRITIQUES_COMPLETE, FEWEST_PROPOSALS, Next, OutputSpec, PROPOSAL,
-    PROPOSALS_COMPLETE, PromptContext, Protocol, Row, Stage, Step, Trigger, Unfit, all_clear, answers, clarification,
-    complete_or_fallback, critique_info, enough_agents, enough_proposals, has_timed_out, initialization, key,
-    kind_of_call, no_steps, nothing, proposal_info,
+    BudgetClass, CRITIQUE, CRITIQUES_COMPLETE, FEWEST_PROPOSALS, Next, OutputSpec, PROPOSAL, PROPOSALS_COMPLETE,
+    PromptContext, Protocol, Row, Stage, Step, Trigger, Unfit, complete_or_fallback, critique_info, enough_agents,
+    enough_proposals, has_timed_out, key, kind_of_call, no_steps, nothing, proposal_info,
 };
 
 const GATHERING: StageId = StageId::new("context-gathering");

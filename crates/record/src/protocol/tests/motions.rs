@@ -324,11 +324,11 @@ fn what_failed_is_tried_again_when_the_debate_is_resumed() {
 #[test]
 fn criteria_are_the_judges_or_the_usual_ones() {
     let mut settings = settings(&OXFORD, 2, 2);
-    assert_eq!(criteria_or(&settings, &DEFAULT_CRITERIA), ["logic", "evidence", "rebuttal", "clarity"]);
+    assert_eq!(motion::criteria_or(&settings, &DEFAULT_CRITERIA), ["logic", "evidence", "rebuttal", "clarity"]);
     settings.judge.criteria = Some(Vec::new());
-    assert_eq!(criteria_or(&settings, &DEFAULT_CRITERIA).len(), 4);
+    assert_eq!(motion::criteria_or(&settings, &DEFAULT_CRITERIA).len(), 4);
     settings.judge.criteria = Some(vec!["charm".to_owned()]);
-    assert_eq!(criteria_or(&settings, &DEFAULT_CRITERIA), ["charm"]);
+    assert_eq!(motion::criteria_or(&settings, &DEFAULT_CRITERIA), ["charm"]);
 }
 
 /// A debate with an audience that votes like this before and after; `-` is a failed ballot.
