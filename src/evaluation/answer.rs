@@ -11,7 +11,8 @@ use serde_json::{Map, Value, json};
 use dialectic_base::problem::major_requirements;
 use dialectic_engine::agent::{AnswerError, read_json};
 use dialectic_llm::{AnswerSchema, strict_object};
-use dialectic_record::debate::{AgentId, Contribution, Debate, ResultKind};
+use dialectic_record::debate::{Contribution, Debate};
+use dialectic_record::ids::{AgentId, ResultKind};
 
 const LOWEST: f64 = 1.0;
 const HIGHEST: f64 = 10.0;

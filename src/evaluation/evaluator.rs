@@ -8,7 +8,9 @@ use dialectic_base::provider::OFFLINE;
 use dialectic_config::evaluators::{EVALUATOR_TEMPERATURE, EvaluatorSettings};
 use dialectic_engine::engine::planned_json_calls;
 use dialectic_llm::{Caller, Request, request_bytes};
-use dialectic_record::debate::{AgentClarifications, AgentId, CallKey, Clarification, Debate, PlannedCall, Question};
+use dialectic_record::debate::{AgentClarifications, Clarification, Debate, Question};
+use dialectic_record::ids::{AgentId, CallKey};
+use dialectic_record::live::PlannedCall;
 use dialectic_record::prompt::evaluation::{
     EVALUATOR_CLARIFICATIONS, EvaluatorValues, PLAIN_CLARIFICATIONS, SOLUTION_PLACEHOLDER, evaluator_system,
     evaluator_user,

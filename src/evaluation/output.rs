@@ -10,7 +10,7 @@ use crate::evaluation::answer::SCORES_KEY;
 use crate::evaluation::run::{mean, rounded, two_decimals};
 use crate::evaluation::{Attempt, Criterion, Evaluated, Figure, answers, averages};
 use dialectic_base::markdown::cell;
-use dialectic_record::debate::AgentId;
+use dialectic_record::ids::AgentId;
 
 const NOT_SCORED: &str = "N/A";
 

@@ -14,9 +14,11 @@ use dialectic_engine::agent::{AnswerError, read_json};
 use dialectic_engine::engine::planned_json_calls;
 use dialectic_llm::models::family;
 use dialectic_llm::{AnswerSchema, Caller, Request, request_bytes, strict_object};
-use dialectic_record::debate::{AgentSettings, CallKey, PlannedCall};
+use dialectic_record::ids::CallKey;
+use dialectic_record::live::PlannedCall;
 use dialectic_record::prompt::evaluation::{pairwise_checklist, pairwise_ruling, pairwise_system};
 use dialectic_record::protocol::questions::follow_up_info;
+use dialectic_record::settings::AgentSettings;
 
 use super::run::{IN_FLIGHT, Skipped, Usage, ask};
 

@@ -146,6 +146,21 @@ fn what_is_wrong_is_named() {
     insta::assert_snapshot!(verified(&whole), @"  - there is no state file");
 }
 
+/// Settings that were added to the program after a debate was saved.
+#[test]
+fn a_state_without_keys_that_have_their_defaults_is_whole() {
+    let (sandbox, id) = finished();
+    let mut state = sandbox.state(&id);
+    let settings = state["settings"]["debate"].as_object_mut().unwrap();
+    assert!(settings.remove("memory").is_some() | settings.remove("traceContent").is_some());
+    sandbox.write(format!("debates/{id}.json"), state.to_string());
+    sandbox.run(["verify", &id]).expect_code(0);
+    state["settings"]["debate"].as_object_mut().unwrap().remove("rounds");
+    sandbox.write(format!("debates/{id}.json"), state.to_string());
+    let finished = sandbox.run(["verify", &id]).expect_code(2);
+    assert!(finished.stdout.contains("rounds"), "{finished}");
+}
+
 #[test]
 fn a_state_behind_its_journal_is_whole_after_a_kill_and_while_the_debate_runs() {
     let server = MockServer::with(|_| Reply::hang());

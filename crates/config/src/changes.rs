@@ -282,6 +282,20 @@ mod tests {
     }
 
     #[test]
+    fn a_key_that_records_omit_is_changed_like_any_other() {
+        let off: SettingChange = "debate.memory=false".parse().unwrap();
+        let mut settings = default_settings();
+        assert_eq!(
+            check_changes(&settings, &[off.clone()]).unwrap_err().to_string(),
+            "--set debate.memory is already false"
+        );
+        settings.debate.memory = true;
+        check_changes(&settings, &[off.clone()]).unwrap();
+        let (overrides, environment) = (Overrides::default(), Environment::default());
+        assert!(!change_settings(&settings, &[off], &overrides, &environment).unwrap().0.debate.memory);
+    }
+
+    #[test]
     fn what_cannot_be_set_is_said_with_its_place() {
         let said = [
             "debate.round=4",

@@ -16,7 +16,7 @@ mod error;
 pub mod evaluators;
 mod layers;
 mod load;
-mod read;
+pub mod read;
 mod resolve;
 mod rules;
 mod schema;
@@ -32,7 +32,6 @@ pub use env::{EnvError, cache_directory, capture_environment, process_environmen
 pub use error::{ConfigError, ConfigProblem, Location, SyntaxFault, nearest, suggestion};
 pub use layers::{ChoiceReason, Overrides, ValueSource};
 pub use load::{ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded};
-pub use read::{CheckedTree, Mismatch, check};
 pub use rules::{model_warnings, one_family};
 pub use schema::{part_of, schema};
 pub use show::{SettingRow, show};

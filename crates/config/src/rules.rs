@@ -195,6 +195,9 @@ fn program(name: &str, entry: &Value, path: &KeyPath, findings: &mut Diagnostics
 /// A configuration file that results in these settings, including programs.
 pub(super) fn with_programs(settings: &Settings) -> Value {
     let mut all = serde_json::to_value(settings).unwrap_or_default();
+    // Records omit these at their defaults.
+    all["debate"]["memory"] = settings.debate.memory.into();
+    all["debate"]["budget"]["maxCalls"] = settings.debate.budget.max_calls.into();
     for (name, entry) in &settings.providers {
         if let Some(argv) = entry.program.as_deref() {
             all["providers"][name] = json!({ "type": COMMAND });

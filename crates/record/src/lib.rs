@@ -28,8 +28,3 @@ pub mod prompt;
 pub mod protocol;
 pub mod settings;
 pub mod store;
-
-#[doc(hidden)]
-pub mod signals {
-    pub use crate::live::*;
-}

@@ -8,7 +8,7 @@ use crate::evaluation::evaluators;
 use dialectic_base::price::Price;
 use dialectic_config::evaluators::EvaluatorSettings;
 use dialectic_llm::{Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, Reply, Request, Timeouts};
-use dialectic_record::debate::AgentId;
+use dialectic_record::ids::AgentId;
 
 use super::*;
 

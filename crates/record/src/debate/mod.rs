@@ -30,12 +30,3 @@ pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, FollowUp, ModelUsage, Round, Status, StopReason,
     Summary, SummaryMetadata, UnknownEnd,
 };
-
-pub use crate::answer::*;
-pub use crate::change::*;
-pub use crate::event::*;
-pub use crate::ids::*;
-pub use crate::live::*;
-pub use crate::points::parser::*;
-pub use crate::points::*;
-pub use crate::settings::*;

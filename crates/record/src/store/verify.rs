@@ -147,6 +147,7 @@ fn read_saved(path: &Path) -> Result<ReadState, StateFileError> {
     let mark = value.as_object_mut().and_then(|fields| fields.remove("journal"));
     // An unreadable mark matches nothing.
     let mark = mark.map(|mark| serde_json::from_value(mark).unwrap_or_default());
+    fill(&mut value, &serde_json::to_value(DebateFile::of(&debate)).unwrap_or_default());
     Ok(ReadState { debate, value, mark })
 }
 
@@ -203,6 +204,24 @@ fn compare(
         }
         None if events == hashes.len() => StateFileStatus::Current,
         None => StateFileStatus::Behind { events },
+    }
+}
+
+/// Adds the keys that `value` lacks, because it was written before they existed, as they are read.
+fn fill(value: &mut Value, read: &Value) {
+    match (value, read) {
+        (Value::Object(value), Value::Object(read)) => {
+            for (key, read) in read {
+                match value.get_mut(key) {
+                    Some(value) => fill(value, read),
+                    None => drop(value.insert(key.clone(), read.clone())),
+                }
+            }
+        }
+        (Value::Array(value), Value::Array(read)) => {
+            value.iter_mut().zip(read).for_each(|(value, read)| fill(value, read))
+        }
+        _ => {}
     }
 }
 

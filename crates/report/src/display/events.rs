@@ -10,8 +10,7 @@ use std::thread;
 use tokio::sync::watch;
 
 use dialectic_base::sanitize::escaped_json;
-use dialectic_record::debate::Signal;
-use dialectic_record::signals::Follower;
+use dialectic_record::live::{Follower, Signal};
 
 use super::view::Messages;
 
@@ -166,8 +165,9 @@ mod tests {
     use dialectic_record::debate::fixture::{
         CRITIQUE, PROPOSAL, SUMMARIZATION, call_started, contributed, panel, retrying, round_begun, warning, words,
     };
-    use dialectic_record::debate::{Event, Gap, Progress, Recorded, Signal, Timestamp};
-    use dialectic_record::signals::{EventLog, Signals, Words, now};
+    use dialectic_record::event::{Event, Recorded};
+    use dialectic_record::ids::Timestamp;
+    use dialectic_record::live::{EventLog, Gap, Progress, Signal, Signals, Words, now};
 
     use super::*;
 

@@ -7,10 +7,11 @@ use std::fmt::Write as _;
 use dialectic_base::figures::{counted, named_cost, score};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
-use dialectic_record::debate::{
-    AgentId, Argument, Challenge, Convergence, Event, Observation, PanelInfo, Polls, Progress, Relation, Relations,
-    ResultKind, Signal, StageId, StopReason, Verdict,
-};
+use dialectic_record::answer::{Argument, Challenge, Convergence, Observation, Polls, Relation, Relations, Verdict};
+use dialectic_record::debate::StopReason;
+use dialectic_record::event::Event;
+use dialectic_record::ids::{AgentId, ResultKind, StageId};
+use dialectic_record::live::{PanelInfo, Progress, Signal};
 
 /// Describes an event that settles no call, such as a team selection or a verdict. Not sanitized.
 pub(super) fn result_line(panel: &PanelInfo, event: &Event) -> Option<String> {

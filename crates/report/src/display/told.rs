@@ -9,10 +9,12 @@ use console::{measure_text_width, truncate_str};
 
 use dialectic_base::figures::{counted, duration, percent, score, sum_of_tokens, thousands};
 use dialectic_base::sanitize::one_line;
-use dialectic_record::debate::{
-    AgentId, CallKey, CallStatus, Contribution, Convergence, Evaluation, Event, ModelUsage, PanelInfo, Progress,
-    ResultKind, Signal, StopReason, Tally, Undecided, Voting,
-};
+use dialectic_record::answer::{Convergence, Undecided, Voting};
+use dialectic_record::debate::{Contribution, Evaluation, ModelUsage, StopReason};
+use dialectic_record::event::Event;
+use dialectic_record::ids::{AgentId, CallKey, CallStatus, ResultKind};
+use dialectic_record::live::{PanelInfo, Progress, Signal};
+use dialectic_record::points::Tally;
 
 use super::layout::{StyledText, wrap};
 use super::result::{challenged, observed, related, result, result_line, spending, swayed};
@@ -559,7 +561,8 @@ fn unmarked(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dialectic_record::debate::{Solution, fixture};
+    use dialectic_record::answer::Solution;
+    use dialectic_record::debate::fixture;
 
     #[test]
     fn a_first_sentence_is_one_of_prose() {
@@ -618,7 +621,7 @@ mod tests {
         let mut panel = fixture::panel();
         panel.stages = dialectic_record::protocol::DIALECTIC.infos();
         let lines = |reading, columns| {
-            let key = fixture::key(dialectic_record::debate::StageId::new("check"), "agent-kiss", Some("judge"));
+            let key = fixture::key(dialectic_record::ids::StageId::new("check"), "agent-kiss", Some("judge"));
             let event =
                 Event::Contributed { key, contribution: contribution(reading), call: Some(fixture::call(None)) };
             let lines = EndedCall::of(&panel, &event).unwrap().lines(&panel, columns, false);

@@ -14,8 +14,9 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use dialectic_base::sanitize::sanitize;
-use dialectic_record::debate::{Event, Forecast, Gap, Progress, Signal, StageId};
-use dialectic_record::signals::{Signals, Subscription, now};
+use dialectic_record::event::Event;
+use dialectic_record::ids::StageId;
+use dialectic_record::live::{Forecast, Gap, Progress, Signal, Signals, Subscription, now};
 
 use super::forecast::Plan;
 use super::live::{FRAME_INTERVAL, HeardKeys, LiveBlock, PendingControls, TerminalSize, block};
@@ -417,12 +418,16 @@ mod tests {
     use std::time::Duration;
 
     use dialectic_base::money::Usd;
+    use dialectic_record::debate::Evaluation;
     use dialectic_record::debate::fixture::{
         CLARIFICATION_INPUT, CRITIQUE, EVALUATION, PROPOSAL, SYNTHESIS, call, call_started, failed, key, panel,
         pitching, planned, recorded, round_begun, said, stage_ended, stage_started, warning, words,
     };
-    use dialectic_record::debate::{CallKey, Evaluation, Event, Tally, TerminationKind};
-    use dialectic_record::signals::Words;
+    use dialectic_record::event::Event;
+    use dialectic_record::ids::CallKey;
+    use dialectic_record::live::Words;
+    use dialectic_record::points::Tally;
+    use dialectic_record::settings::TerminationKind;
 
     use super::super::screen::{BEGIN_UPDATE, CURSOR_ON, END_UPDATE, ERASE_BLOCK};
     use super::super::tests::{FailingWriter, SharedBuffer};

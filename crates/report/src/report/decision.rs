@@ -10,7 +10,9 @@ use dialectic_base::figures::{self, counted, named_cost};
 use dialectic_base::markdown::{heading, inline};
 use dialectic_base::problem::NO_ANSWER;
 use dialectic_base::sanitize::one_line;
-use dialectic_record::debate::{AgentId, AgentSettings, Ledger, Point, PointStatus, Response, ResultKind};
+use dialectic_record::ids::{AgentId, ResultKind};
+use dialectic_record::points::{Ledger, Point, PointStatus, Response};
+use dialectic_record::settings::AgentSettings;
 
 use super::block::Block;
 use super::html::{hash, title as title_of};

@@ -4,7 +4,10 @@ use std::fmt::Write as _;
 
 use dialectic_base::figures::{counted, duration, named_cost, score};
 use dialectic_base::markdown::{heading, inline, truncate};
-use dialectic_record::debate::{AgentId, Attachment, Debate, Ledger, Round, Tally, Winner};
+use dialectic_record::answer::Winner;
+use dialectic_record::debate::{Attachment, Debate, Round};
+use dialectic_record::ids::AgentId;
+use dialectic_record::points::{Ledger, Tally};
 
 use super::prose::{below, brief};
 use super::stages::said_in;

@@ -11,7 +11,9 @@ use chrono::Local;
 
 use dialectic_base::figures::{UNKNOWN, thousands};
 use dialectic_base::markdown::{cell, fence, heading, inline, line as first_of_line};
-use dialectic_record::debate::{Answerer, CallKey, Contribution, Debate, Failure, Ledger, ResultKind};
+use dialectic_record::debate::{Answerer, Contribution, Debate, Failure};
+use dialectic_record::ids::{CallKey, ResultKind};
+use dialectic_record::points::Ledger;
 
 use super::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock, TableHead, figure, foreign, line};
 use super::prose::{below, gist};

@@ -8,9 +8,11 @@ use comrak::{Arena, Options, parse_document};
 use serde_json::json;
 
 use dialectic_base::markdown::is_bidi_control;
+use dialectic_record::debate::Debate;
 use dialectic_record::debate::fixture::argued;
-use dialectic_record::debate::{AgentId, Debate, ResultKind, StageId, StageInfo, StageWords, default_settings};
+use dialectic_record::ids::{AgentId, ResultKind, StageId, StageInfo, StageWords};
 use dialectic_record::protocol::{DIALECTIC, upgrade_state};
+use dialectic_record::settings::default_settings;
 
 use super::*;
 
