@@ -47,8 +47,6 @@ pub(super) const OUTPUT_VALUE: [&str; 2] = ["output.value", "output.mime_type"];
 
 /// OpenTelemetry's type for errors without a name of their own.
 pub(super) const OTHER_ERROR: &str = "_OTHER";
-/// The error type of a call that was in flight when the debate ended.
-pub(super) const ABANDONED: &str = "abandoned";
 
 pub(super) const NODE: &str = "dialectic.node";
 pub(super) const ROUND: &str = "dialectic.round";

@@ -16,6 +16,9 @@ use dialectic_record::settings::Settings;
 
 use super::attributes as names;
 
+/// The error type of a call that was in flight when the debate ended.
+const ABANDONED: &str = "abandoned";
+
 /// A call in flight. It becomes a span only when it ends, because it has no children.
 pub(super) struct Generation {
     pub(super) key: CallKey,
@@ -185,7 +188,7 @@ impl Generation {
             }
             CallEnd::Abandoned => {
                 status = Status::error("abandoned when the debate ended");
-                attributes.push(KeyValue::new(names::ERROR_TYPE, names::ABANDONED));
+                attributes.push(KeyValue::new(names::ERROR_TYPE, ABANDONED));
             }
         }
         if let Some(call) = &record {

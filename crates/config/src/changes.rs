@@ -286,11 +286,11 @@ mod tests {
         let off: SettingChange = "debate.memory=false".parse().unwrap();
         let mut settings = default_settings();
         assert_eq!(
-            check_changes(&settings, &[off.clone()]).unwrap_err().to_string(),
+            check_changes(&settings, std::slice::from_ref(&off)).unwrap_err().to_string(),
             "--set debate.memory is already false"
         );
         settings.debate.memory = true;
-        check_changes(&settings, &[off.clone()]).unwrap();
+        check_changes(&settings, std::slice::from_ref(&off)).unwrap();
         let (overrides, environment) = (Overrides::default(), Environment::default());
         assert!(!change_settings(&settings, &[off], &overrides, &environment).unwrap().0.debate.memory);
     }

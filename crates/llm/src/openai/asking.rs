@@ -8,13 +8,10 @@ use serde_json::{Map, Value};
 use crate::{FailedAttempt, FinishReason, Further, Live, ModelError, Reply, Request, StatedUsage};
 
 use super::capabilities::{Api, Capabilities, Schemas, Streaming, is_ignored};
-use super::failure::{
-    FailureCause, Fault, RequestFailure, ServerRefusal, error_field, excerpt, one_line, refusal_body,
-};
+use super::failure::{FailureCause, Fault, RequestFailure, ServerRefusal, excerpt, one_line, refusal_body};
 use super::lenient::{ReportedUsage, parsed, readable, stated_cost};
-use super::reasoning::{TextSink, drop_reasoning};
-use super::sse::ServerSentEvent;
-use super::streaming::{Completeness, StreamOutcome, follow};
+use super::reasoning::drop_reasoning;
+use super::streaming::{ApiAnswer, ReadAnswer, StreamOutcome, follow};
 use super::transport::{HttpAnswer, broken};
 use super::{OpenAiClient, chat, marks, responses};
 
@@ -356,70 +353,4 @@ fn usage_of(body: &Value, answer: &HttpAnswer) -> StatedUsage {
     let usage = ReportedUsage::of(body);
     let tokens = usage.as_ref().and_then(ReportedUsage::tokens);
     StatedUsage { tokens, cost: stated_cost(usage.as_ref(), &answer.headers) }
-}
-
-/// The system text and the user's text. For a model without system messages, the user's text contains both.
-pub(super) fn texts(request: &Request, capabilities: Capabilities) -> (Option<&str>, Cow<'_, str>) {
-    let Request { system, prompt, .. } = request;
-    if capabilities.takes_system {
-        (Some(system), Cow::Borrowed(prompt))
-    } else {
-        (None, Cow::Owned(format!("{system}\n\n{prompt}")))
-    }
-}
-
-/// A JSON object of the fields that have a value.
-pub(super) fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
-    fields.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.to_owned(), value)).collect()
-}
-
-/// An answer of an API, collected from the events of a stream or read as JSON. All fields are optional, and an
-/// unexpected type counts as absent.
-pub(super) trait ApiAnswer: Default {
-    const PATH: &'static str;
-
-    fn body(request: &Request, capabilities: Capabilities) -> Value;
-
-    /// Whether the JSON has no field of this API.
-    fn is_foreign(answer: &Value) -> bool;
-
-    /// Whether the JSON is a finished answer of this API.
-    fn is_one(answer: &Value) -> bool;
-
-    /// A failure that the server reports without an error object.
-    fn bad_end(_: &Value) -> Option<String> {
-        None
-    }
-
-    /// The error that some servers put into an answer with a success status.
-    fn error(answer: &Value) -> Option<&Value> {
-        error_field(answer)
-    }
-
-    fn into_reply(answer: Value) -> ReadAnswer;
-
-    /// Whether a reply's message contains more than text and calls.
-    fn has_more(message: &Value) -> bool;
-
-    /// Reads an event that contains only words, as nearly all do, and passes the words to `sink`. Returns false for any
-    /// other event. Runs for every word of a debate.
-    fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool;
-
-    /// Reads any event and passes its words to `sink`.
-    fn take(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>);
-
-    fn completeness(&self) -> Completeness;
-
-    /// Decides at the end of the stream whether held text repeats earlier text, and passes new words to `sink`.
-    fn settle(&mut self, sink: &mut TextSink<'_>);
-
-    /// The collected answer, in the form that the API has without streaming.
-    fn into_whole(self) -> Value;
-}
-
-pub(super) struct ReadAnswer {
-    pub(super) reply: Reply,
-    /// The model's refusal; empty if there is none.
-    pub(super) refusal: String,
-    pub(super) has_reasoned: bool,
 }

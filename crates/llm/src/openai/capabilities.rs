@@ -1,6 +1,7 @@
 //! What models support, learned from their answers so that nothing is rejected twice, and how much of a schema they
 //! accept.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -362,6 +363,16 @@ pub(super) fn is_ignored(answer: &AnswerSchema, reply: &Reply) -> bool {
     match serde_json::from_str::<Map<String, Value>>(text) {
         Ok(object) => required.into_iter().any(|key| !object.contains_key(key)),
         Err(error) => reply.finish == FinishReason::Complete || !error.is_eof(),
+    }
+}
+
+/// The system text and the user's text. For a model without system messages, the user's text contains both.
+pub(super) fn texts(request: &Request, capabilities: Capabilities) -> (Option<&str>, Cow<'_, str>) {
+    let Request { system, prompt, .. } = request;
+    if capabilities.takes_system {
+        (Some(system), Cow::Borrowed(prompt))
+    } else {
+        (None, Cow::Owned(format!("{system}\n\n{prompt}")))
     }
 }
 

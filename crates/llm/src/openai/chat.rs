@@ -9,15 +9,14 @@ use crate::request::{finish, is_unfinished};
 use crate::{FinishReason, Reply, Request, ToolSpec, Turn};
 use dialectic_base::call::ToolCall;
 
-use super::asking::{ApiAnswer, ReadAnswer, object, texts};
-use super::capabilities::{Capabilities, Streaming};
+use super::capabilities::{Capabilities, Streaming, texts};
 use super::failure::{error_field, error_in};
 use super::lenient::{
-    Borrowed, ReportedUsage, arguments, call_id, grow, has_thoughts, read_content, take, take_text, take_word,
+    Borrowed, ReportedUsage, arguments, call_id, grow, has_thoughts, object, read_content, take, take_text, take_word,
 };
 use super::reasoning::TextSink;
 use super::sse::{DONE, ServerSentEvent};
-use super::streaming::{Completeness, Deltas};
+use super::streaming::{ApiAnswer, Completeness, Deltas, ReadAnswer};
 
 /// Fields for reasoning next to the content, as used by DeepSeek, OpenRouter and vLLM, and gateways.
 pub(super) const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_details", "thinking"];

@@ -484,5 +484,10 @@ fn surrogate_at(json: &str, at: usize) -> Option<Half> {
     }
 }
 
+/// A JSON object of the fields that have a value.
+pub(super) fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    fields.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
 #[cfg(test)]
 mod tests;

@@ -10,13 +10,12 @@ use crate::request::{finish, is_unfinished};
 use crate::{FinishReason, Reply, Request, ToolSpec, Turn};
 use dialectic_base::call::ToolCall;
 
-use super::asking::{ApiAnswer, ReadAnswer, object, texts};
-use super::capabilities::{Capabilities, Streaming};
+use super::capabilities::{Capabilities, Streaming, texts};
 use super::failure::error_in;
-use super::lenient::{Borrowed, ReportedUsage, arguments, call_id, read_content, take, take_text, take_word};
+use super::lenient::{Borrowed, ReportedUsage, arguments, call_id, object, read_content, take, take_text, take_word};
 use super::reasoning::TextSink;
 use super::sse::{DONE, ServerSentEvent};
-use super::streaming::{Completeness, Deltas};
+use super::streaming::{ApiAnswer, Completeness, Deltas, ReadAnswer};
 
 /// Shared parts come first, because providers discount identical prefixes.
 fn input(request: &Request, prompt: &str, replays: bool) -> Value {

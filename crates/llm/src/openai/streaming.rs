@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use hyper::body::Bytes;
 use serde::de::IgnoredAny;
+use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::{Live, ModelError};
+use crate::{Live, ModelError, Reply, Request};
 
-use super::asking::ApiAnswer;
+use super::capabilities::Capabilities;
+use super::failure::error_field;
 use super::lenient::{readable, tolerable, well_formed_piece};
 use super::reasoning::TextSink;
 use super::sse::{DONE, EventParser, ServerSentEvent, looks_like_events};
@@ -247,4 +249,55 @@ impl Deltas {
         self.text.push_str(more);
         self.count += 1;
     }
+}
+
+/// An answer of an API, collected from the events of a stream or read as JSON. All fields are optional, and an
+/// unexpected type counts as absent.
+pub(super) trait ApiAnswer: Default {
+    const PATH: &'static str;
+
+    fn body(request: &Request, capabilities: Capabilities) -> Value;
+
+    /// Whether the JSON has no field of this API.
+    fn is_foreign(answer: &Value) -> bool;
+
+    /// Whether the JSON is a finished answer of this API.
+    fn is_one(answer: &Value) -> bool;
+
+    /// A failure that the server reports without an error object.
+    fn bad_end(_: &Value) -> Option<String> {
+        None
+    }
+
+    /// The error that some servers put into an answer with a success status.
+    fn error(answer: &Value) -> Option<&Value> {
+        error_field(answer)
+    }
+
+    fn into_reply(answer: Value) -> ReadAnswer;
+
+    /// Whether a reply's message contains more than text and calls.
+    fn has_more(message: &Value) -> bool;
+
+    /// Reads an event that contains only words, as nearly all do, and passes the words to `sink`. Returns false for any
+    /// other event. Runs for every word of a debate.
+    fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool;
+
+    /// Reads any event and passes its words to `sink`.
+    fn take(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>);
+
+    fn completeness(&self) -> Completeness;
+
+    /// Decides at the end of the stream whether held text repeats earlier text, and passes new words to `sink`.
+    fn settle(&mut self, sink: &mut TextSink<'_>);
+
+    /// The collected answer, in the form that the API has without streaming.
+    fn into_whole(self) -> Value;
+}
+
+pub(super) struct ReadAnswer {
+    pub(super) reply: Reply,
+    /// The model's refusal; empty if there is none.
+    pub(super) refusal: String,
+    pub(super) has_reasoned: bool,
 }

@@ -1,7 +1,7 @@
 //! The record of a debate: its problem, texts, decisions and cost.
 //!
 //! Pure data: nothing here reads files, the environment or the clock. The saved state is the fold of the journal's
-//! [`Event`]s ([`Debate::apply`]), in a live run as well as on loading. `docs/record.md` documents the wire format,
+//! [`Event`](crate::event::Event)s ([`Debate::apply`]), in a live run as well as on loading. `docs/record.md` documents the wire format,
 //! which is compatible with existing dialectic files.
 
 mod check;

@@ -219,7 +219,7 @@ fn fill(value: &mut Value, read: &Value) {
             }
         }
         (Value::Array(value), Value::Array(read)) => {
-            value.iter_mut().zip(read).for_each(|(value, read)| fill(value, read))
+            value.iter_mut().zip(read).for_each(|(value, read)| fill(value, read));
         }
         _ => {}
     }

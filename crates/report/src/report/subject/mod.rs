@@ -6,11 +6,9 @@ mod verdict;
 mod vote;
 
 pub(crate) use objections::{
-    by_status, changes, check, counts, given_up, head, is_unchecked, point, status, table, title, why_open,
+    alike, by_status, change, changes, check, counts, given_up, grounds, head, heat, point, status, status_line,
+    strongest_followed, strongest_open, table, title, why_open,
 };
 pub(crate) use run::{agents, ending, everybody, extent, judge, prompts, scores, settings, usage};
-pub(crate) use verdict::{
-    alike, change, confidence, grounds, heat, partly_fulfilled, remaining, status_line, strongest_followed,
-    strongest_open, verdict, won,
-};
+pub(crate) use verdict::{confidence, partly_fulfilled, remaining, verdict, won};
 pub(crate) use vote::{agreement, arguments, challenged, elected, material, polls, team, vote};
