@@ -3,16 +3,15 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::error::Error;
+use crate::error::{Error, ErrorCategory, UserError};
 use dialectic_config::{DEFAULT_PATH, cache_directory};
 use dialectic_engine::git::Git;
 use dialectic_record::store::{Readers, write_atomically};
-
-use super::unreadable;
 
 /// The directory of a project's prompts and roles, next to its configuration.
 const PROMPTS: &str = "prompts";
@@ -116,4 +115,8 @@ pub(super) fn plain(path: &Path) -> String {
         }
     }
     names.join("/")
+}
+
+pub fn unreadable(path: &Path, source: io::Error) -> UserError {
+    UserError::of(ErrorCategory::General, format!("cannot read {}", path.display())).with_source(source)
 }

@@ -10,26 +10,24 @@ mod parts;
 mod uses;
 
 use std::collections::BTreeSet;
-use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 
-use crate::error::{Error, ErrorCategory, UserError};
+use crate::error::{Error, UserError};
 use dialectic_base::encoding::decode;
 use dialectic_base::secrets::{KnownKeys, holds_private_key, is_in_git, may_hold_secrets};
 use dialectic_engine::access::{Environment, known_keys};
 use dialectic_engine::git::{self, Entry, Git, GitError, Mode};
 use dialectic_engine::tools::{AccessError, ContextDirectory};
-use dialectic_record::change::{ChangeSet, LeftOut};
-use dialectic_record::debate::Attachment;
+use dialectic_record::change::ChangeSet;
 use dialectic_record::settings::Settings;
 
-pub use base::Wanted;
+pub use base::{Wanted, unreadable};
 pub use earlier::unseen;
+pub use parts::{Change, Found};
 
 use base::plain;
 use diff::{FileDiff, FileKind};
-use parts::assemble;
+use parts::{Files, ONLY_PERMISSIONS, assemble};
 
 /// The default bases, in order of preference.
 const BASES: [&str; 5] = [
@@ -41,20 +39,6 @@ const BASES: [&str; 5] = [
 ];
 /// How many hexadecimal digits of a hash suffice to identify a file.
 const TELLING: usize = 7;
-const ONLY_PERMISSIONS: &str = "only its permissions changed";
-
-#[derive(Debug)]
-pub enum Found {
-    Change(Box<Change>),
-    Nothing,
-    /// Only permissions changed, so there is nothing to review.
-    OnlyPermissions,
-}
-
-pub fn unreadable(path: &Path, source: io::Error) -> UserError {
-    UserError::of(ErrorCategory::General, format!("cannot read {}", path.display())).with_source(source)
-}
-
 /// The two sides of a comparison in a repository.
 #[derive(Debug)]
 pub struct Repository {
@@ -65,29 +49,8 @@ pub struct Repository {
     of: String,
 }
 
-#[derive(Debug)]
-pub struct Change {
-    pub problem: String,
-    pub attachments: Arc<[Attachment]>,
-    /// The changed and the withheld files.
-    pub set: ChangeSet,
-}
-
 fn of_pipe() -> ChangeSet {
     ChangeSet { of: "a diff from standard input".to_owned(), ..ChangeSet::default() }
-}
-
-/// The files of a change, each with its diff and, if known, its full text after the change.
-#[derive(Debug, Default)]
-struct Files {
-    read: Vec<(FileDiff, Option<String>)>,
-    left_out: Vec<LeftOut>,
-}
-
-impl Files {
-    fn leave(&mut self, path: &str, reason: impl Into<String>) {
-        self.left_out.push(LeftOut { path: path.to_owned(), reason: reason.into() });
-    }
 }
 
 impl Repository {

@@ -1,15 +1,18 @@
 //! Fits a change into the models' context windows, in several parts if necessary.
 
+use std::sync::Arc;
+
 use dialectic_base::figures::{counted, thousands};
 use dialectic_engine::access::Environment;
 use dialectic_engine::engine::room_for_change;
 use dialectic_engine::runner::Attachments;
 use dialectic_record::change::{ChangeSet, ChangedFile, DIFF_ENDING, LeftOut};
+use dialectic_record::debate::Attachment;
 use dialectic_record::settings::{DebateSettings, Settings};
 
 use crate::error::{Error, UserError};
 
-use super::{Change, Files, Found, ONLY_PERMISSIONS, diff};
+use super::diff::{self, FileDiff};
 
 /// The attachment that lists the withheld files.
 const LEFT_OUT: &str = "left-out.txt";
@@ -21,6 +24,37 @@ const SHARE: usize = 2000;
 const FRAME: usize = 200;
 /// The overhead of a path in the list of all files, in bytes.
 const IN_PART: usize = 20;
+
+pub(super) const ONLY_PERMISSIONS: &str = "only its permissions changed";
+
+#[derive(Debug)]
+pub enum Found {
+    Change(Box<Change>),
+    Nothing,
+    /// Only permissions changed, so there is nothing to review.
+    OnlyPermissions,
+}
+
+#[derive(Debug)]
+pub struct Change {
+    pub problem: String,
+    pub attachments: Arc<[Attachment]>,
+    /// The changed and the withheld files.
+    pub set: ChangeSet,
+}
+
+/// The files of a change, each with its diff and, if known, its full text after the change.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    pub(super) read: Vec<(FileDiff, Option<String>)>,
+    pub(super) left_out: Vec<LeftOut>,
+}
+
+impl Files {
+    pub(super) fn leave(&mut self, path: &str, reason: impl Into<String>) {
+        self.left_out.push(LeftOut { path: path.to_owned(), reason: reason.into() });
+    }
+}
 
 fn reasons(left_out: &[LeftOut]) -> String {
     let first: Vec<String> = left_out.iter().take(3).map(|one| format!("{} ({})", one.path, one.reason)).collect();
