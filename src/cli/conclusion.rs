@@ -14,10 +14,9 @@ use dialectic_record::ids::{CallStatus, DebateId};
 use dialectic_record::store::Entry;
 use dialectic_report::display::{StreamEnd, gist, summary};
 
-use super::debates::debates;
 use super::output::{is_stdout, write_output, write_report};
 use super::questions::{listed, listed_requests};
-use super::session::Session;
+use super::session::{Session, debates};
 use super::terminal::Terminal;
 use super::watchers::Seen;
 

@@ -6,7 +6,6 @@
 mod args;
 mod commands;
 mod conclusion;
-mod debates;
 mod detach;
 mod dialogue;
 mod examples;

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use crate::cli::args::{ContinueArgs, DebateArg, RunArgs};
-use crate::cli::debates::debates;
 use crate::cli::dialogue::Dialogue;
 use crate::cli::input::{self, MIB};
 use crate::cli::questions::GivenAnswers;
+use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use dialectic_config::capture_environment;

@@ -8,10 +8,10 @@ use clap::Args;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::args::{CallsArgs, VouchArgs, dollars};
-use crate::cli::debates::{config_files, debates, is_debate, or_latest_said, own, runner};
 use crate::cli::dialogue::agree;
 use crate::cli::input::{self, MIB};
 use crate::cli::interrupt::{end_on_interrupt, end_soon, give_way};
+use crate::cli::session::{config_files, debates, is_debate, or_latest_said, own, runner};
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::Watchers;
 use crate::error::{Error, INTERRUPTED, UserError};

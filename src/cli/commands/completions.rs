@@ -11,7 +11,7 @@ use clap_complete::env::{CompleteEnv, Shells};
 use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter};
 
 use crate::cli::args::LATEST;
-use crate::cli::debates::debates as directory;
+use crate::cli::session::debates as directory;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::markdown::truncate;

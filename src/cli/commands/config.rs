@@ -9,8 +9,8 @@ use console::{Alignment, measure_text_width, pad_str};
 use serde_json::Value;
 
 use crate::cli::args::ConfigFileArgs;
-use crate::cli::debates::config_files;
 use crate::cli::examples::examples;
+use crate::cli::session::config_files;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::trace::TraceDestination;

@@ -9,8 +9,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::cli::args::{CallsArgs, ModelArgs, RunArgs, choice, dollars};
-use crate::cli::debates::{config_files, is_first_debate, runner};
-use crate::cli::session::Session;
+use crate::cli::session::{Session, config_files, is_first_debate, runner};
 use crate::cli::terminal::Terminal;
 use crate::cli::{dialogue, input};
 use crate::error::Error;

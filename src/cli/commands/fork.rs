@@ -5,9 +5,8 @@ use std::sync::Arc;
 use clap::Args;
 
 use crate::cli::args::{CallsArgs, ModelArgs, RunArgs, VouchArgs, dollars};
-use crate::cli::debates::{config_files, or_latest_said, own, runner};
 use crate::cli::dialogue;
-use crate::cli::session::Session;
+use crate::cli::session::{Session, config_files, or_latest_said, own, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::money::Usd;

@@ -9,8 +9,8 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::cli::debates::{config_files, runner};
 use crate::cli::dialogue::Dialogue;
+use crate::cli::session::{config_files, runner};
 use crate::cli::target::make_parent;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::archive::PastDebates;
 use crate::cli::conclusion::first_word;
-use crate::cli::debates::debates;
+use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, in_full};
 use crate::status::Standing;

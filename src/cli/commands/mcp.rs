@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::args::{ConfigFileArgs, dollars};
-use crate::cli::debates::{config_files, debates, runner};
 use crate::cli::detach;
+use crate::cli::session::{config_files, debates, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::mcp::{Limits, Options, serve};

@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use crate::archive::Archive;
 use crate::cli::args::ConfigFileArgs;
-use crate::cli::debates::{config_files, debates};
 use crate::cli::dialogue::Dialogue;
+use crate::cli::session::{config_files, debates};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::figures::{counted, named_cost, thousands};

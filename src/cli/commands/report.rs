@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::cli::debates::or_latest;
 use crate::cli::output::{format_of, open_page, report_format, write_report};
+use crate::cli::session::or_latest;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, Overrides, process_environment};

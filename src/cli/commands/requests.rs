@@ -9,9 +9,9 @@ use clap::Args;
 
 use crate::cli::args::{DebateArg, KeyArgs, NewestArg};
 use crate::cli::conclusion::{still_running, verdict};
-use crate::cli::debates::{config_files, debates, or_latest, own, runner};
 use crate::cli::detach;
 use crate::cli::input::{self, MIB};
+use crate::cli::session::{config_files, debates, or_latest, own, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use crate::status::{Presence, is_told_to_stop, load};

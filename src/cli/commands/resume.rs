@@ -3,11 +3,10 @@
 use clap::Args;
 
 use crate::cli::args::{ContinueArgs, RunArgs};
-use crate::cli::debates::{config_files, debates, own, runner};
 use crate::cli::dialogue::{self, Dialogue};
 use crate::cli::output::{report_path, write_report};
 use crate::cli::questions::{GivenAnswers, not_asking};
-use crate::cli::session::Session;
+use crate::cli::session::{Session, config_files, debates, own, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use dialectic_base::markdown::truncate;

@@ -7,9 +7,8 @@ use clap::Args;
 
 use crate::change::{Change, Found, Repository, Wanted, paths_of, piped, unreadable, unseen};
 use crate::cli::args::{CallsArgs, LATEST, ModelArgs, RunArgs, choice, dollars};
-use crate::cli::debates::{debates, runner};
 use crate::cli::output::{ReviewEnd, ReviewFormat};
-use crate::cli::session::Session;
+use crate::cli::session::{Session, debates, runner};
 use crate::cli::terminal::Terminal;
 use crate::cli::{dialogue, input};
 use crate::error::{Error, UserError};

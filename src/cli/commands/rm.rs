@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use crate::cli::debates::debates;
 use crate::cli::dialogue::Dialogue;
+use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use crate::status::Standing;

@@ -12,8 +12,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::oneshot;
 
 use crate::cli::args::{ConfigFileArgs, dollars};
-use crate::cli::debates::debates;
 use crate::cli::interrupt::Interrupts;
+use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use crate::serve::{DebateInputs, RunRegistry, Server, Watched};

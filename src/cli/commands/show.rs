@@ -7,8 +7,8 @@ use clap::{Arg, Args, Command, ValueEnum};
 use serde_json::json;
 
 use crate::cli::args::{LATEST, NewestArg};
-use crate::cli::debates::{debates, or_latest};
 use crate::cli::output::typed;
+use crate::cli::session::{debates, or_latest};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use crate::status::Standing;

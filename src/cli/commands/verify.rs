@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::cli::args::NewestArg;
-use crate::cli::debates::or_latest;
+use crate::cli::session::or_latest;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use dialectic_base::figures::counted;

@@ -9,8 +9,8 @@ use clap::Args;
 
 use crate::cli::args::{DebateArg, NewestArg};
 use crate::cli::conclusion::{asks_host, still_running, verdict};
-use crate::cli::debates::{debates, or_latest, runner};
 use crate::cli::questions::{listed, listed_requests};
+use crate::cli::session::{debates, or_latest, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::status::{ASKS, DebateStatus, Presence, STILL_RUNS, Standing, is_worth_waiting, load};

@@ -12,9 +12,9 @@ use std::time::Duration;
 use clap::Args;
 use output::ScoresDestination;
 
-use crate::cli::debates::{config_files, debates};
 use crate::cli::dialogue::agree;
 use crate::cli::interrupt::run_with_interrupts;
+use crate::cli::session::{config_files, debates};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, ErrorCategory, UserError};
 use crate::evaluation::{Evaluated, Evaluator, Subject, SubjectError, evaluate, evaluators, indistinct};

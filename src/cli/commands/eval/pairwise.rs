@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::cli::commands::sweep::{block_on, opened_at};
-use crate::cli::debates::debates;
+use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, ErrorCategory, UserError};
 use crate::evaluation::Subject;

@@ -11,8 +11,8 @@ use clap::Args;
 use console::Term;
 use futures_util::stream::{Stream, StreamExt};
 
-use crate::cli::debates::config_files;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt};
+use crate::cli::session::config_files;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, ErrorCategory, UserError};
 use crate::sweep::plan::{Machine, PlannedDebate, SavedPlan};
