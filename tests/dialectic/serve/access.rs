@@ -126,7 +126,7 @@ fn a_token_of_a_found_file_opens_nothing() {
     let sandbox = Sandbox::new().file(".env", format!("DIALECTIC_TOKEN={TOKEN}"));
     let (status, stderr) = with(&sandbox, &[]);
     assert_eq!(status, 401, "{stderr}");
-    assert!(stderr.contains("only its API keys are used, and not DIALECTIC_TOKEN"), "{stderr}");
+    assert!(stderr.contains("only its API keys are used, not DIALECTIC_TOKEN"), "{stderr}");
     assert!(stderr.contains("dialectic config trust .env"), "{stderr}");
     assert!(stderr.contains("Authorization: Bearer"), "the token of this start is told:\n{stderr}");
     assert_eq!(with(&sandbox, &["--env-file", ".env"]).0, 200);

@@ -10,7 +10,7 @@ fn assert_costs_nothing(sandbox: &Sandbox, server: &MockServer, says: &[&str]) {
     let before = sandbox.files();
     let finished = sandbox.run(["debate", "Design a queue", "--quiet"]);
     assert_refused(&finished, says);
-    assert!(finished.stderr.contains("\nhint: debates are saved in `debates`"), "{finished}");
+    assert!(finished.stderr.contains("\nhint: debates are saved in `./debates`"), "{finished}");
     assert_eq!(server.requests().len(), 0);
     assert!(sandbox.files() == before, "something was written");
 }
