@@ -116,12 +116,9 @@ fn each_path_makes_as_many_calls_as_its_course_needs() {
         });
         // Votes are for whoever is shown first: the quorum is met, and the judge decides where they differ.
         let sandbox = arena(&server, &json!({}));
-        let finished = sandbox.run(["debate", PROBLEM]).expect_code(0);
+        let (finished, state) = sandbox.debated(["debate", PROBLEM]);
         assert_eq!(server.requests().len(), calls, "{path}: {:?}\n{finished}", by_task(&server));
         server.assert_clean();
-        let id = sandbox.only_debate();
-        sandbox.assert_state_is_the_fold(&id);
-        let state = sandbox.state(&id);
         let last = state["rounds"].as_array().unwrap().last().unwrap();
         let (agrees, extends) = (agree_from < 4, !misses.is_empty());
         let agreement = if agrees { 100.0 } else { 0.0 };
@@ -133,7 +130,7 @@ fn each_path_makes_as_many_calls_as_its_course_needs() {
         let begun = state["rounds"].as_array().unwrap().len();
         let most = begun.max(3);
         assert!(finished.stderr.contains(&format!("round {begun}/{most}: ")), "{finished}");
-        let report = sandbox.run(["report", "-d", &id]).expect_code(0).stdout;
+        let report = sandbox.run(["report", "latest"]).expect_code(0).stdout;
         let rounds = if begun > 3 {
             format!("- Rounds: {begun}, 1 more than the 3")
         } else {
@@ -229,12 +226,11 @@ fn an_agreement_over_a_grave_point_that_nobody_answered_is_sent_back_twice_at_mo
     });
     let mut settings = json!({"trickster": true, "extendedRounds": 0});
     let sandbox = arena(&server, &settings);
-    sandbox.run(["debate", PROBLEM, "-r", "5"]).expect_code(0);
+    let (_, state) = sandbox.debated(["debate", PROBLEM, "-r", "5"]);
     let challenges = asked(&server, "challenge the agreement");
     assert_eq!(challenges.len(), 2, "{:?}", by_task(&server));
     assert!(challenges[0].prompt().contains(POINT), "{}", challenges[0].prompt());
     assert!(!challenges[0].prompt().contains("agent-"), "{}", challenges[0].prompt());
-    let state = sandbox.state(&sandbox.only_debate());
     let rounds = state["rounds"].as_array().unwrap();
     assert_eq!(rounds.len(), 3, "the third agreement stands");
     assert!(state["voting"].is_null());

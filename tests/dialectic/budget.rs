@@ -33,7 +33,7 @@ fn a_debate_closes_before_it_costs_more_than_its_limit() {
     let finished = sandbox.run(["debate", "--max-cost", "0.70", "--strict", "Design a queue"]).expect_code(5);
     assert!(finished.stderr.contains("the cost limit of $0.7000 has no room for further calls"), "{finished}");
     assert!(finished.stderr.contains("this run is stopped"), "{finished}");
-    let state = sandbox.state(&sandbox.only_debate());
+    let (_, state) = sandbox.only_state();
     assert_eq!(state["outcome"]["kind"], "stopped");
     let rounds = state["rounds"].as_array().unwrap().len();
     assert!((1..9).contains(&rounds), "{rounds} rounds");
@@ -47,7 +47,6 @@ fn a_debate_closes_before_it_costs_more_than_its_limit() {
     assert_eq!(state["outputLimit"], 1024);
     assert!(finished.stderr.contains("limiting answers to 1024 tokens, so that the debate fits"), "{finished}");
     assert!(!state["outcome"]["reasons"].to_string().contains("cut off at the output limit"), "none was cut: {state}");
-    sandbox.assert_state_is_the_fold(&sandbox.only_debate());
     server.assert_clean();
 }
 
@@ -87,9 +86,8 @@ fn answers_that_may_be_shorter_and_are_not_cut_leave_a_debate_full() {
     let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({"rounds": 1})));
     let dry = sandbox.run(["debate", "--max-cost", "0.0001", "Design a queue"]).expect_code(2);
     let least: String = dry.stderr.split("at most $").nth(1).unwrap().chars().take(6).collect();
-    let finished = sandbox.run(["debate", "--max-cost", &least, "Design a queue"]).expect_code(0);
+    let (finished, state) = sandbox.debated(["debate", "--max-cost", &least, "Design a queue"]);
     assert!(finished.stderr.contains("limiting answers to 1024 tokens"), "{finished}");
-    let state = sandbox.state(&sandbox.only_debate());
     assert_eq!((&state["outputLimit"], &state["outcome"]), (&json!(1024), &json!({"kind": "full", "reasons": []})));
 }
 

@@ -80,17 +80,12 @@ fn a_limit_of_calls_needs_no_price_and_says_what_it_buys() {
     let dry = sandbox.run(["debate", "--dry-run", "--max-calls", &limit.to_string(), PROBLEM]).expect_code(0);
     let said = format!("The limit of {limit} calls covers 1 of 3 rounds; all rounds need up to {all} calls.");
     assert!(dry.stderr.contains(&said), "{dry}");
-    let finished = sandbox.run(["debate", "--max-calls", &limit.to_string(), PROBLEM]).expect_code(0);
-    assert!(
-        finished.stderr.contains(&format!("the limit of {limit} calls has no room for further calls")),
-        "{finished}"
-    );
-    let state = sandbox.state(&sandbox.only_debate());
+    let (finished, state) = sandbox.debated(["debate", "--max-calls", &limit.to_string(), PROBLEM]);
+    let said = format!("the limit of {limit} calls has no room for further calls");
+    assert!(finished.stderr.contains(&said), "{finished}");
     assert_eq!(state["outcome"]["reasons"][0], "stopped: the call limit left no room for further calls");
     assert_eq!(state["settings"]["debate"]["budget"]["maxCalls"], limit);
-    sandbox.assert_state_is_the_fold(&sandbox.only_debate());
-    let id = sandbox.only_debate();
-    sandbox.run(["verify", &id]).expect_code(0);
+    sandbox.run(["verify", &sandbox.only_debate()]).expect_code(0);
 }
 
 #[test]

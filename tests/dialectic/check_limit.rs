@@ -47,15 +47,12 @@ const PROBLEM: &str = "Design a lock service";
 fn run(server: &MockServer, debate: &Value, limit: f64) -> (Value, Vec<String>, String) {
     server.forget();
     let sandbox = sandbox(server, debate);
-    let told = sandbox.run(["debate", "--max-cost", &format!("{limit:.4}"), PROBLEM]).expect_code(0).stderr;
-    let id = sandbox.only_debate();
-    sandbox.assert_state_is_the_fold(&id);
-    let state = sandbox.state(&id);
+    let (finished, state) = sandbox.debated(["debate", "--max-cost", &format!("{limit:.4}"), PROBLEM]);
     let paid: f64 = state["usage"].as_object().unwrap().values().map(|model| model["costUsd"].as_f64().unwrap()).sum();
     assert!(paid <= limit, "${paid} of ${limit}");
     let kinds = state["checks"].as_array().expect("there is a draft").iter();
     let kinds = kinds.map(|one| one["type"].as_str().unwrap().to_owned()).collect();
-    (state, kinds, told)
+    (state, kinds, finished.stderr)
 }
 
 #[test]

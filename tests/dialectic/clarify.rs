@@ -40,6 +40,11 @@ fn answers(state: &Value) -> Vec<String> {
     items.map(|item| [text(item, "id"), text(item, "question"), text(item, "answer")].join(" ")).collect()
 }
 
+/// The last word of each answer.
+fn last_words(state: &Value) -> Vec<String> {
+    answers(state).iter().map(|answer| answer.split(' ').next_back().unwrap().to_owned()).collect()
+}
+
 #[test]
 fn questions_are_asked_until_the_limit_and_answers_reach_every_later_prompt() {
     let server = MockServer::with(curious);
@@ -72,10 +77,8 @@ fn questions_are_asked_until_the_limit_and_answers_reach_every_later_prompt() {
     Second question of architect, 2?
     Saved debate to ./debates/[id].json
     ");
-    let id = sandbox.only_debate();
-    sandbox.assert_state_is_the_fold(&id);
+    let (_, state) = sandbox.only_state();
     server.assert_clean();
-    let state = sandbox.state(&id);
     let answers = answers(&state);
     insta::assert_snapshot!(answers.join("\n"), @"
     q1 First question of architect, 1? alpha
@@ -101,10 +104,9 @@ fn questions_are_asked_until_the_limit_and_answers_reach_every_later_prompt() {
 fn agents_to_whom_all_is_clear_ask_nothing() {
     let server = MockServer::with(short_reply);
     let sandbox = sandbox(&server);
-    let finished = sandbox.run(["debate", "Design a queue", "--clarify"]).expect_code(0);
+    let (finished, state) = sandbox.debated(["debate", "Design a queue", "--clarify"]);
     assert!(!finished.stderr.contains("Question"), "{finished}");
     assert_eq!(server.requests().len(), 2 + 7);
-    let state = sandbox.state(&sandbox.only_debate());
     assert_eq!((&state["clarifications"], &state["clarificationIterations"]), (&json!([]), &json!(1)));
     // Not asked for, not asked.
     let server = MockServer::with(curious);
@@ -153,15 +155,10 @@ fn in_a_terminal_questions_are_asked_one_by_one() {
         terminal.wait_for("Answer");
         terminal.type_line(answer);
     }
-    let (code, output, screen) = terminal.finish();
-    assert_eq!(code, 0, "{output}");
-    assert!(screen.is_left_as_found(), "{output:?}");
-    let state = sandbox.state(&sandbox.only_debate());
-    let answers: Vec<String> =
-        answers(&state).iter().map(|answer| answer.split(' ').next_back().unwrap().to_owned()).collect();
+    terminal.expect_code(0);
     // An agent's questions stand together.
-    assert_eq!(answers, ["alpha", "beta", "epsilon", "NA", "NA", "delta", "eta", "NA"]);
-    sandbox.assert_state_is_the_fold(&sandbox.only_debate());
+    let (_, state) = sandbox.only_state();
+    assert_eq!(last_words(&state), ["alpha", "beta", "epsilon", "NA", "NA", "delta", "eta", "NA"]);
 }
 
 #[test]
@@ -178,13 +175,9 @@ fn an_interrupt_at_a_question_keeps_the_answers_so_far() {
     terminal.type_text("half an ans");
     terminal.wait_for("half an ans");
     terminal.type_control('c');
-    let (code, output, screen) = terminal.finish();
-    assert_eq!(code, 130, "{output}");
-    assert!(screen.is_left_as_found(), "{output:?}");
-    let id = sandbox.only_debate();
+    let (_, screen) = terminal.expect_code(130);
+    let (id, state) = sandbox.only_state();
     assert!(screen.text().ends_with(&format!("hint: continue with: dialectic resume {id}")), "{}", screen.text());
-    sandbox.assert_state_is_the_fold(&id);
-    let state = sandbox.state(&id);
     assert_eq!(state["status"], "paused");
     assert_eq!(answers(&state)[0], "q1 First question of architect, 1? alpha");
     assert_eq!(server.requests().len(), 2);
@@ -195,8 +188,7 @@ fn an_interrupt_at_a_question_keeps_the_answers_so_far() {
         finished.stderr.contains("Question 2 of 4, from The architect (architect):\nFirst question of architect, 2?"),
         "{finished}"
     );
-    let answers: Vec<String> =
-        answers(&sandbox.state(&id)).iter().map(|answer| answer.split(' ').next_back().unwrap().to_owned()).collect();
+    let answers = last_words(&sandbox.state(&id));
     assert_eq!(answers, ["alpha", "beta", "epsilon", "NA", "gamma", "delta", "NA", "NA"]);
     assert_eq!(server.requests().len(), 4 + 7);
 }
@@ -212,10 +204,7 @@ fn after_the_end_of_input_nobody_is_asked_and_no_agent_looks_for_questions() {
     assert!(!finished.stderr.contains("Question 3 of 4") && !finished.stderr.contains("ollow-up"), "{finished}");
     // Both agents are asked for questions once, then the debate.
     assert_eq!(server.requests().len(), 2 + 7);
-    let answers: Vec<String> = answers(&sandbox.state(&sandbox.only_debate()));
-    let ends: Vec<&str> = answers.iter().map(|answer| answer.split(' ').next_back().unwrap()).collect();
-    assert_eq!(ends, ["alpha", "NA", "NA", "NA"]);
-    sandbox.assert_state_is_the_fold(&sandbox.only_debate());
+    assert_eq!(last_words(&sandbox.only_state().1), ["alpha", "NA", "NA", "NA"]);
 }
 
 #[test]
@@ -236,9 +225,8 @@ fn in_a_terminal_control_d_skips_the_rest_and_typing_can_be_mended() {
     terminal.wait_for("Question 3 of 4");
     terminal.wait_for("Ctrl-D: skip the rest): ");
     terminal.type_control('d');
-    let (code, output, screen) = terminal.finish();
-    assert_eq!(code, 0, "{output}");
-    assert!(!output.contains("Question 4 of 4") && screen.is_left_as_found(), "{output:?}");
+    let (output, _) = terminal.expect_code(0);
+    assert!(!output.contains("Question 4 of 4"), "{output:?}");
     let answers = answers(&sandbox.state(&sandbox.only_debate()));
     insta::assert_snapshot!(answers.join("\n"), @"
     q1 First question of architect, 1? alpha
@@ -328,9 +316,7 @@ fn every_agent_is_asked_in_three_passes_through_a_pipe() {
     ] {
         assert!(finished.stderr.contains(said), "{said}: {finished}");
     }
-    let id = sandbox.only_debate();
-    sandbox.assert_state_is_the_fold(&id);
-    let state = sandbox.state(&id);
+    let (id, state) = sandbox.only_state();
     assert_eq!(state["clarificationIterations"], 3);
     let passes = |group: usize| {
         let items = state["clarifications"][group]["items"].as_array().unwrap();
@@ -405,8 +391,7 @@ fn a_pass_that_was_cut_by_a_kill_goes_on_where_it_was() {
         let made = server.requests();
         assert_eq!(made.len(), 6 + 1 + 7, "only the call that was cut is made again");
         assert_eq!((made[before].model(), made[before].purpose), ("model-kiss", Purpose::Clarify));
-        let state = sandbox.state(&id);
-        sandbox.assert_state_is_the_fold(&id);
+        let (_, state) = sandbox.only_state();
         assert_eq!((&state["clarificationIterations"], &state["outcome"]["kind"]), (&json!(3), &json!("full")));
         let answers: Vec<String> =
             answers(&state).iter().map(|one| one.split("? ").nth(1).unwrap().to_owned()).collect();

@@ -184,8 +184,7 @@ fn one_that_asks_ends_and_goes_on_when_it_is_answered() {
     let arguments = ["answer", &id, "q1=500 a second", "--file", "answers.json", "--by", "agent", "--detach"];
     assert_eq!(detached(&sandbox, &arguments), id);
     sandbox.run(["wait", &id]).expect_code(0);
-    sandbox.assert_state_is_the_fold(&id);
-    let state = sandbox.state(&id);
+    let (_, state) = sandbox.only_state();
     let item = |group: usize| &state["clarifications"][group]["items"][0];
     assert_eq!((&item(0)["answer"], &item(0)["answeredBy"]), (&json!("500 a second"), &json!("agent")));
     assert_eq!((&item(1)["answer"], &item(1)["answeredBy"]), (&json!("NA"), &json!("agent")));
@@ -278,8 +277,8 @@ fn what_an_agent_asks_after_the_answers_were_given_ends_the_run_or_is_asked() {
     terminal.wait_for("Question 2 of 2, from The kiss (kiss)");
     terminal.wait_for("Answer");
     terminal.type_line("later");
-    let (code, output, _) = terminal.finish();
-    assert!(code == 0 && !output.contains("Question 1 of 2"), "{output}");
+    let (output, _) = terminal.expect_code(0);
+    assert!(!output.contains("Question 1 of 2"), "{output}");
     assert_eq!(answers(&sandbox, &id), ["mine", "later"]);
 }
 

@@ -2,17 +2,13 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply, two_agents};
 
 /// Whether a request is the proposal of the agent with that role.
 fn proposes(request: &Incoming, role: &str) -> bool {
     request.purpose == Purpose::Propose && request.model() == format!("model-{role}")
-}
-
-fn outcome(sandbox: &Sandbox) -> Value {
-    sandbox.state(&sandbox.only_debate())["outcome"].clone()
 }
 
 #[test]
@@ -87,12 +83,10 @@ fn without_one_agent_the_others_go_on_every_lack_is_named_and_strict_makes_it_an
     let settings = config(&["architect", "kiss", "testing"], &json!({"rounds": 2}));
     let sandbox = Sandbox::new().model_server(&server).config(&settings);
     let finished = sandbox.run(["debate", "Design a queue", "--quiet", "--strict"]).expect_code(5);
-    let id = sandbox.only_debate();
+    let (id, state) = sandbox.only_state();
     assert!(finished.stdout.contains("## Judge Assessment"), "the solution is printed all the same: {finished}");
     assert!(finished.stderr.contains(&format!("error: the run of the debate {id} is incomplete: ")), "{finished}");
-    sandbox.assert_state_is_the_fold(&id);
     server.assert_clean();
-    let state = sandbox.state(&id);
     assert_eq!((&state["status"], &state["outcome"]["kind"]), (&json!("completed"), &json!("degraded")));
     let reasons = state["outcome"]["reasons"].as_array().unwrap();
     assert_eq!(reasons.len(), state["failures"].as_array().unwrap().len());
@@ -133,9 +127,8 @@ fn when_told_to_a_debate_fails_with_its_first_agent() {
     error: the debate [id] failed: agent-kiss failed in the proposal: the request was refused (400): no such model
     hint: all texts are saved; when the cause is fixed: dialectic resume [id]
     ");
-    let id = sandbox.only_debate();
-    sandbox.assert_state_is_the_fold(&id);
-    assert_eq!(sandbox.state(&id)["status"], "failed");
+    let (id, state) = sandbox.only_state();
+    assert_eq!(state["status"], "failed");
     assert!(server.requests().iter().all(|request| request.purpose != Purpose::Synthesize));
 
     // As if it had been killed before it had failed: it fails, and calls nobody.
@@ -157,10 +150,8 @@ fn a_round_that_failed_is_tried_again_when_the_cause_is_gone() {
         let sandbox = two_agents(&server, &debate);
         sandbox.run(["debate", "Design a queue"]).expect_code(3);
         server.set_script(short_reply);
-        sandbox.run(["resume", "latest"]).expect_code(0);
-        assert_eq!(outcome(&sandbox), json!({"kind": "full", "reasons": []}));
-        let state = sandbox.state(&sandbox.only_debate());
+        let (_, state) = sandbox.debated(["resume", "latest"]);
+        assert_eq!(state["outcome"], json!({"kind": "full", "reasons": []}));
         assert_eq!(state["rounds"][0]["contributions"].as_array().unwrap().len(), 6);
-        sandbox.assert_state_is_the_fold(&sandbox.only_debate());
     }
 }

@@ -60,25 +60,24 @@ fn a_person_is_asked_where_it_is_much_or_unknown() {
     terminal.type_line("sure");
     terminal.wait_for("Type y or n. Begin? [y/N]");
     terminal.type_line("n");
-    let (code, output, _) = terminal.finish();
-    assert_eq!(code, 0, "{output}");
+    let (output, _) = terminal.expect_code(0);
     assert!(output.contains("Nothing was started.") && !output.contains("error"), "{output}");
     assert!(here.debates().is_empty() && server.requests().is_empty());
 
     // A price below the user's mark is not asked about, one above it is.
-    let (code, output, _) = Terminal::start(&here, arguments("openai/priced")).finish();
-    assert_eq!((code, output.contains("Begin?")), (0, false), "{output}");
+    let (output, _) = Terminal::start(&here, arguments("openai/priced")).expect_code(0);
+    assert!(!output.contains("Begin?"), "{output}");
     let mut own = prices();
     own["confirmAbove"] = json!(0);
     here.write(OWN, own.to_string());
     let mut terminal = Terminal::start(&here, arguments("openai/priced"));
     terminal.wait_for("Begin? [y/N]");
     terminal.type_line("y");
-    assert_eq!(terminal.finish().0, 0);
+    terminal.expect_code(0);
     // A limit is the user's word already.
     let limited = [&arguments("openai/priced")[..], &["--max-cost", "0.25"]].concat();
-    let (code, output, _) = Terminal::start(&here, limited).finish();
-    assert_eq!((code, output.contains("Begin?")), (0, false), "{output}");
+    let (output, _) = Terminal::start(&here, limited).expect_code(0);
+    assert!(!output.contains("Begin?"), "{output}");
 
     // A project has no say in it.
     here.write(OWN, "{}");
@@ -117,7 +116,7 @@ fn the_newest_debate_is_meant_where_none_is_named() {
     for arguments in [&["ask", "Why a queue?"][..], &["fork", "--at", "1.review"]] {
         let refused = here.run(arguments).expect_code(2);
         assert!(refused.stderr.contains("needs the name") && refused.stderr.contains("latest"), "{refused}");
-        let (_, output, _) = Terminal::start(&here, arguments).finish();
+        let (output, _) = Terminal::start(&here, arguments).expect_code(0);
         assert!(output.contains("Using the newest debate:") && output.contains("Design a queue"), "{output}");
     }
     let ending = &parent[parent.len() - 4..];
@@ -143,7 +142,7 @@ fn a_fork_changes_something_or_says_that_it_does_not() {
     let listed: Value = serde_json::from_str(&here.run(["list", "--json"]).expect_code(0).stdout).unwrap();
     let row = |id: &str| listed.as_array().unwrap().iter().find(|row| row["id"] == *id).unwrap().clone();
     assert_eq!((&row(&fork)["forkedFrom"], &row(&parent)["forkedFrom"]), (&json!(parent), &Value::Null));
-    let (_, output, _) = Terminal::start(&here, ["list"]).finish();
+    let (output, _) = Terminal::start(&here, ["list"]).expect_code(0);
     assert!(output.contains(&format!("(fork of {})", &parent[parent.len() - 4..])), "{output}");
 }
 

@@ -96,8 +96,7 @@ fn any_order_of_replies_and_kills_between_them_leave_the_same_record() {
                 if seed.is_some() {
                     sandbox.run(["resume", &id]).expect_code(0);
                 }
-                sandbox.assert_state_is_the_fold(&id);
-                let state = sandbox.state(&id);
+                let (_, state) = sandbox.only_state();
                 assert_eq!((&state["status"], &state["outcome"]["kind"]), (&json!("completed"), &json!("full")));
                 assert!(!sandbox.directory().join(format!("debates/{id}.host")).exists());
                 without_times(&state)
@@ -227,9 +226,8 @@ fn a_mixed_panel_ends_and_its_servers_are_asked_meanwhile() {
     let id = begin(&sandbox, &["--detach"]);
     assert_eq!(play(&sandbox, &id, None), 1 + 2 + 1 + 1);
     assert_eq!(server.requests().len(), 2 + 4 + 2);
-    let state = sandbox.state(&id);
+    let (_, state) = sandbox.only_state();
     assert_eq!(state["outcome"]["kind"], "full", "{state:#}");
-    sandbox.assert_state_is_the_fold(&id);
     server.assert_clean();
 }
 

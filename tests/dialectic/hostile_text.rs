@@ -87,8 +87,8 @@ fn nothing_that_others_wrote_steers_a_terminal_or_a_page() {
     // On a terminal colours are all that is left.
     for arguments in [&["report", &id, "-v"][..], &["show", &id], &["config", "show"], &["list"], &["debate", &problem]]
     {
-        let (code, output, _) = Terminal::start(&sandbox, arguments).finish();
-        assert!(code == 0 && output.contains("[2J"), "{arguments:?}: {output:?}");
+        let (output, _) = Terminal::start(&sandbox, arguments).expect_code(0);
+        assert!(output.contains("[2J"), "{arguments:?}: {output:?}");
         for attack in ["\u{1b}[2J", "\u{1b}]0;", "\u{7}", "\u{9b}", "\u{202e}", "\u{2066}"] {
             assert!(!output.contains(attack), "{arguments:?}: {output:?}");
         }

@@ -267,25 +267,19 @@ fn a_judge_that_fails_costs_nothing_of_what_was_said() {
     ");
     // Six of the agents, two attempts, and one by the other API: this model has never answered.
     assert_eq!(server.requests().len(), 9);
-    let id = sandbox.only_debate();
-    sandbox.assert_state_is_the_fold(&id);
-    let state = sandbox.state(&id);
-    assert_eq!(
-        (&state["status"], &state["rounds"][0]["contributions"].as_array().unwrap().len()),
-        (&json!("failed"), &6)
-    );
+    let (id, state) = sandbox.only_state();
+    let contributions = state["rounds"][0]["contributions"].as_array().unwrap();
+    assert_eq!((&state["status"], contributions.len()), (&json!("failed"), 6));
 
     // Still out of order: two attempts, one by the other API, and one as a whole, since this run has seen no stream.
     sandbox.run(["resume", "latest", "--quiet"]).expect_code(3);
     assert_eq!(server.requests().len(), 13);
 
     server.set_script(short_reply);
-    let finished = sandbox.run(["resume", &id, "--quiet"]).expect_code(0);
+    let (finished, state) = sandbox.debated(["resume", &id, "--quiet"]);
     assert_eq!(server.requests().len(), 14);
     assert_eq!(server.requests()[13].purpose, Purpose::Synthesize);
     assert!(finished.stdout.contains("## Judge Assessment"), "{finished}");
-    sandbox.assert_state_is_the_fold(&id);
-    let state = sandbox.state(&id);
     assert_eq!((&state["status"], &state["outcome"]), (&json!("completed"), &json!({"kind": "full", "reasons": []})));
     server.assert_clean();
 }

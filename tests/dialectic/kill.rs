@@ -56,10 +56,7 @@ fn killed(moments: &[Moment], expected: &serde_json::Value, calls: usize, asked:
         lost += lost_now;
         arguments = vec!["resume", "latest"];
     }
-    sandbox.run(&arguments).expect_code(0);
-    let id = sandbox.only_debate();
-    sandbox.assert_state_is_the_fold(&id);
-    let state = without_times(&sandbox.state(&id));
+    let state = without_times(&sandbox.debated(&arguments).1);
     assert!(state == *expected, "{moments:?}\n{state:#}\n\n{expected:#}");
     assert_eq!(recorded_calls(&sandbox), calls, "{moments:?}");
     assert_eq!(server.requests().len(), calls + lost, "{moments:?}: a finished call was made again");

@@ -138,15 +138,14 @@ fn many() -> Sandbox {
 fn the_list_fits_every_width_and_what_matters_stays() {
     let sandbox = many();
     for columns in [50, 80, 120] {
-        let (code, output, screen) = Terminal::start_in(columns, 30, &sandbox, ["list"]).finish();
-        assert_eq!(code, 0, "{output}");
+        let (_, screen) = Terminal::start_in(columns, 30, &sandbox, ["list"]).expect_code(0);
         insta::assert_snapshot!(format!("list at {columns}"), screen.text());
         assert!(screen.text().lines().all(|line| console::measure_text_width(line) <= columns), "{}", screen.text());
         for word in ["vhkp", "q7x1", "ab12", "zzzz", "complete", "incomplete", "failed", "unreadable", "Design a"] {
             assert!(screen.text().contains(word), "{word} at {columns}");
         }
     }
-    let (_, plain, _) = Terminal::start(&sandbox, ["--color", "never", "list"]).finish();
+    let (plain, _) = Terminal::start(&sandbox, ["--color", "never", "list"]).expect_code(0);
     assert!(!plain.contains('\u{1b}'), "{plain:?}");
 }
 
@@ -218,7 +217,7 @@ fn costs_are_summed_by_month_and_model_and_what_is_unknown_stays_unknown() {
             "costUsd": 0.0, "unpricedDebates": 1,
         })
     );
-    let narrow = Terminal::start_in(50, 30, &sandbox, ["list", "--cost"]).finish().2.text();
+    let narrow = Terminal::start_in(50, 30, &sandbox, ["list", "--cost"]).expect_code(0).1.text();
     assert!(
         narrow.contains("2025-03") && narrow.contains("$0.2134") && narrow.lines().all(|line| line.len() <= 50),
         "{narrow}"

@@ -28,7 +28,7 @@ fn each_single_key_is_enough_for_a_debate_with_a_current_model() {
     for (provider, variable, model) in sample(DEFAULTS, 2) {
         let server = MockServer::start();
         let sandbox = Sandbox::new().env(variable, TEST_KEY).config(&only_moved(provider, &server));
-        let ran = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+        let (ran, state) = sandbox.debated(["debate", "Design a queue"]);
         assert!(!server.requests().is_empty(), "{provider}");
         for request in server.requests() {
             assert_eq!(request.model(), model, "{provider}");
@@ -36,7 +36,6 @@ fn each_single_key_is_enough_for_a_debate_with_a_current_model() {
         }
         let first = ran.stderr.lines().next().unwrap_or_default();
         assert_eq!(first, format!("No model is configured; using {provider}/{model} ({variable} is set)."));
-        let state = sandbox.state(&sandbox.only_debate());
         assert_eq!(state["outcome"]["kind"], "full", "{provider}");
         server.assert_clean();
     }

@@ -112,10 +112,8 @@ fn outage(case: &Case, point: usize, limit: bool) {
     assert_eq!(finished.code, Some(75), "{name}: {finished}");
     assert!(finished.stderr.contains("server unreachable, "), "{name}: {finished}");
     assert!(finished.stderr.contains("hint: when the server is back: dialectic resume "), "{name}: {finished}");
-    let id = sandbox.only_debate();
-    let state = sandbox.state(&id);
+    let (_, state) = sandbox.only_state();
     assert_eq!((&state["status"], &state["failures"]), (&json!("paused"), &Value::Null), "{name}: {finished}");
-    sandbox.assert_state_is_the_fold(&id);
 
     // Nobody is there: it stays paused.
     let again = sandbox.run(["resume", "latest"]);
@@ -124,9 +122,8 @@ fn outage(case: &Case, point: usize, limit: bool) {
     let server = case.back(address);
     let resumed = sandbox.run(["resume", "latest"]);
     assert_eq!(resumed.code, Some(0), "{name}: {resumed}");
-    let state = sandbox.state(&id);
+    let (_, state) = sandbox.only_state();
     assert_eq!(state["outcome"]["kind"], "full", "{name}: {resumed}");
-    sandbox.assert_state_is_the_fold(&id);
     let verified = sandbox.run(["verify", "latest"]);
     assert_eq!(verified.code, Some(0), "{name}: {verified}");
 
@@ -187,8 +184,7 @@ fn a_failure_on_which_nothing_was_built_is_made_good() {
         let reopened = sandbox.events(&id).iter().filter(|event| event["type"] == "calls-reopened").count();
         assert_eq!((failures(), server.requests().len(), reopened), (after, calls, usize::from(before > after)));
         let kind = if after == 0 { "full" } else { "degraded" };
-        assert_eq!(sandbox.state(&id)["outcome"]["kind"], kind);
-        sandbox.assert_state_is_the_fold(&id);
+        assert_eq!(sandbox.only_state().1["outcome"]["kind"], kind);
     }
 }
 
@@ -205,8 +201,7 @@ fn on_a_terminal_an_outage_is_one_line_and_the_debate_goes_on_by_itself() {
     // Meanwhile all calls in flight come to wait, and the server is looked for.
     std::thread::sleep(Duration::from_secs(2));
     let server = MockServer::again(address, short_reply);
-    let (code, output, screen) = terminal.finish();
-    assert_eq!(code, 0, "{output}");
+    let (_, screen) = terminal.expect_code(0);
     let shown = screen.text();
     assert_eq!(shown.matches("server unreachable").count(), 1, "{shown}");
     assert!(!shown.contains('✗') && shown.contains("the server is back"), "{shown}");
@@ -223,8 +218,7 @@ fn an_interrupt_ends_the_wait() {
     drop(server);
     terminal.wait_for("server unreachable, ");
     terminal.type_control('c');
-    let (code, output, _) = terminal.finish();
-    assert_eq!(code, 130, "{output}");
+    let (output, _) = terminal.expect_code(130);
     assert_eq!(sandbox.state(&sandbox.only_debate())["status"], "paused", "{output}");
 }
 

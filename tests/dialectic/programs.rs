@@ -116,11 +116,9 @@ fn a_debate_of_three_runs_through_each_recording_with_its_usage() {
     for (name, version, model, recording) in sample(VENDORS, 2) {
         let programs = Programs::with(name, version, &replaying(recording));
         let sandbox = programs.debating(name, model);
-        let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+        let (finished, state) = sandbox.debated(["debate", "Design a queue"]);
         assert!(finished.stdout.contains("Use a queue."), "{recording}: {finished}");
-        let id = sandbox.only_debate();
-        sandbox.assert_state_is_the_fold(&id);
-        let usage = &sandbox.state(&id)["usage"][model];
+        let usage = &state["usage"][model];
         let calls = usage["requests"].as_u64().unwrap();
         assert!(calls > 10, "{recording}: {usage}");
         for (key, each) in [("inputTokens", 1200), ("cachedInputTokens", 1000), ("outputTokens", 70)] {
@@ -129,7 +127,7 @@ fn a_debate_of_three_runs_through_each_recording_with_its_usage() {
         assert!(usage["notionalUsd"].is_null(), "nobody says that a subscription is logged in: {usage}");
         assert!(usage["costUsd"].as_f64().unwrap() > 0.0, "{recording}: {usage}");
         // The record holds the name.
-        let journal = sandbox.journal(&id).join("\n");
+        let journal = sandbox.journal(&sandbox.only_debate()).join("\n");
         assert!(journal.contains(&format!("\"provider\":\"{name}\"")) && !journal.contains("argv"), "{recording}");
         assert!(!journal.contains(&programs.path("").display().to_string()), "{recording}");
     }
@@ -141,9 +139,8 @@ fn what_a_subscription_pays_is_kept_apart_from_dollars() {
     let programs = Programs::with("claude", "2.1.197", recording);
     programs.login("claude", r#"{"loggedIn": true, "authMethod": "claude.ai", "subscriptionType": "max"}"#);
     let sandbox = programs.debating("claude", "claude-sonnet-4-6");
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    let id = sandbox.only_debate();
-    let usage = sandbox.state(&id)["usage"]["claude-sonnet-4-6"].clone();
+    let (_, state) = sandbox.debated(["debate", "Design a queue"]);
+    let usage = &state["usage"]["claude-sonnet-4-6"];
     assert_eq!(usage["costUsd"], 0.0, "{usage}");
     let notional = usage["notionalUsd"].as_f64().unwrap();
     assert!((notional - 0.00195 * usage["requests"].as_f64().unwrap()).abs() < 1e-9, "{usage}");
@@ -201,8 +198,7 @@ fn an_interrupt_and_a_quit_end_the_programs_with_all_that_they_started() {
         terminal.wait_for("? for keys");
         wait_until("a call is made", || programs.kept("started").ends_with('\n'));
         terminal.signal(signal);
-        let (code, output, _) = terminal.finish();
-        assert_eq!(code, ends_with, "{output}");
+        let (output, _) = terminal.expect_code(ends_with);
         if signal == Signal::SIGINT {
             assert_eq!(sandbox.state(&sandbox.only_debate())["status"], "paused", "{output}");
         }
@@ -423,8 +419,7 @@ fn init_offers_programs_as_the_users_own_configuration_has_them() {
     terminal.type_line("");
     terminal.wait_for("Directory for debates");
     terminal.type_line("");
-    let (code, output, _) = terminal.finish();
-    assert_eq!(code, 0, "{output}");
+    terminal.expect_code(0);
     let own: Value = serde_json::from_str(&programs.kept("home/.config/dialectic/config.json")).unwrap();
     assert_eq!(own["provider"], "claude");
     assert_eq!(own["providers"], json!({"claude": {"argv": ["claude"]}}));

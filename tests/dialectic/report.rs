@@ -314,8 +314,7 @@ fn on_a_terminal_a_report_is_rendered() {
         {"agentId": "a_b", "agentRole": "kiss", "type": "critique", "content": "No.", "targetAgentId": "*c"},
     ]}]);
     let sandbox = Sandbox::new().file("s.json", state.to_string());
-    let (code, output, screen) = Terminal::start(&sandbox, ["report", "-d", "s.json"]).finish();
-    assert_eq!(code, 0, "{output}");
+    let (_, screen) = Terminal::start(&sandbox, ["report", "-d", "s.json"]).expect_code(0);
     let shown = screen.text();
     for line in ["▸ Round 1", "▹ Proposals", "Agent a_b:", "  let x;", "  ## Mine", "a_b → *c:", "  No."] {
         assert!(shown.lines().any(|shown| shown == line), "{line}: {shown}");

@@ -82,18 +82,16 @@ fn an_interrupted_debate_is_paused_at_once_and_says_how_to_go_on() {
     // In the round, and when only the judge is left.
     for (signal, requests) in [(Signal::SIGINT, 5), (Signal::SIGTERM, 26)] {
         let (server, sandbox, finished) = interrupted_at(signal, requests, reply);
-        let id = sandbox.only_debate();
+        let (id, paused) = sandbox.only_state();
         let message = format!(
             "error: interrupted; the debate {id} is saved as paused\nhint: continue with: dialectic resume {id}\n"
         );
         assert!(finished.stderr.ends_with(&message), "{finished}");
         assert_eq!(finished.stdout, "");
-        sandbox.assert_state_is_the_fold(&id);
-        assert_eq!(sandbox.state(&id)["status"], "paused");
+        assert_eq!(paused["status"], "paused");
         let lost = server.requests().len() - recorded_calls(&sandbox);
         server.set_script(reply);
-        sandbox.run(["resume", &id]).expect_code(0);
-        let state = without_times(&sandbox.state(&id));
+        let state = without_times(&sandbox.debated(["resume", &id]).1);
         assert!(state == expected, "{state:#}\n\n{expected:#}");
         assert_eq!(server.requests().len(), calls + lost);
     }
@@ -134,11 +132,10 @@ fn a_line_that_a_crash_cut_short_is_dropped_with_a_warning() {
     sandbox.write(&path, &whole.as_bytes()[..last + 20]);
     // As a power cut leaves it: the state is older than what the journal lost.
     sandbox.remove(format!("debates/{id}.json"));
-    let finished = sandbox.run(["resume", &id]).expect_code(0);
+    let (finished, state) = sandbox.debated(["resume", &id]);
     let warning = "warning: a crash cut the last line of the journal short; it is removed\n";
     assert!(finished.stderr.starts_with(warning), "{finished}");
-    sandbox.assert_state_is_the_fold(&id);
-    assert_eq!(sandbox.state(&id)["outcome"]["kind"], "full");
+    assert_eq!(state["outcome"]["kind"], "full");
 
     // A line that was changed is not a crash.
     let whole = sandbox.read(&path);
@@ -161,16 +158,14 @@ fn an_interrupted_debate_can_be_finished_with_what_there_is() {
     let id = sandbox.only_debate();
     let before = server.requests().len();
     server.set_script(reply);
-    let finished = sandbox.run(["resume", &id, "--finish"]).expect_code(0);
+    let (finished, state) = sandbox.debated(["resume", &id, "--finish"]);
     assert!(finished.stdout.starts_with("Use a ring."), "{finished}");
     assert!(finished.stderr.contains("warning: this run is stopped:\n  - stopped by the user\n"), "{finished}");
     // The judge alone is asked: for a summary, then for the solution.
     let made: Vec<Purpose> = server.requests()[before..].iter().map(|request| request.purpose).collect();
     assert!([&[Purpose::Summarize, Purpose::Synthesize][..], &[Purpose::Synthesize]].contains(&&*made), "{made:?}");
-    let state = sandbox.state(&id);
     assert_eq!((&state["stopReason"], &state["outcome"]["kind"]), (&json!("user"), &json!("stopped")));
     assert_eq!(state["rounds"].as_array().unwrap().len(), 2);
-    sandbox.assert_state_is_the_fold(&id);
     sandbox.run(["verify", &id]).expect_code(0);
 }
 

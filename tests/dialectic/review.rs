@@ -115,9 +115,7 @@ fn a_review_says_who_found_and_who_confirmed_and_what_was_read() {
     // n findings, one confirmation by each of the others, since the others have no findings, and the ruling.
     assert_eq!(server.requests().len(), 3 + 2 + 1);
     assert!(sent(&server).contains("rename from old.txt\nrename to new.txt"));
-    let id = sandbox.only_debate();
-    sandbox.assert_state_is_the_fold(&id);
-    let state = sandbox.state(&id);
+    let (_, state) = sandbox.only_state();
     assert_eq!(state["change"]["files"][0], json!({"path": "a.py", "hunks": [{"first": 1, "last": 2}], "lines": 2}));
     for command in [["verify", "latest"], ["show", "latest"], ["report", "latest"]] {
         let run = sandbox.run(command).expect_code(0);

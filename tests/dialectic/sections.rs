@@ -75,11 +75,9 @@ fn debated(server: &MockServer, roles: &[&str], debate: &Value, problem: &str) -
     configured["debate"]["seed"] = json!(7);
     configured["debate"]["historyLimit"] = json!(1_000_000);
     let sandbox = Sandbox::new().model_server(server).config(&configured);
-    let finished = sandbox.run(["debate", problem, "--quiet"]).expect_code(0);
+    let (finished, state) = sandbox.debated(["debate", problem, "--quiet"]);
     server.assert_clean();
-    let id = sandbox.only_debate();
-    sandbox.assert_state_is_the_fold(&id);
-    (finished.stdout, sandbox.state(&id))
+    (finished.stdout, state)
 }
 
 fn solution() -> Reply {

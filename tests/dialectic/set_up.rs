@@ -103,15 +103,14 @@ fn a_probe_asks_before_it_costs_anything() {
 #[test]
 fn the_table_of_models_fits_the_screen() {
     let here = asking(&server(TWO), "a-model-with-a-very-long-name-indeed");
-    let (code, output, screen) = Terminal::start_in(50, 30, &here, ["models", "--probe", "--yes"]).finish();
-    assert_eq!(code, 0, "{output}");
+    let (_, screen) = Terminal::start_in(50, 30, &here, ["models", "--probe", "--yes"]).expect_code(0);
     // Nothing of the table is wrapped: every row is one line, and its figures are whole.
     let screen = screen.text();
     let row = |start: &str| screen.lines().filter(|line| line.starts_with(start)).count();
     assert_eq!((row("MODEL"), row("small"), row("a-model-wi")), (1, 1, 1), "{screen}");
     assert!(screen.contains("8,192") && screen.contains("answered"), "{screen}");
     for columns in [50, 80, 120] {
-        let (_, _, screen) = Terminal::start_in(columns, 30, &here, ["models"]).finish();
+        let (_, screen) = Terminal::start_in(columns, 30, &here, ["models"]).expect_code(0);
         insta::assert_snapshot!(format!("models at {columns}"), screen.text());
     }
 }
@@ -176,7 +175,7 @@ fn init_finds_the_only_model_of_a_server_and_what_it_reads() {
     terminal.type_line("");
     terminal.wait_for("A first debate takes 6 to 9 calls, likely $");
     terminal.wait_for("dialectic debate --quick");
-    assert_eq!(terminal.finish().0, 0);
+    terminal.expect_code(0);
     let written: Value = serde_json::from_str(&here.read(OWN)).unwrap();
     assert_eq!(written["prices"]["small"], json!({"inputPerMTok": 0.1, "outputPerMTok": 0.4}));
     here.run(["config", "check"]).expect_code(0);
@@ -190,8 +189,8 @@ fn init_finds_the_only_model_of_a_server_and_what_it_reads() {
     terminal.type_line("");
     terminal.wait_for("Directory for debates");
     terminal.type_line("");
-    let (code, output, _) = terminal.finish();
-    assert_eq!((code, output.contains("at no cost")), (0, false), "{output}");
+    let (output, _) = terminal.expect_code(0);
+    assert!(!output.contains("at no cost"), "{output}");
     assert!(!here.read(OWN).contains("prices"));
 }
 
@@ -230,8 +229,7 @@ fn init_asks_and_keeps_a_key_for_the_user_alone() {
     terminal.type_line("");
     terminal.wait_for("Directory for debates");
     terminal.type_line("~/kept");
-    let (code, output, _) = terminal.finish();
-    assert_eq!(code, 0, "{output}");
+    let (output, _) = terminal.expect_code(0);
     assert!(!output.contains("typed-0123456789"), "{output}");
     let written: Value = serde_json::from_str(&here.read(OWN)).unwrap();
     let said = ["provider", "model", "directory"].map(|key| written[key].as_str().unwrap_or_default().to_owned());

@@ -102,14 +102,14 @@ fn lines_fit_the_terminal_they_are_printed_to_and_are_whole_in_a_pipe() {
     let sandbox = Sandbox::new().file("argued.json", ARGUED);
     let piped = sandbox.run(["show", "argued.json", "points"]).expect_code(0).stdout;
     assert!(!piped.contains('\u{1b}') && piped.lines().any(|line| line.chars().count() > 120), "{piped}");
-    let (code, output, _) = Terminal::start(&sandbox, ["show", "argued.json", "points"]).finish();
-    assert_eq!(code, 0);
+    let (output, _) = Terminal::start(&sandbox, ["show", "argued.json", "points"]).expect_code(0);
     assert!(output.contains("\u{1b}[1m"), "{output:?}");
     let plain = console::strip_ansi_codes(&output).replace('\r', "");
     assert!(plain.lines().all(|line| console::measure_text_width(line) <= 90), "{plain}");
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(words(&plain), words(&piped));
-    let (_, uncoloured, _) = Terminal::start(&sandbox, ["--color", "never", "show", "argued.json", "points"]).finish();
+    let (uncoloured, _) =
+        Terminal::start(&sandbox, ["--color", "never", "show", "argued.json", "points"]).expect_code(0);
     assert!(!uncoloured.contains('\u{1b}'), "{uncoloured:?}");
 }
 
@@ -118,8 +118,7 @@ fn the_overview_is_worth_reading_at_every_width() {
     let sandbox = Sandbox::new().file("debates/deb-20250101-010203-ab12.json", ARGUED);
     insta::assert_snapshot!("overview piped", sandbox.run(["show", "ab12"]).expect_code(0).stdout);
     for columns in [50, 80, 120] {
-        let (code, output, screen) = Terminal::start_in(columns, 90, &sandbox, ["show", "latest"]).finish();
-        assert_eq!(code, 0, "{output}");
+        let (_, screen) = Terminal::start_in(columns, 90, &sandbox, ["show", "latest"]).expect_code(0);
         insta::assert_snapshot!(format!("overview at {columns}"), screen.text());
         assert!(screen.text().lines().all(|line| console::measure_text_width(line) <= columns), "{}", screen.text());
     }
@@ -175,12 +174,13 @@ fn a_text_cannot_pass_for_another_and_a_long_one_is_paged() {
     hostile["rounds"][0]["contributions"][0]["content"] =
         json!("Fine.\n\n# Round 9\n\n## Critique, by Judge\n\n\u{1b}[2J<b>x</b>");
     let sandbox = Sandbox::new().file("a.json", hostile.to_string()).env("PAGER", "sed s/^/paged:/").env("CI", "");
-    let text = sandbox.run(["show", "a.json", "round", "1"]).expect_code(0).stdout;
+    let arguments = ["show", "a.json", "round", "1"];
+    let text = sandbox.run(arguments).expect_code(0).stdout;
     assert!(!text.lines().any(|line| line == "# Round 9" || line == "## Critique, by Judge"), "{text}");
-    let (code, output, screen) = Terminal::start_in(80, 12, &sandbox, ["show", "a.json", "round", "1"]).finish();
-    assert!(code == 0 && screen.text().contains("paged:") && !output.contains("\u{1b}[2J"), "{output:?}");
-    let (_, output, _) = Terminal::start_in(80, 12, &sandbox, ["show", "a.json", "round", "1", "--no-pager"]).finish();
-    assert!(!output.contains("paged:"), "{output}");
+    let (output, screen) = Terminal::start_in(80, 12, &sandbox, arguments).expect_code(0);
+    assert!(screen.text().contains("paged:") && !output.contains("\u{1b}[2J"), "{output:?}");
+    let (output, _) = Terminal::start_in(80, 12, &sandbox.env("CI", "true"), arguments).expect_code(0);
+    assert!(!output.contains("paged:"), "nobody is there to turn the page: {output}");
 }
 
 /// A debate of three whose vote and scores are these.

@@ -30,12 +30,8 @@ fn reply(request: &Incoming) -> Reply {
 
 /// Runs a debate in a terminal to its end; its saved state.
 fn watched(sandbox: &Sandbox) -> Value {
-    let (code, output, screen) = Terminal::start(sandbox, ["debate", "Design a queue"]).finish();
-    assert_eq!(code, 0, "{output}");
-    assert!(screen.is_left_as_found(), "{output:?}");
-    let id = sandbox.only_debate();
-    sandbox.assert_state_is_the_fold(&id);
-    sandbox.state(&id)
+    Terminal::start(sandbox, ["debate", "Design a queue"]).expect_code(0);
+    sandbox.only_state().1
 }
 
 /// Some of the two APIs that a server may lack, others for another `offset`.
@@ -57,10 +53,9 @@ fn words_are_on_the_screen_while_the_answer_is_still_coming() {
         terminal.wait_for("The architect");
         terminal.wait_for("takes orders");
         gate.open();
-        let (code, output, screen) = terminal.finish();
-        assert_eq!(code, 0, "{output}");
+        let (output, screen) = terminal.expect_code(0);
         // What is finished stays as its first sentence; of what was on its way nothing does.
-        assert!(screen.is_left_as_found() && !screen.text().contains("proposing"), "{output:?}");
+        assert!(!screen.text().contains("proposing"), "{output:?}");
         server.assert_clean();
         let streams = server.requests().into_iter().filter(|request| is_streamed(request)).count();
         assert_eq!(streams, server.requests().len());
@@ -206,17 +201,15 @@ fn the_offline_provider_speaks_word_by_word_when_it_takes_its_time() {
     // The first debate of a directory takes its time by itself.
     let sandbox = Sandbox::new().env("OFFLINE_LATENCY_MS", "0");
     let arguments = ["debate", "--offline", "--rounds", "1", "Design a rate limiting system"];
-    let plain = Terminal::start(&sandbox, arguments).finish();
-    assert!(plain.0 == 0 && !plain.1.contains(" words ·"), "{}", plain.1);
+    let (plain, _) = Terminal::start(&sandbox, arguments).expect_code(0);
+    assert!(!plain.contains(" words ·"), "{plain}");
     let sandbox = sandbox.env("OFFLINE_LATENCY_MS", "600");
     let mut terminal = Terminal::start(&sandbox, arguments);
     terminal.wait_for(" words ·");
-    let (code, output, screen) = terminal.finish();
-    assert_eq!(code, 0, "{output}");
+    terminal.expect_code(0);
     let states: Vec<Value> = sandbox.debates().iter().map(|id| without_times(&sandbox.state(id))).collect();
     assert_eq!(states.len(), 2);
     // Each debate numbers its texts by a seed of its own.
     let said = |state: &Value| state["rounds"].to_string().replace(|c: char| c.is_ascii_digit(), "");
     assert_eq!(said(&states[0]), said(&states[1]));
-    assert!(screen.is_left_as_found(), "{output:?}");
 }

@@ -67,9 +67,7 @@ fn the_live_block_comes_and_goes_and_the_solution_stays() {
     terminal.wait_for("The architect");
     terminal.wait_for("critiques");
     terminal.wait_for("Round 1/1");
-    let (code, output, screen) = terminal.finish();
-    assert_eq!(code, 0, "{output}");
-    assert!(screen.is_left_as_found(), "{output:?}");
+    let (output, screen) = terminal.expect_code(0);
     let shown = without_times(&screen.text(), &sandbox);
     insta::assert_snapshot!(shown, @r#"
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
@@ -128,9 +126,7 @@ fn the_live_block_comes_and_goes_and_the_solution_stays() {
 fn without_colour_the_screen_is_the_same() {
     let server = MockServer::with(slowly);
     let shown = |sandbox: Sandbox| {
-        let (code, output, screen) = Terminal::start(&sandbox, ["debate", "Design a queue"]).finish();
-        assert_eq!(code, 0, "{output}");
-        assert!(screen.is_left_as_found(), "{output:?}");
+        let (output, screen) = Terminal::start(&sandbox, ["debate", "Design a queue"]).expect_code(0);
         (without_times(&screen.text(), &sandbox), output)
     };
     let (coloured, _) = shown(sandbox(&server));
@@ -150,8 +146,7 @@ fn warnings_stand_above_the_block_and_stay() {
         if refused { Reply::error(400, "no").after(Duration::from_millis(120)) } else { slowly(request) }
     });
     let sandbox = sandbox(&server);
-    let (code, output, screen) = Terminal::start_in(50, 60, &sandbox, ["debate", "Design a queue"]).finish();
-    assert_eq!(code, 0, "{output}");
+    let (_, screen) = Terminal::start_in(50, 60, &sandbox, ["debate", "Design a queue"]).expect_code(0);
     let shown = without_times(&screen.text(), &sandbox);
     assert!(shown.lines().all(|line| line.chars().count() <= 50), "{shown}");
     assert!(shown.contains("✗ r1 critique The kiss (2) → The architect (1)"), "{shown}");
@@ -190,9 +185,7 @@ fn an_interrupt_takes_the_block_away() {
     let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"]);
     terminal.wait_for("The kiss");
     terminal.type_control('c');
-    let (code, output, screen) = terminal.finish();
-    assert_eq!(code, 130, "{output}");
-    assert!(screen.is_left_as_found(), "{output:?}");
+    let (_, screen) = terminal.expect_code(130);
     insta::assert_snapshot!(screen.text().replace(&sandbox.only_debate(), "[id]"), @"
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
     Saved debate to ./debates/[id].json
@@ -204,12 +197,11 @@ fn an_interrupt_takes_the_block_away() {
 #[test]
 fn quiet_and_dumb_terminals_get_no_block() {
     let server = MockServer::with(slowly);
-    let (code, output, screen) = Terminal::start(&sandbox(&server), ["debate", "Design a queue", "--quiet"]).finish();
-    assert!(code == 0 && !output.contains("Round 1/1"), "{output:?}");
-    assert!(screen.is_left_as_found(), "{output:?}");
+    let (output, _) = Terminal::start(&sandbox(&server), ["debate", "Design a queue", "--quiet"]).expect_code(0);
+    assert!(!output.contains("Round 1/1"), "{output:?}");
     let dumb = sandbox(&server).env("TERM", "dumb");
-    let (code, output, _) = Terminal::start(&dumb, ["debate", "Design a queue"]).finish();
-    assert!(code == 0 && output.contains("round 1/1: proposals started"), "{output:?}");
+    let (output, _) = Terminal::start(&dumb, ["debate", "Design a queue"]).expect_code(0);
+    assert!(output.contains("round 1/1: proposals started"), "{output:?}");
     assert!(!output.contains('\x1b'), "a dumb terminal shows escape codes as they are: {output:?}");
 }
 
@@ -223,8 +215,7 @@ fn whole_texts_are_shown_where_they_are_wanted() {
     // It hears the key before the first answer.
     std::thread::sleep(Duration::from_millis(500));
     gate.open();
-    let (code, output, screen) = terminal.finish();
-    assert_eq!(code, 0, "{output}");
+    let (_, screen) = terminal.expect_code(0);
     let shown = without_times(&screen.text(), &sandbox);
     for call in ["r1 proposal The architect (1)", "r1 synthesis The generalist"] {
         assert!(shown.contains(&format!("✓ {call} · [time]\n\n    ")), "{call}: {shown}");
@@ -255,10 +246,8 @@ fn keys_pause_the_debate_and_let_it_go_on() {
     // What was in flight was paid for, and is there.
     assert_eq!(server.requests().len(), 4);
     terminal.type_text("p");
-    let (code, output, _) = terminal.finish();
-    assert_eq!(code, 0, "{output}");
-    sandbox.assert_state_is_the_fold(&id);
-    let state = sandbox.state(&id);
+    terminal.expect_code(0);
+    let (_, state) = sandbox.only_state();
     assert_eq!((&state["status"], &state["outcome"]["kind"]), (&json!("completed"), &json!("full")));
 }
 
@@ -273,8 +262,7 @@ fn a_key_stops_the_debate_and_closes_it() {
     terminal.type_text("s");
     terminal.wait_for("stopping early: the judge uses the current texts");
     gate.open();
-    let (code, output, screen) = terminal.finish();
-    assert_eq!(code, 0, "{output}");
+    let (_, screen) = terminal.expect_code(0);
     assert_eq!(sandbox.state(&sandbox.only_debate())["outcome"]["kind"], "stopped");
     assert!(screen.text().contains("! Run: stopped by the user · 1 round"), "{}", screen.text());
 }
@@ -291,9 +279,8 @@ fn an_interrupt_ends_a_pause() {
     gate.open();
     terminal.wait_for("Paused");
     terminal.type_control('c');
-    let (code, output, screen) = terminal.finish();
-    assert_eq!(code, 130, "{output}");
-    assert!(screen.is_left_as_found() && screen.text().contains("is saved as paused"), "{}", screen.text());
+    let (_, screen) = terminal.expect_code(130);
+    assert!(screen.text().contains("is saved as paused"), "{}", screen.text());
     sandbox.run(["resume", &sandbox.only_debate(), "--quiet"]).expect_code(0);
 }
 
@@ -308,8 +295,8 @@ fn a_long_solution_is_paged_where_somebody_can_turn_the_page() {
             terminal.wait_for("Begin? [y/N]");
             terminal.type_line("y");
         }
-        let (code, output, screen) = terminal.finish();
-        assert!(code == 0 && output.contains("Queue"), "{output}");
+        let (output, screen) = terminal.expect_code(0);
+        assert!(output.contains("Queue"), "{output}");
         screen.text().contains("paged:Queue")
     };
     let before = ["debates/deb-20250101-000000-aaaa.json"];
@@ -323,8 +310,7 @@ fn a_first_debate_can_be_watched_and_says_what_is_next() {
     let sandbox = Sandbox::new();
     let begun = Instant::now();
     let arguments = ["debate", "--offline", "--quick", "Design a queue"];
-    let (code, output, screen) = Terminal::start(&sandbox, arguments).finish();
-    assert_eq!(code, 0, "{output}");
+    let (_, screen) = Terminal::start(&sandbox, arguments).expect_code(0);
     assert!(begun.elapsed() > Duration::from_secs(1), "nothing of it could be seen");
     let shown = screen.text();
     assert!(shown.contains("a rehearsal, no model was called") && shown.contains("Next: dialectic show "), "{shown}");
@@ -344,6 +330,5 @@ fn a_signal_to_quit_leaves_the_terminal_as_it_was() {
     let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"]);
     terminal.wait_for("? for keys");
     terminal.signal(nix::sys::signal::Signal::SIGQUIT);
-    let (code, output, _) = terminal.finish();
-    assert_eq!(code, 131, "{output}");
+    terminal.expect_code(131);
 }

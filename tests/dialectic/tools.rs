@@ -115,7 +115,6 @@ fn a_debate_that_is_killed_between_tool_calls_does_not_pay_them_again() {
     assert_eq!(proposal(&state)["metadata"]["toolCallIterations"], 1);
     assert_eq!(state["outcome"]["kind"], "full");
     assert!(server.requests().len() > before);
-    sandbox.assert_state_is_the_fold(&sandbox.only_debate());
 }
 
 #[test]

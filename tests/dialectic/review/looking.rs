@@ -127,8 +127,7 @@ fn faults_that_only_other_files_show_are_found_through_tools() {
         assert!(run.stdout.contains(said), "{said}\n{}", run.stdout);
     }
     assert!(!sent(&server).contains("changed'"));
-    let id = sandbox.only_debate();
-    sandbox.assert_state_is_the_fold(&id);
+    sandbox.only_state();
     let json = parsed(&sandbox.run(review.iter().chain(&["--format", "json"])).expect_code(0).stdout);
     let opened = json["readers"][0]["opened"].as_array().unwrap();
     assert!(opened.contains(&json!(r#"search "\bcharge\(due\)$""#)), "{opened:?}");

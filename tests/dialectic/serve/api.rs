@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::{MockServer, Sandbox, short_reply};
 
-use super::client::{Serving, TOKEN, journal, recorded, sandbox};
+use super::client::{Serving, TOKEN, journal, recorded, sandbox, serving};
 
 #[test]
 fn a_debate_is_run_by_the_api_alone() {
@@ -274,8 +274,7 @@ fn the_server_tells_what_can_be_started() {
 #[test]
 fn a_failure_says_of_which_kind_it_is() {
     let server = MockServer::with(|_| crate::support::Reply::error(401, "the key is not known"));
-    let sandbox = sandbox(&server, &json!({}));
-    let serving = Serving::start(&sandbox, &[]);
+    let (_sandbox, serving) = serving(&server);
     let id = serving.begin(&json!({"problem": "Design a queue"}));
     drop(serving.events(&id, 0));
     // No model was reached, so that there is no record; what happened is still told.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Serving, curious, journal, sandbox};
+use super::client::{Serving, curious, journal, sandbox, serving};
 use crate::budget::said;
 use crate::chromium::{Profile, Tab, axe, is_installed};
 use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, short_reply, spread};
@@ -138,8 +138,7 @@ fn similar_questions_are_one_and_a_later_pass_is_named() {
         let text = format!("How many users has pass {pass}?");
         Reply::json(json!({"questions": [{"id": "q1", "text": text}]}))
     });
-    let sandbox = sandbox(&server, &json!({}));
-    let serving = Serving::start(&sandbox, &[]);
+    let (sandbox, serving) = serving(&server);
     let id = serving.begin(&json!({"problem": "Design a queue", "debate": {"interactiveClarifications": true}}));
     let mut profile = Profile::new();
     let mut tab = entered(&mut profile, &serving);
@@ -175,8 +174,7 @@ fn nothing_that_anybody_wrote_runs_or_becomes_markup() {
             _ => reply,
         }
     });
-    let sandbox = sandbox(&server, &json!({}));
-    let serving = Serving::start(&sandbox, &[]);
+    let (_sandbox, serving) = serving(&server);
     let agents = json!([
         {"role": "architect", "name": HOSTILE, "model": "model-architect", "provider": "openai"},
         {"role": "kiss", "name": "\"><svg onload=window.hacked=3>", "model": "model-kiss", "provider": "openai"},
@@ -208,8 +206,7 @@ fn seven_tabs_are_told_everything() {
         return;
     }
     let (server, gate) = MockServer::held(short_reply, |request| request.purpose == Purpose::Critique);
-    let sandbox = sandbox(&server, &json!({}));
-    let serving = Serving::start(&sandbox, &[]);
+    let (sandbox, serving) = serving(&server);
     let id = serving.begin(&json!({"problem": "Design a queue"}));
     let mut profile = Profile::new();
     drop(entered(&mut profile, &serving));
@@ -389,8 +386,7 @@ fn files_go_byte_for_byte_and_a_branch_has_another_judge() {
         return;
     }
     let server = MockServer::with(short_reply);
-    let sandbox = sandbox(&server, &json!({}));
-    let serving = Serving::start(&sandbox, &[]);
+    let (sandbox, serving) = serving(&server);
     let mut profile = Profile::new();
     let mut tab = profile.tab();
     tab.go(&serving.address.replace("/?", "/new?"));
@@ -478,8 +474,7 @@ fn a_debate_is_started_and_read_with_the_keyboard_alone() {
         return;
     }
     let (server, gate) = MockServer::held(short_reply, |request| request.purpose == Purpose::Critique);
-    let sandbox = sandbox(&server, &json!({}));
-    let serving = Serving::start(&sandbox, &[]);
+    let (_sandbox, serving) = serving(&server);
     let mut profile = Profile::new();
     let mut tab = entered(&mut profile, &serving);
     // Where the focus is can be seen at every stop.

@@ -44,6 +44,13 @@ pub(super) fn sandbox(server: &MockServer, debate: &Value) -> Sandbox {
     sandbox.env("DIALECTIC_TOKEN", TOKEN).limit(Duration::from_mins(3))
 }
 
+/// That sandbox, and a server of its debates.
+pub(super) fn serving(server: &MockServer) -> (Sandbox, Serving) {
+    let sandbox = sandbox(server, &json!({}));
+    let serving = Serving::start(&sandbox, &[]);
+    (sandbox, serving)
+}
+
 /// Each agent asks a question, once.
 pub(super) fn curious(request: &Incoming) -> Reply {
     if request.purpose != Purpose::Clarify || request.text().contains("How many clients of ") {

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
-use super::client::{Serving, journal, recorded, sandbox};
+use super::client::{Serving, journal, recorded, sandbox, serving};
 use crate::support::{MockServer, Purpose, Sandbox, short_reply};
 
 /// The next server-sent event: its id, its name and its data. Nothing at the end.
@@ -29,8 +29,7 @@ fn next_event(reader: &mut BufReader<TcpStream>) -> Option<(Option<String>, Stri
 #[test]
 fn only_events_of_the_journal_have_an_id_and_whoever_comes_again_goes_on_behind_it() {
     let server = MockServer::with(short_reply);
-    let sandbox = sandbox(&server, &json!({}));
-    let serving = Serving::start(&sandbox, &[]);
+    let (sandbox, serving) = serving(&server);
     let id = serving.begin(&json!({"problem": "Design a queue"}));
     let mut reader = serving.follow(&format!("/debates/{id}/events"), &[]);
     let mut all = Vec::new();
@@ -61,8 +60,7 @@ fn only_events_of_the_journal_have_an_id_and_whoever_comes_again_goes_on_behind_
 #[test]
 fn a_debate_of_another_process_is_followed_to_its_end() {
     let (server, gate) = MockServer::held(short_reply, |request| request.purpose == Purpose::Critique);
-    let sandbox = sandbox(&server, &json!({}));
-    let serving = Serving::start(&sandbox, &[]);
+    let (sandbox, serving) = serving(&server);
     let running = sandbox.spawn(["debate", "Design a queue", "--quiet"]);
     server.wait_for_requests(3);
     let id = sandbox.only_debate();
@@ -88,8 +86,7 @@ fn a_debate_of_another_process_is_followed_to_its_end() {
 #[test]
 fn a_stream_of_several_debates_goes_on_over_restarts_of_the_server() {
     let server = MockServer::with(short_reply);
-    let sandbox = sandbox(&server, &json!({}));
-    let mut serving = Serving::start(&sandbox, &[]);
+    let (sandbox, mut serving) = serving(&server);
     let ids = [0, 1].map(|_| serving.begin(&json!({"problem": "Design a queue"})));
     let mut seen: Vec<Value> = Vec::new();
     let mut last = String::new();
@@ -127,8 +124,7 @@ fn a_stream_of_several_debates_goes_on_over_restarts_of_the_server() {
 #[test]
 fn what_a_branch_took_over_is_told_too() {
     let server = MockServer::with(short_reply);
-    let sandbox = sandbox(&server, &json!({}));
-    let serving = Serving::start(&sandbox, &[]);
+    let (sandbox, serving) = serving(&server);
     let id = serving.complete(&json!({"problem": "Design a queue"}));
     let before = server.requests().len();
     let body = json!({"at": "1.refinement", "agents": null, "judge": {"temperature": 0.1}});
@@ -185,8 +181,7 @@ fn a_debate_that_was_killed_in_the_middle_of_a_line_is_followed_when_the_command
 #[test]
 fn a_debate_that_is_gone_takes_the_stream_of_others_with_it_no_more_than_their_words() {
     let server = MockServer::with(short_reply);
-    let sandbox = sandbox(&server, &json!({}));
-    let serving = Serving::start(&sandbox, &[]);
+    let (sandbox, serving) = serving(&server);
     let ids = [0, 1].map(|_| serving.complete(&json!({"problem": "Design a queue"})));
     let mut reader = serving.follow(&format!("/events?debates=deb-none,{},{}", ids[0], ids[1]), &[]);
     let mut gone = Vec::new();

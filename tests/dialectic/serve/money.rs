@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 
 use serde_json::{Value, json};
 
-use super::client::{Serving, TOKEN, config, journal, sandbox};
+use super::client::{Serving, TOKEN, config, journal, sandbox, serving};
 use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, short_reply, wait_until};
 
 /// Two agents whose models have a price.
@@ -390,8 +390,7 @@ fn a_warning_of_the_cost_is_acknowledged_on_record() {
 #[test]
 fn a_program_that_is_configured_later_is_not_called_without_limits_of_calls() {
     let server = MockServer::with(short_reply);
-    let sandbox = sandbox(&server, &json!({}));
-    let serving = Serving::start(&sandbox, &[]);
+    let (sandbox, serving) = serving(&server);
     let mut configured: Value = serde_json::from_str(&sandbox.read("debate-config.json")).unwrap();
     configured["judge"]["provider"] = json!("claude");
     sandbox.write("debate-config.json", configured.to_string());

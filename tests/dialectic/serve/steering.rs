@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Serving, curious, journal, sandbox};
+use super::client::{Serving, curious, journal, sandbox, serving};
 use crate::support::{Gate, MockServer, Purpose, Sandbox, short_reply, wait_until};
 
 /// A debate of a server whose critiques are held up.
@@ -80,8 +80,7 @@ fn asking(serving: &Serving) -> String {
 #[test]
 fn questions_are_answered_or_skipped() {
     let server = MockServer::with(curious);
-    let sandbox = sandbox(&server, &json!({}));
-    let serving = Serving::start(&sandbox, &[]);
+    let (sandbox, serving) = serving(&server);
     let id = asking(&serving);
     let questions = serving.get(&format!("/debates/{id}"))["questions"].clone();
     assert_eq!(questions.as_array().unwrap().len(), 2);
@@ -126,8 +125,7 @@ fn assert_stopped(serving: &Serving, sandbox: &Sandbox, id: &str) {
 #[test]
 fn a_debate_that_waits_for_answers_is_stopped_and_ends() {
     let server = MockServer::with(curious);
-    let sandbox = sandbox(&server, &json!({}));
-    let serving = Serving::start(&sandbox, &[]);
+    let (sandbox, serving) = serving(&server);
     let id = asking(&serving);
     serving.order(&id, "stop");
     assert_stopped(&serving, &sandbox, &id);
@@ -213,8 +211,7 @@ fn an_interrupt_pauses_what_runs_and_nothing_resumes_by_itself() {
     let Held { gate, server, sandbox, serving, id } = held(&json!({}), &[]);
     let finished = serving.interrupt().expect_code(130);
     assert!(finished.stderr.contains(&format!("dialectic resume {id}")), "{finished}");
-    assert_eq!(sandbox.state(&id)["status"], "paused");
-    sandbox.assert_state_is_the_fold(&id);
+    assert_eq!(sandbox.only_state().1["status"], "paused");
     gate.open();
     let asked = server.requests().len();
     let serving = Serving::start(&sandbox, &[]);
@@ -229,8 +226,7 @@ fn an_interrupt_pauses_what_runs_and_nothing_resumes_by_itself() {
 #[test]
 fn a_debate_is_rated() {
     let server = MockServer::with(short_reply);
-    let sandbox = sandbox(&server, &json!({}));
-    let serving = Serving::start(&sandbox, &[]);
+    let (sandbox, serving) = serving(&server);
     let id = serving.complete(&json!({"problem": "Design a queue"}));
     let path = format!("/debates/{id}/feedback");
     assert_eq!(serving.post(&path, &json!({"rating": 2})).expect(422).json()["key"], "rating");

@@ -42,8 +42,8 @@ impl Debated {
     pub(crate) fn with(settings: &Value, script: impl Fn(&Incoming) -> Reply + Send + Sync + 'static) -> Self {
         let server = MockServer::with(script);
         let sandbox = Sandbox::new().model_server(&server).config(settings);
-        let (finished, state) = sandbox.debated(["debate", "Design a queue"]);
-        let id = sandbox.only_debate();
+        let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+        let (id, state) = sandbox.only_state();
         Self { server, sandbox, finished, id, state }
     }
 
@@ -168,10 +168,7 @@ impl Sandbox {
 
     /// Holds the only debate to its end. What was said, and the saved state, which is the fold of the journal.
     pub(crate) fn debated<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> (Finished, Value) {
-        let finished = self.run(arguments).expect_code(0);
-        let id = self.only_debate();
-        self.assert_state_is_the_fold(&id);
-        (finished, self.state(&id))
+        (self.run(arguments).expect_code(0), self.only_state().1)
     }
 
     /// Who would take part in that debate, the judge last: ids and models with their providers.
@@ -249,6 +246,14 @@ impl Sandbox {
     pub(crate) fn only_debate(&self) -> String {
         let [id] = <[String; 1]>::try_from(self.debates()).expect("there is one saved debate");
         id
+    }
+
+    /// The id of the one saved debate, and its state, which is the fold of the journal.
+    pub(crate) fn only_state(&self) -> (String, Value) {
+        let id = self.only_debate();
+        self.assert_state_is_the_fold(&id);
+        let state = self.state(&id);
+        (id, state)
     }
 
     /// The saved state, as it is written.

@@ -81,8 +81,18 @@ impl Terminal {
         self.session.process_mut().signal(signal).expect("a program that runs can be signalled");
     }
 
-    /// Waits for the end. Returns the exit code, all that was written, and what the screen shows then. Panics when the
-    /// terminal is left in other modes than it was found in.
+    /// Waits for the end with that exit code. Returns all that was written, and what the screen shows then. Panics when
+    /// the terminal is not left as it was found.
+    #[track_caller]
+    pub(crate) fn expect_code(self, expected: i32) -> (String, Screen) {
+        let (code, output, screen) = self.finish();
+        assert_eq!(code, expected, "{output}");
+        assert!(screen.is_left_as_found(), "{output:?}");
+        (output, screen)
+    }
+
+    /// Waits for the end, whatever the exit code and the screen. Panics when the terminal is left in other modes than it
+    /// was found in.
     pub(crate) fn finish(mut self) -> (i32, String, Screen) {
         match self.session.exp_eof() {
             Ok(rest) => self.output += &rest,
