@@ -50,7 +50,7 @@ pub(super) struct RunArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(super) output: Option<PathBuf>,
 
-    /// Write a report when the debate ends, as HTML if the file ends in `.html`, otherwise as Markdown
+    /// Write a report when the debate ends: HTML, JSON or Markdown, by the extension of the file
     #[arg(long, value_name = "PATH")]
     pub(super) report: Option<PathBuf>,
 

@@ -192,16 +192,19 @@ mod system {
 #[cfg(unix)]
 pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
     use rustix::process::{Signal, getpid, kill_process};
+    use std::sync::mpsc::channel;
     use tokio::signal::unix::{SignalKind, signal};
 
     /// 128 + SIGQUIT, as shells report it.
     const QUIT: i32 = 131;
 
+    let (registering, registered) = channel::<()>();
     std::thread::spawn(move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async {
             let suspend = SignalKind::from_raw(Signal::TSTP.as_raw());
             let (Ok(mut suspended), Ok(mut quit)) = (signal(suspend), signal(SignalKind::quit())) else { return };
+            drop(registering);
             loop {
                 tokio::select! {
                     _ = suspended.recv() => {}
@@ -227,6 +230,8 @@ pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
             }
         });
     });
+    // Before the handlers exist, a signal would leave a changed terminal behind.
+    let _ = registered.recv();
 }
 
 /// Whether a shell with job control started the program.

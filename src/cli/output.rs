@@ -176,7 +176,7 @@ pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> PathBuf {
     named.push(".md");
     let named = PathBuf::from(named);
     let (given, written) = (path.display(), named.display());
-    terminal.warning(&format!("the report `{given}` ends in neither .md nor .html; writing it to {written}"));
+    terminal.warning(&format!("the report `{given}` does not end in .md, .html or .json; writing it to {written}"));
     named
 }
 

@@ -66,10 +66,10 @@ impl Watchers {
         let (pressed, keys) = unbounded_channel();
         if options.progress == ProgressMode::Live {
             self.keyboard = Keyboard::listen(pressed);
+            give_way(self.messages(), self.keyboard.clone());
             if self.keyboard.is_some() {
                 self.messages().key(meaning);
             }
-            give_way(self.messages(), self.keyboard.clone());
         }
         keys
     }
