@@ -225,3 +225,14 @@ fn no_stage_is_named_outside_of_the_protocols() {
         assert!(text.contains(&format!("\"{word}\"")), "{path} has no \"{word}\" any more: {why}");
     }
 }
+
+#[test]
+fn paths_in_the_notes_for_contributors_exist() {
+    let text = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
+    let words = text.split('`').skip(1).step_by(2).flat_map(str::split_whitespace);
+    let paths: Vec<_> = words.filter(|word| word.contains('/') && !word.starts_with('/')).collect();
+    assert!(paths.len() > 20, "{paths:?}");
+    // What follows `<` is a placeholder.
+    let missing: Vec<_> = paths.iter().filter(|path| !root().join(path.split('<').next().unwrap()).exists()).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
