@@ -163,8 +163,8 @@ fn what_cannot_be_forked_is_said_before_anything_is_paid() {
     error: cannot fork [id]: critique belongs to a round; rounds are numbered from 1
     error: --set debate.round: unknown key `round` (did you mean `rounds`?)
     error: --set debate.rounds: expected a number, found a string
-    error: cannot fork [id]: the changed settings lack agent-kiss, whose texts the fork keeps
-    error: cannot fork [id]: the changed settings lack agent-kiss, whose texts the fork keeps
+    error: cannot fork [id]: every author of the texts that the fork keeps must take part; the changed settings lack agent-kiss
+    error: cannot fork [id]: every author of the texts that the fork keeps must take part; the changed settings lack agent-kiss
     error: invalid value 'rounds' for '--set <KEY=VALUE>': expected `<key>=<value>`, such as `debate.rounds=4`
     ");
     sandbox.run(["fork", &id]).expect_code(2);

@@ -1,4 +1,4 @@
-//! A change under review: its files, the lines shown of them, and what was left out.
+//! A change under review: its files, the lines that are shown, and the parts that were left out.
 
 use std::collections::BTreeMap;
 
@@ -83,17 +83,17 @@ pub struct Lines {
 /// Where lines of a file lie relative to a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placed {
-    /// In the diff: the largest part of the lines that one hunk shows.
+    /// In the diff; contains the largest part of the lines that a single hunk shows.
     InDiff(Lines),
     /// In a changed file, at lines that the diff does not show.
     InFile(Lines),
-    /// In a changed file, but no lines were given, or they are not known to exist.
+    /// In a changed file, but no lines were given, or the given lines may not exist.
     File,
     Elsewhere,
 }
 
 impl Lines {
-    /// Takes the ends in either order; `None` if one is 0.
+    /// Accepts the ends in either order. `None` if one of them is 0.
     pub fn new(one: u32, other: u32) -> Option<Self> {
         (one > 0 && other > 0).then(|| Self { first: one.min(other), last: one.max(other) })
     }
@@ -116,7 +116,7 @@ impl std::fmt::Display for Lines {
 }
 
 impl ChangedFile {
-    /// `part 2`, or `parts 2 to 4` for a file that does not fit into one part.
+    /// Returns `part 2`, or `parts 2 to 4` for a file that does not fit into one part.
     pub fn part(&self) -> Option<String> {
         Some(match self.parts.as_slice() {
             [] => return None,
@@ -153,7 +153,7 @@ pub fn code_at(attachments: &[Attachment], place: &Place) -> Vec<String> {
     shown_lines(attachments, &place.path).range(lines.first..=lines.last).map(|(_, line)| line.clone()).collect()
 }
 
-/// Finds this code in the place's file, among the lines that the attachments show. Of several matches, returns the
+/// Finds this code in the place's file, among the lines that the attachments show. Of several matches, returns the one
 /// nearest to the place.
 pub fn lines_of_code(attachments: &[Attachment], place: &Place, code: &[String]) -> Option<Lines> {
     let lines: Vec<(u32, String)> = shown_lines(attachments, &place.path).into_iter().collect();
@@ -175,7 +175,8 @@ fn shown_lines(attachments: &[Attachment], path: &str) -> BTreeMap<u32, String> 
             let numbered = one.text.lines().filter_map(|line| line.split_once(" | "));
             numbered.for_each(|(number, line)| number.trim().parse().into_iter().for_each(|number| add(number, line)));
         } else if one.name.strip_suffix(DIFF_ENDING) == Some(path) {
-            // The number of the next line, and how many marker columns precede its text: a merge's diff has several.
+            // The number of the next line, and how many marker columns precede its text: more than one in the diff of a
+            // merge.
             let mut next: Option<(u32, usize)> = None;
             for line in one.text.lines() {
                 let edge = line.bytes().take_while(|byte| *byte == b'@').count();

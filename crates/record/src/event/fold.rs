@@ -1,6 +1,6 @@
 //! Folds events into the state of a debate.
 
-// Every match must name new variants explicitly.
+// Every match must name all variants, so that a new one cannot be overlooked.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 use std::sync::Arc;
@@ -103,7 +103,7 @@ impl Debate {
     ///
     /// # Errors
     ///
-    /// Returns an error, and leaves the state unchanged, if the event cannot follow.
+    /// Returns an error, and leaves the state unchanged, if the event cannot follow the earlier ones.
     #[expect(clippy::too_many_lines, reason = "an arm for each event")]
     pub fn apply(&mut self, recorded: &Recorded) -> Result<(), FoldError> {
         let seq = recorded.seq;
@@ -114,7 +114,7 @@ impl Debate {
             Event::StageEntered { stage } => {
                 self.current_stage = Some(*stage);
                 self.status = Status::Running;
-                // Cache the points so far: prompts outside the rounds read all of them several times.
+                // Cache the points so far, because prompts outside the rounds read all of them repeatedly.
                 if self.stage(*stage).is_some_and(|stage| !stage.in_round) {
                     self.past = std::mem::take(&mut self.past).until(self, u32::MAX);
                 }
@@ -165,7 +165,7 @@ impl Debate {
             Event::Contributed { key, contribution, call } => {
                 let stage = self.stage(contribution.stage);
                 let yields = stage.and_then(|stage| stage.yields);
-                // An agent's text outside the rounds replaces a draft.
+                // A proposal outside the rounds replaces a draft of the answer.
                 let replaces = yields == Some(ResultKind::Proposal) && stage.is_some_and(|stage| !stage.in_round);
                 if yields == Some(ResultKind::Check) {
                     self.insert_check(contribution);
@@ -279,7 +279,7 @@ impl Debate {
         Ok(())
     }
 
-    /// Moves the verdict into an extension, so that the debate continues.
+    /// Moves the verdict and the vote into an extension, so that the debate can reach new ones.
     fn extend(&mut self, round: u32, winner: &AgentId, missing: &[String]) {
         let (verdict, voting) = (self.verdict.take(), self.voting.take());
         let (winner, missing) = (winner.clone(), missing.to_vec());
@@ -300,14 +300,14 @@ impl Debate {
             self.settled.remove(key);
             self.failures.retain(|failure| failure.key != *key);
             let is_score = self.stage(key.stage).is_some_and(|stage| stage.yields == Some(ResultKind::Score));
-            // The failed call left an evaluation without a score.
+            // The failed call may have left an evaluation without a score.
             if let Some(round) = self.rounds.iter_mut().find(|round| is_score && round.round_number == key.round) {
                 round.evaluation = None;
             }
         }
     }
 
-    /// A copy without these failed calls, so that they can be repeated.
+    /// Returns a copy without these failed calls, so that they can be repeated.
     pub fn reopening(&self, keys: &[CallKey]) -> Self {
         let mut debate = self.clone();
         debate.reopen(keys);
@@ -318,7 +318,7 @@ impl Debate {
         if let Some((key, settled)) = event.settles() {
             self.settled.insert(key.clone(), settled);
             if settled != CallStatus::Failed {
-                // An earlier attempt of this call failed, but the repetition succeeded.
+                // Earlier attempts of this call may have failed before this one succeeded.
                 self.failures.retain(|failure| failure.key != *key);
             }
         }
@@ -332,7 +332,7 @@ impl Debate {
         }
     }
 
-    /// Ends the questions. Open ones count as unanswered.
+    /// Ends the questions; open ones count as unanswered.
     pub fn end_questions(&mut self, by: Option<Answerer>) {
         self.questions_ended = true;
         let items = self.clarifications.iter_mut().flatten().flat_map(|group| &mut group.items);
@@ -414,7 +414,7 @@ impl Debate {
         let (round, reached) = (self.current_round, self.stage_rank(reached));
         let stages = Arc::clone(&self.stages);
         let in_round = stages.get(reached).is_some_and(|stage| stage.in_round);
-        // Entries that are not transition targets are kinds of call of the next stage.
+        // Directly preceding entries that are not transition targets are kinds of call of the reached stage.
         let kinds = stages.iter().take(reached).rev().take_while(|kind| !kind.is_transition_target).count();
         let reached = reached - kinds;
         let again = |key: &CallKey| {
@@ -432,7 +432,7 @@ impl Debate {
         self.settings.as_ref().is_some_and(|settings| settings.judge.id == *id)
     }
 
-    /// The sort key of a call in the order of the protocol.
+    /// Returns a key that sorts calls in the order of the protocol.
     pub fn key_rank(&self, key: &CallKey) -> impl Ord + use<> {
         let target = key.target_agent_id.as_ref().map(|target| self.agent_rank(target));
         (key.round, self.stage_rank(key.stage), key.pass, self.agent_rank(&key.agent_id), target)

@@ -60,7 +60,7 @@ pub enum ForkError {
     TooManyRounds { taken_over: u32, rounds: u32 },
     #[error("the texts kept from {0} were written for a different `position` than in the changed settings")]
     OtherSide(AgentId),
-    #[error("the changed settings lack {}, whose texts the fork keeps", listed(.0))]
+    #[error("every author of the texts that the fork keeps must take part; the changed settings lack {}", listed(.0))]
     UnknownAgents(Vec<AgentId>),
 }
 
@@ -71,8 +71,8 @@ impl ForkPoint {
         Self { round, stage: Some(stage) }
     }
 
-    /// Parses a point as users write it: `start`, or a stage by its id or any of its words, after its round and a dot.
-    /// Without a round, the last round with that stage is used.
+    /// Parses a point as users write it: `start`, or a round, a dot, and a stage's id or any of its words. Without a
+    /// round, the last round with that stage is used.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl ForkPoint {
         self.stage.map_or("start", |stage| stage.as_str())
     }
 
-    /// Whether the fork keeps nothing.
+    /// Whether the fork keeps no events of its parent.
     pub fn is_start(&self) -> bool {
         self.stage.is_none()
     }
@@ -151,8 +151,8 @@ impl From<ForkPoint> for String {
 type RecordPosition = (u32, usize);
 
 impl Debate {
-    /// The rank from which a fork before `stage` repeats calls: that of the first kind of call directly before the
-    /// stage, or the stage's own.
+    /// The rank of the first entry that a fork before `stage` repeats: the kinds of call directly before the stage
+    /// belong to it.
     fn first_repeated(&self, stage: usize) -> usize {
         let ahead = self.stages.iter().take(stage).rev().take_while(|kind| !kind.is_transition_target).count();
         stage - ahead
@@ -209,7 +209,7 @@ impl Debate {
     }
 }
 
-/// The events with which a fork of `parent` at `point` begins after its creation: those that it keeps, with their calls
+/// Returns the events that follow the creation of a fork of `parent` at `point`: the kept events, with their calls
 /// marked as paid by the parent, and the entry into the stage of `point`.
 ///
 /// # Errors
@@ -255,7 +255,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             }
             Event::Stopping { .. } => is_before((current, debate.last_in_round())),
             Event::CallFailed { failure, .. } => is_call_before(&failure.key) && debate.failures.contains(failure),
-            // A check of a later draft, which will be written again.
+            // The checks of later drafts are repeated, because the fork writes those drafts again.
             Event::Contributed { key, .. } if is_check(key) && usize::from(key.pass) > Lens::ALL.len() => false,
             Event::QuestionsAsked { key, .. }
             | Event::Contributed { key, .. }
@@ -301,7 +301,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             let mut event = recorded.event.clone();
             if let Some(call) = event.call_mut() {
                 call.copied = true;
-                // The reservation is an event of the parent's journal.
+                // The reservation refers to an event of the parent's journal.
                 call.reservation = None;
             }
             kept.push(event);
@@ -311,8 +311,9 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
     Ok(kept)
 }
 
-/// The `events` that a fork with another protocol keeps: the user's answers, and the proposals of the first round.
-/// `stages` are those of the new protocol. `None` if its rounds have no proposals, or if there are none to keep.
+/// Returns those of `events` that a fork with another protocol keeps: the user's answers, and the proposals of the
+/// first round. `stages` are the stages of the new protocol. `None` if the rounds of that protocol have no proposals,
+/// or if `events` contain none.
 pub fn proposals_for(events: &[Event], stages: &[StageInfo]) -> Option<Vec<Event>> {
     let is_proposal = |stage: &&StageInfo| stage.in_round && stage.yields == Some(ResultKind::Proposal);
     let proposal = stages.iter().find(is_proposal)?.id;
@@ -332,8 +333,8 @@ pub fn proposals_for(events: &[Event], stages: &[StageInfo]) -> Option<Vec<Event
     Some(answers.into_iter().chain(begin).chain(texts).chain(enter).collect())
 }
 
-/// Checks that changed settings fit the kept events: all authors still take part, on the same sides, and there are
-/// enough rounds. `before` are the original settings.
+/// Checks that changed settings fit the kept events: all authors still take part, on the same sides, and the round
+/// limit is high enough. `before` are the original settings.
 ///
 /// # Errors
 ///
@@ -380,7 +381,7 @@ fn reached(events: &[Recorded], debate: &Debate) -> Vec<RecordPosition> {
     for recorded in events {
         match &recorded.event {
             Event::RoundBegun { round: begun, .. } => {
-                // The debate can be forked before the closing after any of its rounds.
+                // After each round, the debate can be forked before its closing stage.
                 if round > 0 {
                     places.push((round, closing));
                 }

@@ -1,6 +1,6 @@
 //! The events of a debate, as saved in the journal.
 
-// Every match must name new variants explicitly.
+// Every match must name all variants, so that a new one cannot be overlooked.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod fold;
@@ -84,7 +84,8 @@ pub enum Event {
         /// The major requirements that the winning text misses.
         missing: Vec<String>,
     },
-    /// A call returned tool calls or unreadable JSON instead of a result. Saved to avoid paying for it twice.
+    /// A call returned tool calls or unreadable JSON instead of a result. Saved so that the reply need not be paid for
+    /// again.
     Replied { key: CallKey, reply: StoredReply, call: CallRecord },
     /// An agent was asked for questions.
     QuestionsAsked {
@@ -173,8 +174,8 @@ pub enum Event {
         /// Absent if no call was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<CallKey>,
-        /// The text without the assessment, if it replaces a checked draft. Its [`ParsedAnswer`](crate::points::ParsedAnswer)
-        /// holds the answers to the check.
+        /// The text without the assessment; present if it replaces a checked draft. The
+        /// [`ParsedAnswer`](crate::points::ParsedAnswer) of the text contains the answers to the check.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<Arc<Contribution>>,
         solution: Box<Solution>,
@@ -182,15 +183,15 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
-    /// An attempt is about to be sent. Its maximum cost, and one request, are reserved and count as spent until the
-    /// event whose [`CallRecord`] has this event's number settles them.
+    /// An attempt is about to be sent. Its maximum cost and one request are reserved. They count as spent until settled
+    /// by the event whose [`CallRecord`] contains this event's number.
     CostReserved {
         key: CallKey,
         usd: Usd,
-        /// The factor by which the list price is multiplied: more than 1 if the provider may charge more.
+        /// The factor applied to the list price: more than 1 if the provider may charge more.
         factor: f64,
-        /// The bytes on which the maximum cost is based: the request and anything that a command provider's program
-        /// adds.
+        /// The number of bytes from which the maximum cost was computed: the request, and any text that a command
+        /// provider's program adds.
         bytes: u64,
         /// The output limit in tokens; absent if no cost limit requires one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -352,7 +353,7 @@ impl Event {
         matches!(self, Self::FollowUpAsked { .. } | Self::FollowUpAnswered { .. } | Self::Rated { .. })
     }
 
-    /// The call that this event settles, and its status.
+    /// The call that this event settles, and how the call ended.
     pub fn settles(&self) -> Option<(&CallKey, CallStatus)> {
         match self {
             Self::QuestionsAsked { key, questions, .. } if questions.items.is_empty() => Some((key, CallStatus::Empty)),
@@ -417,7 +418,7 @@ pub struct StoredReply {
     pub text: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// The server's message, if it holds more than text and tool calls.
+    /// The server's message, if it contains more than text and tool calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<serde_json::Value>,
     /// The results of `tool_calls`, in the same order.

@@ -1,4 +1,4 @@
-//! Ids, call statuses, times and scores as files contain them.
+//! Ids, call statuses, times and scores, as files contain them.
 
 pub(crate) mod stage;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use stage::{ResultKind, StageId, StageInfo, StageWords};
 
-/// The id of a debate: `deb-YYYYMMDD-HHMMSS-xxxx` for this program, arbitrary text in other files.
+/// The id of a debate: `deb-YYYYMMDD-HHMMSS-xxxx` if created by this program, otherwise arbitrary text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DebateId(String);
@@ -85,7 +85,7 @@ fn is_first_pass(pass: &u8) -> bool {
 }
 
 impl CallKey {
-    /// The first pass of a call without a target.
+    /// Returns the key of the first pass of a call without a target.
     pub fn new(round: u32, stage: StageId, agent: &AgentId) -> Self {
         Self { round, stage, agent_id: agent.clone(), target_agent_id: None, pass: 1 }
     }

@@ -57,7 +57,7 @@ pub struct StageInfo {
     pub words: StageWords,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_round: bool,
-    /// Whether the stage's calls run one after another. Its texts are kept in that order.
+    /// Whether the stage's calls run one after another. If so, its texts keep that order.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_turn: bool,
     /// Whether a transition can lead to the stage; false for a kind of call within another stage.
@@ -134,7 +134,7 @@ pub enum ResultKind {
     Critique,
     /// A text that neither proposes nor criticises a solution.
     Speech,
-    /// A vote for a text or a word.
+    /// A vote for a text, or for a choice in a poll.
     Ballot,
     /// A score for a round, 0 to 100.
     Score,
@@ -172,18 +172,18 @@ pub struct StageWords {
     pub infinitive: Cow<'static, str>,
 }
 
-/// The stage itself, or for a kind of call, the stage that makes it.
+/// Returns the stage itself, or for a kind of call, the stage that makes such calls.
 pub(crate) fn place_of(stages: &[StageInfo], id: StageId) -> Option<&StageInfo> {
     stages.iter().skip_while(|stage| stage.id != id).find(|stage| stage.is_transition_target)
 }
 
-/// The index of [`place_of`] the stage; past the end if unknown.
+/// Returns the index of the stage that [`place_of`] finds, or the number of stages if the id is unknown.
 pub(crate) fn place_rank(stages: &[StageInfo], id: StageId) -> usize {
     let place = place_of(stages, id).map_or(id, |place| place.id);
     stages.iter().position(|stage| stage.id == place).unwrap_or(stages.len())
 }
 
-/// The words for a stage; an unknown stage is called by its id.
+/// Returns the words for a stage, or its id in place of each word if the stage is unknown.
 pub(crate) fn words(stages: &[StageInfo], id: StageId) -> StageWords {
     let known = stages.iter().find(|stage| stage.id == id);
     known.map_or_else(|| StageWords::new([id.as_str(); 6]), |stage| stage.words.clone())

@@ -18,7 +18,7 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// The number of certain calls, and the maximum number of requests including tool use.
+    /// The number of certain calls to the maximum number of requests, which includes tool use.
     pub fn count(&self) -> Span<u64> {
         Span { low: self.certain().count() as u64, high: self.calls.iter().map(PlannedCall::requests).sum() }
     }
@@ -72,7 +72,7 @@ pub struct PlannedCall {
     /// The provider's name for the model.
     pub model: String,
     pub provider: String,
-    /// Whether every debate makes this call, whatever the answers are.
+    /// Whether the debate makes this call whatever the answers are.
     #[serde(rename = "certain")]
     pub is_certain: bool,
     #[serde(rename = "inputTokens")]
@@ -92,7 +92,7 @@ pub struct PlannedCall {
 #[serde(rename_all = "camelCase")]
 pub struct ToolUse {
     pub most_requests: u32,
-    /// The tokens of all tool results together. Each request may contain all of them.
+    /// The tokens of all tool results together. Each request may contain all results.
     pub result_tokens: u64,
 }
 
@@ -102,7 +102,7 @@ impl PlannedCall {
         1 + self.tools.map_or(0, |tools| tools.most_requests.into())
     }
 
-    /// The maximum input and output tokens, including tools.
+    /// The maximum input and output tokens, including tool use.
     pub fn most_tokens(&self) -> (u64, u64) {
         let results = self.tools.map_or(0, |tools| u64::from(tools.most_requests) * tools.result_tokens);
         (self.input.high.saturating_mul(self.requests()) + results, self.output.high.saturating_mul(self.requests()))
@@ -121,7 +121,7 @@ pub struct Span<T> {
 }
 
 impl Span<u64> {
-    /// Formatted like `25 to 30 calls`.
+    /// Returns, for example, `25 to 30 calls`.
     pub fn counted(&self, noun: &str) -> String {
         let high = counted(self.high, noun);
         if self.low == self.high { high } else { format!("{} to {high}", self.low) }

@@ -1,4 +1,4 @@
-//! The progress of a running debate, reduced from its signals and shared by all views. Needs no terminal or clock.
+//! The progress of a running debate, computed from its signals and shared by all views. Needs no terminal or clock.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,10 +25,10 @@ pub struct Progress {
     begun_stages: Vec<(u32, StageId)>,
     calls: BTreeMap<CallKey, CallInFlight>,
     polls: Vec<Poll>,
-    /// Calls that failed permanently. Failed ballots count as missing votes.
+    /// Calls that failed permanently. In a poll, a failed call counts as a missing vote.
     failed: Vec<CallKey>,
     spent: ModelUsage,
-    /// False while the debate waits for the user, and after its end.
+    /// False while the debate is paused or waits for the user, and after its end.
     is_running: bool,
     /// The number of calls that wait for an unreachable server.
     waiting: usize,
@@ -62,12 +62,12 @@ pub struct WordsSoFar {
 }
 
 impl WordsSoFar {
-    /// A word that arrives in pieces counts once.
+    /// Returns the number of words. A word that arrives in pieces counts once.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The end of the text: unsanitized model output.
+    /// Returns the end of the text, which is unsanitized model output.
     pub fn end(&self) -> &str {
         &self.end
     }
@@ -128,7 +128,7 @@ impl Progress {
                 }
                 let Some(place) = self.place(*round, *stage) else { return };
                 let (_, progress) = self.stages.entry(place).or_insert((*stage, StageProgress::default()));
-                // After a pause only the remaining calls count.
+                // When a stage continues after a pause, only its remaining calls count.
                 *progress = StageProgress {
                     total: *total,
                     ..if progress.is_over { StageProgress::default() } else { *progress }
@@ -178,14 +178,14 @@ impl Progress {
             Event::StageEntered { stage } => {
                 self.stage = Some(*stage);
                 self.is_running = true;
-                // A debate that is closing no longer waits for servers.
+                // A debate that enters a stage does not wait for a server.
                 self.waiting = 0;
             }
             Event::RoundBegun { round, .. } => {
                 self.round = *round;
                 // A protocol may run more rounds than configured.
                 self.panel.rounds = self.panel.rounds.max(*round);
-                // A stage of an earlier round that never ended was abandoned.
+                // Drop the stages of earlier rounds: a stage that never ended was abandoned.
                 self.stages.retain(|(of, ..), _| of >= round);
             }
             Event::Polled { key, vote, reason, .. } => Poll::cast(&mut self.polls, key, vote, reason),
@@ -218,7 +218,7 @@ impl Progress {
         self.round
     }
 
-    /// Includes what earlier runs spent.
+    /// Includes the spending of earlier runs.
     pub fn spent(&self) -> ModelUsage {
         self.spent
     }
@@ -233,19 +233,19 @@ impl Progress {
         self.waiting
     }
 
-    /// False while the debate waits for the user, and after its end.
+    /// False while the debate is paused or waits for the user, and after its end.
     pub fn is_running(&self) -> bool {
         self.is_running
     }
 
     /// The stages of the current round that have started, in protocol order. Kinds of call within one stage are in the
-    /// order of their start.
+    /// order in which they started.
     pub fn stages(&self) -> impl Iterator<Item = (StageId, StageProgress)> {
         let present = self.stages.iter().filter(|((round, ..), _)| *round == self.round);
         present.map(|(_, (stage, progress))| (*stage, *progress))
     }
 
-    /// Compares the polls, if `stage` held the last of several.
+    /// Compares the polls if `stage` held the last of several polls.
     pub fn polls_compared_in(&self, stage: StageId) -> Option<Polls<'_>> {
         let polls = Polls::among(&self.polls, &self.failed, |stage| self.panel.stage_rank(stage))?;
         (polls.is_compared() && polls.held.last()?.stage == stage).then_some(polls)
@@ -282,19 +282,19 @@ impl Progress {
     }
 }
 
-/// The participants of a displayed debate, and figures from before its first signal.
+/// The participants and stages of a displayed debate, and the spending and votes before its first signal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PanelInfo {
     /// The debaters, in the order of their text numbers.
     pub agents: Vec<AgentSettings>,
     pub judge: AgentSettings,
-    /// The maximum number of rounds; the protocol may add some.
+    /// The maximum number of rounds; the protocol may run more.
     pub rounds: u32,
     /// The stages of the protocol in display order.
     pub stages: Arc<[StageInfo]>,
     /// What was spent before the first signal, such as by an earlier run.
     pub spent: ModelUsage,
-    /// The audience's votes so far.
+    /// The audience's votes before the first signal.
     pub polls: Vec<Poll>,
 }
 
@@ -317,7 +317,7 @@ impl PanelInfo {
         self
     }
 
-    /// The panel of a resumed debate, with its spending and its votes so far.
+    /// Adds the spending, rounds and votes of a debate that is being resumed.
     pub fn resuming(self, debate: &Debate) -> Self {
         Self {
             spent: debate.total_usage(),
@@ -331,17 +331,17 @@ impl PanelInfo {
         self.stages.iter().find(|stage| stage.id == id)
     }
 
-    /// The index of a stage in its protocol; past the end if unknown.
+    /// The index of a stage in its protocol, or the number of stages if the id is unknown.
     pub fn stage_rank(&self, id: StageId) -> usize {
         self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
     }
 
-    /// The index of the stage, or for a kind of call, of the stage that makes it.
+    /// The index of the stage, or for a kind of call, of the stage that makes such calls.
     pub fn place_rank(&self, id: StageId) -> usize {
         stage::place_rank(&self.stages, id)
     }
 
-    /// The words for a stage; an unknown stage is called by its id.
+    /// Returns the words for a stage, or its id in place of each word if the stage is unknown.
     pub fn words(&self, id: StageId) -> StageWords {
         stage::words(&self.stages, id)
     }
@@ -350,12 +350,12 @@ impl PanelInfo {
         self.agents.iter().chain([&self.judge])
     }
 
-    /// The number of an agent's text; the judge has none.
+    /// Returns the number of an agent's text, or `None` for the judge.
     pub fn number(&self, id: &AgentId) -> Option<usize> {
         Some(self.agents.iter().position(|agent| agent.id == *id)? + 1)
     }
 
-    /// The display name for an id; the id itself if unknown.
+    /// Returns the display name for an id, or the id itself if unknown.
     pub fn name<'a>(&'a self, id: &'a AgentId) -> &'a str {
         self.participants().find(|participant| participant.id == *id).map_or(id.as_str(), |found| &found.name)
     }

@@ -2,7 +2,7 @@
 //!
 //! Publishing never waits. Each subscriber has its own bounded queue; when it is full, a [`Gap`] with a snapshot
 //! replaces its contents. A slow watcher therefore cannot delay a debate or use up memory. Recorded events are never
-//! lost, because a [`Follower`] reads those in a gap from the journal.
+//! lost, because a [`Follower`] reads the events in a gap from the journal.
 
 use std::collections::VecDeque;
 use std::io;
@@ -28,8 +28,8 @@ pub enum Words {
     Unwanted,
 }
 
-/// Publishes the signals of a debate to its subscribers, which all clones share. After the last clone is dropped,
-/// subscribers receive the remaining signals and then the end.
+/// Publishes the signals of a debate to its subscribers. All clones share the same subscribers. After the last clone is
+/// dropped, subscribers receive the remaining signals and then the end.
 #[derive(Debug, Clone)]
 pub struct Signals(Arc<Mutex<Publisher>>);
 
@@ -44,12 +44,12 @@ struct Publisher {
 }
 
 impl Signals {
-    /// The signals of a debate without recorded events.
+    /// Creates the signals of a debate that has no recorded events.
     pub fn new(panel: PanelInfo) -> Self {
         Self::behind(panel, 0)
     }
 
-    /// The signals of a debate that resumes after event number `recorded`.
+    /// Creates the signals of a debate that resumes after event number `recorded`.
     pub fn behind(panel: PanelInfo, recorded: u64) -> Self {
         Self::with(panel, recorded, CAPACITY)
     }
@@ -63,7 +63,7 @@ impl Signals {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Resets the snapshot to include earlier spending. Call it once, before anything subscribes.
+    /// Resets the snapshot to `panel`, which may include earlier spending. Call this once, before anyone subscribes.
     pub fn begin(&self, panel: PanelInfo) {
         self.state().progress = Progress::new(panel, now());
     }
@@ -73,7 +73,7 @@ impl Signals {
         let mut state = self.state();
         let Publisher { progress, recorded, subscribers, capacity } = &mut *state;
         let signal = Arc::new(signal);
-        // The snapshot in a gap is the state before this signal, which is the first one after the gap.
+        // The snapshot in a gap is the state before this signal, because this signal is the first one after the gap.
         subscribers.retain(|subscriber| match subscriber.upgrade() {
             Some(queue) => {
                 queue.push(&signal, *capacity, || (progress.clone(), *recorded));
@@ -101,12 +101,12 @@ impl Signals {
         (state.recorded, state.progress.clone(), Subscription::new(queue))
     }
 
-    /// Whether the debate is running; false while it waits for the user.
+    /// Whether the debate is running; false while it is paused or waits for the user.
     pub fn is_running(&self) -> bool {
         self.state().progress.is_running()
     }
 
-    /// Waits until every subscriber has room. Only for replays of past debates, because a running debate never waits.
+    /// Waits until every subscriber's queue has room. Only for replays of past debates: a running debate never waits.
     pub async fn room(&self) {
         let has_room = |publisher: &Publisher| {
             let mut queues = publisher.subscribers.iter().filter_map(Weak::upgrade);
@@ -197,7 +197,7 @@ impl Queue {
             let before = contents.gap.take();
             let (mut missed, mut warnings) = before.map_or_else(Default::default, |gap| (gap.missed, gap.warnings));
             for left_out in contents.waiting.drain(..) {
-                // Events are not missed, because subscribers read them from the journal.
+                // Recorded events do not count as missed, because a follower reads them from the journal.
                 let is_read_again = matches!(*left_out, Signal::Recorded(_));
                 if left_out.warning().is_some() {
                     warnings.push_back(left_out);
@@ -243,17 +243,17 @@ impl Queue {
     }
 }
 
-/// The events of a debate, read once in order up to the last existing one.
+/// Reads the events of a debate in order, each once.
 pub trait EventLog: Send {
     /// The next event; `None` if there is none yet.
     ///
     /// # Errors
     ///
-    /// The event cannot be read.
+    /// Returns an error if the event cannot be read.
     fn next_event(&mut self) -> io::Result<Option<Recorded>>;
 }
 
-/// A subscription that misses no event: it reads dropped events from the journal.
+/// A subscription that misses no recorded event, because it reads dropped events from the journal.
 pub struct Follower {
     subscription: Subscription,
     log: Box<dyn EventLog>,
@@ -266,18 +266,19 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Follows the events after number `told`. Those up to number `recorded`, which precede `subscription`, are read
-    /// from the log.
+    /// Follows the events after number `told`. Events up to number `recorded` precede `subscription` and are read from
+    /// the log.
     pub fn new(subscription: Subscription, log: Box<dyn EventLog>, told: u64, recorded: u64) -> Self {
         Self { subscription, log, last: told, behind: recorded, warnings: VecDeque::new() }
     }
 
-    /// The next signal; `None` once the run has ended and everything was delivered. Events are complete and in order. A
-    /// gap omits only other signals, and its warnings follow it. Blocks while it reads the journal.
+    /// The next signal; `None` once the run has ended and everything was delivered. No recorded event is lost or
+    /// reordered. A [`Signal::Gap`] stands for lost transient signals only; the last warnings among them are delivered
+    /// after it. Blocks while it reads the journal.
     ///
     /// # Errors
     ///
-    /// The journal cannot be read. Do not call this again afterwards.
+    /// Returns an error if the journal cannot be read. Do not call this method again afterwards.
     pub async fn next(&mut self) -> io::Result<Option<Arc<Signal>>> {
         loop {
             if self.last < self.behind {

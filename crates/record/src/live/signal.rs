@@ -55,7 +55,7 @@ pub enum Signal {
         #[serde(skip)]
         asked: Option<CallDescription>,
     },
-    /// More text of an answer arrived. Sent only to views for people, at most every 100 ms per call.
+    /// More text of an answer arrived. Sent only to subscribers that want words, at most every 100 ms per call.
     Words {
         key: CallKey,
         /// The next piece of text. After a [`CallRetrying`](Self::CallRetrying), the answer starts over.
@@ -99,22 +99,22 @@ pub enum Signal {
         #[serde(skip)]
         failed: Option<CallKey>,
     },
-    /// Takes the place of signals that were dropped because too many were queued. Never published, only received.
+    /// Replaces signals that were dropped because too many were queued. Received by subscribers, but never published.
     Gap(Box<Gap>),
 }
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Gap {
-    /// The number of dropped signals that were not recorded.
+    /// The number of dropped signals that are lost: neither recorded nor kept in `warnings`.
     pub missed: u64,
-    /// The last hundred dropped warnings. A follower also delivers them as signals, so print them only from a
-    /// subscription.
+    /// The last hundred dropped warnings. Print them only if the gap comes from a subscription: a follower also
+    /// delivers them as signals.
     #[serde(skip)]
     pub warnings: VecDeque<Arc<Signal>>,
     /// The progress after the gap.
     #[serde(skip)]
     pub progress: Progress,
-    /// The number of the last event before the end of the gap.
+    /// The number of the last recorded event before the end of the gap.
     #[serde(skip)]
     pub recorded: u64,
 }

@@ -1,4 +1,4 @@
-//! Replays a past debate: its events, with reconstructed signals of the run.
+//! Replays a past debate: its events, and reconstructed signals of the run.
 //!
 //! The start of a call follows from its end and duration, and the stages follow from the results. Retries, warnings and
 //! calls that a crash interrupted are missing, because the journal does not contain them.
@@ -32,7 +32,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<(Duration, Signal)> {
     let rank = |id: StageId| stages.iter().position(|stage| stage.id == id).unwrap_or(stages.len());
     // Each signal with its sort key: time, index of the event, rank.
     let mut placed: Vec<((u64, usize, Rank), Signal)> = Vec::new();
-    // Points cannot be read without the stages, which tell whether a review belongs to a council or answers points.
+    // Points cannot be parsed without the stages of the debate.
     let begun = events.first().and_then(|first| Debate::create(first).ok());
     let mut ledger = begun.as_ref().map_or_else(Fold::without_numbers, Fold::of);
     let mut in_progress = RoundInProgress::default();
@@ -71,7 +71,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<(Duration, Signal)> {
         *there.entry((round, stage, visit)).or_default() += done;
         let expected = wanted.get(&(round, stage, visit)).map_or(0, BTreeSet::len);
         let (Some(first), Some(last)) = (works.iter().min_by_key(|work| work.begun), works.last()) else { continue };
-        // No event enters a kind of call: it starts with its first call.
+        // No event records the entry into a kind of call, so the kind starts with its first call.
         let is_transition_target = stages.get(rank).is_some_and(|stage| stage.is_transition_target);
         let entry = if is_transition_target { entered(events, &ticks, run, first, stage) } else { None };
         let start = match entry {
@@ -80,7 +80,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<(Duration, Signal)> {
         };
         let total = expected.saturating_sub(before);
         placed.push((start, Signal::StageStarted { stage, round, total }));
-        // A stage that was interrupted has no end.
+        // An interrupted stage has no end.
         if goes_on(events, &ticks, last.index) {
             let (done, failed) = (before + done, expected.saturating_sub(before + done));
             let end = (ticks[last.index].time, last.index, Rank::StageEnded);
@@ -112,7 +112,7 @@ struct Tick {
 }
 
 impl Tick {
-    /// When an activity started that took `took` milliseconds and ended with this event.
+    /// When an activity started, if it took `took` milliseconds and ended with this event.
     fn before(&self, took: u64) -> u64 {
         self.time.saturating_sub(took).max(self.since)
     }
@@ -190,7 +190,7 @@ impl Work {
 /// All results with their calls, in the order of the events.
 fn works(events: &[Recorded], ticks: &[Tick]) -> Vec<Work> {
     let mut works = Vec::new();
-    // When calls started whose first reply was not their result.
+    // The start times of calls whose first reply was not their result.
     let mut begun: BTreeMap<(usize, CallKey), u64> = BTreeMap::new();
     for (index, recorded) in events.iter().enumerate() {
         let run = ticks[index].run;
@@ -202,7 +202,7 @@ fn works(events: &[Recorded], ticks: &[Tick]) -> Vec<Work> {
         let call = recorded.event.call();
         let carried_over = call.is_none() && settled != CallStatus::Failed;
         let first = begun.remove(&(run, key.clone()));
-        // The parent debate made a copied result, so it took no time in this one.
+        // A copied result comes from the parent debate, so it took no time in this one.
         let copied = call.is_some_and(|call| call.copied);
         let took = call.filter(|call| !call.copied).map_or(0, |call| call.latency_ms);
         let start = first.unwrap_or_else(|| ticks[index].before(took));

@@ -9,7 +9,7 @@ use dialectic_base::provider::{DEFAULT_MODEL, DEFAULT_PROVIDER, OFFLINE, OFFLINE
 
 use crate::debate::Debate;
 
-/// The built-in defaults. Ignores API keys in the environment, which may select another provider.
+/// Returns the built-in defaults, whichever API keys the environment contains.
 pub fn default_settings() -> Settings {
     Settings {
         agents: agents(),
@@ -28,7 +28,7 @@ pub fn agents() -> Vec<AgentSettings> {
     ["architect", "performance", "kiss"].map(agent_of).into()
 }
 
-/// An agent with the defaults for `role`, which may be a role of the user's own.
+/// Returns an agent with the defaults for `role`, which may be user-defined.
 pub fn agent_of(role: &str) -> AgentSettings {
     let name = match role {
         "architect" => "System Architect",
@@ -48,7 +48,7 @@ pub fn judge() -> AgentSettings {
     agent("judge-main", "Technical Judge", "generalist", 0.3)
 }
 
-/// Defaults for the keys that an agent in a configuration file leaves out. The id and the name are placeholders.
+/// Returns the defaults for keys missing from an agent in a configuration file. The id and the name are empty.
 pub fn unnamed_agent() -> AgentSettings {
     agent("", "", "architect", 0.5)
 }
@@ -80,12 +80,12 @@ pub fn go_offline(agent: &mut AgentSettings) {
     OFFLINE_MODEL.clone_into(&mut agent.model);
 }
 
-/// The settings assumed for a debate that saved none: the defaults, without agents.
+/// The settings assumed for a debate whose record has none: the defaults, without agents.
 static ASSUMED: LazyLock<Settings> =
     LazyLock::new(|| Settings { agents: Vec::new(), judge: unnamed_agent(), ..default_settings() });
 
 impl Debate {
-    /// The recorded settings, or assumed defaults, which must never be saved or shown as recorded.
+    /// Returns the recorded settings, or else assumed defaults. Never save or show the defaults as recorded.
     pub fn known_settings(&self) -> &Settings {
         self.settings.as_ref().unwrap_or(&ASSUMED)
     }
@@ -96,7 +96,7 @@ impl Debate {
         match (cost, calls) {
             (Some(_), Some(_)) => "the cost and call limits",
             (None, Some(_)) => "the call limit",
-            // A limit set outside the debate is not recorded.
+            // If neither limit is recorded, a cost limit was set outside the debate.
             (Some(_) | None, None) => "the cost limit",
         }
     }

@@ -1,8 +1,8 @@
-//! The effective configuration of a debate: complete, without secrets.
+//! The effective configuration of a debate: complete, but without secrets.
 //!
 //! It has the shape of the configuration file and is saved with the state, so that a debate can be resumed and reported
-//! without that file. These types define the file: their doc comments become the descriptions in the JSON Schema, their
-//! `schemars` attributes the bounds.
+//! without that file. These types define the file format: their doc comments become the descriptions in the JSON
+//! Schema, and their `schemars` attributes become its bounds.
 
 pub mod defaults;
 mod prompt_source;
@@ -31,12 +31,12 @@ pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, Prom
 pub struct Settings {
     /// The agents that debate. If absent or empty, three built-in agents debate.
     pub agents: Vec<AgentSettings>,
-    /// The judge, which scores and writes the solution.
+    /// The judge, which scores rounds and writes the solution.
     pub judge: AgentSettings,
     /// How the debate runs.
     pub debate: DebateSettings,
-    /// Servers with OpenAI's API, and programs (`"type": "command"`), by the names that agents use. An entry with the
-    /// name of a built-in provider changes that provider. Only a file that you name or trust may define providers.
+    /// Providers by name: servers with OpenAI's API, and programs (`"type": "command"`). An entry with the name of a
+    /// built-in provider changes that provider. Only a file that you name or trust may define providers.
     #[serde(default, skip_serializing_if = "has_no_server", serialize_with = "servers")]
     pub providers: BTreeMap<String, ProviderSettings>,
     /// Prices by model name; they override the built-in table.
@@ -45,8 +45,8 @@ pub struct Settings {
     /// Limits by model name; they override the built-in table.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<String, ModelLimits>,
-    /// Built-in providers whose calls go to another host, so that what is known about their models does not apply.
-    /// Determined anew in each run, never saved.
+    /// Built-in providers whose calls go to another host, to which the built-in facts about their models do not apply.
+    /// Determined in each run, never saved.
     #[serde(skip)]
     pub elsewhere: BTreeSet<String>,
     /// The absolute path of the configuration file's directory, to which prompt paths are relative.
@@ -173,8 +173,8 @@ pub struct DebateSettings {
     pub rounds: u32,
     /// When to end before the last round.
     pub termination_condition: TerminationSettings,
-    /// How many agents criticise each proposal: `all` other agents, or a number of agents, taken in configuration order
-    /// after the author.
+    /// How many agents criticise each proposal: `all` other agents, or a number. A number selects the agents that
+    /// follow the author in configuration order.
     #[serde(default)]
     pub critics: Critics,
     /// The number of calls that check the draft answer, each through a different lens: requirements, execution, facts.
@@ -208,8 +208,7 @@ pub struct DebateSettings {
     /// The maximum number of concurrent model calls.
     #[schemars(range(min = 1))]
     pub max_concurrency: u32,
-    /// How long an attempt may take, in milliseconds: until its first token, or without streaming until the whole
-    /// answer.
+    /// The time limit of an attempt, in milliseconds: for the first token, or without streaming, for the whole answer.
     #[schemars(range(min = 1))]
     pub call_timeout: u64,
     /// How long a streamed answer may pause after its first token, in milliseconds, before the call is retried.
@@ -248,7 +247,7 @@ impl DebateSettings {
     pub const DEFAULT_IDLE_TIMEOUT: u64 = 60_000;
     /// Also assumed for states without `historyLimit`.
     pub const DEFAULT_HISTORY_LIMIT: usize = 20_000;
-    /// The maximum total characters of all attachments. Every call includes them all: about 25,000 tokens.
+    /// The maximum total characters of all attachments. Every call includes all of them, about 25,000 tokens.
     pub const ATTACHMENT_LIMIT: usize = 100_000;
 }
 
@@ -296,8 +295,8 @@ fn default_idle_timeout() -> u64 {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Termination")]
 pub struct TerminationSettings {
-    /// The condition: `convergence` and `quality` are scores that the judge gives after each round, `resolved` means
-    /// that no objection of severity major or higher is open, and `fixed` always runs all rounds.
+    /// The condition. `convergence` and `quality`: the score that the judge gives after each round reaches the
+    /// threshold. `resolved`: no objection of severity major or higher is open. `fixed`: never; all rounds run.
     #[serde(rename = "type")]
     pub kind: TerminationKind,
     /// The judge's score at which the debate ends, from 0 to 100.
@@ -321,7 +320,7 @@ pub enum Critics {
     /// All other agents.
     #[default]
     All,
-    /// This many agents, taken in configuration order after the author.
+    /// This many agents: those that follow the author in configuration order.
     #[serde(untagged)]
     Number(#[schemars(range(min = 1))] u32),
 }
@@ -354,7 +353,7 @@ dialectic_base::named! {
     }
 }
 
-/// When and how an agent's history is summarized. Keys that an agent leaves out take the debate's values.
+/// When and how an agent's history is summarized. For keys that an agent does not set, the debate's values apply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Summarization")]
@@ -436,15 +435,16 @@ pub struct ProviderSettings {
     /// Whether to request streamed answers. Default: `true`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<bool>,
-    /// Whether requests for JSON include its schema. With `false`, only the prompt describes it. Default: `true`.
+    /// Whether requests for JSON include the schema. With `false`, only the prompt describes the expected JSON.
+    /// Default: `true`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schemas: Option<bool>,
     /// Additional headers. `${NAME}` in a value is replaced by the environment variable `NAME`; credentials must be
     /// given in this way.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// The program that answers instead of a server, with its arguments; empty to run a built-in program unchanged.
-    /// Never saved or read from a record, because only the user decides what runs on this machine.
+    /// The program, with arguments, that answers instead of a server. An empty list runs a built-in program unchanged.
+    /// Never saved in a record or read from one, because only the user decides what runs on this machine.
     #[serde(skip)]
     pub program: Option<Arc<[String]>>,
 }
@@ -453,7 +453,7 @@ fn has_no_server(providers: &BTreeMap<String, ProviderSettings>) -> bool {
     providers.values().all(|provider| provider.program.is_some())
 }
 
-/// Leaves out programs, which a record must not define.
+/// Serializes only servers, because a record must not define programs.
 fn servers<S: Serializer>(providers: &BTreeMap<String, ProviderSettings>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(providers.iter().filter(|(_, provider)| provider.program.is_none()))
 }
@@ -561,7 +561,7 @@ dialectic_base::named! {
 }
 
 impl VotingRule {
-    /// Whether `votes` of `cast` ballots are enough.
+    /// Whether `votes` of `cast` ballots are enough to win.
     pub fn is_met(self, votes: u32, cast: u32) -> bool {
         match self {
             Self::Majority => 2 * votes > cast,

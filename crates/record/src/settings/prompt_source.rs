@@ -50,8 +50,8 @@ pub struct JudgePromptSource {
 }
 
 impl PromptSources {
-    /// One message for each change since `self` was saved: in the version of the built-in prompts, or in the prompts of
-    /// an agent or the judge.
+    /// Returns a message for each change since `self` was saved: a new version of the built-in prompts, or changed
+    /// prompts of an agent or the judge.
     pub fn changes(&self, now: &Self) -> Vec<String> {
         let mut changes = Vec::new();
         if let (Some(before), Some(now)) = (&self.version, &now.version)
@@ -72,7 +72,8 @@ impl PromptSources {
         changes
     }
 
-    /// Each agent and the judge, with the files of its system prompt and its summary prompt, and the hash of its role.
+    /// Yields the id of each agent and the judge, the files of the system prompt and the summary prompt, and the hash
+    /// of all prompt texts.
     fn everybody(&self) -> impl Iterator<Item = (&AgentId, [Option<&PathBuf>; 2], Option<&String>)> {
         let agents = self.agents.iter();
         let agents = agents.map(|agent| (&agent.agent_id, [agent.path.as_ref(), None], agent.sha256.as_ref()));
