@@ -40,7 +40,7 @@ impl PastDebates {
         Ok(archive)
     }
 
-    /// Check this before opening the archive, which would create the directory.
+    /// Whether the directory exists. Check this before opening the archive, which would create the directory.
     fn is_there(&self) -> bool {
         self.directory.path().is_dir()
     }
@@ -198,9 +198,9 @@ fn line(text: &str) -> String {
 const TERMS: usize = 16;
 /// The maximum number of words to consider as search terms.
 const CONSIDERED: usize = 100;
-/// A word is too common as a term if it occurs in more than one in this many memories.
+/// A word is too common to be a search term if more than one memory in this many contains it.
 const COMMON: usize = 5;
-/// A word that occurs in fewer memories is never too common.
+/// A word in fewer memories than this is never too common.
 const FEW: usize = 20;
 /// How many terms a memory must contain to be relevant.
 const SHARED: usize = 3;

@@ -33,7 +33,7 @@ const VERSION: u32 = 3;
 /// A directory counts as unchanged only if its last modification is longer ago than this, because file times are too
 /// coarse to tell two quick changes apart.
 const SETTLED: Duration = Duration::from_secs(2);
-/// How long to wait for another process's write.
+/// How long to wait for another process to finish writing.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The number of debates to read per transaction. Bounds memory, and how long other processes wait.
 const BATCH: usize = 100;
@@ -131,7 +131,7 @@ impl Archive {
         Ok(changed.len() + gone.len())
     }
 
-    /// The directory's modification time at the last complete update; `None` if unknown.
+    /// The directory's modification time at the last complete update; `None` if it was unknown.
     fn looked(&self) -> Result<Option<i64>, ArchiveError> {
         Ok(self.connection.query_row("SELECT modified FROM looked", [], |row| row.get(0))?)
     }
@@ -142,7 +142,7 @@ impl Archive {
         Ok(files.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// `None` if the debate is not finished or its file cannot be read. `list` reports unreadable files.
+    /// `None` if the debate is not finished or its file cannot be read. `dialectic list` reports unreadable files.
     fn read(&self, file: &ListedDebate) -> Option<Debate> {
         let debate = read_state(&self.directory.path().join(&file.name)).ok();
         debate.filter(|debate| debate.status == Status::Completed)
@@ -154,17 +154,17 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     connection.busy_timeout(PATIENCE)?;
     // No need to wait for the disk: data lost in a power failure can be rebuilt from the debates.
     connection.pragma_update(None, "synchronous", "OFF")?;
-    // The default mode creates and deletes a journal file, which would change the directory's time.
+    // The default journal mode creates and deletes a file, which would change the directory's time.
     connection.pragma_update(None, "journal_mode", "TRUNCATE")?;
     Ok(connection)
 }
 
-/// Takes the write lock at once, so that what the transaction reads stays valid.
+/// Takes the write lock immediately, so that the data that the transaction reads stays valid.
 fn write(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
-/// Modification time and size, to detect changes.
+/// The file's modification time and size, to detect changes.
 fn stamp(file: &ListedDebate) -> (i64, i64) {
     (nanoseconds(file.modified), i64::try_from(file.size).unwrap_or(i64::MAX))
 }

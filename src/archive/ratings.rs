@@ -34,8 +34,8 @@ impl Player {
 pub struct Rating {
     pub player: Player,
     pub rating: f64,
-    /// The mean gap between the confidence of the player's ballots and whether the judge ranked their candidate first,
-    /// from 0 (best) to 1 (worst); `None` without ballots.
+    /// The mean distance between the confidence of the player's ballots and the outcome, from 0 (best) to 1 (worst).
+    /// The outcome is whether the judge ranked their candidate first. `None` without ballots.
     pub calibration: Option<f64>,
     pub debates: u32,
 }
@@ -166,8 +166,8 @@ pub(super) fn changes(players: &[(f64, f64)]) -> Vec<f64> {
     (0..players.len()).map(change).collect()
 }
 
-/// The gap between a ballot's confidence (0 to 100) and whether the judge ranked its candidate first: 0 is best, 1
-/// worst.
+/// The distance between a ballot's confidence (0 to 100) and the outcome, which is whether the judge ranked its
+/// candidate first: 0 is best, 1 worst.
 pub(super) fn calibration(confidence: f64, won: bool) -> f64 {
     (confidence / 100.0 - if won { 1.0 } else { 0.0 }).abs()
 }

@@ -1,5 +1,5 @@
-//! Keeps a change from influencing its own review: the configuration comes from the base revision, the paths from the
-//! user.
+//! Keeps a change from influencing its own review. The configuration comes from the base revision, and the paths come
+//! from the user.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,8 +16,8 @@ use dialectic_record::store::{Readers, write_atomically};
 /// The directory of a project's prompts and roles, next to its configuration.
 const PROMPTS: &str = "prompts";
 
-/// Copies the configuration that `directory` has at `commit` to a separate directory, with the prompts that it names or
-/// that lie next to it. Returns the path of the copy, or `None` if there is no configuration.
+/// Copies the configuration of `directory` at `commit`, with its prompts and roles, to a separate directory. Returns
+/// the path of the copied configuration, or `None` if `commit` has none.
 pub(super) fn config(git: &Git, commit: &str, directory: &Path) -> Result<Option<PathBuf>, Error> {
     let prefix = directory.strip_prefix(git.root()).unwrap_or(Path::new(""));
     let below = |name: &str| plain(&prefix.join(name));
@@ -70,7 +70,8 @@ fn named(config: &[u8]) -> BTreeSet<String> {
     found
 }
 
-/// Where to copy the files of this commit. The directory is kept, because a resumed debate reads its prompts from it.
+/// The directory for the copies from `commit`. It is never deleted here, because a resumed debate reads its prompts
+/// from it.
 fn place(commit: &str) -> Result<PathBuf, Error> {
     if let Some(cache) = cache_directory() {
         return Ok(cache.join("review").join(commit));
@@ -85,7 +86,7 @@ fn place(commit: &str) -> Result<PathBuf, Error> {
 pub struct Wanted(Vec<String>);
 
 impl Wanted {
-    /// Makes paths that the user typed in `directory` relative to `root`.
+    /// Makes all `paths` relative to `root`. Those that are relative start at `directory`.
     pub fn of(paths: &[PathBuf], directory: &Path, root: Option<&Path>) -> Self {
         let prefix = root.and_then(|root| directory.strip_prefix(root).ok()).unwrap_or(Path::new(""));
         Self(paths.iter().map(|path| plain(&prefix.join(relative(path, root)))).collect())
@@ -104,7 +105,7 @@ fn relative<'p>(path: &'p Path, root: Option<&Path>) -> &'p Path {
     root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path)
 }
 
-/// Normalizes a path: no `.` or `..`, and forward slashes.
+/// Resolves `.` and `..` in a path, and joins its names with forward slashes.
 pub(super) fn plain(path: &Path) -> String {
     let mut names: Vec<String> = Vec::new();
     for component in path.components() {

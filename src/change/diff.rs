@@ -8,7 +8,7 @@ use dialectic_record::change::Lines;
 
 /// The number of unchanged lines around a change.
 const CONTEXT: usize = 3;
-/// The maximum length of a hunk's header, in bytes.
+/// The bytes reserved for a hunk's header.
 const HUNK_HEADER: usize = 100;
 
 /// A file's change, as described by a diff.
@@ -22,9 +22,9 @@ pub(super) struct FileDiff {
     old_hash: Option<String>,
     pub(super) new_hash: Option<String>,
     pub(super) kind: FileKind,
-    /// The number of old versions, which is more than one for a merge. Each has a column of markers.
+    /// The number of old versions: more than one for a merge. The diff has a column of markers for each of them.
     pub(super) parents: usize,
-    /// The line ranges of the new version that the diff shows.
+    /// The line ranges that the diff shows from the new version.
     pub(super) hunks: Vec<Lines>,
     /// The whole diff, including its header.
     pub(super) text: String,
@@ -51,7 +51,7 @@ impl FileDiff {
     fn follow(&mut self, later: &Self) {
         let lines: Vec<&str> = later.text.split_inclusive('\n').collect();
         let stretches = stretches(&lines);
-        // Maps a line of this version to its position in the later one.
+        // Maps a line number before the later patch to the number after it.
         let moved = |line: u32| {
             let mut at = i64::from(line);
             for Stretch { old, new } in &stretches {
@@ -77,8 +77,8 @@ impl FileDiff {
 }
 
 impl FileDiff {
-    /// Splits the change into pieces of at most `room` bytes (longer only for a single long line), at hunks, then at
-    /// lines. Each piece begins with the header.
+    /// Splits the change between hunks, and hunks that do not fit between lines. Pieces have at most `room` bytes,
+    /// except for a single longer line, and begin with the header.
     pub(super) fn pieces(&self, room: usize) -> Vec<String> {
         let lines: Vec<&str> = self.text.split_inclusive('\n').collect();
         let start = lines.iter().position(|line| stretch(line).is_some()).unwrap_or(lines.len());
@@ -117,7 +117,7 @@ impl FileDiff {
     }
 }
 
-/// `old` and `new` are a path and a text each. Returns `None` if nothing changed.
+/// Compares two versions of a file, each given by its path and text. Returns `None` if nothing changed.
 pub(super) fn between(old: Option<(&str, &str)>, new: Option<(&str, &str)>) -> Option<FileDiff> {
     let (before, after) = (old.map_or("", |(_, text)| text), new.map_or("", |(_, text)| text));
     let (old_path, new_path) = (old.map(|(path, _)| path.to_owned()), new.map(|(path, _)| path.to_owned()));
@@ -163,7 +163,7 @@ fn write_hunks(text: &mut String, shown: &mut Vec<Lines>, before: &str, after: &
     let changes =
         diff.hunks().map(|hunk| [hunk.before, hunk.after].map(|range| range.start as usize..range.end as usize));
     let changes: Vec<_> = changes.collect();
-    // Changes share a hunk if their context touches.
+    // Changes whose context lines touch or overlap share a hunk.
     for group in changes.chunk_by(|[one, _], [next, _]| next.start - one.end <= 2 * CONTEXT) {
         let ([first_old, first_new], [last_old, last_new]) = (&group[0], &group[group.len() - 1]);
         let lead = CONTEXT.min(first_old.start).min(first_new.start);
@@ -195,8 +195,8 @@ fn push(text: &mut String, mark: char, line: &str) {
     }
 }
 
-/// Parses a diff from git or `diff -u`, which may be part of `git show` output or of patch mails. Several patches of a
-/// file become one change, ordered by their hashes, since `git log` puts the last one first.
+/// Parses a diff from git or `diff -u`, possibly inside `git show` output or patch mails. Merges patches of the same
+/// file. Their hashes determine the order, because `git log` lists the newest first.
 pub(super) fn read(text: &str) -> Vec<FileDiff> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     // Each file, with the number of the last patch that changes it.
@@ -212,8 +212,8 @@ pub(super) fn read(text: &str) -> Vec<FileDiff> {
         }
         let end = end_of(&lines, at);
         let next = file(&lines[at..end]);
-        // A copy is a new file, so it continues no other. In one patch, a file may be renamed to the old name of
-        // another.
+        // A copy is a new file, not a later version of another. Within one patch, a file may be renamed to the old name
+        // of another.
         let is_copy = next.text.contains("\ncopy from ");
         let is_earlier = |known: &FileDiff, of: usize| match &known.new_path {
             Some(path) => {
@@ -251,7 +251,7 @@ fn end_of(lines: &[&str], start: usize) -> usize {
         } else if let Some(stretch) = stretch(line) {
             (has_hunks, left) = (true, stretch);
         } else if line.starts_with("diff ") || line.trim().is_empty() || has_hunks && !line.starts_with('\\') {
-            // Another file, the next commit, or the end of a patch mail begins here.
+            // Another file, the next commit, or the signature of a patch mail begins here.
             break;
         }
         at += 1;
@@ -276,18 +276,18 @@ impl std::fmt::Display for Stretch {
 }
 
 impl Stretch {
-    /// An empty range at the start of this one.
+    /// An empty stretch where this one starts.
     fn begun(&self) -> Self {
         Self { old: self.old.iter().map(|(from, _)| (*from, 0)).collect(), new: (self.new.0, 0) }
     }
 
-    /// An empty range at the end of this one.
+    /// An empty stretch where this one ends.
     fn rest(&self) -> Self {
         let end = |(from, count): (u32, u32)| (from.saturating_add(count), 0);
         Self { old: self.old.iter().copied().map(end).collect(), new: end(self.new) }
     }
 
-    /// Adds a line. `before` and `after` are what is left of the hunk before and after the line.
+    /// Adds the line that reduces the remainder of the hunk from `before` to `after`.
     fn extend(&mut self, before: &Self, after: &Self) {
         for ((own, before), after) in self.old.iter_mut().zip(&before.old).zip(&after.old) {
             own.1 += before.1 - after.1;
@@ -299,7 +299,7 @@ impl Stretch {
         self.new.1 > 0 || self.old.iter().any(|(_, count)| *count > 0)
     }
 
-    /// Subtracts a line from what is left of the hunk. The line has a marker for each old version: `-` if it was
+    /// Subtracts a line from the remainder of a hunk. The line begins with a marker for each old version: `-` if it was
     /// removed from that version, `+` if that version lacks it.
     fn pass(&mut self, line: &str) {
         if line.starts_with('\\') {
@@ -331,7 +331,7 @@ fn stretch(line: &str) -> Option<Stretch> {
     (ats == stretch.old.len() + 1).then_some(stretch)
 }
 
-/// The path of the file in the header of a merge's diff.
+/// The file's path, if `line` begins a merge's diff.
 fn combined(line: &str) -> Option<&str> {
     line.strip_prefix("diff --cc ").or_else(|| line.strip_prefix("diff --combined "))
 }
@@ -350,7 +350,8 @@ fn file(lines: &[&str]) -> FileDiff {
     };
     let header = lines.iter().take_while(|line| stretch(line).is_none());
     let (mut is_new, mut is_gone) = (false, false);
-    // Whether a header has named the file without a prefix. `---` and `+++` have one of many prefixes.
+    // Whether a header has given the path without a prefix. The paths after `---` and `+++` may have any of several
+    // prefixes.
     let mut is_named = false;
     let [old_sides, new_sides] = sides(lines);
     for line in header.map(|line| line.trim_end_matches(['\n', '\r'])) {
@@ -430,13 +431,13 @@ fn note_mode(file: &mut FileDiff, mode: &str) {
     }
 }
 
-/// Git's prefixes for old paths: usually `a/`, but with `diff.mnemonicPrefix` the initial of commit, index, object or
-/// working tree, or a number.
+/// Git's prefixes for old paths: usually `a/`. With `diff.mnemonicPrefix`, the initial of commit, index, object or
+/// working tree, or `1/`.
 const OLD_SIDES: [&str; 6] = ["a/", "c/", "i/", "o/", "w/", "1/"];
 const NEW_SIDES: [&str; 6] = ["b/", "w/", "i/", "c/", "o/", "2/"];
 
-/// The prefixes that the old and the new path of a file may have. Other tools than git write only the pair `a/` and
-/// `b/`, so any other prefix is part of the path.
+/// The prefixes that the old and the new path of a file may have. Tools other than git use `a/` and `b/` or no prefix,
+/// so any other prefix is part of the path.
 fn sides(lines: &[&str]) -> [&'static [&'static str]; 2] {
     if lines[0].starts_with("diff ") {
         return [&OLD_SIDES, &NEW_SIDES];
@@ -448,7 +449,7 @@ fn sides(lines: &[&str]) -> [&'static [&'static str]; 2] {
     if is(0, "--- ", "a/") && is(1, "+++ ", "b/") { [&["a/"], &["b/"]] } else { [&[], &[]] }
 }
 
-/// Parses `a/one path b/one path`. Both paths are the same except in a rename, whose other headers repeat them.
+/// Parses `a/one path b/one path`. Returns nothing for a rename, because its other headers contain the paths.
 fn both_paths(text: &str) -> (Option<String>, Option<String>) {
     let (old, new) = if text.starts_with('"') {
         // If one path is quoted, both are: they contain the same special characters.
@@ -478,7 +479,7 @@ fn path_of(text: &str, sides: &[&str]) -> Option<String> {
     (path != "/dev/null").then(|| bare.map_or_else(|| path.clone(), str::to_owned))
 }
 
-/// Decodes a quoted path with C escapes.
+/// Decodes the C escapes of a quoted path.
 fn unquoted(text: &str) -> String {
     let Some(inner) = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) else { return text.to_owned() };
     let (mut bytes, mut rest) = (Vec::new(), inner.bytes());

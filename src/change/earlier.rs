@@ -22,7 +22,7 @@ use super::{Change, Repository, Tree, Wanted, of_pipe};
 const EARLIER: &str = "earlier-findings.txt";
 
 impl Change {
-    /// Asks the agents and the judge to judge the findings of an earlier review again.
+    /// Adds the findings of an earlier review, so that the agents and the judge decide on them again.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl Change {
     }
 }
 
-/// The findings that an earlier review kept in the `wanted` files.
+/// The findings in the `wanted` files that the `earlier` review kept.
 fn kept(earlier: &Debate, wanted: &Wanted) -> Vec<ReviewedFinding> {
     let is_wanted = |finding: &ReviewedFinding| wanted.has(path(finding).unwrap_or_default());
     earlier.findings().into_iter().filter(|finding| finding.is_kept() && is_wanted(finding)).collect()
@@ -63,7 +63,7 @@ fn path(finding: &ReviewedFinding) -> Option<&str> {
     finding.lead().place.as_ref().map(|place| place.path.as_str())
 }
 
-/// The `kept` findings of an earlier review, moved to the lines where `attachments` have their code now.
+/// The `kept` findings of the `earlier` review, moved to the lines that contain their code in `attachments`.
 fn earlier_review(
     kept: impl IntoIterator<Item = ReviewedFinding>,
     earlier: &Debate,
@@ -81,8 +81,8 @@ fn earlier_review(
     EarlierReview { id: earlier.id.clone(), findings: kept.into_iter().map(finding).collect() }
 }
 
-/// A finished review that says what became of the `kept` findings of an earlier one. `now` contains the current texts
-/// of their files. `fixed_by` returns the reason why a finding is fixed.
+/// A finished review that says what became of the findings `kept` by the `earlier` one. `now` contains the current
+/// texts of the findings' files. `fixed_by` says why a finding is fixed, or returns `None`.
 fn judged_again(
     kept: Vec<ReviewedFinding>,
     earlier: &Debate,
@@ -108,13 +108,14 @@ fn judged_again(
     debate
 }
 
-/// The review of a piped diff that shows no text: no finding of an earlier review in the `wanted` files can be judged.
+/// The review of a piped diff that shows no text, so that no earlier finding in the `wanted` files can be judged.
 pub fn unseen(earlier: &Debate, wanted: &Wanted) -> Debate {
     judged_again(kept(earlier, wanted), earlier, of_pipe(), &[], |_| None)
 }
 
 impl Repository {
-    /// The review if no change is left: says what became of an earlier review's findings in the `wanted` files.
+    /// Returns the review for a repository without changes. It says what became of the earlier findings in the `wanted`
+    /// files.
     ///
     /// # Errors
     ///
@@ -129,8 +130,8 @@ impl Repository {
         let kept = kept(earlier, wanted);
         let change = earlier.change.as_deref();
         let undone = change.map(|change| self.undone(change)).transpose()?.flatten();
-        // A finding outside the changed files counts as undone only if all of the change is, so all of its files must
-        // be wanted.
+        // A finding outside the changed files counts as fixed only if the whole change was undone, so all of the
+        // changed files must be wanted.
         let is_all_wanted = change.is_some_and(|change| {
             let left_out = change.left_out.iter().map(|one| &one.path);
             change.files.iter().map(|file| &file.path).chain(left_out).all(|path| wanted.has(path))
@@ -163,9 +164,9 @@ impl Repository {
         let Some((old, now)) = earlier.head.as_ref().zip(self.head.as_ref()) else {
             // Do not say that the change was undone: another branch may be checked out now.
             let are_working_trees = earlier.head.is_none() && self.head.is_none();
-            return Ok(are_working_trees.then_some("the change is no longer there"));
+            return Ok(are_working_trees.then_some("the change no longer exists"));
         };
-        // The head may be another branch now, so the new head must build upon the old one.
+        // The head may now be on another branch, so check that it descends from the old head.
         let Some(old) = self.git.commit(old)? else { return Ok(None) };
         let is_built_upon = self.git.merge_base(&old, now)?.as_ref() == Some(&old);
         Ok(is_built_upon.then_some("the change was undone"))
@@ -183,7 +184,7 @@ impl Repository {
         let is_on_disk = |path: &&str| !matches!(directory.read(path, 0), Err(AccessError::NotFound));
         let on_disk: BTreeSet<&str> = paths.iter().copied().filter(is_on_disk).collect();
         let source = Source::after(set, directory, self.git.clone())?;
-        // If a commit was compared, its files count, not those in the working tree.
+        // If the head is a commit, look for the files there, not in the working tree.
         let listed = self.head.as_ref().map(|_| source.paths().into_iter().collect::<BTreeSet<_>>());
         let is_there = |path: &String| match &listed {
             Some(listed) => listed.contains(path),

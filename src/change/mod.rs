@@ -54,11 +54,12 @@ fn of_pipe() -> ChangeSet {
 }
 
 impl Repository {
-    /// Prepares to compare the working tree, or `head`, with the commit where it branched off `base`, in the repository
-    /// that contains `directory`.
+    /// Prepares to compare `head`, or else the working tree, with the commit where it branched off `base`. Uses the
+    /// repository that contains `directory`.
     ///
     /// # Errors
-    /// There is no repository or no such commit.
+    ///
+    /// There is no repository, no such commit or no common ancestor, or git fails.
     pub fn open(
         directory: &Path,
         base: Option<&str>,
@@ -66,8 +67,8 @@ impl Repository {
         environment: &Environment,
     ) -> Result<Self, Error> {
         let no_repository = || {
-            UserError::input("there is no git repository here")
-                .with_hint("change to a repository, or pipe in a diff: git diff main | dialectic review")
+            UserError::input("not in a git repository")
+                .with_hint("run this in a repository, or pipe in a diff: git diff main | dialectic review")
         };
         let git = Git::at(&git::root_of(directory).ok_or_else(no_repository)?, environment);
         let commit = |name: &str| -> Result<String, Error> {
@@ -80,7 +81,7 @@ impl Repository {
         let end = match head {
             Some(head) => commit(head)?,
             None => git.commit("HEAD")?.ok_or_else(|| {
-                UserError::input("the repository has no commits yet").with_hint("commit something first")
+                UserError::input("the repository has no commits yet").with_hint("create a commit first")
             })?,
         };
         let (name, start) = if let Some(base) = base {
@@ -110,10 +111,11 @@ impl Repository {
         self.git.root()
     }
 
-    /// Copies the configuration of `directory` at the base, with its prompts, to a separate directory; `None` if the
-    /// base has none.
+    /// Copies the configuration of `directory` at the base, with its prompts, to a separate directory. Returns `None`
+    /// if the base has no configuration.
     ///
     /// # Errors
+    ///
     /// Git cannot read the configuration, or the copy cannot be written.
     pub fn base_config(&self, directory: &Path) -> Result<Option<PathBuf>, Error> {
         base::config(&self.git, &self.base, directory)
@@ -229,7 +231,7 @@ impl Repository {
             return Ok(());
         }
         if *old == Mode::Submodule || *new == Mode::Submodule {
-            files.leave(path, "a submodule: another repository");
+            files.leave(path, "a submodule");
             return Ok(());
         }
         if *old == Mode::Link || *new == Mode::Link {
@@ -271,7 +273,7 @@ impl Repository {
     }
 }
 
-/// For example, `refs/remotes/origin/main` becomes `origin/main`.
+/// Shortens a reference: `refs/remotes/origin/main` becomes `origin/main`.
 fn short(name: &str) -> String {
     name.trim_start_matches("refs/").trim_start_matches("remotes/").trim_start_matches("heads/").to_owned()
 }
@@ -293,7 +295,7 @@ impl Tree {
     fn text(&self, path: &str) -> Result<String, String> {
         let bytes = self.directory.read(path, git::MOST + 1).map_err(|error| match error {
             AccessError::Secret => "it may hold keys or passwords".to_owned(),
-            AccessError::Outside => "it leads out of the repository".to_owned(),
+            AccessError::Outside => "it is outside the repository".to_owned(),
             AccessError::NotFound => "it is not in the working tree".to_owned(),
             AccessError::Special | AccessError::IsDirectory | AccessError::NotDirectory => {
                 "it is not a regular file".to_owned()
@@ -306,7 +308,7 @@ impl Tree {
         text_of(&bytes)
     }
 
-    /// Why the text must be withheld, if it contains a secret.
+    /// Why the text must be withheld; `None` if it contains no secret.
     fn secret(&self, text: &str) -> Option<String> {
         secret(text, &self.keys)
     }
@@ -319,7 +321,7 @@ fn secret(text: &str, keys: &KnownKeys) -> Option<String> {
     keys.find(text).map(|variable| format!("it contains the value of {variable}"))
 }
 
-/// The lines of a diff without markers.
+/// The text of a diff, without the markers at the start of each line.
 fn without_marks(diff: &FileDiff) -> String {
     let bare = |line: &str| {
         let marks = line.bytes().take(diff.parents).take_while(|byte| b"+- ".contains(byte)).count();
@@ -340,16 +342,17 @@ fn withheld<'p>(paths: impl IntoIterator<Item = &'p String>) -> Option<&'static 
     paths.into_iter().find_map(|path| {
         let path = Path::new(path);
         if !path.components().all(|one| matches!(one, Component::Normal(_))) {
-            return Some("its path leads out of the repository");
+            return Some("its path is outside the repository");
         }
         (may_hold_secrets(path) || is_in_git(path)).then_some("it may hold keys or passwords, judging by its name")
     })
 }
 
-/// Reads the change from a given diff, and full files from the repository that contains `directory` if the diff's
-/// hashes match.
+/// Reads the change from a given diff. Adds full files from the repository that contains `directory` if their hashes
+/// match those in the diff.
 ///
 /// # Errors
+///
 /// The input is not a diff, or none of it can be shown.
 pub fn piped(
     bytes: &[u8],
@@ -377,11 +380,11 @@ pub fn piped(
         let path = diff.path().to_owned();
         let paths: Vec<String> = diff.paths().map(str::to_owned).collect();
         let reason = match diff.kind {
-            _ if paths.is_empty() => Some("its name cannot be read".to_owned()),
+            _ if paths.is_empty() => Some("its path cannot be parsed".to_owned()),
             _ if withheld(&paths).is_some() => withheld(&paths).map(str::to_owned),
             FileKind::Binary => Some("binary, or not UTF-8".to_owned()),
             FileKind::Link => Some("a symbolic link".to_owned()),
-            FileKind::Submodule => Some("a submodule: another repository".to_owned()),
+            FileKind::Submodule => Some("a submodule".to_owned()),
             FileKind::Text if diff.text.contains('\0') => Some("binary, or not UTF-8".to_owned()),
             FileKind::Text if diff.is_of_permissions() => Some(ONLY_PERMISSIONS.to_owned()),
             FileKind::Text => secret(&without_marks(&diff), &keys),

@@ -16,7 +16,7 @@ use super::diff::{self, FileDiff};
 
 /// The attachment that lists the withheld files.
 const LEFT_OUT: &str = "left-out.txt";
-/// The attachment that lists all files of a change in several parts.
+/// The attachment that lists all files, if the change is divided into parts.
 const ALL_FILES: &str = "all-files.txt";
 /// The bytes reserved for the list of withheld files.
 const SHARE: usize = 2000;
@@ -74,8 +74,8 @@ struct Piece {
     whole: Option<String>,
 }
 
-/// Groups consecutive pieces. A directory that fits into `room` is one group; otherwise its contents are grouped.
-/// Returns the number of pieces in each group.
+/// Groups consecutive pieces. A directory that fits into `room` becomes one group; the contents of a larger directory
+/// are grouped in the same way. Returns the number of pieces in each group.
 fn together(pieces: &[Piece], depth: usize, room: usize) -> Vec<usize> {
     let [first, .., last] = pieces else { return vec![pieces.len()] };
     if first.path == last.path {
@@ -110,7 +110,8 @@ fn in_parts(mut pieces: Vec<Piece>, room: usize) -> Vec<Vec<Piece>> {
     parts
 }
 
-/// Fits a change into the models' context windows: all diffs, in parts if need be, then full files where there is room.
+/// Fits a change into the models' context windows. Includes all diffs, divided into parts if necessary, and as many
+/// full files as fit.
 pub(super) fn assemble(
     Files { read, mut left_out }: Files,
     mut set: ChangeSet,

@@ -22,7 +22,7 @@ use super::{Change, Repository, Tree};
 const USES: &str = "uses.txt";
 /// The maximum number of names to search for per part.
 const NAMES: usize = 100;
-/// A called name in more places than this is too common to be helpful.
+/// A called name that occurs on more lines than this is too common to be helpful.
 const TELLING: usize = 40;
 /// The maximum number of places shown for a name that the change only calls.
 const SHOWN: usize = 5;
@@ -59,15 +59,16 @@ struct Part {
     /// The names that the part defines or removes, or whose definitions contain its hunks.
     touched: BTreeSet<String>,
     called: BTreeSet<String>,
-    /// For each name, the number of lines with it, and some of these lines.
+    /// For each name, the number of lines that contain it, and excerpts around some of them.
     found: BTreeMap<String, (usize, Vec<Place>)>,
 }
 
 impl Repository {
     /// Attaches to each part the places where the repository, after the change, uses names that the part defines, edits
-    /// or calls. Also mentions the tools, which can find more.
+    /// or calls. Tells agents with tools to look further.
     ///
     /// # Errors
+    ///
     /// Git or the file system fails.
     pub fn add_uses(&self, change: &mut Change, settings: &Settings, environment: &Environment) -> Result<(), Error> {
         let Tree { directory, keys } = Tree::of(&self.git, environment, settings)?;
@@ -82,7 +83,7 @@ impl Repository {
         }
         add_edited(&mut parts, &change.set, &source)?;
         find(&mut parts, &change.set, &source)?;
-        // At most an eighth of the room for attachments.
+        // Use at most an eighth of the room for attachments.
         let most = room_for_change(settings).min(DebateSettings::ATTACHMENT_LIMIT) / 8;
         let mut uses = Attachments::new(settings, environment).unlimited();
         for (number, part) in parts {
@@ -125,7 +126,7 @@ fn add_edited(parts: &mut BTreeMap<Option<u32>, Part>, set: &ChangeSet, source: 
     Ok(())
 }
 
-/// Finds uses of the names of all parts, in one pass over the files with the extension of a changed file.
+/// Finds uses of the names in all parts. Reads each file once, and only files with the extension of a changed file.
 fn find(parts: &mut BTreeMap<Option<u32>, Part>, set: &ChangeSet, source: &Source) -> Result<(), Error> {
     let mut wanted: HashMap<String, Vec<Option<u32>>> = HashMap::new();
     for (number, Part { touched, called, .. }) in &*parts {

@@ -22,7 +22,7 @@ pub(super) const SCORES_KEY: &str = "evaluation";
 /// Criteria without a score are absent.
 pub type Scores = BTreeMap<Criterion, f64>;
 
-/// Ordered as in all outputs.
+/// The variants are in the order of all outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Criterion {
     /// Whether the solution does what the problem asks for.
@@ -55,7 +55,7 @@ impl Criterion {
         Self::Overall,
     ];
 
-    /// The criteria below the key `non_functional`.
+    /// The criteria under the key `non_functional`.
     pub const NON_FUNCTIONAL: [Self; 6] = [
         Self::PerformanceScalability,
         Self::Security,
@@ -88,8 +88,8 @@ impl Criterion {
     }
 }
 
-/// Built from the criteria, not from a type: answers have no type, so that an invalid value does not affect the other
-/// scores.
+/// Built from the criteria, because answers have no type: with a type, one invalid value would make all scores
+/// unusable.
 pub(super) static EVALUATION: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
     let score = json!({ "type": "number", "minimum": 1, "maximum": 10 });
     let texts = json!({ "type": "array", "items": { "type": "string", "maxLength": 600 }, "maxItems": 12 });
@@ -106,23 +106,23 @@ pub(super) static EVALUATION: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvaluatorAnswer {
     pub returned: Value,
-    /// From 1 to 10, without missing scores.
+    /// From 1 to 10.
     pub scores: Scores,
-    /// The values that were changed or omitted.
+    /// The values that were replaced or omitted.
     pub ignored: Vec<Ignored>,
 }
 
 /// A value that was not used as given.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ignored {
-    /// Outside 1 to 10: replaced by the nearest bound.
+    /// The score was outside 1 to 10 and was replaced by the nearest bound.
     Clamped {
         criterion: Criterion,
-        /// As JSON.
+        /// The original value, as JSON.
         given: String,
         counted: f64,
     },
-    /// Not a number: omitted.
+    /// The value was not a number and was omitted.
     NotANumber {
         criterion: Criterion,
         /// The type of the value in words, such as `a list`.
@@ -143,7 +143,7 @@ impl fmt::Display for Ignored {
     }
 }
 
-/// Accepts only an object with a part of an evaluation, so that the parser skips braces in surrounding prose.
+/// Accepts only an object with a key of an evaluation, so that the parser skips braces in surrounding prose.
 struct EvaluationObject(Map<String, Value>);
 
 impl<'de> Deserialize<'de> for EvaluationObject {
@@ -220,7 +220,7 @@ fn kind(value: &Value) -> &'static str {
 /// The heading of the coverage section, in lower case.
 const COVERAGE: &str = "requirements coverage";
 
-/// The requirements in the prompt, as JSON.
+/// The requirements that the prompt contains as JSON.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Requirements {
@@ -228,10 +228,10 @@ pub struct Requirements {
     pub major_requirements: Vec<String>,
     /// Requirements that the judge called unfulfilled.
     pub judge_unfulfilled_requirements: Vec<String>,
-    /// The section on coverage in each agent's latest solution, ordered by when the agents first wrote one. Agents
-    /// without the section are absent.
+    /// The coverage section of each agent's latest solution, in the order in which the agents first wrote such a
+    /// section. Agents without the section are absent.
     pub agent_requirements_coverage: Vec<Value>,
-    /// Agents whose latest text lacks a section on coverage, with the round of that text.
+    /// Agents whose latest solution lacks a coverage section, with the round of that solution.
     #[serde(skip)]
     pub uncovered: Vec<(AgentId, u32)>,
 }
@@ -270,7 +270,7 @@ fn own_solutions(debate: &Debate) -> Vec<(u32, &Contribution)> {
     own.map(|(round, one)| (round, one.as_ref())).collect()
 }
 
-/// Each agent's latest solution and its round; within a round the later stage wins.
+/// Each agent's latest solution and its round. Within a round, the solution from the later stage counts.
 fn latest<'a>(debate: &Debate, own: &[(u32, &'a Contribution)]) -> BTreeMap<&'a AgentId, (u32, &'a Contribution)> {
     let mut own = own.to_vec();
     own.sort_by_key(|(round, one)| (*round, debate.stage_rank(one.stage)));
@@ -304,7 +304,7 @@ fn section(text: &str) -> Option<String> {
     (!body.is_empty()).then_some(body)
 }
 
-/// The code fence that is open after `line`, if `open` is open before it.
+/// The code fence that is open after `line`. `open` is the one that is open before it.
 fn after_line<'a>(open: Option<&'a str>, line: &'a str) -> Option<&'a str> {
     let line = line.trim_start();
     let mark = ['`', '~'].into_iter().find(|mark| line.starts_with(&mark.to_string().repeat(3)));

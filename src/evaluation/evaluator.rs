@@ -62,7 +62,7 @@ impl PromptText {
     }
 }
 
-/// `caller` creates an evaluator's model. Also returns warnings about prompts.
+/// Creates the configured evaluators, and warnings about their prompts. `caller` creates an evaluator's model.
 pub fn evaluators(
     settings: &[EvaluatorSettings],
     caller: impl Fn(&EvaluatorSettings) -> Caller,
@@ -73,7 +73,7 @@ pub fn evaluators(
         let user = PromptText::read(one, one.user_prompt_path.as_ref(), evaluator_user(), &mut warnings);
         if !user.text.contains(SOLUTION_PLACEHOLDER) && !system.text.contains(SOLUTION_PLACEHOLDER) {
             warnings.push(format!(
-                "evaluator {}: neither of its prompts has `{SOLUTION_PLACEHOLDER}`, so it does not see the solution",
+                "evaluator {}: neither prompt contains `{SOLUTION_PLACEHOLDER}`, so the evaluator cannot see the solution",
                 one.id
             ));
         }
@@ -130,7 +130,7 @@ pub struct Subject {
     pub fenced: EvaluatorValues,
     /// For the user's own prompts: texts without fences.
     pub plain: EvaluatorValues,
-    /// Agents whose latest text lacks a section on coverage, with the round of that text.
+    /// Agents whose latest solution lacks a coverage section, with the round of that solution.
     pub uncovered: Vec<(AgentId, u32)>,
 }
 
@@ -140,7 +140,7 @@ pub enum SubjectError {
     Lacks { path: PathBuf, field: &'static str, fault: &'static str },
     #[error("none of the {debates} debates has a solution")]
     NoneFinished { debates: usize },
-    /// A prompt template is defective.
+    /// A prompt template is invalid.
     #[error(transparent)]
     Prompt(#[from] PromptError),
 }

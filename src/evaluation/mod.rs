@@ -1,4 +1,4 @@
-//! Scores saved solutions, or compares two of them, with models that took no part in the debates.
+//! Has models score saved solutions, or compare them in pairs.
 //!
 //! An [`Evaluator`] scores a [`Subject`]. [`evaluate`] asks all evaluators concurrently and returns each answer or
 //! failure; [`output`] formats these as a table, JSON or CSV. Nothing here prints: warnings are returned.

@@ -34,7 +34,7 @@ pub struct Judge {
     pub caller: Caller,
 }
 
-/// A problem with pairs of answers, one by each side.
+/// A problem, and pairs of answers to it with one answer from each side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contest {
     pub name: String,
@@ -66,7 +66,7 @@ pub enum Ruling {
 pub struct Ruled {
     pub judge: String,
     pub ruling: Ruling,
-    /// The preferred side and the reason: with A shown first, then with B first.
+    /// The preferred side and the reason: with A shown first, then with B shown first.
     pub said: [(Option<Side>, String); 2],
 }
 
@@ -224,8 +224,8 @@ impl Contest {
         calls
     }
 
-    /// Has the judges compare each pair `repeat` times. `noted` receives the usage of each question at once. Also
-    /// returns why rulings are missing.
+    /// Has the judges compare each pair `repeat` times. `noted` receives each answer's usage as soon as it is known.
+    /// Also returns why rulings are missing.
     async fn compare(
         &self,
         judges: &[Judge],
@@ -268,7 +268,7 @@ impl Contest {
 }
 
 /// Has the judges compare all contests, with limited concurrency. The results are in the order of `contests`. `noted`
-/// receives the known cost of each question at once, because a caller that stops waiting has still spent the money.
+/// receives each answer's cost as soon as it is known, because a caller that stops waiting has still spent the money.
 pub async fn compare(
     judges: &[Judge],
     contests: &[Contest],
@@ -315,8 +315,8 @@ pub fn sign_test(wins: u32, losses: u32) -> f64 {
     (2.0 * tail).min(1.0)
 }
 
-/// Keeps the judges from model families that did not take part, because models prefer their own texts; if there are
-/// none, keeps all. Also returns warnings.
+/// Keeps the judges from model families that did not take part, because models prefer their own texts. If there
+/// are no such judges, keeps all of them. Also returns warnings.
 pub fn independent(judges: Vec<Judge>, took_part: &[&AgentSettings]) -> (Vec<Judge>, Vec<String>) {
     let relation = |judge: &Judge| {
         let EvaluatorSettings { id, model, provider, .. } = &judge.settings;
@@ -326,7 +326,7 @@ pub fn independent(judges: Vec<Judge>, took_part: &[&AgentSettings]) -> (Vec<Jud
             _ if took_part.iter().any(|agent| agent.model == *model) => {
                 Some(format!("judge {id}: its model, {model}, took part"))
             }
-            None => Some(format!("judge {id}: the family of {model} is unknown, so it may be that of a participant")),
+            None => Some(format!("judge {id}: the family of {model} is unknown, so it may be a participant's")),
             Some(own) if took_part.iter().any(|agent| family(&agent.model) == Some(own)) => {
                 Some(format!("judge {id}: a model of its family, {own}, took part"))
             }
@@ -338,7 +338,7 @@ pub fn independent(judges: Vec<Judge>, took_part: &[&AgentSettings]) -> (Vec<Jud
     let (mut kept, mut said) = (Vec::new(), Vec::new());
     for (judge, relation) in judges.into_iter().zip(relations) {
         match relation {
-            Some(relation) if is_any_independent => said.push(format!("{relation}; it does not judge")),
+            Some(relation) if is_any_independent => said.push(format!("{relation}; excluded from judging")),
             relation => {
                 said.extend(relation.map(|relation| format!("{relation}; models prefer their own texts")));
                 kept.push(judge);

@@ -16,7 +16,7 @@ use dialectic_llm::{Caller, FailedCall, Request};
 
 use super::{Criterion, Evaluator, EvaluatorAnswer, Scores, Subject};
 
-/// The maximum number of evaluations in flight, or the number of evaluators if that is higher.
+/// The maximum number of concurrent evaluations. Raised to the number of evaluators if that is higher.
 pub(super) const IN_FLIGHT: usize = 16;
 
 pub struct Evaluated<'a> {
@@ -25,7 +25,7 @@ pub struct Evaluated<'a> {
     pub runs: Vec<Vec<Attempt<'a>>>,
 }
 
-/// One attempt of an evaluator on a subject.
+/// An evaluator's attempt to evaluate a subject.
 pub struct Attempt<'a> {
     pub evaluator: &'a Evaluator,
     pub outcome: Result<EvaluatorAnswer, Skipped>,
@@ -38,7 +38,7 @@ pub struct Attempt<'a> {
 pub enum Skipped {
     #[error("{}{}", .0, after(.0.attempts))]
     Failed(FailedCall),
-    #[error("two answers contained no JSON evaluation: {0}")]
+    #[error("no answer contained a JSON evaluation: {0}")]
     Unreadable(AnswerError),
 }
 
@@ -87,7 +87,7 @@ impl Usage {
 }
 
 /// Asks every evaluator about every subject, `repeat` times each, with limited concurrency. The results are in the
-/// order of the arguments. `noted` receives the known cost of each question at once, because a caller that stops
+/// order of the arguments. `noted` receives each answer's cost as soon as it is known, because a caller that stops
 /// waiting has still spent the money.
 pub async fn evaluate<'a>(
     evaluators: &'a [Evaluator],
@@ -165,7 +165,7 @@ impl<'a> Evaluated<'a> {
         self.runs.iter().map(Vec::as_slice).filter(|run| answers(run).next().is_some())
     }
 
-    /// Each criterion's mean over the counted runs, and its deviation.
+    /// Each criterion's mean over the counted runs, and its standard deviation.
     pub fn figures(&self) -> BTreeMap<Criterion, Figure> {
         let averages: Vec<Scores> = self.counted().map(averages).collect();
         let figure = |criterion| {
@@ -176,8 +176,8 @@ impl<'a> Evaluated<'a> {
     }
 }
 
-/// For each pair of debates, names the criteria whose means differ by less than the larger standard deviation, so that
-/// the order of the debates may be chance. Empty without repetitions.
+/// For each pair of debates, names the criteria whose means differ by less than the larger standard deviation, because
+/// their order may be due to chance. Empty without repetitions.
 pub fn indistinct(evaluated: &[Evaluated]) -> Vec<String> {
     let pairs =
         evaluated.iter().enumerate().flat_map(|(at, one)| evaluated.iter().skip(at + 1).map(move |other| (one, other)));
@@ -204,7 +204,6 @@ fn text(one: &Evaluated, other: &Evaluated) -> Option<String> {
     })
 }
 
-/// The mean and deviation of several values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figure {
     /// Unrounded.
@@ -214,7 +213,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// `None` without values.
+    /// `None` if `values` is empty.
     pub fn of(values: &[f64]) -> Option<Self> {
         let mean = mean(values)?;
         let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
@@ -223,7 +222,7 @@ impl Figure {
     }
 }
 
-/// The arithmetic mean; `None` without values.
+/// The arithmetic mean; `None` if `values` is empty.
 pub(super) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / count(values.len()))
 }

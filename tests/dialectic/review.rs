@@ -142,7 +142,7 @@ fn untracked_files_are_part_of_the_change_unless_they_may_hold_secrets() {
         "- loose.py: its change and all 1 line",
         "- id_rsa: it may hold keys or passwords",
         "- passwd.txt: a symbolic link",
-        "- nested/: a submodule: another repository",
+        "- nested/: a submodule",
     ] {
         assert!(run.stdout.contains(said), "{said}\n{}", run.stdout);
     }

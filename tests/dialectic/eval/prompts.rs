@@ -126,7 +126,7 @@ fn a_prompt_file_that_cannot_be_used_is_a_warning_and_the_built_in_prompt_is_use
     warning: evaluator a: prompt file [directory]/missing.md does not exist; using the built-in prompt
     warning: evaluator a: prompt file [directory]/blank.md is blank; using the built-in prompt
     warning: evaluator b: prompt file [directory]/latin1.md is not UTF-8; it looks like Latin-1 (ISO 8859-1); using the built-in prompt
-    warning: evaluator b: neither of its prompts has `{final_solution}`, so it does not see the solution
+    warning: evaluator b: neither prompt contains `{final_solution}`, so the evaluator cannot see the solution
     2 to 4 calls, of unknown cost (no price is known for model-a and 1 more)
     ");
     let requests = server.requests();

@@ -31,8 +31,8 @@ fn an_evaluator_that_fails_or_says_nothing_is_skipped() {
     warning: `agents[3].timeout` is 2500 ms, too short for a model to think; allowing 600000 ms until the first token
     4 to 8 calls, of unknown cost (no price is known for model-good and 3 more)
     warning: evaluator refused is skipped: the request was refused (400): no such model
-    warning: evaluator prose is skipped: two answers contained no JSON evaluation: it contains no JSON object
-    warning: evaluator late is skipped: two answers contained no JSON evaluation: it contains no JSON object, and asking again failed: the key was refused (401): who are you?
+    warning: evaluator prose is skipped: no answer contained a JSON evaluation: it contains no JSON object
+    warning: evaluator late is skipped: no answer contained a JSON evaluation: it contains no JSON object, and asking again failed: the key was refused (401): who are you?
     ");
 }
 

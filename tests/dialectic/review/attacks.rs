@@ -180,7 +180,7 @@ fn links_and_paths_lead_nowhere_else() {
         hash.trim()
     );
     let run = sandbox.run_with_input(["review", "-c", "own.json"], diff).expect_code(0);
-    assert!(run.stdout.contains("its path leads out of the repository"), "{}", run.stdout);
+    assert!(run.stdout.contains("its path is outside the repository"), "{}", run.stdout);
     assert!(!sent(&server).contains("OUTSIDE"));
 }
 

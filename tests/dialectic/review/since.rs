@@ -225,7 +225,7 @@ fn a_change_that_is_not_looked_at_was_not_undone() {
     assert!(not_committed.contains(": 1 still there.") && !not_committed.contains("undone"), "{not_committed}");
     sandbox.write("a.py", super::AFTER);
     let undone = run(&["--since", "latest"]);
-    assert!(undone.contains(": 1 fixed.") && undone.contains("the change is no longer there"), "{undone}");
+    assert!(undone.contains(": 1 fixed.") && undone.contains("the change no longer exists"), "{undone}");
     assert!(server.requests().is_empty());
 }
 
@@ -235,7 +235,7 @@ fn a_change_that_lives_on_another_branch_was_not_undone() {
     let sandbox = super::changed(&server);
     let run = |more: &[&str]| compared(&sandbox, more);
     let on_main =
-        [(&["--head", "HEAD"][..], "its lines were changed or removed"), (&[], "the change is no longer there")];
+        [(&["--head", "HEAD"][..], "its lines were changed or removed"), (&[], "the change no longer exists")];
     for (head, reason) in on_main {
         run(head);
         git(&sandbox, &["checkout", "-q", "main"]);
