@@ -14,7 +14,8 @@
 //! | [`prompt`] | the files of `prompts/`, and their rendering |
 //! | [`store`] | debates on disk: journal, state file, lock, look-up by id |
 //!
-//! Nothing here reaches a network, prints, or knows a command line. Only `store` does input or output.
+//! Nothing here reaches a network, prints, or knows a command line. `prompt` reads files of users; otherwise, only
+//! `store` does input or output.
 
 pub mod answer;
 pub mod change;

@@ -11,7 +11,7 @@ use super::capabilities::{Api, Capabilities, Schemas, Streaming, is_ignored};
 use super::failure::{FailureCause, Fault, RequestFailure, ServerRefusal, excerpt, one_line, refusal_body};
 use super::lenient::{ReportedUsage, parsed, readable, stated_cost};
 use super::reasoning::drop_reasoning;
-use super::streaming::{ApiAnswer, ReadAnswer, StreamOutcome, follow};
+use super::streaming::{ApiAnswer, ReplyNotes, StreamOutcome, follow};
 use super::transport::{HttpAnswer, broken};
 use super::{OpenAiClient, chat, marks, responses};
 
@@ -289,7 +289,7 @@ impl OpenAiClient {
             return Err(if A::is_foreign(&read) { RequestFailure::foreign(failed) } else { failed.into() });
         }
         let completion = ReportedUsage::of(&read).and_then(|usage| usage.completion());
-        let ReadAnswer { mut reply, refusal, has_reasoned } = A::into_reply(read);
+        let (mut reply, ReplyNotes { refusal, has_reasoned }) = A::into_reply(read);
         if reply.finish == FinishReason::Complete && is_limit(completion, request) && reply.tool_calls.is_empty() {
             reply.finish = FinishReason::Length;
         }

@@ -16,7 +16,7 @@ use super::lenient::{
 };
 use super::reasoning::TextSink;
 use super::sse::{DONE, ServerSentEvent};
-use super::streaming::{ApiAnswer, Completeness, Deltas, ReadAnswer};
+use super::streaming::{ApiAnswer, Completeness, Deltas, ReplyNotes};
 
 /// Fields for reasoning next to the content, as used by DeepSeek, OpenRouter and vLLM, and gateways.
 pub(super) const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_details", "thinking"];
@@ -119,7 +119,7 @@ impl ApiAnswer for Chunks {
         error_field(answer).or_else(|| error_field(choice(answer)?))
     }
 
-    fn into_reply(mut answer: Value) -> ReadAnswer {
+    fn into_reply(mut answer: Value) -> (Reply, ReplyNotes) {
         let (mut text, mut refusal, mut tool_calls) = (String::new(), String::new(), Vec::new());
         let mut choice = take_choice(&mut answer);
         let reason = take_word(&mut choice, "finish_reason");
@@ -153,7 +153,7 @@ impl ApiAnswer for Chunks {
         let served_model = take_text(&mut answer, "model");
         let message = Some(message).filter(Value::is_object);
         let reply = Reply { text, tool_calls, message, finish, finish_word, served_model, ..Reply::default() };
-        ReadAnswer { reply, refusal, has_reasoned }
+        (reply, ReplyNotes { refusal, has_reasoned })
     }
 
     fn has_more(message: &Value) -> bool {

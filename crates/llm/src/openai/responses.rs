@@ -15,7 +15,7 @@ use super::failure::error_in;
 use super::lenient::{Borrowed, ReportedUsage, arguments, call_id, object, read_content, take, take_text, take_word};
 use super::reasoning::TextSink;
 use super::sse::{DONE, ServerSentEvent};
-use super::streaming::{ApiAnswer, Completeness, Deltas, ReadAnswer};
+use super::streaming::{ApiAnswer, Completeness, Deltas, ReplyNotes};
 
 /// Shared parts come first, because providers discount identical prefixes.
 fn input(request: &Request, prompt: &str, replays: bool) -> Value {
@@ -107,7 +107,7 @@ impl ApiAnswer for Events {
         Some(format!("its status is `{status}`{reason}"))
     }
 
-    fn into_reply(mut answer: Value) -> ReadAnswer {
+    fn into_reply(mut answer: Value) -> (Reply, ReplyNotes) {
         let (mut text, mut refusal, mut tool_calls) = (String::new(), String::new(), Vec::new());
         let mut output = take(&mut answer, "output");
         let mut has_reasoned = false;
@@ -147,7 +147,7 @@ impl ApiAnswer for Events {
         let served_model = take_text(&mut answer, "model");
         let message = Some(output).filter(Value::is_array);
         let reply = Reply { text, tool_calls, message, finish, finish_word, served_model, ..Reply::default() };
-        ReadAnswer { reply, refusal, has_reasoned }
+        (reply, ReplyNotes { refusal, has_reasoned })
     }
 
     fn has_more(output: &Value) -> bool {

@@ -274,7 +274,7 @@ pub(super) trait ApiAnswer: Default {
         error_field(answer)
     }
 
-    fn into_reply(answer: Value) -> ReadAnswer;
+    fn into_reply(answer: Value) -> (Reply, ReplyNotes);
 
     /// Whether a reply's message contains more than text and calls.
     fn has_more(message: &Value) -> bool;
@@ -295,8 +295,8 @@ pub(super) trait ApiAnswer: Default {
     fn into_whole(self) -> Value;
 }
 
-pub(super) struct ReadAnswer {
-    pub(super) reply: Reply,
+/// What an answer contains besides its text.
+pub(super) struct ReplyNotes {
     /// The model's refusal; empty if there is none.
     pub(super) refusal: String,
     pub(super) has_reasoned: bool,
