@@ -1,4 +1,4 @@
-//! Reads JSON from model output: fenced, surrounded by prose, with braces inside strings, incomplete or malformed.
+//! Reads JSON from model output, even if it is fenced, surrounded by prose, incomplete or malformed.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -25,7 +25,6 @@ pub enum AnswerError {
     /// The object does not have the requested form.
     #[error("{message}")]
     Unfit {
-        /// Says where the object is wrong, and how.
         message: String,
     },
 }
@@ -48,7 +47,7 @@ pub(super) fn unfit(message: impl Into<String>) -> AnswerError {
 ///
 /// # Errors
 ///
-/// No object matches. The message describes the longest one, for a second request.
+/// No object matches. The message explains why the longest object does not, so that the model can be asked again.
 pub fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, AnswerError> {
     read_object(text, |object| {
         let mut deserializer = serde_json::Deserializer::from_str(object);
@@ -75,8 +74,8 @@ pub(super) fn read_object<T>(text: &str, read: impl Fn(&str) -> Result<T, String
     Err(closest.map_or(AnswerError::NoObject, |(_, error)| error))
 }
 
-/// Returns each part of `text` that begins with `{` and may be an object. It ends at the closing brace or, so that the
-/// error can report a cut answer, at the end of `text`.
+/// Returns the parts of `text` that may be objects. Each begins with `{` and ends at its closing brace. A part without
+/// one ends with `text`, so that the error can report a cut answer.
 fn objects(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -104,7 +103,7 @@ pub(super) fn object_length(text: &str) -> usize {
             b'"' | b'\'' if quote == Some(byte) => quote = None,
             _ if quote.is_some() => {}
             b'"' => quote = Some(byte),
-            // Elsewhere, a single quote is an apostrophe.
+            // A single quote after any other character is an apostrophe.
             b'\'' if b"{[,:".contains(&last) => quote = Some(byte),
             b'/' => next += comment_length(text, at).unwrap_or(1) - 1,
             b'{' => depth += 1,
@@ -123,7 +122,7 @@ pub(super) fn object_length(text: &str) -> usize {
     text.len()
 }
 
-/// The maximum number of braces tried as the start of an object; more would take quadratic time.
+/// Limits how many braces are tried as the start of an object, because trying all of them takes quadratic time.
 pub(super) const MOST_CANDIDATES: usize = 64;
 
 /// Parses the object at the beginning of `text`, and repairs it if it is not valid JSON.
@@ -156,7 +155,7 @@ pub(super) fn comment_length(text: &str, at: usize) -> Option<usize> {
 struct Mended {
     /// The text with its open strings and brackets closed.
     closed: String,
-    /// The text up to the last value that is surely complete.
+    /// The text up to the last value that is certainly complete, with its brackets closed.
     safe: String,
     is_whole: bool,
 }
@@ -165,14 +164,15 @@ struct Mended {
 struct JsonReader {
     out: String,
     open: Vec<char>,
-    /// Inside a string, whether the string is a value rather than a key; `None` outside strings.
+    /// Whether the current string is a value rather than a key; `None` outside strings.
     string: Option<bool>,
     /// The opening quote; `None` for an unquoted key.
     quote: Option<char>,
     escaped: bool,
     /// The last character outside strings that was not a space.
     last: Option<char>,
-    /// The length of the output that is surely complete, and the brackets that are open at its end.
+    /// The length of the part of the output that is certainly complete, and the brackets that are still open after that
+    /// part.
     safe: (usize, Vec<char>),
 }
 

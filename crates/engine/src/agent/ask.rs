@@ -44,9 +44,8 @@ pub struct Ask {
     on_reply: OnReply,
     /// The tools that the model may call; none for JSON answers.
     pub tools: Option<Tools>,
-    /// Whether the last reply came from `past`, so that it is already recorded.
+    /// Whether the last reply came from `past` and is thus already recorded.
     is_kept: bool,
-    /// The combined metadata of the replies so far.
     metadata: Metadata,
 }
 
@@ -64,13 +63,14 @@ pub struct Tools {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestResult {
-    /// The text as written: with answers to the points of a check, without the assessment. Empty for JSON.
+    /// The text that the model wrote, including answers to the points of a check but without the assessment. Empty if
+    /// `value` was parsed from JSON.
     pub text: Arc<str>,
     pub value: Value,
     /// The last call; earlier ones were passed to `on_reply`.
     pub call: CallRecord,
     pub metadata: Metadata,
-    /// The objections in the text, if any.
+    /// Objections, answers to points and other statements parsed from the text, if any.
     pub reading: Option<Box<ParsedAnswer>>,
 }
 
@@ -91,17 +91,17 @@ pub enum Value {
     Judgement(Judgement),
     /// The judge's rulings on findings, or why they could not be read after a second request.
     Ruled(Ruled, Option<AnswerError>),
-    /// The answer of the debate; notes which parts of its assessment are missing.
+    /// The answer of the debate. Its `parse_error` says which parts of the assessment are missing.
     Solution(Box<Solution>),
     /// JSON that remained unreadable after a second request.
     Unreadable(AnswerError),
 }
 
-/// Makes a call, and repeats it if the answer is unusable.
+/// Requests an answer, and asks again if it cannot be used.
 ///
 /// # Errors
 ///
-/// The last request failed permanently.
+/// A call fails permanently before there is an answer to keep, or because the server is unavailable.
 pub async fn answer(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResult, FailedCall> {
     let Listing { labels, points, findings, decisions, requirements, criteria, numbered } = &call.listing;
     let pass = call.step.key.pass;
@@ -173,8 +173,8 @@ pub async fn answer(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<Reques
                     Ok((bare, read)) => (written.solution, answered.reading) = (bare, read),
                     Err(error) => return Ok(RequestResult { value: Value::Unreadable(error), ..answered }),
                 }
-                // The author of the final text answers the points of the check. Points that it does not accept get
-                // rulings.
+                // The author of the final text answers the points of the check. Points that the author does not accept
+                // get rulings.
                 let answers = answered.reading.as_ref().map_or(&[][..], |reading| &reading.answers);
                 listed.to_mut().extend(written.assessment.rule_by(answers, &call.checked));
             }
@@ -197,7 +197,7 @@ pub async fn answer(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<Reques
     }
 }
 
-/// Whether the author of a new draft may abandon its approach.
+/// Whether the author of a new draft may abandon the old draft's approach.
 fn may_rethink(call: &Call) -> bool {
     call.step.delivery == Delivery::DraftIfRethought
 }
@@ -235,8 +235,8 @@ impl Ask {
         Self { caller, request, past, on_reply, tools, is_kept, metadata }
     }
 
-    /// Asks for text. Runs the tools that the model calls and asks again, up to `tools.limit` times; the last call
-    /// offers none, which forces a text.
+    /// Asks for text. Runs the tools that the model calls and asks again, up to `tools.limit` times. The last call
+    /// offers no tools, which forces a text.
     ///
     /// # Errors
     ///
@@ -314,12 +314,12 @@ impl Ask {
         Ok(first)
     }
 
-    /// Asks for a text with points, and once more if none can be read. The first answer is kept even if the second call
-    /// fails.
+    /// Asks for a text with points, and asks once more if points are missing. The first answer is kept even if the
+    /// second call fails.
     ///
     /// # Errors
     ///
-    /// The first call fails permanently.
+    /// The first call fails permanently, or a later one because the server is unavailable.
     async fn points(mut self, reads: &AnswerFormat) -> Result<RequestResult, FailedCall> {
         let first = self.first().await?;
         let result = |text: String, reading: ParsedAnswer, call, metadata| {
@@ -366,12 +366,11 @@ impl Ask {
         Ok(RequestResult::of(value.map_or_else(Value::Unreadable, wrap), call))
     }
 
-    /// Asks for JSON that `read` accepts, and once more with the error if it does not. The first answer is kept even if
-    /// the second call fails.
+    /// Asks for JSON, and asks once more with the error if `read` rejects the answer.
     ///
     /// # Errors
     ///
-    /// The first call fails permanently.
+    /// The first call fails permanently, or a later one because the server is unavailable.
     pub async fn json<T>(
         mut self,
         read: impl Fn(&str) -> Result<T, AnswerError>,
@@ -409,7 +408,7 @@ impl Ask {
         })
     }
 
-    /// Takes the next reply of an earlier run, or makes a request.
+    /// Returns the next reply of an earlier run. If none is left, makes a request.
     async fn next(&mut self) -> Result<Reply, FailedCall> {
         self.is_kept = !self.past.is_empty();
         if self.is_kept {
@@ -446,13 +445,13 @@ impl Ask {
         }
     }
 
-    /// Asks the judge for a solution with its assessment, and once more if the solution is missing. If the assessment
-    /// is missing or `check` rejects it, asks for the assessment alone with the request from `assess`; the solution is
-    /// kept even if that fails.
+    /// Asks the judge for a solution with its assessment, and asks once more if the solution is missing. If the
+    /// assessment is missing or `check` rejects it, asks for the assessment alone with the request from `assess`; the
+    /// solution is kept even if that fails.
     ///
     /// # Errors
     ///
-    /// The first call fails permanently.
+    /// The first call fails permanently, or a later one because the server is unavailable.
     async fn written(
         mut self,
         assess: impl Fn(&str) -> Result<Option<Request>, PromptError> + Send,
@@ -520,11 +519,11 @@ impl Ask {
         Ok((written, cut, call))
     }
 
-    /// Asks for rulings on findings with these numbers, and once more with the reason if none can be parsed.
+    /// Asks for rulings on the findings with these numbers. If none can be parsed, asks once more and says why.
     ///
     /// # Errors
     ///
-    /// The first call fails permanently.
+    /// A call fails permanently before there is an answer, or because the server is unavailable.
     async fn rulings(mut self, numbers: &[String]) -> Result<RequestResult, FailedCall> {
         // Many servers reject a schema together with tools, and the prompt describes the format anyway.
         let schema = if self.tools.is_some() { self.request.answer.take() } else { self.request.answer.clone() };
@@ -539,7 +538,7 @@ impl Ask {
     }
 }
 
-/// Asks again for the part of a text that could not be parsed.
+/// Returns the prompt that asks again for the part of a text that could not be parsed.
 fn once_more(reads: &AnswerFormat, missing: Option<&str>) -> String {
     let said = match reads {
         AnswerFormat::Findings(..) => FINDINGS_AGAIN.render(&()),
@@ -554,8 +553,8 @@ fn once_more(reads: &AnswerFormat, missing: Option<&str>) -> String {
     said.unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())
 }
 
-/// Runs the tools that a reply calls, in order, on a blocking thread because they read files. Their results have at most
-/// `room` characters.
+/// Runs the tools that a reply calls, in order, on a blocking thread because they read files. Their results have at
+/// most `room` characters in total.
 async fn run_all(toolbox: Arc<Toolbox>, calls: &[ToolCall], room: usize, is_last: bool) -> Vec<ToolResult> {
     let wanted = calls.to_vec();
     let run = spawn_blocking(move || toolbox.run_all(&wanted, room, is_last));

@@ -48,13 +48,14 @@ pub struct Call {
     pub listing: Listing,
     /// The total length in characters of the debate's texts in the request, before shortening.
     pub length: usize,
-    /// How many more characters the lists of points could take, if they left out any points.
+    /// The unused characters of the point lists if a further point did not fit, otherwise 0.
     pub room: usize,
     /// How to parse objections in the answer.
     pub(super) reads: Option<AnswerFormat>,
-    /// The points that the judge's final text must answer: those of the check, and accepted ones that the draft lacks.
+    /// The points that the judge's final text must answer: those that the check raised, and accepted ones that it did
+    /// not find in the draft.
     pub(super) checked: Vec<Point>,
-    /// The rulings on the draft that the judge's final text replaces.
+    /// The rulings on the old draft, if the answer is the judge's final text.
     pub(super) standing: Vec<Ruling>,
     pub(super) assess: Option<MakeAssessment>,
 }
@@ -78,8 +79,8 @@ impl Agent {
 /// Builds the request for a missing assessment of a solution.
 pub(super) type MakeAssessment = Arc<dyn Fn(&str) -> Result<Request, PromptError> + Send + Sync>;
 
-/// Renders the text with which all prompts of a debate begin, because providers cache identical beginnings. A change in
-/// several parts has one beginning for each part, that is, for each round.
+/// Renders the text with which all prompts of a debate begin, because providers cache identical beginnings. A change
+/// that is reviewed in parts has one beginning for each part, and thus for each round.
 ///
 /// # Errors
 ///
@@ -116,9 +117,9 @@ fn beginning(debate: &Debate, is_shown: impl Fn(usize, &Attachment) -> bool) -> 
     Ok(BEGINNING.render(&beginning)?.into())
 }
 
-/// Returns the indices of the attachments that findings name. Their total size is limited to that of the largest part
-/// of the change, minus the findings. If not all fit, diffs have priority over files, and then graver findings over
-/// others.
+/// Returns the indices of the attachments that findings name. Their total size is limited to the size of the largest
+/// part of the change, minus that of the findings. If not all fit, diffs come before files, and attachments of graver
+/// findings before others.
 fn named_by_findings(debate: &Debate) -> BTreeSet<usize> {
     let findings = debate.findings();
     let reports: Vec<_> = findings.iter().flat_map(|finding| &finding.reports).collect();
@@ -132,7 +133,8 @@ fn named_by_findings(debate: &Debate) -> BTreeSet<usize> {
     for ending in [DIFF_ENDING, ""] {
         for (report, place) in reports.iter().filter_map(|report| Some((report, report.finding.place.as_ref()?))) {
             let is_it = |one: &Attachment| {
-                // The change was divided differently in an earlier review (round 0).
+                // A finding of an earlier review (round 0) may name a file of any part, because the change was divided
+                // differently then.
                 let is_here = report.round == 0 || one.part == Some(report.round);
                 is_here && one.part.is_some() && one.name.strip_suffix(ending) == Some(place.path.as_str())
             };
@@ -250,7 +252,7 @@ fn show_record<'a>(values: &mut Values<'a>, debate: &'a Debate, step: &Step, roo
     values.question = asked.first().map(|asked| &*asked.question);
 }
 
-/// Shows the inputs of a step under numbers instead of authors' names. The agent's own text is separate.
+/// Shows the inputs of a step with numbers in place of the authors' names, and the agent's own text separately.
 fn show_texts<'a>(values: &mut Values<'a>, debate: &'a Debate, step: &Step, room: usize) {
     let is_own = |one: &&Arc<Contribution>| one.agent_id == step.key.agent_id;
     let (own, there): (Vec<_>, Vec<_>) =
@@ -383,7 +385,7 @@ fn base_of(step: &Step, labels: &[Label]) -> Option<String> {
     word_for(labels, &key.agent_id).map(str::to_owned)
 }
 
-/// Shows the last round and the earlier ones in `room` characters.
+/// Shows the last round and the earlier ones within `room` characters.
 fn show_whole_debate<'a>(values: &mut Values<'a>, debate: &'a Debate, room: usize) {
     let histories = wants_histories(debate);
     let mut last = final_texts(debate, histories);
@@ -444,7 +446,7 @@ fn authored<'a>(debate: &Debate, one: &'a Contribution) -> Authored<'a> {
     Authored { author: number(debate, &one.agent_id), text: one.without_answers() }
 }
 
-/// Builds requests for the assessment of a solution, which may amend one of the candidates.
+/// Returns the function that builds a request for the missing assessment of a solution.
 fn assessing(beginning: &Arc<str>, judge: &Agent, step: &Step, values: &Values<'_>) -> MakeAssessment {
     let (beginning, judge) = (Arc::clone(beginning), judge.clone());
     let is_amended = step.answer == OutputSpec::Solution(Authorship::Amended);

@@ -70,7 +70,7 @@ impl RawRelations {
         for row in rows {
             let decision = name(row.decision)?;
             seen.insert(row.decision);
-            // A pair that is listed as both counts as opposite.
+            // A pair that is listed both as the same and as opposite counts as opposite.
             for (others, relation) in [(&row.same, Relation::Same), (&row.opposite, Relation::Opposite)] {
                 for other in others.iter().filter(|other| **other != row.decision) {
                     name(*other)?;
@@ -165,7 +165,7 @@ impl RawScores {
         let row = &mut answer.schema["properties"]["candidates"]["items"]["properties"];
         row["candidate"] = json!({ "type": "string", "enum": candidates });
         row["scores"]["items"]["properties"]["criterion"] = json!({ "type": "string", "enum": criteria });
-        // Bound the lists in case a model rambles, if the server supports it.
+        // Models may ramble, so bound the lists for servers that enforce schemas.
         row["scores"]["maxItems"] = json!(criteria.len());
         answer.schema["properties"]["candidates"]["maxItems"] = json!(candidates.len());
         answer

@@ -55,11 +55,11 @@ pub(super) fn reveal_texts(labels: &[Label], text: &str) -> String {
     replaced(text, &pairs.collect::<Vec<_>>())
 }
 
-/// Finds the author by a label that is written as `2`, `**2**`, `Text 2` or `2: its title`.
+/// Finds the author by a label, which may be written as `2`, `**2**`, `Text 2` or `2: its title`.
 ///
 /// # Errors
 ///
-/// Lists the valid labels if `label` is not exactly one of them.
+/// `label` names none of the labels, or more than one. The message lists the valid labels.
 pub(super) fn author<'l>(labels: &'l [Label], label: &str) -> Result<&'l AgentId, AnswerError> {
     let words: Vec<&str> = labels.iter().map(|known| known.word.as_str()).collect();
     let found = chosen(label, &words).and_then(|place| labels.get(place));
@@ -74,7 +74,8 @@ fn colour(place: usize) -> String {
     }
 }
 
-/// Replaces each whole word or phrase in `pairs` in one pass; the first match wins.
+/// Replaces whole words and phrases according to `pairs`, in one pass. Where more than one pair matches, the first
+/// applies.
 fn replaced(text: &str, pairs: &[(&str, String)]) -> String {
     // Most texts contain no name, and a search is faster than a comparison at each character.
     if !pairs.iter().any(|(from, _)| text.contains(from)) {
@@ -102,8 +103,8 @@ fn replaced(text: &str, pairs: &[(&str, String)]) -> String {
 /// Nouns that may precede a label.
 const NOUNS: [&str; 8] = ["candidate", "debater", "solution", "proposal", "option", "text", "answer", "choice"];
 
-/// The index of the only option that `text` names; `not 2` and `1 or 2` name none. Ignores markup, brackets, a noun
-/// before the option and a title after a colon.
+/// Returns the index of the one option that `text` names, and `None` for texts like `not 2` and `1 or 2`. Ignores
+/// markup, brackets, a noun before the option and a title after a colon.
 pub(super) fn chosen(text: &str, options: &[&str]) -> Option<usize> {
     let bare = |text: &str| {
         let text = text.trim_matches(|c: char| c.is_whitespace() || "*_`\"'“”‘’()[]{}<>.#".contains(c));

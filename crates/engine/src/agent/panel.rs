@@ -69,7 +69,8 @@ impl Agent {
     }
 }
 
-/// Reads a configured prompt file; `None` if there is none, or if it cannot be used, which adds a warning.
+/// Reads a configured prompt file. Returns `None` if no file is configured, and adds a warning and returns `None` if
+/// the file cannot be used.
 fn prompt_of(
     configured: Option<&PathBuf>,
     owner: &AgentSettings,
@@ -86,7 +87,8 @@ fn prompt_of(
     }
 }
 
-/// Replaces a role's prompts with the user's files. Returns the files of the system and the summary prompt.
+/// Replaces a role's prompts with the user's files. Returns the paths of the system prompt and the summary prompt, if
+/// they were replaced.
 fn replace_prompts(
     role: &mut Role,
     owner: &AgentSettings,
@@ -217,10 +219,12 @@ pub fn limits_of(agent: &AgentSettings, settings: &Settings) -> ModelLimits {
 
 /// The maximum characters of a contribution's tool results.
 const TOOL_ROOM: usize = 300_000;
-/// Lower, because all agents of a review have tools, and each reply sends the earlier results again.
+/// Lower than [`TOOL_ROOM`], because all agents of a review have tools, and each request sends the earlier results
+/// again.
 const REVIEW_TOOL_ROOM: usize = 60_000;
 
-/// The maximum characters of a contribution's tool results, at most one per token of the model's context window.
+/// The maximum characters of a contribution's tool results: at most one character per token of the model's context
+/// window.
 pub fn tool_room(agent: &AgentSettings, settings: &Settings, is_review: bool) -> usize {
     let most = if is_review { REVIEW_TOOL_ROOM } else { TOOL_ROOM };
     let window = limits_of(agent, settings).context_window.and_then(|window| usize::try_from(window).ok());

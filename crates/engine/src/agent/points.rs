@@ -90,7 +90,8 @@ fn ruled(debate: &Debate, ledger: &Ledger, draft: &Draft<'_>) -> PointList {
     if points.is_empty() { PointList::default() } else { PointList { points, ..shown } }
 }
 
-/// Lists as many points as fit, preferring severe and new ones, in the given order.
+/// Lists points in the given order. If not all fit, keeps the most severe ones, and among equally severe ones the
+/// newest.
 fn list(points: &[&Point], entry: impl Fn(&Point) -> String) -> PointList {
     let mut by_weight: Vec<usize> = (0..points.len()).collect();
     by_weight.sort_by_key(|place| (points[*place].point.severity, std::cmp::Reverse(points[*place].round)));
@@ -121,7 +122,8 @@ fn told(one: &Point) -> String {
     entry
 }
 
-/// The points that the final text answers: raised by the check, or accepted but not found by it.
+/// The points that the final text answers: those that the check raised, and accepted ones that it did not find in the
+/// draft.
 pub(super) fn answered_at_the_end(ledger: &Ledger, draft: &Draft<'_>) -> Vec<Point> {
     let readings = draft.checks.iter().filter_map(|one| one.reading.as_ref());
     let found: Vec<_> = readings.flat_map(|reading| &reading.verifications).collect();
@@ -151,7 +153,7 @@ fn with_ruling(one: &Point, ruling: Option<&Ruling>) -> String {
     entry
 }
 
-/// The point and its history for the judge, noting missing answers and rechecks.
+/// Describes the point and its history to the judge, and notes a missing answer or recheck.
 fn to_judge(one: &Point) -> String {
     let mut entry = told(one);
     if one.is_unanswerable {
@@ -258,7 +260,7 @@ fn assessment(draft: &Solution) -> String {
     lists.map(list).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The accepted points in full, each with what the author said about the change.
+/// The accepted points in full, each with the author's answer.
 fn accepted(debate: &Debate) -> PointList {
     let ledger = Ledger::of(debate);
     list(&ledger.to_verify(debate), |one| {

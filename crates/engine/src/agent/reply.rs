@@ -166,9 +166,9 @@ impl RawJudgement {
         answer
     }
 
-    /// Requires a score for every debater. Statements on criteria that were not `asked` are ignored, and missing ones
-    /// are noted. The winner follows from the scores, regardless of the stated winner, so that the record cannot
-    /// contradict itself.
+    /// Requires a score for every debater. Ignores statements on criteria that were not `asked`, and notes criteria
+    /// without a statement. The winner follows from the scores, regardless of the stated winner, so that the record
+    /// cannot contradict itself.
     pub(super) fn read(text: &str, labels: &[Label], asked: &[String], pass: u8) -> Result<Judgement, AnswerError> {
         let Self { criteria: assessed, scores: given, reasoning, adopt_if, reject_if, measure, winner: _ } =
             read_json(text)?;
@@ -210,9 +210,9 @@ fn list_of_at_most(length: usize, items: &Value) -> Value {
     json!({ "type": "array", "items": items, "maxItems": length })
 }
 
-/// The schema of a separate assessment, with the base of an amended text, and with rulings if there are open points.
-/// The order matters: the base is named before it is assessed, and the confidence follows everything that it rests on.
-/// The answer is parsed as an [`Assessment`](super::Assessment).
+/// The schema of a separate assessment. It has a base if the text amends a candidate, and rulings if there are open
+/// points. The order of the keys matters: the base is named before it is assessed, and the confidence follows
+/// everything on which it rests. The answer is parsed as an [`Assessment`](super::Assessment).
 pub(super) fn assessment(is_amended: bool, has_points: bool) -> AnswerSchema {
     // Without bounds, small models fill a list up to their output limit.
     let texts = || list_of_at_most(12, &text_of_at_most(600));

@@ -96,7 +96,7 @@ impl RawRulings {
         answer
     }
 
-    /// Requires a ruling on at least one of these findings. If there are several on one finding, the last counts.
+    /// Requires a ruling on at least one of these findings. If a finding has more than one ruling, the last counts.
     pub(super) fn read(text: &str, numbers: &[String]) -> Result<Ruled, AnswerError> {
         let Self { rulings: given, summary, title } = read_json(text)?;
         let mut rulings: Vec<FindingRuling> = Vec::new();
@@ -168,9 +168,8 @@ pub(super) struct RawPointRuling {
 }
 
 impl Assessment {
-    /// Turns the judge's answers to the points of a check into rulings: a rejection with a reason dismisses a point, a
-    /// partial acceptance meets it partly. Returns the points that need a ruling: all but the accepted ones, which
-    /// remain claims.
+    /// Turns the judge's answers to the points of a check into rulings: a rejection with a reason dismisses a point,
+    /// and a partial acceptance meets it partly. Returns the points that need a ruling: all that were not accepted.
     pub(super) fn rule_by(&mut self, answers: &[Statement<Response>], points: &[Point]) -> Vec<Point> {
         let answer_to = |point: &Point| answers.iter().find(|reply| reply.point == point.id);
         let is_accepted = |point: &&Point| answer_to(point).is_some_and(|reply| reply.verdict == Response::Accepted);
@@ -272,8 +271,8 @@ fn is_nothing(remains: &str) -> bool {
     matches!(bare.as_str(), "nothing" | "none" | "no" | "n/a" | "na" | "nothing remains")
 }
 
-/// Returns the blocking points that the solution does not meet, and whether each is maintained, which lowers the
-/// judge's confidence. A point must have been rechecked, maintained or ruled on.
+/// Returns the blocking points that the solution does not meet, each with whether it is maintained. Maintained ones
+/// limit the judge's confidence. Omits points that were neither rechecked, maintained nor ruled on.
 pub(super) fn unmet<'a>(listed: &'a [Point], rulings: &[Ruling]) -> Vec<(&'a Point, bool)> {
     let blocking = listed.iter().zip(rulings).filter(|(point, _)| point.point.severity == Severity::Blocking);
     let unmet = blocking.filter(|(_, ruling)| ruling.decision == Decision::NotMet);
@@ -281,8 +280,9 @@ pub(super) fn unmet<'a>(listed: &'a [Point], rulings: &[Ruling]) -> Vec<(&'a Poi
     told.map(|(point, _)| (point, point.is_maintained())).collect()
 }
 
-/// Returns the section on the judge's rulings under the solution: a line with the number of each kind, and an item for
-/// each point that is not fully met. `None` without rulings.
+/// Returns the section on the judge's rulings under the solution: a line that counts the rulings of each kind, and an
+/// item for each point that is not fully met. `None` if there are no rulings, or if all are missing and so is the
+/// assessment.
 pub(super) fn under_the_solution(
     listed: &[Point],
     rulings: &[Ruling],

@@ -14,10 +14,10 @@ use dialectic_record::settings::{AgentSettings, DebateSettings, Position};
 
 use super::labels::{DEBATER, TEXT, hide, word_for};
 
-/// Critiques of the final round that have more characters are reduced to their points.
+/// Critiques of the final round with more characters than this are reduced to their points.
 const LONGEST_CRITIQUE: usize = 3000;
-/// Critiques of earlier rounds that have more characters are reduced to their points. The limit is lower because the
-/// texts that respond to them are shown too.
+/// Critiques of earlier rounds with more characters than this are reduced to their points. The limit is lower because
+/// the texts that respond to these critiques are shown too.
 const LONGEST_EARLIER_CRITIQUE: usize = 1500;
 
 fn noun(debate: &Debate, one: &Contribution) -> String {
@@ -101,8 +101,8 @@ pub(super) fn own_rounds<'a>(debate: &'a Debate, agent: &AgentId, round: u32) ->
             if yields == Some(ResultKind::Critique) {
                 part.critiques.push(text);
             } else if yields == Some(ResultKind::Proposal) {
-                // Keep the first round's proposal even if it is carried over: this prompt then begins like that of its
-                // refinement, which providers have cached.
+                // Show the first round's proposal even if it was carried over: this prompt then begins like the prompt
+                // for the refinement of that proposal, which providers have cached.
                 if !is_first_solution(debate, contribution) {
                     part.refinement = Some(text);
                 } else if index == 0 || !contribution.metadata.carried_over {
@@ -236,8 +236,8 @@ pub(super) fn earlier_answers(asked: &[FollowUp]) -> Vec<Titled<'_>> {
         .collect()
 }
 
-/// The texts that the answer builds on: each agent's current text, and speeches. Critiques follow if `histories` is
-/// set; otherwise only those without parsed points, since the ledger has the points of the others.
+/// The texts that the answer builds on: each agent's current text, and speeches. Critiques follow: all of them if
+/// `histories` is set, otherwise only those without parsed points, since the ledger has the points of the others.
 pub(super) fn final_texts(debate: &Debate, histories: bool) -> Vec<Titled<'_>> {
     let Some(round) = debate.final_round() else { return Vec::new() };
     let mut positions: Vec<&Contribution> = debate.positions(round).into_iter().map(AsRef::as_ref).collect();
@@ -264,7 +264,7 @@ pub(super) fn has_points(critique: &Contribution) -> bool {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Earlier {
     Whole,
-    /// Texts for a summary: long critiques as their points, and no proposals that were refined later.
+    /// For a summary: reduces long critiques to their points and leaves out proposals that were refined later.
     ToBeCondensed,
 }
 
@@ -303,8 +303,8 @@ pub(super) fn wants_histories(debate: &Debate) -> bool {
 
 /// The maximum characters shown of an older text that is cut to one line.
 const SKETCH: usize = 120;
-/// The maximum number of older texts with a line; further ones are only counted, since the cost would otherwise grow
-/// with the square of the rounds.
+/// The maximum number of older texts that get a line each. Further ones are only counted, because the cost would
+/// otherwise grow with the square of the number of rounds.
 const MOST_LINES: usize = 40;
 const OVERVIEW: &str = "Older texts, one line each";
 
@@ -317,8 +317,8 @@ pub(super) fn total(texts: &[Titled<'_>]) -> usize {
     texts.iter().map(|one| length(&one.text)).sum()
 }
 
-/// Keeps the texts that fit into `limit` characters, newest first; older ones become one line each. The newest is
-/// always kept, cut if necessary.
+/// Keeps as many texts, given newest first, as fit into `limit` characters, and reduces the older ones to one line
+/// each. Always keeps the newest text, and cuts it if necessary.
 pub(super) fn bounded(texts: Vec<Titled<'_>>, limit: usize) -> Vec<Titled<'_>> {
     let mut room = limit;
     let fitting = texts.iter().take_while(|one| {
@@ -369,7 +369,7 @@ pub fn cut_summary(text: &str, chars: usize) -> &str {
 /// Introduces the remedy of a point.
 const REMEDY: &str = "Resolved by";
 
-/// Drops a remedy that would be cut from `kept`, the beginning of `text`.
+/// Removes an incomplete remedy from the end of `kept`, which is the beginning of `text`.
 fn before_cut_remedy<'a>(text: &str, kept: &'a str) -> &'a str {
     let is_whole = text[kept.len()..].is_empty() || text[kept.len()..].starts_with('\n');
     let line = kept.rfind('\n').map_or(0, |end| end + 1);
@@ -379,7 +379,7 @@ fn before_cut_remedy<'a>(text: &str, kept: &'a str) -> &'a str {
     }
 }
 
-/// Cuts the longest `texts` to one length, so that all fit into `room` characters.
+/// Cuts the longest `texts` to the same length, so that all fit into `room` characters.
 pub(super) fn shorten(texts: &mut [Titled<'_>], room: usize) {
     let mut lengths: Vec<usize> = texts.iter().map(|one| length(&one.text)).collect();
     lengths.sort_unstable();
@@ -397,8 +397,8 @@ pub(super) fn shorten(texts: &mut [Titled<'_>], room: usize) {
     }
 }
 
-/// Shortens a critique to about `limit` characters: each numbered point gets an equal share. A critique without points
-/// is cut as a whole.
+/// Shortens a critique to about `limit` characters by cutting its longest points to the same length. A critique with
+/// fewer than two points is cut as a whole.
 pub(super) fn as_points(critique: &str, limit: usize) -> Cow<'_, str> {
     if length(critique) <= limit {
         return Cow::Borrowed(critique);

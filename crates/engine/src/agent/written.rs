@@ -82,7 +82,7 @@ impl Assessment {
         let unfulfilled = unfulfilled.then(|| "it has no `unfulfilledMajorRequirements`".to_owned());
         let unsure = match (confidence, object.get("confidence")) {
             (Some(_), _) => None,
-            // Abstaining is valid.
+            // The judge may abstain from stating a confidence.
             (None, Some(Value::String(word))) if word == "none" => None,
             (None, Some(_)) => Some(format!("`confidence`: {EXPECTED}")),
             (None, None) => Some("it has no `confidence`".to_owned()),
@@ -93,7 +93,7 @@ impl Assessment {
 }
 
 /// Reads partly fulfilled requirements, which should be objects with three texts. A plain text does not say when the
-/// requirement holds, so it will count as unfulfilled.
+/// requirement holds, so the requirement will count as unfulfilled.
 fn partly_of(items: Option<&Value>) -> Vec<PartlyFulfilled> {
     let item = |item: &Value| {
         let text = |key: &str| item.get(key).and_then(Value::as_str).map(str::trim).unwrap_or_default().to_owned();
@@ -139,7 +139,8 @@ fn is_changed(object: &Map<String, Value>) -> bool {
     approach.is_some_and(|approach| approach.trim().eq_ignore_ascii_case("changed"))
 }
 
-/// Removes a closing note on the approach. Returns the rest, and whether the draft's approach was abandoned.
+/// Removes a JSON object about the approach from the end of `text`. Returns the rest, and whether the draft's approach
+/// was abandoned.
 pub(super) fn without_approach(text: &str) -> (&str, bool) {
     let whole = text.trim_end();
     let found = whole.rfind('{').and_then(|start| Some((start, object(&whole[start..])?)));
@@ -159,7 +160,7 @@ enum AssessmentContent {
     Damaged,
 }
 
-/// Reads an answer with the solution inside a JSON object, which an older program's prompts requested.
+/// Reads an answer with the solution inside a JSON object, as the prompts of older versions requested.
 fn all_in_json(text: &str) -> Option<Written> {
     if !text.contains(SOLUTION_KEY) {
         return None;
@@ -320,7 +321,7 @@ fn joined<'a>(parts: impl Iterator<Item = &'a Value>) -> String {
 
 /// The maximum confidence with an unfulfilled major requirement.
 const UNFULFILLED_CAP: f64 = 40.0;
-/// The maximum confidence with a valid, maintained blocking objection that is not met.
+/// The maximum confidence with a maintained blocking objection that is not met.
 const UNMET_CAP: f64 = 60.0;
 
 const REMAINS: &str = "What Remains of the Objections";
