@@ -31,7 +31,7 @@ fn a_debate_closes_before_it_costs_more_than_its_limit() {
     let debate = json!({"rounds": 9, "check": 3});
     let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &debate));
     let finished = sandbox.run(["debate", "--max-cost", "0.70", "--strict", "Design a queue"]).expect_code(5);
-    assert!(finished.stderr.contains("the cost limit of $0.7000 has no room for further calls"), "{finished}");
+    assert!(finished.stderr.contains("the cost limit of $0.7000 leaves no room for further calls"), "{finished}");
     assert!(finished.stderr.contains("this run is stopped"), "{finished}");
     let (_, state) = sandbox.only_state();
     assert_eq!(state["outcome"]["kind"], "stopped");
@@ -113,7 +113,7 @@ fn a_limit_that_a_debate_is_given_when_it_goes_on_holds() {
             continue;
         }
         assert_eq!((reserved(), server.requests().len()), (0, made), "{resumed}");
-        assert!(resumed.stderr.contains("the cost limit of $0.0001 has no room for further calls"), "{resumed}");
+        assert!(resumed.stderr.contains("the cost limit of $0.0001 leaves no room for further calls"), "{resumed}");
     }
 }
 
@@ -370,7 +370,7 @@ impl Bought {
             let told = &finished.stderr;
             assert!(cost(&state) <= limit.parse().unwrap(), "{}", cost(&state));
             if !is_bought {
-                let warned = told.find(&format!("the cost limit of ${limit} has no room for {extras}"));
+                let warned = told.find(&format!("the cost limit of ${limit} leaves no room for {extras}"));
                 assert!(warned < told.find("started"), "{finished}");
                 assert!(warned.is_some(), "{finished}");
                 continue;

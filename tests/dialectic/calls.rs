@@ -81,7 +81,7 @@ fn a_limit_of_calls_needs_no_price_and_says_what_it_buys() {
     let said = format!("The limit of {limit} calls covers 1 of 3 rounds; all rounds need up to {all} calls.");
     assert!(dry.stderr.contains(&said), "{dry}");
     let (finished, state) = sandbox.debated(["debate", "--max-calls", &limit.to_string(), PROBLEM]);
-    let said = format!("the limit of {limit} calls has no room for further calls");
+    let said = format!("the limit of {limit} calls leaves no room for further calls");
     assert!(finished.stderr.contains(&said), "{finished}");
     assert_eq!(state["outcome"]["reasons"][0], "stopped: the call limit left no room for further calls");
     assert_eq!(state["settings"]["debate"]["budget"]["maxCalls"], limit);

@@ -24,9 +24,7 @@ pub enum AnswerError {
     NoSolution,
     /// The object does not have the requested form.
     #[error("{message}")]
-    Unfit {
-        message: String,
-    },
+    Unfit { message: String },
 }
 
 impl AnswerError {

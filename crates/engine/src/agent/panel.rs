@@ -54,7 +54,7 @@ pub struct Panel {
 pub enum PanelError {
     #[error("the role `{role}` cannot be read")]
     Unreadable { role: String, source: PromptFileError },
-    #[error("the role file {path} is not a role")]
+    #[error("invalid role file {path}")]
     Invalid { path: PathBuf, source: RoleError },
     #[error("a prompt cannot be rendered")]
     Prompt(#[from] PromptError),

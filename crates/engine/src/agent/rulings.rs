@@ -112,7 +112,7 @@ impl RawRulings {
             let named = finding.split(|c: char| c.is_whitespace() || ",;&".contains(c));
             let named: BTreeSet<&String> = named.filter_map(|name| numbered(name, numbers)).collect();
             if *decision == FindingDecision::Fixed && named.iter().any(|number| !Report::is_earlier(number)) {
-                return Err(unfit("`fixed` is for findings of an earlier review only: `E1`".to_owned()));
+                return Err(unfit("`fixed` only applies to findings of an earlier review, such as `E1`".to_owned()));
             }
             for number in named {
                 rulings.retain(|known| known.finding != *number);

@@ -36,7 +36,7 @@ pub(super) struct Calls {
     tasks: JoinSet<CallResult>,
     /// A map, because every wanted call is looked up after each result.
     in_flight: HashMap<CallKey, RunningCall>,
-    /// Attempts that wait for room under the limit, oldest first.
+    /// Attempts that wait until they fit under the limit, oldest first.
     waiting: Vec<(AttemptRequest, oneshot::Sender<Reserved>)>,
     sender: UnboundedSender<Message>,
     receiver: UnboundedReceiver<Message>,
@@ -47,9 +47,9 @@ type CallResult = Result<RequestResult, FailedCall>;
 struct RunningCall {
     task: Id,
     step: Step,
-    /// The total length of the debate's texts in the request, before shortening.
+    /// The total length in characters of the debate's texts in the request, before shortening.
     length: usize,
-    /// Whether the call may have a request on its way. Only tracked if requests need permission.
+    /// Whether a request of the call may be in flight. Only tracked if requests need permission.
     is_sending: bool,
 }
 
@@ -95,7 +95,7 @@ impl Account for Connection {
             let (answer, granted) = oneshot::channel();
             let wanted = AttemptRequest::of(&self.step, request);
             drop(self.sender.send(Message::Reserve(wanted, answer)));
-            // Without an answer, there is no room, or the call was aborted.
+            // No answer means that the attempt does not fit under the limit, or that the call was aborted.
             let limit = self.limit.unwrap_or_default();
             let reserved = granted.await.map_err(|_| ModelError::OverBudget { limit })?;
             self.copied().await;
@@ -221,8 +221,8 @@ impl Engine {
             return usize::MAX;
         }
         self.warn(format!(
-            "the debate's {} characters exceed the context of the judge's model; sending {} of them, \
-                 with the longest texts shortened",
+            "the debate's {} characters exceed the context window of the judge's model; sending {} of them, \
+                 with the longest texts cut",
             thousands(whole.length as u64),
             thousands(room as u64),
         ));
@@ -230,7 +230,7 @@ impl Engine {
         room
     }
 
-    /// The agent's tools for a step, which can read the finished rounds and the step's inputs.
+    /// The agent's tools for a step. They can read the finished rounds and the step's inputs.
     fn tools_of(&mut self, agent: &AgentSettings, step: &Step) -> Result<Option<Tools>, EngineError> {
         let round = self.debate().current_round;
         if self.tools.as_ref().is_none_or(|(of, _)| *of != round) {
@@ -320,8 +320,8 @@ impl Engine {
         });
     }
 
-    /// Records the next finished call. Returns whether the wanted calls must be recomputed; `None` if no call in flight
-    /// may still send or receive anything.
+    /// Records the next finished call. Returns whether the wanted calls must be recomputed, or `None` if no call in
+    /// flight may still send or receive anything.
     pub(super) async fn record_next(&mut self) -> Result<Option<bool>, EngineError> {
         let ended = loop {
             self.read_host_replies()?;
@@ -372,8 +372,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether even calls in flight must send no further request: the debate is pausing, and another machine may soon
-    /// continue it.
+    /// Whether even calls in flight must send no further request, because the debate is pausing and another machine may
+    /// soon continue it.
     pub(super) fn sends_no_more(&self) -> bool {
         self.is_pausing && self.record.replica().is_some()
     }

@@ -18,7 +18,8 @@ pub enum RunCommand {
     /// Start no new calls, and end the debate early with its current texts. Ignored with a warning if a running debate
     /// has no text yet.
     Stop(StopReason),
-    /// Obey the stop request that is stored next to the record, as soon as the debate has a text to close with.
+    /// Obey the stop request that is stored next to the record, as soon as the debate has a text to make an answer
+    /// from.
     ObeyStop,
     /// Look for replies from the host.
     HostReplied,
@@ -145,8 +146,8 @@ impl Engine {
         Ok(self.record.flush().await?)
     }
 
-    /// Waits for a command that continues or closes a held debate. Call [`run`](Self::run) afterwards. Returns at once
-    /// if the debate is not held, or if no more commands can arrive.
+    /// Waits for a command that continues or closes a held debate. Call [`run`](Self::run) afterwards. Returns
+    /// immediately if the debate is not held, or if no more commands can arrive.
     ///
     /// # Errors
     ///
@@ -171,7 +172,7 @@ impl Engine {
         let is_open =
             |(group, item): (&AgentClarifications, &Clarification)| group.agent_id == agent_id && item.id == item_id;
         if !self.debate().open_questions().any(is_open) {
-            self.warn(format!("{agent_id} has no open question `{item_id}`: the answer is ignored"));
+            self.warn(format!("ignored an answer: {agent_id} has no open question `{item_id}`"));
             return Ok(());
         }
         // Later prompts must include this answer.
@@ -179,7 +180,7 @@ impl Engine {
         Ok(self.append(Event::QuestionAnswered { agent_id, item_id, answer, by })?)
     }
 
-    /// Has no effect once the first round has begun.
+    /// Leaves the open questions unanswered. Has no effect once the first round has begun.
     fn end_questions(&mut self, by: Option<Answerer>) -> Result<(), EngineError> {
         if self.debate().questions_ended || self.debate().current_round > 0 {
             return Ok(());

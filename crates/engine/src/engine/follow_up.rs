@@ -1,4 +1,4 @@
-//! A follow-up question about a finished debate: one call, made like all others.
+//! Asks the judge a follow-up question about a finished debate, in a single call.
 
 use std::sync::Arc;
 
@@ -22,12 +22,11 @@ pub enum FollowUpError {
     TooMany(usize),
     #[error("the cost limit leaves {room}, but an answer can cost {needed}")]
     TooDear {
-        /// What is left of the limit.
         room: Usd,
         /// The most that an answer of minimum length can cost.
         needed: Usd,
     },
-    #[error("follow-up questions cannot be answered by the host, who is the judge of this debate")]
+    #[error("the judge of this debate is the host, who cannot answer follow-up questions")]
     HostJudge,
     #[error("the call limit leaves no room for an answer")]
     NoCallLeft,
@@ -94,7 +93,7 @@ impl Engine {
             if let Some(answer) = asked.and_then(|asked| asked.answer.clone()) {
                 return Ok(answer);
             }
-            // Without a refusal, the request is repeated with less of the debate.
+            // Without a refusal, repeat the request with less of the debate.
             if let Some(reason) = self.refusal.take() {
                 return Err(FollowUpError::Failed { reason });
             }

@@ -107,8 +107,8 @@ pub fn forecast(
     Ok(Forecast { calls, purchase })
 }
 
-/// Finds the call `key` of one rehearsal among the `calls` of another. If rounds can end early, the shorter rehearsal
-/// makes the calls after the rounds in an earlier round.
+/// Finds the call `key` of one rehearsal among the `calls` of another. If rounds can end early, the calls that follow
+/// the rounds belong to an earlier round in the shorter rehearsal.
 fn same_call<'a>(
     calls: &'a BTreeMap<CallKey, RehearsedCall>,
     key: &CallKey,
@@ -278,13 +278,13 @@ pub enum WindowError {
     },
 }
 
-/// The number of rounds after which prompts stop growing, because the histories they show are bounded.
+/// The number of rounds after which prompts stop growing, because they show bounded histories.
 const TELLING_ROUNDS: u32 = 3;
 /// An upper estimate of the tokens in a prompt other than the problem and the agents' texts.
 const FRAME: u64 = 40_000;
 
-/// The number of rounds to simulate if it is unclear whether prompts fit; `None` if there is plenty of room or no known
-/// window.
+/// The number of rounds to simulate if it is unclear whether prompts fit; `None` if they certainly fit, or if no
+/// context window is known.
 pub fn telling_rounds(settings: &Settings, given_bytes: usize) -> Option<u32> {
     let everybody = settings.everybody();
     let narrowest = everybody.filter_map(|agent| limits_of(agent, settings).context_window).min()?;
@@ -296,8 +296,8 @@ pub fn telling_rounds(settings: &Settings, given_bytes: usize) -> Option<u32> {
     (most > narrowest).then_some(rounds)
 }
 
-/// Checks that the problem fits into the smallest known context window of the panel. Rejects it if even a typical
-/// estimate exceeds the window, since every prompt contains more than the problem.
+/// Checks that the problem fits into the smallest known context window of the panel. Rejects the problem if even a low
+/// estimate of its tokens exceeds the window, since every prompt contains more than the problem.
 ///
 /// # Errors
 ///
@@ -350,9 +350,9 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
     }
     let warning = |(call, agent, window, probable): (&PlannedCall, &AgentSettings, u64, u64)| {
         format!(
-            "the context window of `{}` has {} tokens, and the prompt for the {} of {} will probably have about {}: use \
-                 a model with a larger one, a shorter problem, fewer agents or rounds; or correct the figure \
-                 (`models.<name>.contextWindow`)",
+            "the context window of `{}` has {} tokens, but the prompt for the {} of {} will probably have about {}; use \
+                 a model with a larger window, a shorter problem, or fewer agents or rounds; if the window is wrong, \
+                 set `models.<name>.contextWindow`",
             agent.model,
             thousands(window),
             call.key.stage.as_str(),
@@ -364,8 +364,8 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
 }
 
 /// How many bytes of a change a prompt can show: half of the smallest context window. The other half is for
-/// instructions, findings, files that readers open, and answers. A model with an unknown window counts with the limit
-/// for attachments.
+/// instructions, findings, files that readers open, and answers. For a model with an unknown window, the attachment
+/// limit applies.
 pub fn room_for_change(settings: &Settings) -> usize {
     let room = |agent: &AgentSettings| {
         let window = limits_of(agent, settings).context_window?;
@@ -375,7 +375,7 @@ pub fn room_for_change(settings: &Settings) -> usize {
     rooms.min().unwrap_or(DebateSettings::ATTACHMENT_LIMIT)
 }
 
-/// At most one in this many tokens of a window is reserved for an answer without a limit.
+/// For an answer without a limit, at most the context window divided by this is reserved.
 const ANSWERS_PART: u64 = 4;
 
 /// The estimated number of characters by which `request` and its answer exceed a `window` in tokens. The model writes

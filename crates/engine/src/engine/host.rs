@@ -12,7 +12,7 @@ use super::budget::{AttemptRequest, Permission};
 use super::{Engine, EngineError};
 use crate::agent::Call;
 
-/// The open requests to the host. A new run derives the same ones from the record.
+/// The open requests to the host. A new run derives the same requests from the record.
 #[derive(Default)]
 pub(super) struct Host {
     waiting: Vec<Call>,
@@ -96,7 +96,7 @@ impl Engine {
             self.host.has_changed = true;
             self.launch(caller, call, None);
         }
-        // A reply that is being read may lead to further requests.
+        // A reply that is being processed may lead to further requests.
         let reads = |key: &CallKey| self.panel.agent(&key.agent_id).is_some_and(|agent| agent.caller.is_host());
         let is_complete = !self.calls.keys().any(reads);
         if self.host.has_changed || is_complete != self.host.is_complete {

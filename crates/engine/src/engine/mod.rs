@@ -110,16 +110,16 @@ pub struct Engine {
     open: Vec<(StageId, Step)>,
     /// Stages that have started, by round and position in the protocol.
     announced: BTreeMap<(u32, usize), Announced>,
-    /// Calls that are left out because the cost limit has no room for them.
+    /// Calls that are skipped because the limit leaves no room for them.
     refused: HashSet<CallKey>,
-    /// Why there is no answer: the limit has no room for it, or the call of a follow-up failed.
+    /// Why there is no answer: the limit leaves no room for it, or the call for a follow-up question failed.
     refusal: Option<String>,
-    /// How many characters of the debate's texts fit into a call's context window, if that is limited.
+    /// How many characters of the debate's texts a call may show, for calls that a context window limits.
     rooms: HashMap<CallKey, usize>,
     /// The idle limit for the calls of the current round, once it has started.
     silence: Option<Arc<IdleTimeout>>,
     beginnings: Option<Arc<[Arc<str>]>>,
-    /// The round that the context is for, and the context; `None` if there are no tools.
+    /// The newest tool context and its round. The context is `None` if there are no tools.
     tools: Option<(u32, Option<ToolContext>)>,
     budget: Option<Budget>,
     known_cost: Usd,
@@ -130,20 +130,21 @@ pub struct Engine {
     is_to_stop: bool,
     may_be_billed: Arc<AtomicBool>,
     round: RoundInProgress,
-    /// The name that the server reported for each configured model before this run; removed once compared.
+    /// For each configured model, the name that the server reported before this run. Entries are removed after the
+    /// comparison.
     served: HashMap<(String, String), String>,
 }
 
 struct Announced {
     stage: StageId,
-    /// The steps of the stage that requests the calls, which may be a different stage.
+    /// Returns the steps of the stage that requests the calls, which may differ from `stage`.
     steps: fn(&Debate) -> Vec<Step>,
     /// The first pass of this visit. Earlier passes belong to an earlier visit.
     first_pass: u8,
 }
 
 impl Engine {
-    /// `past` are the events before this run. `cancel` ends the run at once.
+    /// `past` are the events before this run. `cancel` ends the run immediately.
     pub fn new(
         protocol: &'static Protocol,
         panel: Panel,

@@ -42,7 +42,7 @@ pub(super) struct Outage {
     waiting: BTreeMap<CallKey, WaitingCall>,
     /// Providers that were unreachable when last called.
     unreachable: BTreeSet<Arc<str>>,
-    /// Agents whose provider responded to their last call, but not the server behind it.
+    /// Agents whose provider responded to their last call, but whose upstream server did not.
     cut_off: BTreeSet<AgentId>,
     /// How often each call was repeated because its provider answered another call.
     returned: HashMap<CallKey, u32>,
@@ -60,7 +60,7 @@ struct WaitingCall {
 }
 
 impl WaitingCall {
-    /// Whether the provider itself is unavailable, rather than a server behind it.
+    /// Whether the provider itself is unavailable, rather than an upstream server.
     fn is_for_connection(&self) -> bool {
         matches!(self.failed.error, ModelError::Unreachable { .. } | ModelError::UsageLimit { .. })
     }
@@ -91,12 +91,12 @@ impl Outage {
         self.waiting.contains_key(key)
     }
 
-    /// Providers with waiting calls. They receive no new calls until those are decided.
+    /// Providers with waiting calls. They receive no new calls until the waiting ones are decided.
     pub(super) fn providers(&self) -> BTreeSet<Arc<str>> {
         self.waiting.values().map(|waiting| Arc::clone(&waiting.provider)).collect()
     }
 
-    /// Whether all waiting calls wait for a subscription's usage limit.
+    /// Whether there are waiting calls, and all of them wait for a subscription's usage limit.
     pub(super) fn is_limit(&self) -> bool {
         let is_limit = |waiting: &WaitingCall| waiting.failed.error.is_used_up();
         !self.waiting.is_empty() && self.waiting.values().all(is_limit)
@@ -270,7 +270,7 @@ impl Engine {
         let present = gone.filter(|failure| failure.key.round == debate.current_round).map(|failure| &failure.key);
         let mut keys: Vec<CallKey> = present.filter(|key| !self.is_built_on(key)).cloned().collect();
         loop {
-            // Without one call, another may no longer be wanted.
+            // If one call is reopened, another may no longer be wanted.
             let wanted: HashSet<CallKey> = self.protocol.steps(&debate.reopening(&keys)).map(|step| step.key).collect();
             let before = keys.len();
             keys.retain(|key| wanted.contains(key));

@@ -33,14 +33,14 @@ const POINTS_OF_EACH: usize = 5;
 /// The length in bytes of a point with its remedy, as strong models write it for our prompts.
 const POINT_BYTES: usize = 450;
 const REMARK_BYTES: usize = 100;
-/// The assumed length in bytes of a question to the user, and of the user's answer.
+/// The assumed length in bytes of each question to the user, and of each answer.
 const QUESTION_BYTES: usize = 300;
 /// The bytes that labels add to a list of all points.
 const LABELS: usize = 30 * 20;
 /// The number of decisions that a text is assumed to make.
 const DECISIONS: usize = 7;
 const DECISION_BYTES: usize = 120;
-/// A protocol that takes more transitions never ends.
+/// A protocol that makes more transitions than this is assumed never to end.
 const MOST_TRANSITIONS: usize = 10_000;
 
 #[derive(Debug, Clone)]
@@ -81,7 +81,7 @@ pub(super) struct Rehearsal<'a> {
     /// Filler texts by length: a rehearsal has thousands of texts but few lengths.
     fillers: RefCell<BTreeMap<usize, Arc<str>>>,
     foreseen: Vec<RehearsedCall>,
-    /// For each set of rehearsed questions to the user, its pass, and the bytes of its questions and answers.
+    /// The pass of each set of rehearsed questions to the user, and the bytes of the questions and their answers.
     asked: Vec<(u8, usize)>,
     /// Whether another round follows the rehearsed ones.
     goes_on: bool,
@@ -453,8 +453,8 @@ impl<'a> Rehearsal<'a> {
             // Let findings fill the whole text, so that the prompts of their readers are as long as possible.
             (ResultKind::Findings, _) => {
                 let text = "x".repeat(length / POINTS);
-                // Name the largest attachments, because the judge of a change in several parts sees those that findings
-                // name.
+                // Name the largest attachments, because the judge of a change in several parts sees the attachments
+                // that findings name.
                 let mut shown: Vec<_> =
                     self.debate.attachments.iter().filter(|one| one.part == Some(key.round)).collect();
                 shown.sort_by_key(|one| std::cmp::Reverse(one.text.len()));
@@ -496,7 +496,7 @@ impl<'a> Rehearsal<'a> {
         }
     }
 
-    /// The author's answers to new points. All are partly accepted, so the points count as accepted and stay open.
+    /// The author's answers to new points. All points are partly accepted, so they count as accepted and stay open.
     fn replies(&self, step: &Step, length: usize) -> Vec<Statement<Response>> {
         let CallKey { agent_id, round, .. } = &step.key;
         let ledger = self.answers.demanding.then(|| Ledger::seen_by(&self.debate, agent_id, *round, &step.inputs));
@@ -526,7 +526,7 @@ impl<'a> Rehearsal<'a> {
         due.iter().map(recheck).collect()
     }
 
-    /// A remark on one of `points` points in a text of `length` bytes.
+    /// Returns filler for one of `points` remarks in a text of `length` bytes.
     fn remark(&self, length: usize, points: usize) -> Arc<str> {
         let whole = length / points.max(1);
         self.filler(if self.answers.disputes { whole } else { REMARK_BYTES.min(whole) })
@@ -561,7 +561,7 @@ fn leads_to_a_challenge(stage: &Stage, mut debate: Debate, event: Event) -> bool
         .any(|step| step.answer == OutputSpec::Challenge && debate.settled(&step.key).is_none())
 }
 
-/// Returns a decision that is unique to the agent, if one is given.
+/// Returns the text of a decision. If an agent is given, the text is unique to the agent.
 fn decision(agent: Option<&AgentId>, number: usize) -> String {
     let unique = format!("{} {number} ", agent.map_or("all", AgentId::as_str));
     let filler = "x".repeat(DECISION_BYTES.saturating_sub(unique.len()));

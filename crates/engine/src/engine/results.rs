@@ -220,7 +220,7 @@ impl Engine {
         let most = most as usize;
         if questions.len() > most {
             let dropped = questions.len() - most;
-            self.warn(format!("{} asked more than {most} questions: {dropped} dropped", agent.id));
+            self.warn(format!("{} asked more than {most} questions; dropped {dropped}", agent.id));
             questions.truncate(most);
         }
         let agents = &self.panel.agents;
@@ -284,7 +284,7 @@ impl Engine {
             if step.cost == BudgetClass::Extra {
                 let words = self.debate().stage(step.key.stage).map(|stage| stage.words.plural.clone());
                 let what = words.unwrap_or_else(|| step.key.stage.as_str().into());
-                self.warn(format!("the {limit} has no room for {what} by {}", step.key.agent_id));
+                self.warn(format!("skipped a call of {}: the {limit} leaves no room for {what}", step.key.agent_id));
                 self.refused.insert(step.key.clone());
                 return Ok(());
             }
@@ -318,8 +318,8 @@ impl Engine {
             return false;
         }
         self.warn(format!(
-            "the debate's {} characters exceed the context of the judge's model; asking again with \
-                 {} of them, with the longest texts shortened",
+            "the debate's {} characters exceed the context window of the judge's model; asking again with \
+                 {} of them, with the longest texts cut",
             thousands(length as u64),
             thousands(half as u64),
         ));

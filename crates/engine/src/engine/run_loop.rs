@@ -40,8 +40,8 @@ impl Engine {
             reached = self.reopen(reached)?;
         }
         self.plan_costs(self.debate().current_round.max(1))?;
-        // Repeat interrupted calls. If the last run was killed after it had decided to stop, it had not left its stage,
-        // so stop now.
+        // Repeat interrupted calls. If the last run was killed after deciding to stop but before leaving its stage,
+        // stop now.
         let stops = self.must_close(reached);
         let again = if stops { Trigger::STOP } else { Trigger::RETRY };
         let Next::Go(mut stage) = self.protocol.next(reached, again)? else {
@@ -90,8 +90,8 @@ impl Engine {
     /// Starts the next round with `stage` if the limit allows it; otherwise closes the debate.
     fn begin_round(&mut self, stage: StageId) -> Result<StageId, EngineError> {
         let round = self.debate().current_round + 1;
-        // Plan from inside the new round: the current stage may be the closing, after which a rehearsal would end at
-        // once.
+        // Plan from inside the new round: the current stage may be the closing, from which a rehearsal would end
+        // immediately.
         let mut ahead = self.debate().clone();
         let at = Timestamp::now();
         for event in [Event::RoundBegun { round, stage }, Event::StageEntered { stage }] {
@@ -349,16 +349,16 @@ impl Engine {
 }
 
 impl Engine {
-    /// Whether a closing debate must leave this stage. It finishes the closing stage, and if it closes because money
-    /// ran out, also the check.
+    /// Whether a closing debate must leave this stage. A closing debate finishes its closing stage, and also the check
+    /// if it closes because money ran out.
     pub(super) fn must_close(&self, stage: StageId) -> bool {
         let rank = |id: StageId| self.protocol.stages.iter().position(|stage| stage.info.id == id);
         let is_over_money = self.is_out_of_money() && rank(stage) >= rank(self.closing_stage());
         self.is_stopping() && stage != self.protocol.closing && !is_over_money
     }
 
-    /// The stage that a closing debate enters. If money ran out, this is a check that precedes the closing, because its
-    /// cost is reserved.
+    /// The stage that a closing debate enters. If money ran out, this is a check that precedes the closing, because the
+    /// check's cost is reserved.
     fn closing_stage(&self) -> StageId {
         let is_wanted = self.is_out_of_money() && has_something_to_check(self.debate());
         check_before_closing(self.protocol).filter(|_| is_wanted).unwrap_or(self.protocol.closing)

@@ -150,8 +150,9 @@ impl CostLedger {
 }
 
 impl Reservation {
-    /// What to charge for an attempt of unknown cost: the whole reservation if it failed, because an interrupted answer
-    /// may be billed in full; otherwise the list price, which is what providers that state no cost bill.
+    /// What to charge for an attempt of unknown cost. A failed attempt is charged its whole reservation, because an
+    /// interrupted answer may be billed in full. Other attempts are charged the list price, because providers that
+    /// state no cost bill the list price.
     ///
     /// A known cost is charged even if it exceeds its reservation: the server bills for it, and charging less would let
     /// later attempts overspend.

@@ -136,7 +136,7 @@ pub(super) struct PricedAgent {
 impl PricedAgent {
     pub(super) fn of(agent: &AgentSettings, price: Price, settings: &Settings, routed: bool) -> Self {
         let preset = preset_of(&agent.provider, &settings.providers);
-        // Programs cannot be limited, and a limit set by the user is not changed.
+        // The output of programs cannot be limited, and a limit set by the user is not changed.
         let (least, most) = if is_program(&agent.provider, &settings.providers) {
             // `check_prices` ensures that the maximum is known under a cost limit, unless the model is free.
             let most = output_of(agent, settings).unwrap_or(ANSWER_LIMIT);
@@ -160,7 +160,8 @@ impl PricedAgent {
         }
     }
 
-    /// The bytes to charge for a prompt of this length. A program may send it in several requests.
+    /// The bytes to charge for a prompt of `bytes` bytes. A program adds to the prompt and may send it in several
+    /// requests.
     pub(super) fn read(&self, bytes: usize) -> usize {
         (bytes + self.overhead) * self.requests as usize
     }
@@ -416,8 +417,8 @@ fn bought(budget: &Budget, all: &CostRange, current: u32, rounds: u32) -> u32 {
 
 /// The maximum bytes per token in an answer.
 const BYTES_PER_TOKEN: usize = 5;
-/// The maximum number of rounds to rehearse; further rounds are assumed to cost as much as the last of these. Protocols
-/// whose prompts keep growing have no more rounds, and others have bounded histories.
+/// The maximum number of rounds to rehearse. Further rounds are assumed to cost as much as the last rehearsed one:
+/// protocols whose prompts keep growing have no further rounds, and others show bounded histories.
 const MOST_ROUNDS: u32 = 10;
 
 #[derive(Debug, Default)]

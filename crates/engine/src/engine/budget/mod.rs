@@ -43,7 +43,7 @@ pub(super) struct Budget {
     closing: Vec<Planned>,
     /// The calls that check the answer; empty if the limit does not cover them all.
     check: Vec<Planned>,
-    /// Whether the next round does not fit because even the check, which has priority, does not fit.
+    /// Whether the next round does not fit, because the check has priority and does not fit either.
     is_round_too_dear: bool,
     /// Optional calls before the closing, if the limit covers them.
     spare: Vec<Planned>,
@@ -212,8 +212,8 @@ impl Budget {
         self.payees.need(&self.ledger, calls, written, is_asked)
     }
 
-    /// The margin to reserve for the closing beyond its likely cost: models that answer for the first time then may
-    /// cost more than expected. `read` is the length of the texts that they read.
+    /// The margin to reserve for the closing beyond its likely cost: models that are first called in the closing may
+    /// cost more than expected. `read` is the length of the texts that the calls read.
     fn margin_of_closing(&self, views: &CostRange, read: AnswerLength) -> Amount {
         // If only the closing is left, no other call needs the margin.
         if views.full.before_closing().next().is_none() {
@@ -359,7 +359,7 @@ impl Engine {
             return Ok(());
         }
         if let Some(limit) = self.limit() {
-            self.warn(format!("the {limit} has no room for further calls: the debate closes with its current texts"));
+            self.warn(format!("the {limit} leaves no room for further calls; closing the debate early"));
         }
         self.append(Event::Stopping { reason: StopReason::Budget })?;
         Ok(())
@@ -386,7 +386,7 @@ impl Engine {
         self.debate().stop_reason == Some(StopReason::Budget)
     }
 
-    /// Requests permission for an attempt. When granted, the reservation is in the journal.
+    /// Requests permission for an attempt. If the permission is granted, the journal contains the reservation.
     pub(super) fn reserve(&mut self, wanted: &AttemptRequest) -> Result<Permission<Reserved>, StoreError> {
         let was_shown = self.budget.as_mut().is_some_and(|budget| budget.shown.remove(&wanted.key));
         let Some(budget) = &self.budget else { return self.note_unlimited(wanted) };
@@ -479,7 +479,7 @@ impl Engine {
         budget.has_said_left_out = true;
         let (limit, left_out) = (budget.limit, list(left_out));
         self.warn(format!(
-            "the {limit} has no room for {left_out}, which are left out unless the other calls use less than \
+            "the {limit} leaves no room for {left_out}; they are skipped unless the other calls use less than \
              their maximum"
         ));
     }
@@ -496,7 +496,7 @@ impl Engine {
             return Ok(());
         }
         let limit = budget.limit;
-        self.warn(format!("the {limit} has no room for the check of the answer"));
+        self.warn(format!("the {limit} leaves no room for the check of the answer; skipping it"));
         Ok(self.append(Event::CheckForgone)?)
     }
 
