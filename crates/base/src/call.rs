@@ -130,7 +130,7 @@ pub enum Cut {
 }
 
 impl Cut {
-    /// Derives the cut from the flags of a [`CallRecord`].
+    /// Derives the reason from the flags of a [`CallRecord`].
     pub fn marked(truncated: bool, filtered: bool, interrupted: bool) -> Option<Self> {
         match (truncated, filtered, interrupted) {
             (_, true, _) => Some(Self::ContentFilter),
@@ -140,7 +140,7 @@ impl Cut {
         }
     }
 
-    /// A phrase that completes "was cut off".
+    /// Completes the phrase "was cut off".
     pub fn how(self) -> &'static str {
         match self {
             Self::OutputLimit => "at the output limit",

@@ -34,7 +34,7 @@ pub fn sum_of_tokens(known: u64, silent_calls: u64) -> String {
     format!("at least {} ({} did not report theirs)", tokens(known), counted(silent_calls, "call"))
 }
 
-/// `1 call`, `3 calls`. `noun` must form its plural with s.
+/// `1 call`, `3 calls`. `noun` must form its plural with an s.
 pub fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", thousands(number))
@@ -107,7 +107,7 @@ pub fn percent(share: f64) -> String {
     format!("{} %", score(share))
 }
 
-/// Omits the article: `cost limit of $0.0500`, `limit of 30 calls`, `limit of $0.0500 and 30 calls`.
+/// Writes the limit without an article: `cost limit of $0.0500`, `limit of 30 calls`, `limit of $0.0500 and 30 calls`.
 impl fmt::Display for BudgetLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.usd, self.calls.map(|calls| counted(calls.into(), "call"))) {

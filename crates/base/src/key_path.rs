@@ -63,7 +63,7 @@ impl KeyPath {
         path
     }
 
-    /// The parent path and the last key; `None` if the last step is an index.
+    /// The parent path and the last key; `None` if the path is empty or ends with an index.
     pub fn split_key(&self) -> Option<(Self, &str)> {
         match self.0.split_last() {
             Some((Segment::Key(key), parent)) => Some((Self(parent.to_vec()), key)),
@@ -98,7 +98,7 @@ fn is_plain(key: &str) -> bool {
 pub struct JsonText(Vec<(KeyPath, Range<usize>)>);
 
 impl JsonText {
-    /// Finds the values of a JSON text. If the text is invalid, finds some of them or none.
+    /// Finds the values of a JSON text, or only some of them if the text is invalid.
     pub fn of(bytes: &[u8]) -> Self {
         let mut scanner = Scanner { bytes, at: 0, found: Vec::new() };
         let _ = scanner.value(&KeyPath::root());
@@ -140,7 +140,7 @@ impl Scanner<'_> {
         Some(self.bytes[self.at])
     }
 
-    /// Consumes a comma or closing bracket; true after a comma, so that another element follows.
+    /// Consumes the comma or closing bracket after a value. Returns true for a comma, since another element follows.
     fn goes_on(&mut self) -> Option<bool> {
         let goes_on = self.peek()? == b',';
         self.at += 1;

@@ -2,7 +2,7 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | [`call`] | one paid call of a model: tokens, cost, attempts |
+//! | [`call`] | a model call: its tokens, cost and attempts, and tool calls |
 //! | [`encoding`] | text files and their encodings |
 //! | [`figures`] | numbers, durations and money as people read them |
 //! | [`key_path`] | the path of a value within a JSON document |

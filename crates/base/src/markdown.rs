@@ -5,11 +5,11 @@ use std::iter::successors;
 
 use memchr::memchr;
 
-/// The fence for `content`: at least three backticks, and more than any run of backticks inside.
+/// The fence for `content`: at least three backticks, and longer than any run of backticks inside.
 pub fn fence(content: &str) -> String {
     let mut longest = 0;
     let mut rest = content.as_bytes();
-    // `memchr` pays off: whole debates are scanned, and backticks are rare.
+    // `memchr` pays off, because whole debates are scanned and backticks are rare.
     while let Some(start) = memchr(b'`', rest) {
         let run = rest[start..].iter().take_while(|byte| **byte == b'`').count();
         longest = longest.max(run);
@@ -18,7 +18,7 @@ pub fn fence(content: &str) -> String {
     "`".repeat((longest + 1).max(3))
 }
 
-/// `content` between fences, unchanged, with `info` after the opening one.
+/// Wraps `content`, unchanged, in fences, with `info` after the opening fence.
 pub fn fenced(info: &str, content: &str) -> String {
     let fence = fence(content);
     format!("{fence}{info}\n{content}\n{fence}")
@@ -134,8 +134,8 @@ pub fn letters(index: usize) -> String {
 /// A zero-width space, inserted to keep platforms from turning a word into a link.
 const JOINT: char = '\u{200B}';
 
-/// Disables links, images, HTML, mentions, references, lists, headings and suggestions in `text`, which still reads the
-/// same. Code blocks stay, but lose their language.
+/// Disables links, images, HTML, mentions, references, lists, headings and suggestions in `text` without changing how
+/// it reads. Keeps code blocks, but drops their language.
 pub fn defused(text: &str) -> String {
     let text = text.replace(|c: char| c.is_control() && c != '\n', " ").replace(is_bidi_control, "\u{FFFD}");
     let (mut blocks, mut code): (Vec<String>, Option<(&str, Vec<&str>)>) = (Vec::new(), None);

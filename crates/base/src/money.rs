@@ -19,7 +19,7 @@ impl Usd {
     pub const ZERO: Self = Self(0);
     pub const MAX: Self = Self(u64::MAX);
 
-    /// Converts from dollars. Negative and non-finite amounts become zero; amounts over 18 million saturate.
+    /// Converts from dollars. Negative amounts and NaN become zero; amounts over 18 million saturate.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -101,7 +101,7 @@ pub struct BudgetLimit {
 }
 
 impl BudgetLimit {
-    /// The limit as an amount; parts without a limit have the maximum value.
+    /// The limit as an amount; a missing limit becomes the maximum value.
     pub fn whole(self) -> Amount {
         Amount { usd: self.usd.unwrap_or(Usd::MAX), requests: self.calls.unwrap_or(u32::MAX) }
     }
@@ -129,7 +129,7 @@ impl Amount {
         Self { usd: self.usd.saturating_sub(other.usd), requests: self.requests.saturating_sub(other.requests) }
     }
 
-    /// The larger value of each part.
+    /// The component-wise maximum.
     pub fn max(self, other: Self) -> Self {
         Self { usd: self.usd.max(other.usd), requests: self.requests.max(other.requests) }
     }

@@ -56,23 +56,23 @@ const SHORTEST: usize = 10;
 const MAJOR: [&str; 6] = ["must", "shall", "required", "needs to", "critical", "essential"];
 const MINOR: [&str; 3] = ["should", "ideally", "if possible"];
 
-/// The lines of a problem that state a major requirement, without bullets.
+/// The lines of a problem that state a major requirement, with bullets removed.
 pub fn major_requirements(problem: &str) -> Vec<String> {
     requirements(problem).filter(|line| says(line, &MAJOR)).map(str::to_owned).collect()
 }
 
-/// The lines of a problem that state a minor requirement and no major one, without bullets. Skips questions.
+/// The lines of a problem that state a minor requirement and no major one, with bullets removed. Skips questions.
 pub fn minor_requirements(problem: &str) -> Vec<String> {
     let is_minor = |line: &&str| !says(line, &MAJOR) && says(line, &MINOR) && !line.ends_with('?');
     requirements(problem).filter(is_minor).map(str::to_owned).collect()
 }
 
-/// The lines that are long enough to state a requirement, without bullets.
+/// The lines that are long enough to state a requirement, with bullets removed.
 fn requirements(problem: &str) -> impl Iterator<Item = &str> {
     problem.lines().map(|line| without_bullet(line.trim())).filter(|line| line.chars().count() > SHORTEST)
 }
 
-/// Matches whole words, ignoring case.
+/// Whether `line` contains one of `phrases` as whole words, ignoring case.
 fn says(line: &str, phrases: &[&str]) -> bool {
     let words: Vec<String> =
         line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();

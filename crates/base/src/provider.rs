@@ -52,7 +52,6 @@ pub fn family(model: &str) -> Option<&'static str> {
     FAMILIES.iter().find(|(_, beginnings)| is_of(beginnings)).map(|(family, _)| *family)
 }
 
-/// A built-in provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
     pub name: &'static str,
@@ -65,17 +64,17 @@ pub struct Preset {
     pub api: ApiKind,
     /// Headers sent with every request.
     pub headers: &'static [(&'static str, &'static str)],
-    /// Headers that identify an account, each with the environment variable that the provider's SDK reads it from.
+    /// Headers that identify an account, each with the environment variable from which the provider's SDK reads the
+    /// value.
     pub account_headers: &'static [(&'static str, &'static str)],
     /// The model for agents and judges that name none: current, affordable and general-purpose. `None` if this provider
-    /// is never selected automatically. Review it whenever the model table is updated.
+    /// is never selected automatically. Review these choices whenever the model table is updated.
     pub model: Option<&'static str>,
 }
 
 /// The default provider for agents and judges when no API key is set.
 pub const DEFAULT_PROVIDER: &str = "openai";
 
-/// The default model of [`DEFAULT_PROVIDER`].
 pub const DEFAULT_MODEL: &str = "gpt-5.6-luna";
 
 /// The name of the provider that routes requests to other providers at their prices.
@@ -152,8 +151,8 @@ pub const ROUTED_MODELS: &[(&str, &str)] = &[
     ("openrouter", "mistralai/mistral-large-2512"),
 ];
 
-/// Whether `base_url` belongs to a provider known to serve the Responses API. A single failure there does not mean that
-/// the API is missing.
+/// Whether `base_url` belongs to a provider known to serve the Responses API. A single failure of such a server does
+/// not mean that it lacks the API.
 pub fn serves_responses(name: &str, base_url: &str) -> bool {
     let same = |preset: &Preset| preset.base_url == base_url.trim().trim_end_matches('/');
     matches!(name, "openai" | "openrouter") && preset(name).is_some_and(same)

@@ -23,7 +23,7 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept.collect())
 }
 
-/// [`sanitize`]d text on one line, with every run of whitespace replaced by one space.
+/// Sanitizes text, joins its lines, and replaces every run of whitespace with one space.
 pub fn one_line(text: &str) -> String {
     single_spaced(&sanitize(text))
 }

@@ -103,7 +103,7 @@ fn holds_account_key(text: &str) -> bool {
     })
 }
 
-/// In bytes. Shorter values may occur in texts by chance, such as `none` for a local server that accepts any key.
+/// In bytes. Shorter values, such as `none` for a local server that accepts any key, may occur in texts by chance.
 const SHORTEST_KEY: usize = 16;
 /// The shortest prefix of a key, in bytes, that is hidden at the end of a truncated text.
 const SHORTEST_PIECE: usize = 8;
@@ -134,13 +134,13 @@ impl KnownKeys {
         Self(keys.into())
     }
 
-    /// The variable whose value occurs in the text.
+    /// The name of a variable whose value occurs in `text`.
     pub fn find(&self, text: &str) -> Option<&str> {
         let mut keys = self.0.iter();
         keys.find(|(_, value)| text.contains(value.expose_secret())).map(|(variable, _)| variable.as_str())
     }
 
-    /// Replaces each key by the name of its variable.
+    /// Replaces each key with a mark such as `[OPENAI_API_KEY redacted]`.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
         for (variable, value) in self.0.iter() {
@@ -176,7 +176,7 @@ fn is_placeholder(value: &str) -> bool {
     is_template || words(PLACEHOLDERS).any(|word| value.contains(word))
 }
 
-/// Whether both paths lead to the same file, following links.
+/// Whether both paths lead to the same file. Follows links.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -230,7 +230,7 @@ fn is_below(path: &Path, directory: &str) -> bool {
     path.parent().into_iter().flat_map(Path::iter).map(lower).any(|name| name.ends_with(directory))
 }
 
-/// Strips what editors, tools and people add to the name of a copy.
+/// Removes what editors, tools and people add to the name of a copy.
 fn original(name: &str) -> &str {
     let mut name = name.trim_start_matches('#');
     // Emacs names its lock files `.#name`, and Vim its swap files `.name.swp`.

@@ -27,7 +27,7 @@ const WARM: f64 = 1.0;
 /// The role of an agent whose configured role is missing or unknown.
 const FALLBACK_ROLE: &str = "architect";
 
-/// Names and settings shared by all agents.
+/// The names that entries of agents may use, and the settings that agents inherit.
 pub(super) struct AgentScope<'a> {
     /// Roles for which the user has a prompt file.
     pub(super) own_roles: &'a [String],
@@ -50,15 +50,15 @@ impl AgentScope<'_> {
 }
 
 pub(super) struct ResolvedAgent {
-    /// The index in the file; `None` for a built-in agent.
+    /// The index of the agent's entry in the file; `None` for a built-in agent.
     pub(super) place: Option<usize>,
     pub(super) agent: AgentSettings,
-    /// The source of the provider and model, unless that is the agent's entry in the file.
+    /// The source of a replaced provider and model; `None` if they were not replaced.
     pub(super) model: Option<ValueSource>,
 }
 
 impl ResolvedAgent {
-    /// Replaces provider and model.
+    /// Replaces the provider and model, and records `source`.
     fn lend(&mut self, served: &ServedModel, source: ValueSource) {
         served.provider.clone_into(&mut self.agent.provider);
         served.model.clone_into(&mut self.agent.model);
@@ -94,14 +94,15 @@ fn enabled_agents(
     agents
 }
 
-/// The provider and model of an entry that names both.
+/// The provider and model of an entry; `None` unless the entry names both.
 pub(super) fn served(entry: &Value) -> Option<ServedModel> {
     let text = |key: &str| entry[key].as_str().map(str::to_owned);
     Some(ServedModel { provider: text("provider")?, model: text("model")? })
 }
 
-/// Resolves the file's judge. Missing values come from the default judge, but a judge without provider and model uses
-/// those of the first agent.
+/// Resolves the judge's entry in the file. Without a provider and model, the judge uses those of the first agent. With
+/// only a provider, the judge uses the first agent's model if their providers are equal, or else the provider's default
+/// model. Other missing values come from the default judge.
 fn configured_judge(
     entry: &Map<String, Value>,
     of_first: &ServedModel,
@@ -221,7 +222,7 @@ fn asked_roles(asked: &[String], scope: &AgentScope) -> Result<Vec<String>, Stri
     Ok(roles)
 }
 
-/// The agents with one of `roles`, in the order of `roles`, adding a built-in agent for each missing role.
+/// Returns the agents with one of `roles`, in the order of `roles`, and a built-in agent for each missing role.
 fn of_roles(agents: Vec<ResolvedAgent>, roles: &[String], scope: &AgentScope) -> Vec<ResolvedAgent> {
     let mut agents: Vec<ResolvedAgent> = agents.into_iter().filter(|one| roles.contains(&one.agent.role)).collect();
     for role in roles {
@@ -237,7 +238,7 @@ fn of_roles(agents: Vec<ResolvedAgent>, roles: &[String], scope: &AgentScope) ->
     agents
 }
 
-/// Reports each duplicate id where it occurs the second time.
+/// Reports each agent or judge whose id is already taken.
 pub(super) fn check_ids(
     agents: &[ResolvedAgent],
     judge: &AgentSettings,
@@ -310,7 +311,7 @@ pub(super) fn roster(
     });
     let of_file = enabled_agents(entries, &scope, layers, findings);
     let first = of_file.first().map(|first| ServedModel::like(&first.agent));
-    // If the user names roles, any built-in agent may be needed.
+    // If the user names roles, do not limit the built-in agents, since any may be needed.
     let most = protocol.filter(|_| roles.is_none()).and_then(|protocol| protocol.built_in_agents);
     let built_in = || {
         let all = defaults::agents().into_iter().take(most.unwrap_or(usize::MAX));
@@ -331,7 +332,7 @@ pub(super) fn roster(
     if overrides.quick && roles.is_none() {
         agents.truncate(QUICK_AGENTS);
     }
-    // A configured judge shows which model is intended, so unconfigured agents use it too.
+    // Unconfigured agents use the model of the first configured agent, or else that of a configured judge.
     let lent = first.map(|first| (first, "the first agent"));
     let lent = lent.or_else(|| Some((served(&judge)?, "the judge")));
     let resolver = ModelResolver { providers: configured, context };
@@ -366,7 +367,7 @@ pub(super) fn roster(
         }
         choice = None;
     } else {
-        // The choice already takes `--model` into account.
+        // A chosen model already reflects `--model`.
         let is_chosen = choice.is_some() && !judge_is_configured;
         resolver.replace_models(&mut agents, &mut judge, is_chosen, findings);
     }

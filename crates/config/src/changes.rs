@@ -44,8 +44,8 @@ impl FromStr for SettingChange {
     }
 }
 
-/// Changes settings, with the same checks as for a configuration file. Inherited values, such as an agent's
-/// summarization, follow changes to the debate's. Returns the new settings, and the warnings that the changes cause.
+/// Changes settings, with the same checks as for a configuration file. A change to the debate's summarization also
+/// applies to the agents that inherit it. Returns the new settings, and the warnings that the changes cause.
 ///
 /// # Errors
 ///
@@ -58,7 +58,7 @@ pub fn change_settings(
 ) -> Result<(Settings, Vec<String>), ConfigError> {
     let mut own_roles = settings.base_dir.as_deref().map(role_files).unwrap_or_default();
     for agent in settings.everybody() {
-        // A missing role file is reported when the panel is built; until then the role must not change.
+        // Keep a role whose file is missing; building the panel reports it.
         if !Role::built_in_names().contains(&agent.role.as_str()) && !own_roles.contains(&agent.role) {
             own_roles.push(agent.role.clone());
         }
@@ -105,7 +105,7 @@ pub fn change_settings(
 ///
 /// A key is unknown, or already has the value.
 pub fn check_changes(settings: &Settings, changes: &[SettingChange]) -> Result<(), ConfigError> {
-    // A new protocol brings its own defaults, so setting a value to what it is now can make a difference.
+    // A new protocol brings its own defaults, so even setting a key to its current value can make a difference.
     if changes.iter().any(|change| change.path.to_string() == "debate.protocol") {
         return Ok(());
     }
@@ -210,7 +210,7 @@ fn resolved(file: &Value, context: &ResolveContext) -> Result<(Settings, Vec<Str
     Err(fault(findings.problems.iter().map(ConfigProblem::to_string).collect::<Vec<_>>().join("; ")))
 }
 
-/// Whether two values are equal, however numbers are written.
+/// Whether two values are equal; `1` equals `1.0`.
 fn is_equal(one: &Value, other: &Value) -> bool {
     match (one.as_f64(), other.as_f64()) {
         (Some(one), Some(other)) => one.total_cmp(&other).is_eq(),
@@ -226,7 +226,7 @@ fn has_no_effect(effective: &Value, file: &Value, path: &KeyPath, value: &Value)
     {
         let id = &file["agents"][*index]["id"];
         let agents = effective["agents"].as_array();
-        // The settings omit disabled agents.
+        // Disabled agents may be changed, but the settings omit them.
         let Some(place) = agents.into_iter().flatten().position(|agent| agent["id"] == *id) else { return false };
         *index = place;
     }

@@ -137,7 +137,7 @@ pub(super) struct ResolveContext<'a> {
     pub(super) overrides: &'a Overrides,
     /// Roles for which the user has a prompt file.
     pub(super) own_roles: &'a [String],
-    /// The default model according to the files.
+    /// The preferred provider and model according to the files.
     pub(super) usual: &'a ModelPreference,
     /// Finds installed programs that have their own login. Called only when needed.
     pub(super) programs: &'a dyn Fn(&BTreeMap<String, ProviderSettings>) -> Vec<ProgramThere>,
@@ -165,8 +165,8 @@ impl ModelResolver<'_> {
         self.providers.iter().map(|(name, entry)| (name.clone(), entry.program.is_some())).collect()
     }
 
-    /// Chooses one model for all agents: that of the highest layer that names one, or else the default model of the
-    /// first provider with a key. Nothing is sent to other providers, even if their keys are set.
+    /// Chooses one model for all agents: that of the highest layer that names a model or a provider, or else the
+    /// default model of the first provider with a key. Nothing is sent to other providers, even if their keys are set.
     fn one(&self, findings: &mut Diagnostics) -> ModelChoice {
         let ResolveContext { overrides, usual, .. } = self.context;
         let asked = self.asked(overrides.model.as_ref());
@@ -215,8 +215,8 @@ impl ModelResolver<'_> {
         }
     }
 
-    /// Chooses one model for each provider with a key. If there are fewer than two, adds models through a router, and
-    /// then installed programs.
+    /// Chooses one model for each provider with a key. If there are fewer than two, adds models served through a
+    /// router, and then those of installed programs.
     fn mixed(&self, findings: &mut Diagnostics) -> ModelChoice {
         let with_key =
             |(provider, model): (&str, &str)| Some((ServedModel::new(provider, model), self.key_of(provider)?));
@@ -331,9 +331,9 @@ impl ModelResolver<'_> {
 /// The providers in the user's files by name, and whether each is a program.
 pub(super) type OwnProviders = BTreeMap<String, bool>;
 
-/// Splits a name such as `openai/gpt-5.6-luna` into provider and model. A prefix that is not a provider belongs to the
-/// model's name. The bare name of a program or of the host selects its default model; for a user's own program, the
-/// model has the program's name.
+/// Splits a name such as `openai/gpt-5.6-luna` into provider and model. The bare name of a program or of the host
+/// selects its default model; for a user's own program, the model has the program's name. `None` for any other name,
+/// including one with a slash after something that is not a provider.
 pub fn with_provider(name: &str, own: &OwnProviders) -> Option<ServedModel> {
     if let Some((provider, model)) = name.split_once('/').filter(|(_, model)| !model.is_empty()) {
         let is_known = preset(provider).is_some() || program_preset(provider).is_some() || own.contains_key(provider);

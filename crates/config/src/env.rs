@@ -1,5 +1,5 @@
 //! Reads the environment: the process's variables, an environment file, and the user's own keys, in this order of
-//! precedence. No other module reads them.
+//! precedence. No other module of this crate reads the environment.
 
 use std::io;
 use std::ops::Range;
@@ -68,7 +68,7 @@ pub fn cache_directory() -> Option<PathBuf> {
     Some(cache.join("dialectic"))
 }
 
-/// An environment with the user's own keys, which everything added later overrides.
+/// An environment with the user's own keys; variables added later override them.
 fn with_own_keys() -> Result<Environment, EnvError> {
     let mut environment = places();
     let keys = environment.keys_path().filter(|path| path.is_file());
@@ -144,7 +144,8 @@ const QUOTES: [char; 3] = ['"', '\'', '`'];
 const NO_PAIR: &str = "is ignored: it is not `NAME=value`";
 const OPEN_QUOTE: &str = "has an unclosed quote; using the value as written";
 
-/// The names and values in `text`, in order. Adds malformed lines to `faults`, numbered from 1.
+/// Returns the names and values in `text`, in order. Adds the number (from 1) and fault of each malformed line to
+/// `faults`.
 fn parse(text: &str, faults: &mut Vec<(usize, &'static str)>) -> Vec<(String, String)> {
     // Classic Mac OS ended lines with a lone carriage return.
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n");
@@ -195,7 +196,7 @@ fn name_and_value(line: &str) -> Option<(&str, usize)> {
     (!name.is_empty()).then(|| (name, line.len() - value.len()))
 }
 
-/// The value at the start of `text`, the length up to the end of its line, and any fault.
+/// Returns the value at the start of `text`, its length including the rest of its last line, and any fault.
 fn value(text: &str) -> (String, usize, Option<&'static str>) {
     let line = first_line(text);
     let begin = line.len() - line.trim_start().len();

@@ -186,7 +186,7 @@ impl Diagnostics {
         self.warnings.push(warning.into());
     }
 
-    /// Adds the position to every problem that concerns a key, and sorts them in file order.
+    /// Returns the problems in file order, adding the position of each one that concerns a key.
     pub(super) fn located(mut self, find: impl Fn(&KeyPath) -> Option<Location>) -> Vec<ConfigProblem> {
         for problem in &mut self.problems {
             if let ConfigProblem::Key { path, location, .. } = problem {

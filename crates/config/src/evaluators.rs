@@ -148,7 +148,7 @@ pub fn judge_as_evaluator(settings: Settings, warnings: Vec<String>) -> Evaluati
         name: judge.name,
         model: judge.model,
         provider: judge.provider,
-        // The judge's own prompts are written for debates.
+        // The judge's prompts are written for debates, so use the built-in ones.
         system_prompt_path: None,
         user_prompt_path: None,
         timeout: Duration::from_millis(DEFAULT_TIMEOUT),

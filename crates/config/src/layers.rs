@@ -15,7 +15,7 @@ use dialectic_record::settings::TerminationKind;
 
 use super::error::Diagnostics;
 
-/// The layer that determined a value.
+/// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ValueSource {
     /// No layer sets the value.
@@ -180,7 +180,7 @@ impl Layers {
         }
     }
 
-    /// The layer that determined the value at `path`, a path in the effective settings.
+    /// The source of the value at `path` in the effective settings.
     pub(super) fn source(&self, path: &KeyPath) -> ValueSource {
         let entry = path.0.get(..2).filter(|entry| matches!(&entry[0], Segment::Key(key) if is_by_entry(key)));
         for (source, tree) in self.0.iter().rev() {

@@ -5,8 +5,8 @@
 //! function resolves the layers to settings and reports all problems and warnings together. [`ConfigFiles`] reads each
 //! file once, checks it and resolves the layers.
 //!
-//! This crate prints nothing, and only [`capture_environment`] reads the process environment. Settings, warnings and
-//! errors never contain secrets.
+//! This crate prints nothing, and only its module `env` reads the process environment. Settings, warnings and errors
+//! never contain secrets.
 
 mod agents;
 pub mod changes;

@@ -59,7 +59,7 @@ pub struct Loaded {
     pub(super) layers: Layers,
     /// Keys of the user's own configuration that are not settings of a debate, each with its displayed value.
     pub(super) own: Vec<(String, String)>,
-    /// The project's file, as given; `None` if there is none.
+    /// The path of the project's file, as given; `None` if there is no such file.
     pub file: Option<PathBuf>,
     /// The models chosen for agents that name none; `None` if all agents name theirs.
     pub choice: Option<ModelChoice>,
@@ -217,7 +217,7 @@ impl FileSet<'_> {
         self.project.filter(|_| self.is_untrusted)
     }
 
-    /// One layer per file, the lowest first. `own` are the providers that the files define.
+    /// Returns one layer per file, lowest first. `own` lists the providers that the files define.
     fn layers(&self, own: &OwnProviders) -> Layers {
         let mut layers = Layers::default();
         let named = |tree: &Value| rules::named_by_models(tree.clone(), own);

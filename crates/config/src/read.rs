@@ -19,7 +19,7 @@ pub(super) struct ConfigDocument {
     pub(super) warnings: Vec<String>,
     /// Values out of bounds.
     problems: Vec<(KeyPath, String)>,
-    /// The text without byte order mark.
+    /// The file's text, without a byte order mark.
     pub(super) text: String,
     values: JsonText,
 }
@@ -261,7 +261,7 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
         Ok(read.into())
     }
 
-    /// Finds `key` in an object nested below `path`, where the known keys are `keys`.
+    /// Finds `key` in an object nested below `path`. `keys` are the known keys at `path`.
     fn below(&self, keys: Option<&'a Map<String, Value>>, key: &str, path: &KeyPath) -> Option<KeyPath> {
         keys?.iter().find_map(|(name, node)| {
             let path = path.key(name);
@@ -401,7 +401,7 @@ fn shown(number: f64) -> String {
     if magnitude != 0.0 && !(1e-6..1e15).contains(&magnitude) { format!("{number:e}") } else { number.to_string() }
 }
 
-/// The absolute directory of a file that may not exist.
+/// The absolute path of a file's directory. The file need not exist.
 pub(super) fn parent(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     absolute.parent().map_or_else(|| absolute.clone(), Path::to_owned)

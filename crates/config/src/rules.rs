@@ -1,4 +1,4 @@
-//! Checks beyond the schema's types and bounds, providers that are programs, and warnings about models.
+//! Checks what the schema cannot, resolves providers that are programs, and warns about models.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -31,8 +31,7 @@ pub(super) fn debate(tree: &Value, findings: &mut Diagnostics) -> DebateSettings
     laid_over(&DebateSettings::default(), &tree, &KeyPath::root().key("debate"), findings)
 }
 
-/// Sets `enabled` in a `summarization` that has other keys but no `enabled`. Without that section, nothing is
-/// summarized.
+/// Sets `summarization.enabled` to true if the section has other keys but no `enabled`.
 pub(super) fn switch_on_summarization(of: &mut Value) {
     let section = of.get_mut("summarization").and_then(Value::as_object_mut);
     if let Some(section) = section.filter(|section| section.values().any(|value| !value.is_null())) {
@@ -74,7 +73,6 @@ pub(super) fn warn_of_idle_keys(debate: &DebateSettings, protocol: &Protocol, fi
     }
 }
 
-/// The entries of a section, each with its name and path.
 fn entries<'a>(section: &'a Value, path: &KeyPath) -> impl Iterator<Item = (&'a String, &'a Value, KeyPath)> {
     let path = path.clone();
     section.as_object().into_iter().flatten().map(move |(name, entry)| (name, entry, path.key(name)))
@@ -141,8 +139,8 @@ pub(super) fn prices(section: &Value, findings: &mut Diagnostics) -> BTreeMap<St
     prices
 }
 
-/// Whether an entry of `providers` is a program. An entry with the name of a built-in program is one unless it has a
-/// `baseUrl`: older configurations may use such names for servers.
+/// Whether an entry of `providers` is a program: its `type` says so, or it has the name of a built-in program and no
+/// `baseUrl`. Older configurations may use these names for servers.
 fn describes_program(name: &str, entry: &Value) -> bool {
     entry["type"] == COMMAND || program_preset(name).is_some() && entry["baseUrl"].is_null()
 }
@@ -195,7 +193,7 @@ fn program(name: &str, entry: &Value, path: &KeyPath, findings: &mut Diagnostics
 /// A configuration file that results in these settings, including programs.
 pub(super) fn with_programs(settings: &Settings) -> Value {
     let mut all = serde_json::to_value(settings).unwrap_or_default();
-    // Records omit these at their defaults.
+    // These keys are not serialized if they have their defaults.
     all["debate"]["memory"] = settings.debate.memory.into();
     all["debate"]["budget"]["maxCalls"] = settings.debate.budget.max_calls.into();
     for (name, entry) in &settings.providers {

@@ -113,7 +113,7 @@ pub fn schema() -> Value {
     schema
 }
 
-/// The schema of some keys of a definition, with references resolved.
+/// The schema of the properties `keys` of a definition, with references resolved.
 pub fn part_of(definition: &str, keys: &[&str]) -> Value {
     let mut part = inlined(&CONFIG["$defs"][definition]);
     if let Some(properties) = part["properties"].as_object_mut() {

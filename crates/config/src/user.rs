@@ -29,7 +29,7 @@ const CONFIRM_ABOVE: f64 = 1.0;
 /// Where debates are saved by default.
 const DIRECTORY: &str = "./debates";
 
-/// The user's own configuration, validated independently of a project's.
+/// The user's own configuration, validated without the project's file.
 #[derive(Debug, Clone)]
 pub(super) struct UserConfig {
     pub(super) usual: ModelPreference,
@@ -60,14 +60,14 @@ pub fn debates_directory(environment: &Environment) -> Result<PathBuf, ConfigErr
     Ok(home.map_or_else(|| PathBuf::from(directory), |(home, rest)| home.join(rest)))
 }
 
-/// The user's preference for colour: `auto`, `always` or `never`. `None` if the configuration is unreadable, which the
-/// loader reports.
+/// The user's preference for colour: `auto`, `always` or `never`. `None` if it is not set, or if the configuration
+/// cannot be read, which the loader reports.
 pub fn usual_color(environment: &Environment) -> Option<String> {
     document(environment).ok()??.tree["color"].as_str().map(str::to_owned)
 }
 
-/// The provider and model in the user's own configuration, if it names a provider. `None` if the configuration is
-/// unreadable, which the loader reports.
+/// The provider in the user's own configuration, with its model or else the provider's default model. `None` if the
+/// configuration names no provider, or if it cannot be read, which the loader reports.
 pub fn usual_model(environment: &Environment) -> Option<(String, String)> {
     let document = document(environment).ok()??;
     let preference = ModelPreference::of_document(&document);
@@ -77,8 +77,8 @@ pub fn usual_model(environment: &Environment) -> Option<(String, String)> {
     Some((provider, model))
 }
 
-/// The providers in the user's own configuration, and its entries for programs as written. Empty if the configuration
-/// cannot be used.
+/// Returns the providers in the user's configuration, and the raw JSON entries of those that are programs. Both are
+/// empty if the configuration is missing or invalid.
 pub fn user_programs(environment: &Environment) -> (BTreeMap<String, ProviderSettings>, Map<String, Value>) {
     let Ok(Some(user)) = read_user(environment) else { return Default::default() };
     let providers = user.settings.providers;
