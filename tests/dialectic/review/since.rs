@@ -130,7 +130,7 @@ fn after_half_of_the_findings_are_fixed_each_is_new_fixed_or_still_there() {
     }
     assert!(text.contains("[major] `c.py:5`"), "{text}");
     assert!(text.contains(&format!("- ID: {}, still there\n- Ruling: stands", first["c.py"].0)), "{text}");
-    assert!(text.contains("- Ruling: none; its code is unchanged"), "{text}");
+    assert!(text.contains("- Ruling: none; the code is unchanged"), "{text}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::{
     Response, Statement,
 };
 
-/// A hash of the text's lines, without its answers to critics.
+/// A hash of a text's lines, ignoring its answers to critics.
 fn identity(text: &Contribution) -> u64 {
     // `DefaultHasher::new` has fixed keys, so ledgers of the same record are equal.
     let mut hasher = DefaultHasher::new();
@@ -26,17 +26,17 @@ fn identity(text: &Contribution) -> u64 {
 
 pub(crate) struct Fold<'a> {
     pub(super) folded: Folded,
-    /// `None` if the record cannot be created from its first event; the counts are then approximate.
+    /// `None` if the record cannot be created from its first event. The folded state is then approximate.
     debate: Option<&'a Debate>,
     pub(super) numbers: Vec<&'a AgentId>,
 }
 
-/// Clones share the points until one is changed.
+/// Clones share an author's points until either clone changes them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Folded {
     authors: BTreeMap<AgentId, Arc<Criticised>>,
     moves: Arc<Vec<Move>>,
-    /// The number of points so far, which is the rank of the next one.
+    /// The number of points folded so far, which is also the next point's rank.
     raised: usize,
 }
 
@@ -102,9 +102,9 @@ impl<'a> Fold<'a> {
         Ledger { objections, ..Ledger::default() }
     }
 
-    /// Folds in a contribution. Call it in the order of the record.
+    /// Folds in a contribution. Contributions must be passed in the order of the record.
     pub(crate) fn take(&mut self, round: u32, one: &Contribution) {
-        // A carried-over text was already read in its own round.
+        // A carried-over text was already folded in its own round.
         if let Some(reading) = one.reading.as_ref().filter(|_| !one.metadata.carried_over) {
             if let Some(target) = &one.target_agent_id {
                 self.criticise(round, one, target, reading, reading.points.iter().flatten());
@@ -127,7 +127,7 @@ impl<'a> Fold<'a> {
                 criticised.text = text;
                 for (_, known) in &mut criticised.points {
                     let is_earlier = known.text != text;
-                    // Even an equal assignment would copy a shared point.
+                    // Assigning even an equal value would copy a shared point.
                     if known.is_of_earlier_text != is_earlier {
                         known.is_of_earlier_text = is_earlier;
                     }
@@ -136,13 +136,13 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Whether the contribution is a proposal, which is also assumed if its kind is unknown.
+    /// Whether the contribution is a proposal or of unknown kind.
     fn is_text(&self, one: &Contribution) -> bool {
         let yields = self.debate.and_then(|debate| debate.yield_of(one));
         yields.is_none_or(|yields| yields == ResultKind::Proposal)
     }
 
-    /// Folds in what follows the rounds: drafts with their checks, and the judge's rulings.
+    /// Folds in the drafts, checks and rulings that follow the rounds.
     pub(super) fn close(&mut self, debate: &Debate) {
         let (mut draft, mut text, mut raised) = (0, None, 0);
         for one in &debate.checks {
@@ -308,8 +308,8 @@ fn targets(reading: &ParsedAnswer) -> Vec<&AgentId> {
     targets
 }
 
-/// Caches the fold of finished rounds, so that prompts need not fold the whole debate again. All caches are equal, so
-/// that comparisons of debates ignore them. Cheap to clone.
+/// Caches the fold of finished rounds, so that prompts need not fold the whole debate again. All caches compare equal,
+/// so that a cache does not affect comparisons of debates. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Past {
     folded: Folded,
@@ -327,7 +327,7 @@ impl PartialEq for Past {
 }
 
 impl Past {
-    /// Returns the cached fold if it is valid, or else an empty one, and the contributions that it lacks.
+    /// Returns the cached fold, or an empty one if the cache is invalid, and the contributions still to be folded.
     pub(super) fn begin(
         self,
         debate: &Debate,

@@ -1,4 +1,4 @@
-//! All points of a debate, and which of them each call shows.
+//! All points of a debate, and the selections of them that prompts show.
 
 use std::fmt::{self, Write as _};
 
@@ -11,7 +11,7 @@ use dialectic_base::figures::counted;
 
 use super::{Change, Point, PointId, PointStatus, RecheckStanding, RejectedApproach, RemarkTime, Response};
 
-/// An author's answers to points in one round, and how much its text changed.
+/// An author's answers to points in one round, and how much the text changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Move {
@@ -26,7 +26,7 @@ pub struct Move {
 }
 
 impl Move {
-    /// Whether the point is in any of the lists.
+    /// Whether the author answered this point or left it unanswered.
     pub(super) fn names(&self, point: &PointId) -> bool {
         [&self.accepted, &self.partly, &self.rejected, &self.unanswered].iter().any(|points| points.contains(point))
     }
@@ -53,8 +53,8 @@ impl Ledger {
         fold.ledger()
     }
 
-    /// The points that a prompt about `target`'s text may use: those raised against it before `round` or in the texts
-    /// of `inputs`.
+    /// The points against `target`'s text that a prompt may use: those from rounds before `round`, and those from the
+    /// calls in `inputs`.
     pub fn seen_by(debate: &Debate, target: &AgentId, round: u32, inputs: &[CallKey]) -> Self {
         let concerns = |one: &Contribution| {
             let points = one.reading.iter().flat_map(|reading| &reading.points).flatten();
@@ -99,7 +99,8 @@ impl Ledger {
         readings.flat_map(|(by, reading)| reading.given_up.iter().map(move |one| (by, one))).collect()
     }
 
-    /// The points that the judge must rule on, grouped by text, most severe first. Points raised in a check come last.
+    /// The points that the judge must rule on, grouped by text, the most severe of each text first. Points raised in a
+    /// check come last.
     pub fn to_rule(&self, debate: &Debate) -> Vec<&Point> {
         let mut open: Vec<_> = self.objections.iter().filter(|one| one.is_undecided()).collect();
         let number = debate.text_numbers();
@@ -115,7 +116,7 @@ impl Ledger {
         grave
     }
 
-    /// The points to display. Records of the older program have none saved, so their texts are parsed here.
+    /// The points to display. Records of the older program lack saved points, so their texts are parsed here.
     pub fn shown(debate: &Debate) -> Self {
         let has_readings = debate.rounds.iter().flat_map(|round| &round.contributions).any(|one| one.reading.is_some());
         if has_readings {
@@ -131,7 +132,7 @@ impl Ledger {
         self.objections.is_empty()
     }
 
-    /// By status, open points first, and then by severity.
+    /// The points by status, open ones first, then by severity.
     pub fn in_order(&self) -> Vec<&Point> {
         let mut shown: Vec<&Point> = self.objections.iter().collect();
         shown.sort_by_cached_key(|one| (one.status(), one.point.severity));
@@ -144,8 +145,8 @@ impl Ledger {
         own.filter(|one| one.draft.is_none() && !one.is_settled()).collect()
     }
 
-    /// The accepted but unconfirmed points that the check examines, ordered by number. If the draft builds on one text,
-    /// points against other texts are left out.
+    /// The points that the check examines, ordered by number: accepted at least in part, and neither verified nor
+    /// withdrawn by a critic. If the draft builds on one text, points against other texts are left out.
     pub fn to_verify(&self, debate: &Debate) -> Vec<&Point> {
         let base = debate.draft.as_ref().and_then(|draft| draft.base.as_ref());
         let is_of_base = |one: &&Point| base.is_none_or(|base| one.target_id == *base);
@@ -161,7 +162,7 @@ impl Ledger {
         accepted
     }
 
-    /// The points accepted in the last round whose changes were never verified.
+    /// The points that were accepted in the last round and whose changes nobody has verified.
     pub fn claimed_last(&self, debate: &Debate) -> Vec<&Point> {
         let last = debate.final_round().map_or(0, |round| round.round_number);
         let is_accepted =
@@ -179,15 +180,15 @@ impl Ledger {
 }
 
 impl Debate {
-    /// Whether a later stage lets authors answer their critics.
+    /// Whether authors can answer critics in a stage after the critiques.
     pub(crate) fn has_answers(&self) -> bool {
         let yields = |wanted| move |stage: &StageInfo| stage.yields == Some(wanted);
         let criticised = self.stages.iter().skip_while(|stage| !yields(ResultKind::Critique)(stage));
         criticised.into_iter().any(yields(ResultKind::Proposal))
     }
 
-    /// Whether the points of a round are settled: every final text has a readable critique, and no point of severity
-    /// major or higher is open.
+    /// Whether the points of a round are settled: every final text was criticised, all its critiques could be parsed in
+    /// full, and no point of severity major or higher is open.
     pub fn is_resolved(&self, round: u32) -> bool {
         let Some(of) = self.round(round) else { return false };
         let positions = self.positions(of);
@@ -206,7 +207,8 @@ impl Debate {
     }
 }
 
-/// Counts of points: of given points ([`Tally::of`]), or of a debate at the end of a round ([`Ledger::tally`]).
+/// Counts of given points ([`Tally::of`]), or of a debate's points and what was said about them in one round
+/// ([`Ledger::tally`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Tally {
     /// In the order of [`PointStatus::ALL`].
@@ -219,9 +221,9 @@ pub struct Tally {
     pub partly: usize,
     pub rejected: usize,
     pub unanswered: usize,
-    /// Points whose author wrote no later text in this round.
+    /// Points raised in this round that the criticised author has had no turn to answer.
     pub waiting: usize,
-    /// Points that the protocol gives authors no chance to answer.
+    /// Points that the protocol does not let authors answer.
     #[serde(skip_serializing_if = "dialectic_base::call::is_default")]
     pub final_words: usize,
     pub withdrawn: usize,

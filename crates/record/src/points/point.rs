@@ -14,19 +14,19 @@ use crate::ids::AgentId;
 
 use super::{Found, Place, RecheckStanding, Remark, RemarkKind, RemarkTime, Response, Statement};
 
-/// The maximum number of characters of a section or subject after a point's number.
+/// The maximum characters of the section or subject shown after a point's number.
 const PLACE: usize = 60;
 const NOTHING: &str = "-";
 
 dialectic_base::named! {
-    /// Ordered from the gravest, so the minimum is the highest severity.
+    /// Ordered from most to least severe, so the minimum is the highest severity.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum Severity {
         /// A major requirement is not met.
         Blocking = "blocking",
         /// A major requirement is at risk, or a minor one is not met. Also assumed if a critic names no severity.
         Major = "major",
-        /// Anything less.
+        /// Any other fault.
         Minor = "minor",
     }
 }
@@ -81,7 +81,6 @@ pub struct RaisedPoint {
     pub place: Option<Place>,
     /// The objection in Markdown, without its number and severity.
     pub text: Arc<str>,
-    /// The remedy that the critic proposes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Arc<str>>,
     /// How to observe the fault.
@@ -215,7 +214,8 @@ pub struct PointHistory {
     pub lens: Option<String>,
     #[serde(flatten)]
     pub point: RaisedPoint,
-    /// Everything said about the point, in order, which determines its state. The first remark is that it was raised.
+    /// Everything said about the point, in order. Determines the point's state. The first remark is
+    /// [`RemarkKind::Raised`].
     #[serde(skip)]
     pub remarks: Vec<Remark>,
     /// Whether the critic criticised the text again without mentioning this point.
@@ -238,9 +238,9 @@ dialectic_base::named! {
     pub enum PointStatus {
         /// The point needs a change or a decision.
         Open = "open",
-        /// The author claims to have changed the text, which nobody has confirmed.
+        /// The author claims to have changed the text, but nobody has confirmed the change.
         Claimed = "claimed",
-        /// Someone other than the author found the change, or the judge ruled that the point is met.
+        /// Someone other than the author confirmed the change, or the judge ruled that the point is met.
         Fixed = "fixed",
         /// The author or the judge rejected the point, or its critic withdrew it.
         Rejected = "rejected",
@@ -271,7 +271,7 @@ impl<'a> PointState<'a> {
             RemarkKind::Answered(response) => {
                 self.answer = Some((*response, remark));
                 self.was_answered_last = remark.at == RemarkTime::Final;
-                // Once its critic withdrew or verified a point, only an answer to the check can reopen it.
+                // Once a critic has withdrawn or verified a point, only an answer to the check can reopen it.
                 let is_over = self.recheck.is_some_and(|(standing, _)| standing.is_over());
                 if !is_over || self.was_answered_last {
                     self.open = *response != Response::Accepted || remark.is_bare_acceptance();
@@ -434,7 +434,8 @@ impl Point {
         self.ruling().is_some_and(|ruling| ruling.decision == Decision::NotMet)
     }
 
-    /// The number with the changed section, or else with the point's subject: `D3 (Failover)`.
+    /// The number, followed in parentheses by the changed section or else by the point's subject, if either is known:
+    /// `D3 (Failover)`.
     pub fn with_place(&self) -> String {
         let section = self.answer().and_then(Remark::section);
         let place = section.or(self.point.about.as_deref()).map(one_line);

@@ -1,4 +1,4 @@
-//! How to parse an answer, which points it can refer to, and the result.
+//! Answer formats, the points that answers can refer to, and the result of parsing.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -25,7 +25,7 @@ use super::{Found, Ledger, Point, RaisedPoint, RecheckStanding, Response, Stance
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ParsedAnswer {
-    /// The points of a critique. Empty if it says that there are none; absent if none could be read.
+    /// The points of a critique. Empty if the critique says that it has none; absent if none could be parsed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<Vec<RaisedPoint>>,
     /// The number of points or findings left out because there were too many.
@@ -48,7 +48,7 @@ pub struct ParsedAnswer {
     /// How much the text changed since the author's last proposal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
-    /// A reader's findings about a change. Empty if it reported none; absent if none could be parsed.
+    /// A reader's findings about a change. Empty if the reader reported none; absent if none could be parsed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub findings: Option<Vec<RaisedPoint>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -61,7 +61,7 @@ pub struct ParsedAnswer {
 }
 
 impl ParsedAnswer {
-    /// Removes the answers to critics from `text`, which must be the parsed text.
+    /// Removes the answers to critics from `text`, which must be the text that was parsed.
     pub fn without_answers<'a>(&self, text: &'a str) -> Cow<'a, str> {
         without(text, self.answers_at.as_ref())
     }
@@ -82,7 +82,7 @@ pub struct RejectedApproach {
 }
 
 impl RejectedApproach {
-    /// The reason without a leading `Text 2:` if `target` already names the author.
+    /// The reason. A leading `Text 2:` is removed if `target` names the author.
     pub fn remark(&self) -> &str {
         let is_mark = |c: char| c.is_whitespace() || "*_`[]".contains(c);
         let label = || {
@@ -126,9 +126,9 @@ pub enum AnswerFormat {
         /// The author's previous text without answers; empty if there is none.
         before: String,
     },
-    /// Findings about a change: the paths of the changed files, and the attachments that show them.
+    /// Findings about a change, with the paths of the changed files and the attachments that show these files.
     Findings(Vec<String>, Arc<[Attachment]>),
-    /// Opinions on another reader's findings, which have these numbers.
+    /// Opinions on another reader's findings with these numbers.
     Opinion(Vec<String>),
     /// The text after a check, which answers these points under a separate heading.
     Final(Vec<Point>),
@@ -247,7 +247,7 @@ impl AnswerFormat {
         }
     }
 
-    /// Whether requested points are missing, so that the engine asks again.
+    /// Whether the engine must ask again, because requested points are missing.
     pub fn lacks_points(&self, reading: &ParsedAnswer) -> bool {
         match self {
             Self::Critique(_) | Self::Check(_) => reading.points.is_none(),
@@ -258,7 +258,7 @@ impl AnswerFormat {
         }
     }
 
-    /// The numbers of the texts for which a review has no readable section; empty if it has none at all.
+    /// The numbers of the texts for which a review has no readable section; empty if no section is readable.
     pub fn unread_texts(&self, text: &str) -> Vec<u32> {
         let order = self.texts();
         let read = read_review(text, &order);
@@ -401,7 +401,7 @@ impl Contribution {
 }
 
 impl Debate {
-    /// A copy in which the texts of an older record are parsed. For display only, never saved.
+    /// Returns a copy in which the unparsed texts of an older record are parsed. For display only; never saved.
     pub fn with_derived_points(&self) -> Self {
         let mut debate = self.clone();
         for at in 0..debate.rounds.len() {
@@ -424,8 +424,8 @@ impl Debate {
         debate
     }
 
-    /// The calls that a text builds on, judging by the order in the record: its author's previous text, and later
-    /// remarks about it.
+    /// The calls that a text builds on, judging by the order in the record: its author's previous proposal, and the
+    /// later remarks on that proposal.
     fn texts_before(&self, at: usize, place: usize) -> Vec<CallKey> {
         let author = &self.rounds[at].contributions[place].agent_id;
         let earlier =

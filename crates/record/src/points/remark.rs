@@ -18,7 +18,8 @@ use super::{PointId, Ruling};
 pub struct Statement<V, P = PointId> {
     pub point: P,
     pub verdict: V,
-    /// The section that addresses the point: empty if the text names none, absent if it was not asked for one.
+    /// The section that addresses the point. If the text names none, the section is empty in an answer and absent in
+    /// other statements.
     pub section: Option<String>,
     /// The reason or the change, verbatim.
     pub reason: Option<Arc<str>>,
@@ -91,7 +92,7 @@ impl<'de, V: StatementKeys + Deserialize<'de>> Deserialize<'de> for Statement<V>
 dialectic_base::named! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum Response {
-        /// The point holds, and the text was changed.
+        /// The author agrees with the point and claims to have changed the text.
         Accepted = "accepted",
         Partly = "partly",
         Rejected = "rejected",
@@ -238,7 +239,7 @@ impl fmt::Display for RemarkKind {
             Self::Raised => "raised",
             Self::Answered(response) => response.name(),
             Self::Rechecked(standing) => standing.name(),
-            Self::Unchanged => "verified in an unchanged text",
+            Self::Unchanged => "verified, although the text is unchanged",
             Self::Checked(found) => found.name(),
             Self::Opinion(stance) => stance.name(),
             Self::Ruled(ruling) => ruling.in_words(),

@@ -240,7 +240,7 @@ fn a_point_is_verified_in_a_text_that_has_changed_and_in_no_other() {
     let ledger = rechecked(accepted_in("Storage"), "# Text\n\n\nOne lease.  ", "verified");
     let point = &ledger.objections[0];
     assert!(point.is_claimed(), "{point:?}");
-    assert_eq!(point.story_in_words(), "r1 raised → r1 accepted → r2 verified in an unchanged text");
+    assert_eq!(point.story_in_words(), "r1 raised → r1 accepted → r2 verified, although the text is unchanged");
     assert_eq!(point.status(), PointStatus::Claimed);
 
     let ledger = rechecked(accepted_in("Storage"), "# Text\n\nAnother lease.", "maintained");

@@ -77,7 +77,7 @@ pub enum PromptFileError {
     Blank(PathBuf),
 }
 
-/// The text of a prompt file, without byte order mark and surrounding whitespace.
+/// The text of a prompt file, without a byte order mark or surrounding whitespace.
 ///
 /// # Errors
 ///
@@ -86,7 +86,7 @@ pub fn read_prompt(path: &Path) -> Result<String, PromptFileError> {
     Ok(read_whole_prompt(path)?.trim().to_owned())
 }
 
-/// The unchanged text of a prompt file, without byte order mark.
+/// The unchanged text of a prompt file, without a byte order mark.
 ///
 /// # Errors
 ///

@@ -72,8 +72,8 @@ impl Role {
         ROLES.iter().find(|role| role.name == name).map(Arc::clone)
     }
 
-    /// Whether a user's file replaces the built-in role of this name. Such roles were added later, and users may
-    /// already have files with these names.
+    /// Whether a user's file replaces the built-in role of this name. True for roles that were added later, because
+    /// users may already have had files of the same name.
     pub fn gives_way(name: &str) -> bool {
         name == "operations"
     }

@@ -50,7 +50,7 @@ pub struct Values<'a> {
     /// Texts under headings, such as a transcript or earlier rounds.
     pub entries: Vec<Titled<'a>>,
     pub material: Vec<MaterialPart<'a>>,
-    /// Points accepted in the last round whose changes were not verified.
+    /// Points that were accepted in the last round and whose changes nobody has verified.
     pub claims: String,
     /// Reviewers' remarks that reject whole approaches.
     pub approaches: String,
@@ -70,7 +70,7 @@ pub struct Values<'a> {
     pub max_questions: u32,
     /// The maximum number of words in a summary.
     pub max_words: usize,
-    /// How many characters of the debate's texts the prompt would show if none were shortened.
+    /// The number of characters of debate texts in the prompt if no text were shortened.
     #[serde(skip)]
     pub length: usize,
 }
@@ -115,7 +115,7 @@ pub struct PointList {
     /// In the order of the lines.
     #[serde(skip)]
     pub points: Vec<Point>,
-    /// The characters left of the list's maximum length if points were left out, or else 0.
+    /// If points were omitted, the number of characters still free below the list's maximum length; otherwise 0.
     #[serde(skip)]
     pub room: usize,
 }
@@ -142,7 +142,7 @@ impl Prompt {
     ///
     /// # Errors
     ///
-    /// The template is defective, which tests rule out by rendering each one.
+    /// The template is invalid. Tests render every template to rule this out.
     pub fn render(&self, values: &impl Serialize) -> Result<String, PromptError> {
         static COMPILED: LazyLock<RwLock<Environment<'static>>> = LazyLock::new(|| RwLock::new(environment().clone()));
         let values = minijinja::Value::from(Serde(values));

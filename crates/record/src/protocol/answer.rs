@@ -10,13 +10,13 @@ use crate::debate::Contribution;
 /// A kind of JSON answer. Requests contain its schema, an unreadable answer is requested once more, and a readable one
 /// becomes a contribution.
 pub trait JsonAnswer: Serialize + DeserializeOwned + JsonSchema {
-    /// The name of the schema in requests, of letters, digits, `_` and `-`.
+    /// The schema's name in requests. Only letters, digits, `_` and `-` are allowed.
     const NAME: &'static str;
 
     /// A typical answer, for cost forecasts.
     fn sample() -> Self;
 
-    /// The text of the contribution.
+    /// The text of the contribution that the answer becomes.
     fn text(&self) -> String;
 
     /// Checks what the schema cannot express.
@@ -28,8 +28,8 @@ pub trait JsonAnswer: Serialize + DeserializeOwned + JsonSchema {
         Ok(())
     }
 
-    /// Reads the answer of a contribution, if it has one of this kind. The kind is not recorded, so check the stage
-    /// first.
+    /// Parses a contribution's JSON answer; `None` if the contribution has none or its JSON does not fit this kind. The
+    /// kind is not recorded, so check the stage first.
     fn of(contribution: &Contribution) -> Option<Self> {
         let json = contribution.reading.as_ref()?.json.clone()?;
         serde_json::from_value(json).ok()
@@ -41,7 +41,8 @@ pub trait JsonAnswer: Serialize + DeserializeOwned + JsonSchema {
 pub struct JsonAnswerKind {
     pub name: &'static str,
     pub schema: fn(SchemaGenerator) -> Schema,
-    /// Parses and checks a JSON object. Returns it with the text of its contribution, or why it cannot be used.
+    /// Parses and checks a JSON object. Returns the object and the contribution's text, or the reason why the object
+    /// cannot be used.
     pub read: fn(&str) -> Result<(Value, String), String>,
     /// `None` if the sample cannot be serialized.
     pub sample: fn() -> Option<Value>,

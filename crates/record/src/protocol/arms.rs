@@ -194,7 +194,7 @@ fn author(debate: &Debate) -> Option<&AgentSettings> {
     debate.team().into_iter().next()
 }
 
-/// The author's text at the end of a round; round 0 ends with its first text.
+/// The call of the author's text at the end of a round. Round 0 stands for the first text.
 fn text_after(round: u32, author: &AgentSettings) -> CallKey {
     match round {
         0 => CallKey::new(1, PROPOSAL, &author.id),
@@ -213,7 +213,8 @@ fn last_text(debate: &Debate) -> Option<CallKey> {
     last_text_after(debate, debate.current_round)
 }
 
-/// The text that the current round criticises; `None` if it failed. The first text may still be pending.
+/// The text that the current round criticises: the author's last finished text, or the first one while it is pending.
+/// `None` if the first text failed.
 fn criticised_text(debate: &Debate, author: &AgentSettings) -> Option<CallKey> {
     let before = debate.current_round.saturating_sub(1);
     last_text_after(debate, before).or_else(|| Some(text_after(0, author)).filter(|first| !debate.has_failed(first)))
@@ -287,7 +288,7 @@ fn choice(debate: &Debate) -> Option<Step> {
     Some(ballot.showing(PromptContext::Candidates { salt: 0 }).paid(BudgetClass::Closing))
 }
 
-/// The chosen answer, or the only one.
+/// The answer that the judge chose, or the only one.
 fn chosen(debate: &Debate) -> Option<CallKey> {
     let settings = debate.settings.as_ref()?;
     let ballot = debate.contribution(&key(debate, CHOICE, &settings.judge));

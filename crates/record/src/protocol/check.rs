@@ -1,5 +1,5 @@
-//! The check of the answer: lenses examine a draft, which is rewritten if they find serious faults. All protocols that
-//! end with a solution share these stages.
+//! The check of the answer: checkers examine a draft through lenses, and the draft is rewritten if they find serious
+//! faults. All protocols that end with a solution share these stages.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ pub(super) const fn final_text(facts: fn(&Debate) -> Vec<Event>) -> Stage {
     }
 }
 
-/// The facts of a [`final_text`] by the judge: the draft stands if the rewrite failed.
+/// The facts of a [`final_text`] by the judge: the draft becomes the answer if the rewrite failed.
 pub(super) fn finalised(debate: &Debate) -> Vec<Event> {
     stands(debate, has_rewrite_failed(debate))
 }
@@ -188,7 +188,7 @@ pub(super) fn rewritten(debate: &Debate, solution: impl Fn(&Contribution) -> Sol
     }
 }
 
-/// Makes another draft of a text that abandoned the draft's approach.
+/// Turns a rewrite that abandoned the draft's approach into another draft.
 fn redrafted(debate: &Debate, solution: impl Fn(&Contribution) -> Solution) -> Vec<Event> {
     let rethought = debate.newest_draft().filter(|draft| draft.number > 1 && draft.checks.is_empty());
     let rethought = rethought.filter(|_| debate.final_solution.is_none());
@@ -223,7 +223,8 @@ fn draft(text: &Contribution, solution: Solution) -> Event {
     Event::Drafted { key: None, text: Some(Arc::new(text)), solution: Box::new(solution), call: None }
 }
 
-/// How a debate ends at `stage`: with an answer, without any text (`nothing`), or with texts but no answer (`failed`).
+/// Returns the trigger for leaving `stage` with an answer or a draft. Otherwise the error is `nothing` if the debate
+/// has no texts, or else `failed`.
 pub(super) fn ended(debate: &Debate, stage: StageId, nothing: &str, failed: &str) -> Result<Trigger, String> {
     if let Some(trigger) = drafted(debate) {
         return Ok(trigger);

@@ -158,8 +158,8 @@ fn rules(debate: &Debate) -> Option<&DebateSettings> {
     debate.settings.as_ref().map(|settings| &settings.debate)
 }
 
-/// Whether an agent summarizes its history at the start of this round. Once that stage is over, no further summaries
-/// are requested.
+/// Whether an agent summarizes its history at the start of this round. After the summarization stage, no further
+/// summaries are requested.
 fn is_summary_due(debate: &Debate, agent: &AgentSettings) -> bool {
     let own = key(debate, SUMMARIZATION, agent);
     if debate.settled(&own).is_some() {
@@ -178,7 +178,7 @@ fn summaries(debate: &Debate) -> Vec<Step> {
     due.map(|agent| summary(agent).showing(PromptContext::OwnTexts)).collect()
 }
 
-/// The agent's summary in this round, if its prompts must wait for it.
+/// The call of the agent's summary in this round, if the agent's prompts must wait for the summary.
 fn own_summary(debate: &Debate, agent: &AgentSettings) -> Option<CallKey> {
     is_summary_due(debate, agent).then(|| key(debate, SUMMARIZATION, agent))
 }
@@ -255,8 +255,8 @@ fn positions(debate: &Debate) -> Vec<CallKey> {
     debate.agents().iter().filter_map(position).collect()
 }
 
-/// The judge scores the round if a score can end the debate. In a round that may be the last, it summarizes the earlier
-/// rounds at the same time.
+/// The judge scores the round if a score can end the debate. If not, the judge summarizes the earlier rounds during the
+/// last one, so that the summary is ready for the synthesis.
 fn evaluation(debate: &Debate) -> Vec<Step> {
     let (Some(settings), Some(rules)) = (&debate.settings, rules(debate)) else { return Vec::new() };
     let TerminationSettings { kind, min_rounds, .. } = rules.termination_condition;

@@ -78,8 +78,8 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// Each opening is cross-examined by the other side before that side's own opening. Each call sees all earlier ones. A
-/// failed opening is not examined, and failed questions get no answer.
+/// After each opening, the other side cross-examines the speaker. Each call sees all earlier ones. A failed opening is
+/// not examined, and failed questions get no answer.
 fn constructives(debate: &Debate) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let speakers = speakers(settings);

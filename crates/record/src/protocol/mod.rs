@@ -1,8 +1,8 @@
 //! Protocols: who speaks in a debate, in which order, and how it ends.
 //!
-//! A protocol is a declaration, in one file here and its prompts: the stages and the words that describe them, the
-//! calls of each stage as a pure function of the record, and a table of transitions. The engine can run any protocol,
-//! including those declared in other crates.
+//! A protocol is declared in a file here, and its prompts are in `prompts/`. The declaration lists the stages and the
+//! words that describe them, the calls of each stage as a pure function of the record, and a table of transitions. The
+//! engine can run any protocol, including those declared in other crates.
 
 // New variants must be handled explicitly.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
@@ -55,13 +55,13 @@ pub struct Protocol {
     /// The name in configurations and on the command line.
     pub name: &'static str,
     pub about: &'static str,
-    /// When to use it, in one line.
+    /// When to use the protocol, in one line.
     pub suits: &'static str,
     /// The number of calls as a formula for `n` agents and `r` rounds.
     pub calls: &'static str,
     /// The stages in display order. Every debate starts with the first.
     pub stages: &'static [Stage],
-    /// The stage that writes the answer, to which STOP leads. Later stages may check the answer.
+    /// The stage that writes the answer. STOP leads to this stage, and later stages may check the answer.
     pub closing: StageId,
     /// The system text for all calls of the protocol.
     pub system: &'static Prompt,
@@ -81,7 +81,7 @@ pub struct Protocol {
 pub struct Unfit {
     pub problem: String,
     pub hint: String,
-    /// The key of the setting, for front ends that have another way to set it.
+    /// The key of the unsuitable setting. Front ends may have their own option for this setting.
     pub key: Option<&'static str>,
 }
 
@@ -129,7 +129,7 @@ impl Trigger {
     pub const PAUSE: Self = Self("PAUSE");
     /// Go to the closing stage now.
     pub const STOP: Self = Self("STOP");
-    /// The triggers that any stage may have.
+    /// The triggers with which any stage may end.
     pub const COMMON: [Self; 5] = [Self::RETRY, Self::FALLBACK, Self::FAILED, Self::PAUSE, Self::STOP];
 }
 
@@ -187,8 +187,8 @@ impl Protocol {
     }
 
     /// Whether all inputs of a step have ended and a choice has at least one candidate. An input has ended if the
-    /// record says so. Otherwise `is_over` decides for running or abandoned calls, and a closing debate counts the
-    /// inputs of skipped stages as ended.
+    /// record or `is_over` says so. If `is_over` returns `None` and the debate is closing, inputs from stages before
+    /// the closing one count as ended.
     pub fn can_start(&self, step: &Step, debate: &Debate, is_over: impl Fn(&CallKey) -> Option<bool>) -> bool {
         let is_closing = debate.current_stage.is_some_and(|stage| self.is_closing(stage));
         let place = |id: StageId| self.stages.iter().position(|stage| stage.info.id == id);
@@ -225,7 +225,7 @@ impl Protocol {
         })
     }
 
-    /// The stages whose calls may start while `stage` is current: itself, and its regular successors in the round.
+    /// The stages whose calls may start while `stage` is current: `stage` and its regular successors in the same round.
     pub fn within_reach(&self, stage: StageId) -> Vec<&Stage> {
         let mut reach: Vec<&Stage> = Vec::new();
         let mut next = self.stage(stage);
@@ -244,8 +244,8 @@ impl Protocol {
     }
 }
 
-/// Completes a state that the older program saved without stages: adds those of its protocol and marks carried-over
-/// proposals.
+/// Completes a state that the older program saved: adds the protocol's stages if they are missing, and marks
+/// carried-over proposals.
 pub fn upgrade_state(debate: &mut Debate) {
     if debate.stages.is_empty() {
         let protocol = debate.settings.as_ref().and_then(|settings| Protocol::named(&settings.debate.protocol));
@@ -321,7 +321,7 @@ fn has_timed_out(debate: &Debate) -> bool {
     debate.round(debate.current_round).is_some_and(|round| round.timed_out)
 }
 
-/// Declares a kind of call that another stage makes. It has no transitions of its own.
+/// Declares a kind of call that another stage makes, without transitions.
 pub const fn kind_of_call(info: StageInfo) -> Stage {
     Stage {
         info: info.kind_of_call(),

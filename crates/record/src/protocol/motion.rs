@@ -47,7 +47,7 @@ pub fn side(settings: &Settings, agent: &AgentId) -> Position {
     }
 }
 
-/// In the order of the configuration.
+/// The agents on this side, in configuration order.
 pub(super) fn on_side(settings: &Settings, wanted: Position) -> impl Iterator<Item = &AgentSettings> {
     settings.agents.iter().filter(move |agent| side(settings, &agent.id) == wanted)
 }
@@ -72,7 +72,7 @@ pub(super) fn check_rounds(settings: &Settings) -> Result<(), Unfit> {
     Err(Unfit::new(problem, hint).about("debate.rounds"))
 }
 
-/// The first round: every agent argues for its side.
+/// The first round: every speaker presents a case.
 pub(super) const fn opening(info: StageInfo, steps: fn(&Debate) -> Vec<Step>) -> Stage {
     Stage {
         info,
@@ -88,7 +88,7 @@ pub(super) const fn opening_info() -> StageInfo {
     StageInfo::new(OPENING, words).yielding(ResultKind::Speech).in_round().essential()
 }
 
-/// The middle rounds: every agent answers the others.
+/// The middle rounds: every speaker answers the others.
 pub(super) const fn rebuttal(info: StageInfo) -> Stage {
     Stage {
         info,
@@ -107,7 +107,7 @@ pub(super) const fn rebuttal_info() -> StageInfo {
     StageInfo::new(REBUTTAL, words).yielding(ResultKind::Speech).in_round().essential()
 }
 
-/// The last round: every agent sums up the debate.
+/// The last round: every speaker sums up the debate.
 pub(super) const fn closing(info: StageInfo, rows: &'static [Row]) -> Stage {
     Stage {
         info,
@@ -143,7 +143,7 @@ fn is_next_to_last_round(debate: &Debate) -> bool {
     debate.settings.as_ref().is_none_or(|settings| debate.current_round + 1 >= settings.debate.rounds)
 }
 
-/// Checks that each side has an opening, or without sides that two speakers have one.
+/// Checks that each side has an opening and that at least two speakers, or the only one, have opened.
 fn opened(debate: &Debate) -> Result<Trigger, String> {
     let Some(settings) = &debate.settings else { return Err("the debate has no settings".to_owned()) };
     let has_opened = |agent: &&AgentSettings| {

@@ -101,7 +101,7 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// The closings that have ended, even in failure. If the last round ran out of time, some were never requested.
+/// The closings that succeeded or failed. If the last round ran out of time, some were never requested.
 fn closings(debate: &Debate) -> Vec<CallKey> {
     let closings = speeches(debate, CLOSING, &CLOSE).into_iter().map(|step| step.key);
     closings.filter(|closing| debate.settled(closing).is_some()).collect()

@@ -58,7 +58,7 @@ impl Protocol {
     }
 
     /// The table as a text drawing: a column of stages with their regular transitions, and lines on the right for the
-    /// others. `↺` marks a transition backwards.
+    /// other transitions. `↺` marks a transition backwards.
     pub fn diagram(&self) -> String {
         let places: Vec<&Stage> = self.stages.iter().filter(|stage| stage.info.is_transition_target).collect();
         let mut drawing = Drawing::default();

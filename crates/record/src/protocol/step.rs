@@ -1,4 +1,4 @@
-//! A call that a protocol wants.
+//! A call that a protocol requests.
 
 use crate::debate::Lens;
 use crate::ids::CallKey;
@@ -10,8 +10,8 @@ use super::JsonAnswerKind;
 #[derive(Debug, Clone)]
 pub struct Step {
     pub key: CallKey,
-    /// The calls that must have ended before this one. Of the texts in unfinished rounds, its prompt shows only those
-    /// of these calls, in this order.
+    /// The calls that must have ended before this one. From unfinished rounds, the prompt shows only the texts of these
+    /// calls, in this order.
     pub inputs: Vec<CallKey>,
     pub prompt: &'static Prompt,
     pub shows: PromptContext,
@@ -23,7 +23,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// Tools are offered only for texts and for rulings on findings.
+    /// Whether the call may use tools, which are offered only for texts and for rulings on findings.
     pub fn may_use_tools(&self) -> bool {
         matches!(self.answer, OutputSpec::Text | OutputSpec::FindingRulings)
     }
@@ -84,11 +84,11 @@ pub enum PromptContext {
     },
     /// The inputs, and the disputed matters of the previous round.
     InputsAndDispute,
-    /// The decisions in the inputs, numbered, without authors and each wording only once.
+    /// The decisions in the inputs, numbered and without authors. Each wording appears once.
     Decisions,
     /// The inputs without authors, numbered in order and shortened.
     Numbered,
-    /// The inputs without authors, under their numbers in the debate; the agent's own is separate.
+    /// The inputs without authors, under their numbers in the debate. The agent's own text is shown separately.
     Texts,
     /// The agent's own texts in the finished rounds, and remarks about them.
     OwnTexts,
@@ -104,19 +104,19 @@ pub enum PromptContext {
     WholeDebate,
     /// The findings in the inputs, numbered and without authors, and for the judge also the opinions on them.
     Findings,
-    /// The draft of the answer, its checks that are among the inputs, and the points that it claims to meet.
+    /// The draft of the answer, the checks among the inputs, and the points that the draft claims to meet.
     Draft,
     /// [`WholeDebate`](Self::WholeDebate) with the authors, the solution, and the earlier follow-up questions and
     /// answers.
     Record,
 }
 
-/// The expected answer and how to read it.
+/// The kind of answer that a call expects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OutputSpec {
     Text,
     Questions {
-        /// The maximum number; further questions are dropped.
+        /// The maximum number of questions; further ones are dropped.
         most: u32,
     },
     /// A summary, cut at the agent's maximum length.
@@ -139,7 +139,7 @@ pub enum OutputSpec {
     Scores(&'static [&'static str]),
     /// Faults of a draft seen through this lens, as points. The checker has no role and no tools.
     Check(Lens),
-    /// A text by the draft's author that replaces the draft, and whether its approach stays.
+    /// A text by the draft's author that replaces the draft, and whether it keeps the draft's approach.
     Amendment,
     /// Rulings on findings. Findings and rulings together are the debate's answer.
     FindingRulings,

@@ -61,8 +61,8 @@ pub(super) const fn verdict(facts: fn(&Debate) -> Vec<Event>) -> Stage {
     }
 }
 
-/// The judge reads the debate in both orders, but only once if the budget has run out, because only one reading is
-/// reserved.
+/// The judge reads the debate in both orders, but only once if the budget has run out, because the cost of only one
+/// reading is reserved.
 fn steps(debate: &Debate) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let step = |pass, cost| {
@@ -154,7 +154,7 @@ pub(super) fn decide(first: &Judgement, all: &[Judgement]) -> Verdict {
     }
 }
 
-/// Best first.
+/// The debaters and their scores, best first.
 fn ranked(scores: &BTreeMap<AgentId, f64>) -> Vec<(&AgentId, &f64)> {
     let mut ranked: Vec<_> = scores.iter().collect();
     ranked.sort_by(|one, other| other.1.total_cmp(one.1));
@@ -225,7 +225,7 @@ fn order(pass: u8) -> &'static str {
     if pass == 2 { "second reading" } else { "first reading" }
 }
 
-/// The advice of all readings, which ends the verdict.
+/// The advice of all readings, shown at the end of the verdict.
 fn advice(judgements: &[Judgement]) -> String {
     let parts = |Advice { adopt_if, reject_if, measure }: &Advice| {
         [("Adopt if", adopt_if.clone()), ("Reject if", reject_if.clone()), ("Measure", measure.clone())]

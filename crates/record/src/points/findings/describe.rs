@@ -110,7 +110,7 @@ impl<'a> ReviewText<'a> {
         numbered.map(section).collect()
     }
 
-    /// The findings that were fixed since the earlier review or dismissed, one line each.
+    /// The findings that were dismissed, or fixed since the earlier review, one line each.
     pub fn dismissed_in_words(&self) -> String {
         let section = |heading: &str, is_rejected: bool| {
             let line = |finding: &ReviewedFinding| {
@@ -145,7 +145,8 @@ impl<'a> ReviewText<'a> {
             let _ = write!(out, "\n{note}\n");
         }
         out.push('\n');
-        // Each report is listed with its own severity, supporters and opponents, unless all are alike and undisputed.
+        // Lists each report with its own severity, supporters and opponents, unless all reports are alike and
+        // undisputed.
         let is_alike = |report: &Report| {
             let point = &report.finding;
             point.text == lead.text
@@ -177,7 +178,7 @@ impl<'a> ReviewText<'a> {
         let _ = writeln!(out, "- ID: {}{since}", finding.id);
         let Some(ruling) = &finding.ruling else {
             let is_same = finding.since == Some(Since::StillThere);
-            return out + if is_same { "- Ruling: none; its code is unchanged\n" } else { "- Ruling: none\n" };
+            return out + if is_same { "- Ruling: none; the code is unchanged\n" } else { "- Ruling: none\n" };
         };
         let decision = match ruling.decision {
             FindingDecision::Stands => "stands",

@@ -19,7 +19,7 @@ use super::{RaisedPoint, Remark, RemarkKind, RemarkTime, Stance};
 
 pub use describe::{ReviewText, describe_opened, describe_review, opened};
 
-/// A place in a file, as a reader names it; it may not exist.
+/// A place in a file, as named by a reader. The place may not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     pub path: String,
@@ -59,7 +59,7 @@ dialectic_base::named! {
         Dismissed = "dismissed",
         /// The material is not sufficient to decide.
         Open = "open",
-        /// The change no longer has this fault of an earlier review.
+        /// The change no longer has this fault, which an earlier review found.
         Fixed = "fixed",
     }
 }
@@ -71,7 +71,7 @@ dialectic_base::named! {
         New = "new",
         StillThere = "still there",
         Fixed = "fixed",
-        /// Neither the ruling nor unchanged code tells whether the fault is still there.
+        /// It is unknown whether the fault is still there.
         Unseen = "not to be seen",
     }
 }
@@ -79,7 +79,7 @@ dialectic_base::named! {
 /// The prefix of an earlier review's finding numbers: `E1`.
 const EARLIER_MARK: char = 'E';
 
-/// A finding with its ruling. Combines the reports that the judge or identical words identify as the same.
+/// A finding with its ruling. Combines reports that the judge declared the same or that have identical words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewedFinding {
     /// The number of the first report.
@@ -88,9 +88,9 @@ pub struct ReviewedFinding {
     pub id: String,
     /// `None` if there was no earlier review.
     pub since: Option<Since>,
-    /// The highest severity that the judge assigned, or else that any report has.
+    /// The highest severity assigned by the judge, or else by any report.
     pub severity: Severity,
-    /// Never empty. The words of the first one are shown.
+    /// Never empty. The first report's words are shown.
     pub reports: Vec<Report>,
     pub ruling: Option<FindingRuling>,
 }
@@ -99,7 +99,8 @@ pub struct ReviewedFinding {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     pub number: String,
-    /// The round, in which one part of the change is read. 0 for a finding of an earlier review.
+    /// The round, which is also the number of the part of the change that was read. 0 for a finding of an earlier
+    /// review.
     pub round: u32,
     /// The reader; `None` for a finding of an earlier review.
     pub by: Option<AgentId>,
@@ -140,7 +141,7 @@ impl ReviewedFinding {
         self.ruling.as_ref().is_some_and(|ruling| ruling.decision == FindingDecision::Dismissed)
     }
 
-    /// Whether it still counts as a fault.
+    /// Whether the finding still counts as a fault.
     pub fn is_kept(&self) -> bool {
         !self.is_dismissed() && self.since != Some(Since::Fixed)
     }
@@ -169,8 +170,8 @@ impl Debate {
         self.findings_ruled(rulings)
     }
 
-    /// Like [`findings`](Self::findings), but with these rulings. Reports are merged only if a ruling or identical
-    /// words say that they are the same, and only if their rulings agree.
+    /// Like [`findings`](Self::findings), but with these rulings. Merges reports that a ruling or identical words
+    /// identify, unless their rulings differ.
     pub fn findings_ruled(&self, rulings: &[FindingRuling]) -> Vec<ReviewedFinding> {
         let reports = self.reports();
         let ruling_on = |report: &Report| rulings.iter().rev().find(|ruling| ruling.finding == report.number);
@@ -276,7 +277,7 @@ impl Debate {
         format!("{number}.{place}")
     }
 
-    /// A reader's findings in one round, whose numbers continue those of earlier rounds; `None` if the text could not
+    /// A reader's findings in one round. Their numbers continue those of earlier rounds. `None` if the text could not
     /// be parsed.
     pub fn findings_of(&self, by: &AgentId, round: u32) -> Option<Vec<Report>> {
         let is_own = |one: &Contribution| one.agent_id == *by && self.yield_of(one) == Some(ResultKind::Findings);
@@ -304,12 +305,13 @@ impl Debate {
         (1..=parts).filter(|part| self.findings_of(by, *part).is_none()).collect()
     }
 
-    /// How many files at least one reader read completely, and the total.
+    /// The number of files of which at least one reader read each part, and the total. `None` if the debate is not
+    /// about a change.
     pub fn files_read(&self) -> Option<(usize, usize)> {
         let change = self.change.as_ref()?;
         let unread: Vec<Vec<u32>> = self.agents().iter().map(|agent| self.unread_parts(&agent.id)).collect();
         let is_unread = |part: &u32| unread.iter().all(|unread| unread.contains(part));
-        // Without parts, the verdict itself says whether the change was read.
+        // A file without parts counts as read. The verdict itself says if nobody's findings could be parsed.
         let read = change.files.iter().filter(|file| !file.parts.iter().any(is_unread)).count();
         Some((read, change.files.len() + change.left_out.len()))
     }
@@ -318,7 +320,7 @@ impl Debate {
         self.contributions().map(|(_, one)| one.as_ref()).filter(move |one| self.yield_of(one) == Some(yields))
     }
 
-    /// In the order of the readers' numbers.
+    /// The opinions on a finding, in the order of the readers' numbers.
     fn opinions_on(&self, number: &str) -> Vec<Remark> {
         let texts = self.contributions().filter(|(_, one)| self.yield_of(one) == Some(ResultKind::Opinion));
         let given = texts.flat_map(|(round, text)| {
@@ -335,8 +337,8 @@ impl Debate {
     }
 }
 
-/// Names the readers who found or confirmed something: by model family if there are several, because models of one
-/// family make the same mistakes.
+/// Names readers by model family if there is more than one family, because models of one family make the same mistakes.
+/// Otherwise names them by agent.
 #[derive(Debug, Clone, Copy)]
 pub struct Voices<'a> {
     debate: &'a Debate,

@@ -1,8 +1,8 @@
-//! Splits Markdown into lines: headings, list items, prose, table rows. Skips hidden text.
+//! Splits Markdown into lines and classifies them as headings, list items, prose or table rows. Skips hidden text.
 
 use std::ops::Range;
 
-/// The maximum bytes of prose before or after an answer that is entirely fenced.
+/// A fence encloses the whole answer only if the texts before and after it are each shorter than this many bytes.
 const AROUND_A_FENCE: usize = 400;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) enum BlockKind {
 #[derive(Debug, Clone)]
 pub(super) struct BlockLine {
     pub(super) kind: BlockKind,
-    /// The number of nested list items that the line is in.
+    /// The depth of nested lists at this line; 0 outside lists.
     pub(super) depth: usize,
     pub(super) start: usize,
     pub(super) end: usize,
@@ -112,7 +112,7 @@ fn level(line: &str) -> Option<u8> {
 
 fn is_rule(line: &str) -> bool {
     let consists_of = |marks: &[char]| line.chars().all(|c| c.is_whitespace() || marks.contains(&c));
-    // The line below the titles of a table.
+    // The line below a table's header.
     let is_below_titles = line.starts_with('|') && consists_of(&['|', '-', ':']);
     let is_long = || line.chars().filter(|c| !c.is_whitespace()).count() > 2;
     is_below_titles || ['-', '*', '_'].iter().any(|mark| consists_of(&[*mark])) && is_long()
@@ -123,7 +123,7 @@ fn fence_of(line: &str) -> Option<&str> {
     (line.len() - rest.len() > 2 && !rest.contains('`')).then_some(&line[..line.len() - rest.len()])
 }
 
-/// The text with hidden parts blanked out and `\n` line breaks, of the same length.
+/// Returns a text of the same length, with hidden parts blanked out and all line breaks as `\n`.
 fn without_hidden(text: &str) -> String {
     let mut bytes = text.replace("\r\n", " \n").replace(['\r', '\0'], "\n").into_bytes();
     bytes.resize(text.len(), b' ');
@@ -175,7 +175,8 @@ fn blank(bytes: &mut [u8], range: Range<usize>) {
     bytes[range].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
 }
 
-/// If the whole answer is fenced: the opening line, and everything from the closing line on.
+/// If a fence encloses the whole answer, returns the ranges of the opening line and of everything from the closing line
+/// on.
 fn fence_around(text: &str) -> Option<[Range<usize>; 2]> {
     let mut at = 0;
     let lines = text.split_inclusive('\n').map(|line| {

@@ -9,7 +9,7 @@ use super::blocks::{BlockKind, BlockLine, Page};
 pub(super) struct Entries<'a, V> {
     pub(super) page: &'a Page,
     pub(super) numbers: &'a [&'a str],
-    /// Each verdict with its words; longer phrases come before their prefixes.
+    /// Phrases and their verdicts. Longer phrases come before their prefixes.
     pub(super) verdicts: &'a [(&'a str, V)],
 }
 
@@ -26,7 +26,8 @@ struct Lead<V> {
 }
 
 impl<V: Copy + PartialEq> Entries<'_, V> {
-    /// If several entries concern one point, only the last one counts. An entry without a verdict yields nothing.
+    /// Parses the entries. If entries repeat a point, only the last of them counts. An entry without a verdict yields
+    /// nothing.
     pub(super) fn read(&self, lines: &[BlockLine]) -> Vec<Statement<V, usize>> {
         let mut entries: Vec<Statement<V, usize>> = Vec::new();
         let mut at = 0;
@@ -138,7 +139,7 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
     }
 }
 
-/// Whether `next` continues the entry or point that `line` belongs to.
+/// Whether `next` continues the entry or point that starts at `line`.
 pub(super) fn belongs(line: &BlockLine, next: &BlockLine) -> bool {
     let is_nested = next.depth > line.depth && !matches!(next.kind, BlockKind::Heading(_));
     let is_wrapped = next.kind == BlockKind::Text && !next.first && next.depth == line.depth;
@@ -217,7 +218,7 @@ pub(super) fn after_separator(text: &str) -> &str {
     }
 }
 
-/// The text without leading separators, list indentation and surrounding whitespace.
+/// The text without leading separators, list indentation or surrounding whitespace.
 pub(super) fn tidy(text: &str) -> String {
     let text = after_separator(text);
     let indents = text.lines().skip(1).filter(|line| !line.trim().is_empty());

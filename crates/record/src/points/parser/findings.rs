@@ -80,7 +80,7 @@ fn known_path<'p, 't>(text: &'t str, paths: &[&'p str]) -> Option<(&'p str, &'t 
     let starts = ["", "a/", "b/", "./"].into_iter().filter_map(|prefix| text.strip_prefix(prefix));
     let found = starts.flat_map(|start| paths.iter().filter_map(move |path| Some((*path, start.strip_prefix(path)?))));
     let whole = found.filter(|(_, rest)| !rest.starts_with(|c: char| c.is_alphanumeric() || "/_".contains(c)));
-    // Also matches the name of the file's attachment.
+    // Skips the ending of an attachment's name, such as `.diff`.
     whole.max_by_key(|(path, _)| path.len()).map(|(path, rest)| (path, rest.strip_prefix(DIFF_ENDING).unwrap_or(rest)))
 }
 
@@ -101,8 +101,8 @@ fn other_path(text: &str) -> Option<(&str, &str)> {
     is_path.then_some((word, rest))
 }
 
-/// Matches `:42-48`, `:L42`, `#L42-L48`, ` lines 42 to 48`, `, line 42` and ` (42-48)`. Also returns the text after the
-/// lines.
+/// Parses line numbers such as `:42-48`, `:L42`, `#L42-L48`, ` lines 42 to 48`, `, line 42` and ` (42-48)`. Also
+/// returns the text after them.
 fn lines(text: &str) -> (Option<Lines>, &str) {
     let bare = text.trim_start_matches(|c: char| c.is_whitespace() || "*_`,:#(".contains(c));
     let named = ["lines", "line"].iter().find_map(|word| strip_word(bare, word)).map(str::trim_start);

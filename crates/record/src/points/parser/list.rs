@@ -13,7 +13,7 @@ use crate::points::RaisedPoint;
 const MOST: usize = 30;
 /// The maximum characters of a point's subject.
 const ABOUT: usize = 120;
-/// The maximum bytes of a quotation used as subject.
+/// The maximum bytes of a quotation used as a subject.
 const QUOTATION: usize = 600;
 const RESOLVED_BY: &str = "resolved by";
 /// Words for each severity in titles and labels, separated by spaces.
@@ -24,7 +24,7 @@ const SEVERITIES: [(&str, Severity); 3] = [
 ];
 const NONE: &str = "|no objections|no objection|no further objections|no new objections|no points|no new points|\
     no further points|i have no further points|none|";
-/// Titles of sections about points shown earlier. Untagged items there are not new points.
+/// Titles of sections about earlier points, in which only tagged items are new points.
 const EARLIER: &str = "|earlier points|previous points|accepted points|";
 /// Titles of sections that contain no points.
 const ASIDE: &str = "|strengths|what works|what works well|what i liked|coverage|coverage check|requirements coverage|\
@@ -66,7 +66,7 @@ pub(super) fn read_as<T>(
     point: impl Fn(&str, Option<Severity>, Option<Severity>) -> Option<T>,
 ) -> (Option<Vec<T>>, usize) {
     let (mut points, mut is_tagged, mut has_others) = (Vec::new(), false, false);
-    // `is_list`: these bullets are points, even without tags.
+    // `is_list`: the current bullets are points even without tags.
     let (mut in_section, mut above, mut is_list) = (None, String::new(), false);
     let (mut rest, mut at) = (String::new(), 0);
     while at < lines.len() {
@@ -112,12 +112,12 @@ pub(super) fn read_as<T>(
     points.truncate(MOST);
     let bare = rest.trim().trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
     let is_none = is_among(&bare, form.none) || has_said && bare.is_empty();
-    // Bullets without tags are points, unless these words show that they list strengths.
+    // Untagged bullets are points, unless “no objections” shows that they list strengths.
     let is_list = !has_others && (is_tagged || !bare.contains("no objections"));
     (if points.is_empty() { is_none } else { is_list }.then_some(points), unread)
 }
 
-/// Whether a line after a list item continues its point, such as a remedy or a list of details.
+/// Whether `next` continues the point at `line`, for example with a remedy or a list of details.
 fn goes_on(page: &Page, line: &BlockLine, next: &BlockLine, form: &Form) -> bool {
     let text = spoken(&page.text[next.start..next.end]);
     let is_remedy = matches!(next.kind, BlockKind::Text | BlockKind::Item) && strip_word(text, form.remedy).is_some();
@@ -206,7 +206,7 @@ fn tag_within(text: &str) -> Option<Severity> {
         let before = lower[..at].trim_end_matches(['*', '_', '`']);
         let after = lower[at + word.len()..].trim_start_matches(['*', '_', '`']);
         let label = before.trim_end_matches([' ', '*', '_', ':']);
-        // In brackets, only the exact names count: words such as `low` may be there for other reasons.
+        // In brackets, only the exact names count, because words such as `low` may have another meaning there.
         before[label.len()..].contains(':') && label.ends_with("severity")
             || word == one.name() && before.ends_with(['(', '[']) && after.starts_with([')', ']'])
     };

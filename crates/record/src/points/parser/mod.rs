@@ -1,8 +1,8 @@
 //! Parses Markdown critiques and refinements: points, rechecks of earlier points, answers.
 //!
-//! Accepts the English forms that the prompts request, with the decoration that models add. If nothing can be read, the
-//! engine repeats the request. Parsing never fails and depends only on the text and the possible numbers. The result is
-//! saved with each contribution, so that improvements do not change existing debates.
+//! Accepts the English forms that the prompts request, with the decoration that models add. If nothing can be parsed,
+//! the engine repeats the request. Parsing never fails and depends only on the text and the possible numbers. The
+//! result is saved with each contribution, so that changes to the parser do not affect existing debates.
 
 mod blocks;
 mod entries;
@@ -163,7 +163,7 @@ fn said_and_points<V: Copy + PartialEq>(
     ReadCritique { points, unread, said }
 }
 
-/// The lines after the title at `from`, up to the next title of its level.
+/// The lines after the title at `from`, up to the next title of the same or a higher level.
 fn section(page: &Page, from: usize) -> &[BlockLine] {
     let level = title_level(page, &page.lines[from]);
     let ends = |line: &BlockLine| title_level(page, line).is_some_and(|other| level.is_none_or(|level| other <= level));

@@ -12,7 +12,7 @@ use super::{
     is_last_round, key, proposals, revisions, rules, salt,
 };
 
-/// The maximum number of challenges per debate.
+/// After this many rounds in which a challenge raised objections, agreements are no longer challenged.
 const MOST_CHALLENGES: usize = 2;
 
 /// The texts to compare, one per agent.
@@ -62,7 +62,7 @@ fn observation(debate: &Debate, judge: &AgentSettings) -> Step {
     observation.after(there).showing(PromptContext::Numbered).paid(BudgetClass::Extra)
 }
 
-/// Measures how far the texts agree, once the calls that this needs have ended.
+/// Measures how far the texts agree, once the required calls have ended.
 pub(super) fn measured(debate: &Debate) -> Vec<Event> {
     let (Some(settings), Some(rules)) = (&debate.settings, rules(debate)) else { return Vec::new() };
     let Some(round) = debate.round(debate.current_round).filter(|round| round.convergence.is_none()) else {

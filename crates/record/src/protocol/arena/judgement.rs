@@ -1,5 +1,5 @@
 //! The vote and the judgement. The judge scores all texts twice, in opposite orders, and builds the answer on the
-//! winner. If the winner misses a major requirement, the debate continues.
+//! winner. If the winner misses a major requirement, the debate may be extended.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ fn first_pass(debate: &Debate) -> u8 {
     u8::try_from(2 * before + 1).unwrap_or(u8::MAX - 1)
 }
 
-/// The results of both readings, as far as they exist.
+/// The results of this judgement's readings so far.
 fn judgements(debate: &Debate) -> Vec<Judgement> {
     let first = first_pass(debate);
     debate.judgements.iter().filter(|one| one.pass == first || one.pass == first + 1).cloned().collect()
@@ -60,7 +60,7 @@ fn scorings(debate: &Debate, judge: &AgentSettings, candidates: &[CallKey]) -> V
     };
     let second = step(first + 1, PromptContext::CandidatesReversed { salt }, BudgetClass::Decision);
     let first = step(first, PromptContext::Candidates { salt }, BudgetClass::Closing);
-    // If the budget has run out, only one reading is reserved.
+    // If the budget has run out, the cost of only one reading is reserved.
     let is_affordable = debate.stop_reason != Some(StopReason::Budget) || debate.settled(&second.key).is_some();
     if candidates.len() > 1 && is_affordable { vec![first, second] } else { vec![first] }
 }

@@ -61,7 +61,7 @@ mod salt {
     pub(super) const CHALLENGE: u32 = 7 << 16;
     pub(super) const SCORES: u32 = 8 << 16;
     pub(super) const SOLUTION: u32 = 9 << 16;
-    /// Multiplied by the round and added to `VOTER`, so that every vote has a salt of its own.
+    /// Multiplied by the round and added to `VOTER`, so that each voter has a different salt in every round.
     pub(super) const ROUND: u32 = 1 << 8;
 }
 
@@ -280,7 +280,7 @@ fn critiques(debate: &Debate) -> Vec<Step> {
     steps
 }
 
-/// Each agent revises its text: by the critiques of it in a criticised round, or else by the other agents' texts.
+/// Each agent revises its text, using the critiques if the round has critiques, or else the other agents' texts.
 fn revisions(debate: &Debate) -> Vec<Step> {
     let team = debate.team();
     let mut steps = Vec::new();
@@ -386,7 +386,7 @@ fn choose(candidates: &mut [TeamCandidate], size: usize) {
             }
         }
     }
-    // Without enough others, take the candidates that were passed over.
+    // If too few others are available, take the candidates that were passed over.
     for place in order.iter().filter(|place| !candidates[**place].chosen).take(left).copied().collect::<Vec<_>>() {
         (candidates[place].chosen, candidates[place].passed_over) = (true, false);
     }
