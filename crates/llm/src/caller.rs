@@ -1,5 +1,5 @@
-//! Makes model calls: limits concurrency, cost and the time to the first token, retries, computes costs and streams
-//! text. Contains the only retry loop.
+//! Makes model calls: retries them, computes their costs, streams text, and limits concurrency, cost and the time to
+//! the first token. Contains the only retry loop.
 
 mod bill;
 mod in_flight;
@@ -67,7 +67,6 @@ pub struct Caller {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct FailedCall {
-    /// The error of the last attempt.
     pub error: ModelError,
     pub attempts: u32,
     /// The usage of failed attempts, if there is no account to charge. Boxed because it is rare.
@@ -84,7 +83,7 @@ impl FailedCall {
 /// The usage of one or more attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptUsage {
-    /// `None` if none were reported.
+    /// `None` if no attempt reported token counts.
     pub tokens: Option<Tokens>,
     /// The total cost; `None` if any part is unknown.
     pub cost_usd: Option<Usd>,
@@ -108,8 +107,8 @@ impl AttemptUsage {
 }
 
 impl Caller {
-    /// Calls the model and retries transient failures. Failed attempts are charged at once; without an account, their
-    /// usage is added to the call's.
+    /// Calls the model and retries transient failures. Charges each failed attempt immediately; without an account,
+    /// adds its usage to that of the call.
     ///
     /// # Errors
     ///
@@ -266,7 +265,7 @@ impl Caller {
         usage.cost.filter(|cost| *cost > Usd::ZERO || can_be_free())
     }
 
-    /// Whether the host answers the calls. Its requests are displayed rather than sent.
+    /// Whether the host answers the calls. Requests to the host are displayed rather than sent.
     pub fn is_host(&self) -> bool {
         *self.provider == *HOST
     }
@@ -295,15 +294,15 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The account that pays for a call's attempts. The cost of each attempt must be recorded at once, because a call that
-/// waits for its next attempt may be abandoned.
+/// The account that pays for a call's attempts. The cost of each attempt must be recorded immediately, because a call
+/// that waits for its next attempt may be abandoned.
 pub trait Account: Send + Sync {
     /// Asks for permission to send an attempt. Under a cost or call limit, waits for room; without a limit, reserves
     /// nothing.
     ///
     /// # Errors
     ///
-    /// [`ModelError::OverBudget`] if the limit has no room for the attempt.
+    /// [`ModelError::OverBudget`] if the limit leaves no room for the attempt.
     fn reserve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Option<Reserved>, ModelError>>;
 
     fn enter_failure(&self, error: &ModelError, call: CallRecord);

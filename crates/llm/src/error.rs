@@ -31,8 +31,8 @@ pub enum ModelError {
     /// the model.
     #[error("the server failed ({status}): {message}")]
     ServerFailed { status: u16, retry_after: Option<Duration>, message: String },
-    /// Status 502, 503, 504 or 529 before any part of an answer: a proxy cannot reach the model, or all of its servers
-    /// are busy.
+    /// Status 502, 503, 504 or 529 before any part of an answer: a proxy cannot reach the model, or all servers of the
+    /// model are busy.
     #[error("the server failed ({status}): {message}")]
     Unavailable { status: u16, retry_after: Option<Duration>, message: String },
     /// Status 401, and other refusals that blame the key.
@@ -63,7 +63,7 @@ pub enum ModelError {
     Empty,
     #[error("the answer is unusable: {message}")]
     Unusable {
-        /// What the answer contains instead.
+        /// A clause about the answer, such as `it contains reasoning but no text`.
         message: String,
     },
     #[error("the output limit was reached before any text was written")]
@@ -84,10 +84,10 @@ pub enum ModelError {
         until: Option<DateTime<Utc>>,
         message: String,
     },
-    /// The model of a program used a tool although it was offered none.
+    /// A program's model used a tool although none was offered.
     #[error("the program used a tool (`{tool}`), with unknown effects")]
     ToolUsed { tool: String },
-    /// Two failed attempts were charged in full under the cost limit. A third could cost as much again, so the call
+    /// Two failed attempts were charged in full under the cost limit. A third attempt could cost as much, so the call
     /// ends as if the server were unreachable.
     #[error("two attempts failed and may have been billed; last error: {last}")]
     FailedTwice { last: Box<Self> },
@@ -180,8 +180,8 @@ impl ModelError {
         self.prospect() == Prospect::OnceAgain
     }
 
-    /// Whether the provider may bill the attempt although it returned no answer, judging by the HTTP status. For an
-    /// error inside a started answer, see [`FailedAttempt`](super::FailedAttempt).
+    /// Whether the provider may bill the attempt although it returned no answer. For HTTP errors, the status decides;
+    /// for an error inside a started answer, see [`FailedAttempt`](super::FailedAttempt).
     pub fn may_be_billed(&self) -> bool {
         match self {
             Self::TimedOut { .. }

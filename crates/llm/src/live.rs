@@ -43,11 +43,11 @@ pub trait Further: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Returns the failure that ends the attempt: `failed`, which is then not charged, or the lack of room under the
-    /// limit.
+    /// Returns `failed`, which is then not charged, if the attempt may not send another request. Returns
+    /// [`ModelError::OverBudget`] if the limit leaves no room for one.
     fn after(&self, failed: FailedAttempt) -> BoxFuture<'_, Result<Option<u32>, FailedAttempt>>;
 
-    /// Whether a failure that is charged in full allows only one retry, so that alternatives must be tried at once.
+    /// Whether a failure that is charged in full allows only one retry. If so, alternatives must be tried immediately.
     fn repeats_once(&self) -> bool;
 }
 
@@ -99,8 +99,8 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Resolves once a token has arrived. A token wakes no other task, so poll this in the task that receives the
-    /// answer, after the answer.
+    /// Resolves once a token has arrived. Tokens do not wake the task, so poll this in the task that receives the
+    /// answer, after polling the answer.
     pub(super) async fn first_token(&self) {
         poll_fn(|_| if self.has_more.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }).await;
     }
@@ -153,7 +153,7 @@ impl IdleTimeout {
         until.saturating_duration_since(heard.last) >= self.limit
     }
 
-    /// Restarts the timeout when a token arrives.
+    /// Restarts the timeout. Called for every token.
     pub(super) fn end(&self) {
         let (mut heard, now) = (self.heard(), Instant::now());
         heard.last = now;

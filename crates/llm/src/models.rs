@@ -38,7 +38,7 @@ pub struct ModelFacts {
     pub max_output: Option<u32>,
     #[serde(rename = "until")]
     pub retires: Option<NaiveDate>,
-    /// Whether the model reasons. Its thoughts are billed as output.
+    /// Whether the model reasons. Reasoning is billed as output.
     #[serde(default)]
     pub reasons: bool,
     #[serde(default)]
@@ -61,7 +61,6 @@ pub enum Feature {
 }
 
 impl ModelFacts {
-    /// The provider's list price.
     pub fn price(&self) -> Option<Price> {
         let (input, output) = self.input.zip(self.out)?;
         let long = self.above.zip(self.long_in).map(|(above, long_input)| LongPrice {
@@ -107,8 +106,8 @@ pub fn as_of() -> NaiveDate {
     TABLE.as_of
 }
 
-/// A dated snapshot (`gpt-4o-2024-08-06`) has the facts of its model unless it is listed itself. If a router does not
-/// list a `vendor/model`, the vendor's facts apply.
+/// Looks up a model. A dated snapshot (`gpt-4o-2024-08-06`) has the facts of its model unless the snapshot is listed.
+/// If a router does not list a `vendor/model`, the vendor's facts apply.
 pub fn facts(provider: &str, model: &str) -> Option<&'static ModelFacts> {
     match provider {
         "openrouter" => listed(provider, model).or_else(|| {
@@ -167,7 +166,8 @@ pub fn built_in_price(provider: &str, model: &str) -> Option<Price> {
 /// Anthropic's price for cache writes relative to input (see "Prompt caching" in its documentation).
 const ANTHROPIC_WRITES: f64 = 1.25;
 
-/// Adds a price for cache writes if the model has none: Anthropic's models charge more for them on any server.
+/// Adds a price for cache writes to an Anthropic model that has none, because cache writes cost more than other input
+/// on any server.
 pub fn with_cache_writes(price: Price, provider: &str, model: &str) -> Price {
     let is_anthropics = provider == "anthropic" || family(model) == Some("Claude");
     if is_anthropics { price.with_writes(ANTHROPIC_WRITES) } else { price }
@@ -197,8 +197,8 @@ pub fn current_near(provider: &str, model: &str, day: NaiveDate) -> Vec<&'static
     near.into_iter().take(NAMED).map(|(_, name)| name).collect()
 }
 
-/// If the server does not know the model, adds its retirement or similar names to the refusal. Returns other errors
-/// unchanged.
+/// If the server does not know the model, adds the model's retirement date or similar names to the refusal. Returns
+/// other errors unchanged.
 pub(super) fn explained(error: ModelError, provider: &str, model: &str, day: NaiveDate) -> ModelError {
     let ModelError::Refused { status: status @ (404 | 410), message } = error else { return error };
     let near = current_near(provider, model, day);

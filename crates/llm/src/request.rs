@@ -76,7 +76,7 @@ pub struct Request {
     pub tools_are_optional: bool,
 }
 
-/// The total bytes of a request's input.
+/// The length of a request's input in bytes.
 pub fn request_bytes(request: &Request) -> usize {
     let turns = request.turns.iter().map(|turn| match turn {
         Turn::Assistant { message: Some(message), .. } => message.to_string().len(),
@@ -122,7 +122,6 @@ impl Turn {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
     pub name: String,
-    /// Tells the model what the tool does.
     pub description: String,
     /// A JSON schema.
     pub parameters: Value,
@@ -169,7 +168,6 @@ pub enum FinishReason {
     Unknown,
 }
 
-/// A named JSON schema for an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnswerSchema {
     /// The name that APIs require: letters, digits, `_` and `-`.
@@ -178,8 +176,8 @@ pub struct AnswerSchema {
     pub schema: Value,
 }
 
-/// Schema keywords that do not constrain an answer. Descriptions come from doc comments, which address readers of the
-/// code.
+/// Schema keywords that do not constrain an answer. Descriptions come from doc comments, which are written for readers
+/// of the code.
 const ANNOTATIONS: [&str; 5] = ["title", "description", "default", "examples", "format"];
 
 impl AnswerSchema {

@@ -25,7 +25,7 @@ pub(super) struct Bill<'a> {
 #[derive(Default)]
 struct OpenCharge {
     reserved: Option<Reserved>,
-    /// When the request in flight started; `None` while it waits for permission.
+    /// When the request in flight started; `None` while a request waits for permission.
     begun: Option<Instant>,
     /// The usage of failed requests, if there is no account.
     spent: Option<AttemptUsage>,
@@ -136,7 +136,7 @@ impl Further for Bill<'_> {
     }
 }
 
-/// The delay before the first retry; it doubles with each further one. A random delay of up to the same length is
+/// The delay before the first retry; it doubles with each further retry. A random delay of up to the same length is
 /// added, so that calls that failed together are not retried together.
 pub(super) const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// The maximum delay before adding the random part, which at most doubles it.
@@ -169,7 +169,7 @@ impl Retries {
         if self.made == self.most || !error.is_transient() || is_again || is_too_long {
             return None;
         }
-        // A `Retry-After` of 0, such as a past date, does not count as missing: the usual delay applies.
+        // A `Retry-After` of 0 or with a past date is not a missing one, so the usual delay applies.
         let is_unstated = matches!(error, ModelError::RateLimited { retry_after: None, .. });
         let own = if is_unstated { self.share_of_the_window() } else { self.doubled() };
         self.made += 1;
@@ -181,7 +181,7 @@ impl Retries {
         least + least.mul_f64(rand::rng().random_range(0.0..1.0))
     }
 
-    /// Doubles with each retry, so that all retries of a call together span [`RATE_WINDOW`].
+    /// A delay that doubles with each retry, so that all retries of a call together span [`RATE_WINDOW`].
     fn share_of_the_window(&self) -> Duration {
         let parts = 2_f64.powi(i32::try_from(self.most).unwrap_or(i32::MAX)) - 1.0;
         let part = 2_f64.powi(i32::try_from(self.made).unwrap_or(i32::MAX)) / parts;

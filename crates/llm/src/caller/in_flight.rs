@@ -92,7 +92,7 @@ impl ConcurrencyLimit {
         }
     }
 
-    /// A slot, if one is free; `most` limits the slots of the provider.
+    /// Takes a slot if one is free and the provider uses fewer than `most`.
     fn try_enter(&self, provider: &Arc<str>, most: usize) -> Option<Slot<'_>> {
         let permit = self.all.try_acquire().ok()?;
         self.entered(provider, Some(permit), most)
@@ -133,8 +133,8 @@ impl ConcurrencyLimit {
 }
 
 impl Slot<'_> {
-    /// Halves the provider's attempts after a rate limit without `Retry-After`. Rate limits of attempts that were in
-    /// flight together count once.
+    /// Limits the provider to half of its attempts in flight after a rate limit without `Retry-After`. Rate limits of
+    /// attempts that were in flight together count once.
     pub(super) fn refused(&self) {
         self.in_flight.share(&self.provider, |share| {
             if share.bound.is_none_or(|bound| bound.since <= self.began) {

@@ -82,7 +82,7 @@ fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener) {
     match line["type"].as_str() {
         Some("system") if line["subtype"] == "init" => {
             heard.served_model = text_at(line, "/model");
-            // With a key, the key's account pays rather than the login.
+            // If the program uses a key, the key's account pays instead of the subscription.
             heard.is_overage |= line["apiKeySource"].as_str().is_some_and(|source| !LOGINS.contains(&source));
             for list in ["tools", "mcp_servers"] {
                 if let Some(first) = line[list].as_array().and_then(|all| all.first()) {
@@ -97,7 +97,7 @@ fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener) {
                 Some("message_start") => heard.read = tokens(&event["message"]["usage"]),
                 Some("content_block_start") => note_tool(&event["content_block"], heard),
                 Some("content_block_delta") => heard.say(event["delta"]["text"].as_str().unwrap_or_default(), listener),
-                // The program would continue on its own, up to three times.
+                // Stop here, because the program would continue the answer itself, up to three times.
                 Some("message_delta") if event["delta"]["stop_reason"] == "max_tokens" => {
                     let (written, known) = (count(&event["usage"], "output_tokens"), heard.read);
                     heard.tokens = known.zip(written).map(|(all, output_tokens)| Tokens { output_tokens, ..all });

@@ -102,11 +102,11 @@ impl Stamp {
 
 type Versions = HashMap<(PathBuf, Vec<String>, Stamp), String>;
 
-/// The versions of checked programs, by path, leading arguments and file. An unchanged program is not queried again.
+/// The versions of checked programs, by path, leading arguments and file. An unchanged program is not checked again.
 static CHECKED: LazyLock<Mutex<Versions>> = LazyLock::new(Mutex::default);
 
 impl Program {
-    /// The version that the program reports: its first three numbers, separated by dots.
+    /// The version that the program reports: the first word that begins with three numbers separated by dots.
     ///
     /// # Errors
     ///
@@ -163,8 +163,8 @@ impl Program {
         missing.or_else(|| (preset.stuck)(&|arguments, home| output(self, arguments, home)))
     }
 
-    /// The login that the program reports, without calling a model. Only query checked programs; others may take the
-    /// arguments for a prompt.
+    /// Asks the program how the user is logged in, without calling a model. Call this only for checked programs; others
+    /// may take the arguments for a prompt.
     pub fn login(&self) -> Login {
         let ask = |arguments: &[&str], home: Option<&str>| output(self, arguments, home);
         self.preset.map_or(Login::Unsaid, |preset| (preset.login)(&ask, !self.leading.is_empty()))
@@ -172,7 +172,7 @@ impl Program {
 }
 
 /// Queries the program about itself within [`PATIENCE`]. Returns standard output followed by standard error. The
-/// variable `home`, if any, is set to an empty directory.
+/// variable named `home`, if any, is set to an empty directory.
 fn output(program: &Program, arguments: &[&str], home: Option<&str>) -> String {
     let environment: &[(String, SecretString)] = &program.environment;
     let Ok(place) = tempfile::Builder::new().prefix("dialectic-").tempdir() else { return String::new() };
@@ -200,7 +200,7 @@ fn output(program: &Program, arguments: &[&str], home: Option<&str>) -> String {
     while child.try_wait().is_ok_and(|status| status.is_none()) && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(10));
     }
-    // Also kills its background processes.
+    // Also kills the program's background processes.
     #[cfg(unix)]
     if let Some(id) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);

@@ -32,11 +32,11 @@ pub struct ProgramPreset {
     pub(super) arguments: fn(&Request, &Workplace) -> Vec<String>,
     pub(super) read: fn(&Value, &mut Transcript, &dyn Listener),
     pub(super) environment: &'static [(&'static str, &'static str)],
-    /// The environment variable for a request's output limit.
+    /// The environment variable for a request's output limit; `None` if the program has none.
     pub(super) output_limit: Option<&'static str>,
     /// Whether the program reads the answer's schema from a file.
     pub(super) takes_schemas: bool,
-    /// Determines how the user is logged in; the flag tells whether the user configured arguments, which precede ours.
+    /// Determines how the user is logged in. The flag tells whether the user configured extra arguments.
     pub(super) login: fn(Ask<'_>, bool) -> Login,
     pub(super) help: &'static [&'static str],
     /// The arguments that keep tools, MCP servers and the user's settings out of a call.

@@ -20,9 +20,9 @@ use super::transcript::{Exit, Transcript};
 /// How long to wait for a program to exit after its last output, and for its output to end after its exit. A background
 /// process can keep the pipe open.
 const AFTERMATH: Duration = Duration::from_secs(5);
-/// The bytes kept from the end of standard error, where the reason usually is.
+/// How many bytes to keep from the end of standard error, where the reason for a failure usually is.
 const COMPLAINT: usize = 4000;
-/// In bytes; more than any answer needs.
+/// The maximum output of a program in bytes; more than any answer needs.
 const MOST: usize = 64 << 20;
 
 enum Stop {
@@ -156,7 +156,7 @@ pub(super) async fn run(
             }
             read(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']), heard);
             if heard.is_over || heard.tool.is_some() {
-                // Kill the program at once: after a tool call, it would send further requests.
+                // Kill the program now, because it would send further requests after a tool call.
                 #[cfg(unix)]
                 id.into_iter().for_each(end);
                 return Err(Stop::Enough);
@@ -198,7 +198,7 @@ pub(super) async fn run(
     Ok(Exit { code, is_whole: has_ended && complaint.is_some(), complaint: complaint.unwrap_or_default() })
 }
 
-/// Reads a stream to its end, so that the writer never blocks. Returns the last part.
+/// Reads a stream to its end, so that the writer never blocks. Returns the last [`COMPLAINT`] bytes.
 async fn tail(stream: Option<impl AsyncRead + Unpin>) -> String {
     let mut kept = Vec::new();
     let Some(mut stream) = stream else { return String::new() };

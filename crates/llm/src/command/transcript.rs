@@ -46,7 +46,7 @@ pub(super) struct Transcript {
     pub(super) served_model: Option<String>,
     pub(super) error: Option<String>,
     pub(super) status: Option<u16>,
-    /// Whether the rest of the output is not needed.
+    /// Whether to stop reading, because the rest of the output is not needed.
     pub(super) is_over: bool,
     /// Whether the call is billed despite the subscription: as extra usage, or to a key.
     pub(super) is_overage: bool,
@@ -78,7 +78,8 @@ impl Transcript {
         !self.text.is_empty()
     }
 
-    /// Turns the transcript into the result of the call. A reported failure counts whatever the exit code.
+    /// Turns the transcript into the result of the call. A failure that the program reports counts, whatever the exit
+    /// code.
     pub(super) fn conclude(self, exit: &Exit) -> Result<Reply, FailedAttempt> {
         // Zero tokens mean that the usage is unknown.
         let tokens = self.tokens.filter(|tokens| tokens.total() > 0);

@@ -1,4 +1,4 @@
-//! Writes answers that fit the requested schemas, and speeches.
+//! Writes speeches, and answers that fit the requested schemas.
 
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ impl<'a> PlayedAgent<'a> {
         instance("", schema, &known)
     }
 
-    /// The label and the text to choose. The seed decides, so all voters agree.
+    /// The label and the text to vote for. The seed determines the choice, so all voters agree.
     pub(super) fn chosen(&self) -> Option<(&'a str, &'a str)> {
         let rank = |text: &Fenced| mixed(self.seed, text.text);
         let chosen = self.texts(&TEXTS).max_by_key(rank)?;
@@ -73,7 +73,7 @@ impl<'a> PlayedAgent<'a> {
             "openQuestions": [],
             "rulings": self.points(true).iter().map(|point| ruling(point, solution)).collect::<Value>(),
             "title": "",
-            // If the confidence were absent, it would be requested again.
+            // If the confidence were absent, the caller would request it again.
             "confidence": "none",
         });
         if let Some(values) = assessment.as_object_mut() {

@@ -1,9 +1,9 @@
 //! The offline provider rehearses a debate without a model.
 //!
 //! Like a model, it works only from requests: it finds the task in the prompt's headings, and the form of the answer in
-//! the schema. It searches the problem for what a debate needs to know (`gaps.md`). It says that it is a rehearsal and
-//! states no confidence. Its answers depend on the request and a seed; it reads no files, clock or environment, and
-//! calls no tools.
+//! the schema. It asks for what a debate needs to know (`gaps.md`) and the problem does not state. It says that it is a
+//! rehearsal and states no confidence. Its answers depend on the request and a seed; it reads no files, clock or
+//! environment, and calls no tools.
 
 mod form;
 mod problem;
@@ -33,9 +33,9 @@ pub struct OfflineProvider {
 }
 
 impl OfflineProvider {
-    /// `seed` breaks ties in votes and varies the latency. An answer takes `latency` on average: 0.5 to 1.5 times as
-    /// long, determined by the request. Every `fail_every`th request fails as if a server had returned status 500;
-    /// never if `None`.
+    /// `seed` determines votes and varies the latency. An answer takes 0.5 to 1.5 times `latency`, depending on the
+    /// request. Every `fail_every`th request fails as if a server had returned status 500; none does if `fail_every` is
+    /// `None`.
     pub fn new(seed: u64, latency: Duration, fail_every: Option<NonZeroU32>) -> Self {
         Self { seed, latency, fail_every, requests: AtomicU64::new(0) }
     }

@@ -178,7 +178,7 @@ fn figures(text: &str) -> Vec<Figure> {
     found
 }
 
-/// The figure that starts at a word of a line.
+/// The figure that starts at the word with index `at`; `None` if there is none.
 fn figure_at(line: &[&str], at: usize) -> Option<Figure> {
     let word = bare(line[at]);
     let is_in_words = NUMBER_WORDS.contains(&format!(" {} ", word.to_lowercase()));

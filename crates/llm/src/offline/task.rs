@@ -123,7 +123,7 @@ impl<'a> PlayedAgent<'a> {
         if known.is_empty() { self.own() } else { known }
     }
 
-    /// A text that asks `questions` and ends with the section `responses`.
+    /// Writes a text that asks `questions` and ends with the section `responses`.
     fn list(&self, questions: &[&Gap], responses: &str) -> String {
         let names: Vec<String> = questions.iter().map(|gap| gap.title.to_lowercase()).collect();
         let open = match names.as_slice() {
@@ -162,7 +162,7 @@ impl<'a> PlayedAgent<'a> {
         section("Decisions", &bullets(questions.iter().map(decision).take(DECIDED).chain(none)))
     }
 
-    /// The judge's answer with these questions, followed by its assessment.
+    /// Writes the judge's answer with these questions, followed by an assessment of the answer.
     fn answer(&self, questions: &[&Gap], responses: &str) -> String {
         let figure =
             |Figure { text, has_unit }: &Figure| format!("{text}{}", if *has_unit { "" } else { " (of what?)" });
@@ -215,7 +215,7 @@ impl<'a> PlayedAgent<'a> {
         paragraphs([section("Accepted points", &accepted.join("\n")), found])
     }
 
-    /// Findings about the first new line of the change, and about another line chosen by role.
+    /// Writes findings about the first new line of the change, and about another line chosen by role.
     fn findings(&self) -> String {
         let attached = self.texts(&["attachment"]).map(|one| one.text);
         let lines: Vec<_> = attached.filter(|text| text.contains("\n@@ ")).flat_map(new_lines).collect();
@@ -241,7 +241,7 @@ impl<'a> PlayedAgent<'a> {
         listed.lines().filter_map(|line| line.strip_prefix("- ")?.split(' ').next())
     }
 
-    /// The agent's own text, or the draft, with every point adopted or answered in a section titled `heading`.
+    /// Returns the agent's own text, or the draft, with every point adopted or answered in a section titled `heading`.
     fn revision(&self, heading: &str) -> String {
         let mut accepted = Vec::new();
         let answer = |ListedPoint { number, text }: &ListedPoint| match gap_of(text) {

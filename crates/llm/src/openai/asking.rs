@@ -96,8 +96,8 @@ impl OpenAiClient {
         Err(if is_first { first.charged_as(&second) } else { second })
     }
 
-    /// What `failure` says about the Responses API, which has not answered for this model yet. If the API is missing,
-    /// remembers that.
+    /// Decides whether `failure` means that the model or its server lacks the Responses API, which has not answered for
+    /// this model yet. Remembers a missing API.
     fn verdict(&self, failure: &RequestFailure, request: &Request, live: Live<'_>) -> RefusalCause {
         let serves = self.known.serves_responses;
         let refusal = match &failure.cause {
@@ -171,7 +171,7 @@ impl OpenAiClient {
                 && !known.serves_responses
                 && refusal.is_some_and(|it| it.may_be_about_a_schema() && (!is_open || it.status >= 500));
             for doubt in [Doubt::Schema, Doubt::Streaming] {
-                // Another call may have had its schema accepted meanwhile.
+                // Meanwhile, the server may have accepted the schema of another call.
                 let current = known.capabilities(model);
                 let without = match doubt {
                     Doubt::Schema if may_be_the_schema && current.schema_doubts > 0 => {
@@ -326,8 +326,8 @@ impl OpenAiClient {
     }
 }
 
-/// Charges a failed request that may be billed before the same attempt makes another one, since the reservation covers
-/// one request. May change the output limit of the next request.
+/// Charges a failed request that may be billed, so that the same attempt can send another one: the reservation covers
+/// only one request. May change the output limit of the next request.
 async fn charge(
     failure: &RequestFailure,
     live: Live<'_>,

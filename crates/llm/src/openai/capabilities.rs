@@ -50,7 +50,7 @@ pub(super) struct Capabilities {
     /// `None` until an API has answered, or until the server turned out to have only one.
     pub(super) api: Option<Api>,
     pub(super) schemas: Schemas,
-    /// How many more unexplained refusals may be blamed on the schema; none once a schema was accepted.
+    /// How many more unexplained refusals may be blamed on the schema; 0 once a schema was accepted.
     pub(super) schema_doubts: u8,
     /// Whether requests with schemas use Chat Completions, because the Responses API ignores schemas.
     pub(super) schemas_by_chat: bool,
@@ -73,14 +73,14 @@ pub(super) struct Capabilities {
     pub(super) begins_within: bool,
 }
 
-/// How long calls wait for the first one to find out the API. A server without the Responses API refuses at once. A
-/// server with it answers only when the model is done, so the other calls stop waiting and try the Responses API too.
+/// How long calls wait for the first call to find out the API. A server without the Responses API refuses immediately.
+/// A server with it answers only when the model is done, so the other calls stop waiting and try the Responses API too.
 pub(super) const PROBE_TIMEOUT: Duration = Duration::from_millis(250);
 /// Like [`PROBE_TIMEOUT`], for a local server, which refuses immediately.
 const LOOPBACK_PROBE_TIMEOUT: Duration = Duration::from_millis(20);
 
 pub(super) struct KnownCapabilities {
-    /// Determines what is assumed about models at first.
+    /// Determines the initial assumptions about models.
     endpoint: Endpoint,
     pub(super) serves_responses: bool,
     pub(super) probe_timeout: Duration,
@@ -96,7 +96,7 @@ pub(super) struct KnownCapabilities {
 struct Findings {
     models: HashMap<Arc<str>, Capabilities>,
     schemas: SchemaRoute,
-    /// How many more failures may be blamed on streaming; none once a stream arrived.
+    /// How many more failures may be blamed on streaming; 0 once a stream arrived.
     stream_doubts: u8,
     /// How often a complete answer followed a failed stream.
     wholes: u8,
@@ -217,8 +217,8 @@ impl KnownCapabilities {
         self.findings().wholes += 1;
     }
 
-    /// Notes that a stream broke in this way. If that happens often enough, streams are no longer requested; returns
-    /// whether this is now the case.
+    /// Notes that a stream broke in this way. Returns whether that has happened often enough to stop requesting
+    /// streams.
     pub(super) fn broke(&self, way: &str) -> bool {
         let Findings { stream_doubts, breaks, .. } = &mut *self.findings();
         if *stream_doubts > 0 {
@@ -233,7 +233,7 @@ impl KnownCapabilities {
         (findings.stream_doubts, findings.wholes, findings.breaks) = (0, 0, (String::new(), 0));
     }
 
-    /// Records the first finding about a server.
+    /// Records which API the server has, unless that is already known.
     pub(super) fn settle(&self, api: Api) {
         self.api.get_or_init(|| api);
         self.probe.close();
@@ -303,8 +303,8 @@ impl Schemas {
         Some(answer)
     }
 
-    /// The next smaller form of `answer`'s schema without a keyword for which `refuses` holds. Drops the schema if
-    /// there is no such keyword.
+    /// Drops from `answer`'s schema the bounds for which `refuses` holds, or the whole schema if it contains no such
+    /// bounds.
     pub(super) fn without_refused(self, answer: &AnswerSchema, refuses: impl Fn(&str) -> bool) -> Self {
         let Some(AnswerSchema { schema: sent, .. }) = self.of(Some(answer)) else { return Self::None };
         let any_of = |keywords: &[&str]| keywords.iter().any(|keyword| uses(&sent, keyword) && refuses(keyword));
@@ -317,7 +317,7 @@ impl Schemas {
         }
     }
 
-    /// Whether the form of `answer`'s schema that was sent contains bounds.
+    /// Whether `answer`'s schema contains bounds in this form.
     pub(super) fn bounds(self, answer: &AnswerSchema) -> bool {
         let Some(AnswerSchema { schema: sent, .. }) = self.of(Some(answer)) else { return false };
         LENGTHS.iter().chain(&AMOUNTS).any(|keyword| uses(&sent, keyword))

@@ -18,7 +18,7 @@ use super::reasoning::TextSink;
 use super::sse::{DONE, ServerSentEvent};
 use super::streaming::{ApiAnswer, Completeness, Deltas, ReplyNotes};
 
-/// Fields for reasoning next to the content, as used by DeepSeek, OpenRouter and vLLM, and gateways.
+/// Fields for reasoning next to the content, as used by DeepSeek, OpenRouter, vLLM and gateways.
 pub(super) const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_details", "thinking"];
 
 /// Shared parts come first, because providers discount identical prefixes.
@@ -319,7 +319,7 @@ struct WordsChoice<'a> {
     _error: (),
 }
 
-/// Has a field for each name, because aliases of one field may not occur together.
+/// Has a field for each name, because `serde` rejects two aliases of one field in the same object.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WordsDelta<'a> {
@@ -398,7 +398,7 @@ impl Chunks {
         }
     }
 
-    /// Adds a piece to its tool call. The id is in the first piece or in each, and the index in each or in none. Some
+    /// Adds a piece to its tool call. The id is in the first piece or in all pieces, and the index in all or none. Some
     /// servers reuse an index, but none reuses an id.
     fn take_call(&mut self, piece: &mut Value) {
         let id = take_text(piece, "id").filter(|id| !id.is_empty());
@@ -457,7 +457,8 @@ impl CallInPieces {
     }
 }
 
-/// The JSON object in `text`, if it is complete. Called for every piece, so it avoids parsing.
+/// The JSON object in `text`, if the object is complete. Avoids parsing where possible, because this runs for every
+/// piece.
 fn object_in(text: &str) -> Option<Value> {
     let text = text.trim();
     let may_be_one = text.starts_with('{') && text.ends_with('}');

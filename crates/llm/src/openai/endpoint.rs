@@ -128,7 +128,6 @@ impl Address {
         Ok(Self { base, query, headers, secrets })
     }
 
-    /// `text` with secrets replaced.
     pub(super) fn redact(&self, text: &str) -> String {
         // Some servers escape slashes in JSON, and keys may contain slashes.
         let text = text.replace("\\/", "/");
@@ -154,7 +153,7 @@ impl Address {
         is_on_this_machine(&self.base)
     }
 
-    /// The URL for `path`, for display without credentials.
+    /// The URL for `path`, without credentials, for display.
     pub(super) fn shown(&self, path: &str) -> String {
         self.redact(&format!("{}{}{path}", self.origin(), self.base.path().trim_end_matches('/')))
     }
@@ -204,8 +203,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long an idle connection is kept open.
 const KEPT: Duration = Duration::from_secs(90);
-/// Like [`KEPT`], under a cost limit. Many servers close idle connections after some seconds. A request sent just then
-/// fails, but must be charged as if it had been answered.
+/// Like [`KEPT`], under a cost limit. Many servers close idle connections after a few seconds. A request sent at that
+/// moment fails, but must be charged as if it had been answered.
 const KEPT_UNDER_LIMIT: Duration = Duration::from_secs(2);
 
 /// The environment variable for a file of certificates that replace the system's.
@@ -234,7 +233,7 @@ pub struct HttpClient {
 /// `certificate_file` is the value of the environment variable [`CERTIFICATE_FILE`], which the TLS library reads
 /// itself.
 ///
-/// Loading the system's roots takes some milliseconds.
+/// Loading the system's roots takes a few milliseconds.
 ///
 /// # Errors
 ///
@@ -243,7 +242,7 @@ pub fn http_client(certificate_file: Option<&Path>) -> Result<HttpClient, HttpCl
     client_that_keeps(KEPT, certificate_file)
 }
 
-/// Creates the client for calls under a cost limit: it does not reuse a connection that was idle for 2 s.
+/// Creates the client for calls under a cost limit, which does not reuse a connection that was idle for 2 s.
 ///
 /// # Errors
 ///

@@ -13,7 +13,7 @@ use super::sse::ServerSentEvent;
 use super::transport::HttpAnswer;
 
 const LONGEST_MESSAGE: usize = 600;
-/// The maximum length shown of an unknown body, in characters.
+/// The maximum length of an excerpt of an unknown body, in characters.
 const LONGEST_EXCERPT: usize = 200;
 
 /// A refusal: an answer with an error status, or with a success status and an error inside.
@@ -37,7 +37,7 @@ pub(super) struct ServerRefusal {
 
 pub(super) fn refusal_body(answer: &HttpAnswer) -> Option<Value> {
     serde_json::from_slice(&answer.body).ok().or_else(|| {
-        // LiteLLM refuses streams with an event.
+        // LiteLLM sends the refusal of a stream as an event.
         let lines = std::str::from_utf8(&answer.body).ok()?.lines();
         lines.filter_map(|line| line.strip_prefix("data:")).find_map(|data| serde_json::from_str(data).ok())
     })
@@ -74,7 +74,7 @@ impl ServerRefusal {
         Self { status, retry_after, param, message, said, url: None, in_answer: false, is_http_status: false }
     }
 
-    /// A refusal inside an answer with a success status.
+    /// A refusal inside an answer with a success status; `fault` is the error found there.
     pub(super) fn inside(fault: Fault, answer: &HttpAnswer, address: &Address) -> Self {
         let status = fault.codes.iter().find_map(|code| status_of_code(code)).unwrap_or(answer.status.as_u16());
         let message = fault.message.clone().unwrap_or_else(|| fault.codes.join(", "));

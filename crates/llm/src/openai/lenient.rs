@@ -231,8 +231,8 @@ impl ReportedUsage {
         self.completion().is_some_and(|output| output > 0) || self.cost().is_some() || has_total
     }
 
-    /// Combines usage from a stream by taking each maximum. Servers may send usage along the way, the input first and
-    /// the output last, or an empty one at the end.
+    /// Combines usage from a stream by keeping the larger values. Servers may send usage more than once: the input
+    /// first and the output last, or an empty usage at the end.
     pub(super) fn later(known: Option<Self>, next: Option<Self>) -> Option<Self> {
         match (known, next) {
             (Some(known), Some(next)) => Some(Self(largest(known.0, next.0))),
@@ -240,10 +240,10 @@ impl ReportedUsage {
         }
     }
 
-    /// The stated cost. If the user's own upstream key was used (OpenRouter's `is_byok`), it is the router's fee plus
-    /// the provider's bill; the fee alone would be wrong. Routers that do not say whose key was used state the
-    /// provider's bill only for the user's key. Perplexity states parts and their sum, which includes its fee per
-    /// request. xAI states ticks (<https://docs.x.ai/developers/cost-tracking>). `DeepInfra` states an estimate.
+    /// The stated cost. If the user's own upstream key was used (OpenRouter's `is_byok`), the cost is the router's fee
+    /// plus the provider's bill. Routers that do not say whose key was used state the provider's bill only for the
+    /// user's key. Perplexity states parts and their sum, which includes its fee per request. xAI states ticks
+    /// (<https://docs.x.ai/developers/cost-tracking>). `DeepInfra` states an estimate.
     fn cost(&self) -> Option<f64> {
         let stated = |place: &str| figure(self.0.pointer(place)?);
         let ticks = || Some(self.0["cost_in_usd_ticks"].as_f64()? / TICKS_PER_DOLLAR);
@@ -355,12 +355,12 @@ pub(super) fn read_content(mut content: Value, text: &mut String, refusal: &mut 
     }
 }
 
-/// Appends to a text; avoids copying if it is empty.
+/// Appends `more` to `text`, without copying if `text` is empty.
 fn append(text: &mut String, more: String) {
     if text.is_empty() { *text = more } else { text.push_str(&more) }
 }
 
-/// The arguments of a tool call as text; some servers send JSON values. An empty object if missing.
+/// The arguments of a tool call as text, since some servers send JSON values. Missing arguments become an empty object.
 pub(super) fn arguments(arguments: Value) -> String {
     match arguments {
         Value::String(text) if !text.trim().is_empty() => text,
@@ -381,7 +381,7 @@ pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
 /// The replacement character as a JSON escape.
 const REPLACEMENT: &str = "\\ufffd";
 
-/// A body as readable JSON: without byte order mark, invalid UTF-8 and lone surrogates.
+/// A body as readable JSON, without a byte order mark, invalid UTF-8 or lone surrogates.
 pub(super) fn readable(body: &[u8]) -> Cow<'_, str> {
     // Checking for UTF-8 is faster than converting.
     if let Ok(text) = std::str::from_utf8(body) {
@@ -399,7 +399,8 @@ pub(super) fn parsed<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
     })
 }
 
-/// `json` with raw control characters escaped and `NaN` and `Infinity` replaced by `null`, if it has any of these.
+/// `json` with raw control characters escaped, and `NaN` and `Infinity` replaced by `null`. `None` if there is nothing
+/// to replace.
 pub(super) fn tolerable(json: &str) -> Option<String> {
     let (mut mended, mut is_changed) = (String::with_capacity(json.len()), false);
     let (mut in_string, mut is_escaped) = (false, false);
@@ -484,7 +485,7 @@ fn surrogate_at(json: &str, at: usize) -> Option<Half> {
     }
 }
 
-/// A JSON object of the fields that have a value.
+/// A JSON object of the fields that are not null.
 pub(super) fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     fields.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.to_owned(), value)).collect()
 }

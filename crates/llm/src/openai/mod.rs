@@ -100,8 +100,8 @@ impl OpenAiClient {
         Ok(offered)
     }
 
-    /// Requests the list of models, which costs nothing. Any answer shows that the server exists, even without a list,
-    /// unless it reports a missing upstream.
+    /// Requests the list of models, which costs nothing. Any answer, even without a list, shows that the server exists,
+    /// unless the answer reports an unreachable upstream.
     ///
     /// # Errors
     ///

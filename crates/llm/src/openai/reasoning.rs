@@ -196,7 +196,7 @@ impl<'a> TextSink<'a> {
                     match opening(start) {
                         Opening::Perhaps => return false,
                         Opening::Block { block, len } => {
-                            // Unless it is certainly reasoning, keep the mark, which may be part of the answer.
+                            // Keep a mark that may be part of the answer.
                             let gone = if block.is_certain() { len } else { 0 };
                             self.held = start[gone..].to_owned();
                             self.state = ReasoningState::Reasoning { block, searched: len - gone };

@@ -1,4 +1,4 @@
-//! Assembles an answer from a stream of events, and detects that it is complete, ended early or is idle.
+//! Assembles an answer from a stream of events, and detects when the stream is complete, ends early or is idle.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub(super) enum Completeness {
 
 /// What a server returns when a stream is requested.
 pub(super) enum StreamOutcome<P> {
-    /// The answer's events. `false` means that the connection broke after the answer, so the usage may be missing.
+    /// The answer's events. `false` means that the connection broke after the answer, so usage may be missing.
     Pieces(P, Result<bool, ModelError>),
     /// A complete answer, whatever its content type.
     Whole(HttpAnswer),

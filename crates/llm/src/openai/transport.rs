@@ -26,8 +26,8 @@ const LONGEST_STREAM: usize = 8 * LONGEST_ANSWER;
 /// In bytes, enough for servers that repeat the request in a refusal.
 const LONGEST_REFUSAL: usize = 512 << 10;
 
-/// The maximum bytes to read after the end of an answer, usually marks and comments, so that its connection can be
-/// reused.
+/// The maximum number of bytes to read after an answer so that the connection can be reused. They are usually marks and
+/// comments.
 const LONGEST_REST: usize = 64 << 10;
 /// About one round trip.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
@@ -89,7 +89,7 @@ impl Streamed {
         let _ = timeout(DRAIN_TIMEOUT, rest).await;
     }
 
-    /// Reads the rest of an answer that starts with `body`. Truncates a refusal. Fails like [`next`](Self::next).
+    /// Reads the rest of an answer that starts with `body`. Truncates a long refusal. Fails like [`next`](Self::next).
     pub(super) async fn rest(&mut self, mut body: Vec<u8>, idle: Option<Duration>) -> Result<HttpAnswer, ModelError> {
         let is_success = self.response.status().is_success();
         loop {
