@@ -443,7 +443,7 @@ impl Diagnostic for StoreFault {
             let hint = "make sure that it exists and that you can read and write it; nothing stored in it is lost";
             advise(Configuration, hint)
         } else {
-            advise(Busy, "nothing stored in it is lost; run the same command again when the store works")
+            advise(Busy, "nothing stored in it is lost; run the same command once the store works again")
         }
     }
 }
@@ -468,14 +468,15 @@ impl Diagnostic for ArchiveError {
         match self {
             Self::Newer(path) => advise(
                 General,
-                format!("use that version, or remove {}: it is rebuilt from the debates", path.display()),
+                format!("use that version, or remove {}: it will be rebuilt from the debates", path.display()),
             ),
             Self::Unusable { source: error, .. } | Self::Failed(error) if is(error, ErrorCode::DatabaseBusy) => {
                 advise(General, "another program is writing to it; try again when it has finished")
             }
-            Self::Unusable { path, .. } => {
-                advise(General, format!("if it is damaged, remove {}: it is rebuilt from the debates", path.display()))
-            }
+            Self::Unusable { path, .. } => advise(
+                General,
+                format!("if it is damaged, remove {}: it will be rebuilt from the debates", path.display()),
+            ),
             Self::Failed(_) => (General, None),
             Self::Store(error) => (General, error.hint()),
         }

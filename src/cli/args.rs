@@ -1,4 +1,4 @@
-//! Arguments shared by several commands, and the removal of empty options before the arguments are parsed.
+//! Defines arguments that commands share, and removes empty path options before the arguments are parsed.
 
 use std::any::TypeId;
 use std::ffi::OsString;
@@ -62,7 +62,7 @@ pub(super) struct RunArgs {
     #[arg(short, long)]
     pub(super) verbose: bool,
 
-    /// Write each event as a line of JSON to a file; `-` writes to standard output instead of the solution
+    /// Write each event as a line of JSON to this file; with `-`, print the events instead of the solution
     #[arg(hide_short_help = true, long, value_name = "PATH")]
     pub(super) events: Option<PathBuf>,
 
@@ -74,7 +74,7 @@ pub(super) struct RunArgs {
     #[arg(long)]
     pub(super) detach: bool,
 
-    /// Passed by the program to the detached copy of itself.
+    /// Passed to the copy of the program that detaches.
     #[arg(long, hide = true, requires = "detach")]
     pub(super) detached: bool,
 
@@ -83,7 +83,7 @@ pub(super) struct RunArgs {
     pub(super) quiet: bool,
 }
 
-/// Permissions that a saved debate cannot grant itself, since it may come from someone else.
+/// Permissions that only the user can grant, because a saved debate may come from someone else.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Trust")]
 pub(super) struct VouchArgs {
@@ -98,7 +98,7 @@ pub(super) struct VouchArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct ContinueArgs {
-    /// The cost limit for the whole debate in dollars, instead of its original limit
+    /// The new cost limit for the whole debate, in dollars
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) max_cost: Option<Usd>,
 
@@ -158,8 +158,8 @@ pub(super) struct ConfigFileArgs {
     pub(super) env_file: Option<PathBuf>,
 }
 
-/// Drops path options with an empty value, as scripts pass them if a variable is unset: `--output "$OUT"`. Other empty
-/// values are kept and lead to an error: a debate must not run without a limit that the user meant to set.
+/// Removes path options with an empty value, which scripts pass if a variable is unset: `--output "$OUT"`. Keeps other
+/// empty options, so that they cause an error: a debate must not run without a limit that the user meant to set.
 pub(super) fn without_empty(command: &Command, arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut command = command;
     let mut arguments = arguments.into_iter();

@@ -50,7 +50,7 @@ pub(super) fn conclude(
         return Err(asks(&debate.id));
     }
     let reported = match (&session.report, ending) {
-        // A failed debate gets a report too, since the user wants to know why it failed. A paused one will continue.
+        // A failed debate gets a report too, since the user wants to know why it failed. A paused debate has not ended.
         (Some(path), RunEnding::Completed | RunEnding::Failed) => {
             write_report(&Entry::of_state(saved_to), None, Some(path), args.verbose, None, terminal)
         }
@@ -75,8 +75,8 @@ pub(super) fn conclude(
     }
 }
 
-/// Prints the result or writes it to `--output`, then prints the outcome. Fails if the run did not complete, or failed
-/// the checks of its review or of `--strict`.
+/// Prints the result or writes it to `--output`, then prints the outcome. Fails if the run did not complete, if a
+/// review is incomplete or has a finding that `--fail-on` forbids, or if `--strict` is not met.
 fn finish(
     debate: &Debate,
     ending: RunEnding,
@@ -128,7 +128,8 @@ fn finish(
     if args.strict && !debate.is_clean() { Err(unclean(debate)) } else { printed }
 }
 
-/// Succeeds if the debate is complete, and clean if `is_strict`. Otherwise the error says what state it is in.
+/// Succeeds if the debate is completed and, with `is_strict`, clean. Otherwise returns an error that names the debate's
+/// state.
 pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_strict: bool) -> Result<(), Error> {
     let id = &debate.id;
     match Standing::of(entry, debate, before) {
@@ -191,11 +192,11 @@ fn debate_failed(id: &DebateId, reason: &str) -> UserError {
 }
 
 fn reason(debate: &Debate) -> String {
-    debate.error.clone().unwrap_or_else(|| "the reason is unknown".to_owned())
+    debate.error.clone().unwrap_or_else(|| "unknown reason".to_owned())
 }
 
-/// Quotes a failed call of the current round. If every call failed because the provider rejected the key, names the
-/// key's variable.
+/// Returns the error for a failed debate. Quotes the last failed call of the current round. If all calls failed and the
+/// provider rejected the key, names the key's variable.
 fn failed(debate: &Debate, is_kept: bool) -> Error {
     let id = &debate.id;
     let of_round = debate.failures.iter().rfind(|failure| failure.key.round == debate.current_round);
@@ -222,7 +223,7 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
     let is_other = |other: &&Failure| other.error != failure.error;
     let others = debate.failures.iter().filter(is_other).count();
     let check = variable.map_or_else(String::new, |variable| format!(": check {variable}"));
-    let others = if others == 0 { String::new() } else { format!(" (and {others} for other reasons)") };
+    let others = if others == 0 { String::new() } else { format!(" ({others} failed for other reasons)") };
     let mut failed = UserError::of(ErrorCategory::Provider, format!("all calls failed: {what}{check}{others}"));
     if is_kept {
         failed = failed.with_hint(texts_are_saved(id));

@@ -1,5 +1,5 @@
-//! Detached runs: the program starts a copy of itself, which detaches once its debate is recorded. Other processes
-//! reach it only through the debate's files.
+//! Detached runs: the program starts a copy of itself, which detaches once the debate is recorded. Other processes
+//! control the run only through the debate's files.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
@@ -24,8 +24,9 @@ const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 const DETACHED: &str = "--detached";
 
-/// Starts a copy of the program with the same arguments and `--detached`, and prints the debate's id once it has begun.
-/// Until then the copy prints its own messages. If the copy fails, this process exits with its code.
+/// Starts a copy of the program with the same arguments and `--detached`, and prints the debate's id once the debate
+/// has begun. Until then, the copy prints messages itself. If the copy exits before the debate begins, returns its exit
+/// code as an error unless it is 0.
 ///
 /// `command` is the name of the subcommand.
 pub(super) fn start(command: &str, terminal: &mut Terminal) -> Result<(), Error> {
@@ -40,7 +41,7 @@ pub(super) fn start(command: &str, terminal: &mut Terminal) -> Result<(), Error>
     }
 }
 
-/// Continues a debate in a detached process. Returns false if another process is already running it.
+/// Resumes a debate in a detached process. Returns false if another process is already running the debate.
 pub(super) fn resume(entry: &Entry, keys: &KeyArgs) -> Result<bool, Error> {
     let mut command = Command::new(this()?);
     command.arg("resume").arg(&entry.state).arg("--quiet").stdin(Stdio::null());
@@ -88,7 +89,7 @@ pub(super) fn check() -> Result<(), UserError> {
     if cfg!(unix) {
         return Ok(());
     }
-    Err(UserError::input("runs cannot be detached on Windows").with_hint("run it in its own window, or in WSL"))
+    Err(UserError::input("runs cannot be detached on Windows").with_hint("use a separate window, or WSL"))
 }
 
 /// Prints the debate's id and detaches: starts a new session, stops reading input, and redirects output to the log next
@@ -103,16 +104,16 @@ pub(super) fn leave(ready: &Ready, terminal: &mut Terminal) -> Result<(), Error>
     use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
     let path = Entry::of_state(ready.state_path()).log_path();
-    // Do not follow links: a planted one could direct models' text into another file.
+    // Do not follow links: a planted link could redirect model-written text into another file.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let open = || {
         let file = OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(flags).open(&path)?;
         let is_file = file.metadata()?.is_file();
-        if is_file { Ok(file) } else { Err(io::Error::other("it is not a file")) }
+        if is_file { Ok(file) } else { Err(io::Error::other("not a regular file")) }
     };
     let failed = |source| Error::Output { path: path.clone(), source };
     let (log, lock) = (open().map_err(failed)?, open().map_err(failed)?);
-    // Another process may be testing the lock, or an earlier run may be finishing. Either takes only a moment.
+    // Retry: another process may be testing the lock, or an earlier run may still be ending. Both take only a moment.
     for _ in 0..LOCK_ATTEMPTS {
         if lock.try_lock().is_ok() {
             break;

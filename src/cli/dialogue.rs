@@ -36,7 +36,7 @@ impl Dialogue {
         })
     }
 
-    /// Asks `question`, and returns the answer, or `proposal` if it is empty. Fails on Ctrl-D and Ctrl-C.
+    /// Asks `question`, and returns the answer, or `proposal` if the answer is empty. Fails on Ctrl-D and Ctrl-C.
     pub(super) fn ask(&mut self, question: &str, proposal: &str) -> Result<String, Error> {
         let shown = if proposal.is_empty() { String::new() } else { format!(" [{proposal}]") };
         let answer = self.line(&format!("{question}{shown}: "))?;
@@ -155,14 +155,14 @@ pub(super) fn agree(
     if let Some(forecast) = forecast {
         terminal.notice(&price_tag(forecast, limit));
     }
-    // Reads only the process's own environment, so that a `.env` file in the directory cannot suppress the question.
+    // Read only the process's environment, so that a `.env` file in the directory cannot suppress the question.
     let environment = process_environment();
     let above = confirm_above(&environment)?;
     let most = forecast.and_then(Forecast::most);
     if limit.is_some() || is_automated(&environment) || most.is_some_and(|most| most <= above) {
         return Ok(true);
     }
-    // In a script, there is no one to ask.
+    // In a script, nobody can answer.
     let Some(mut dialogue) = Dialogue::open() else { return Ok(true) };
     dialogue.confirm(question, false)
 }
@@ -171,7 +171,7 @@ pub(super) fn agree(
 /// comments, because they are Markdown headings.
 const SCISSORS: &str = "------------------------ >8 ------------------------";
 
-/// Opens `text` in the user's editor and returns the edited text. `note` is shown below it and discarded.
+/// Opens `text` in the user's editor and returns the edited text. `note` is shown below the text and is not returned.
 pub(super) fn edit(text: &str, note: &str) -> Result<String, UserError> {
     let environment = process_environment();
     let usual = if cfg!(windows) { "notepad" } else { "vi" };
@@ -185,13 +185,13 @@ pub(super) fn edit(text: &str, note: &str) -> Result<String, UserError> {
     let path = file.into_temp_path();
     let mut command = if cfg!(unix) {
         let mut command = Command::new("sh");
-        // `VISUAL` and `EDITOR` may contain options.
+        // Run the editor through a shell, since `VISUAL` and `EDITOR` may contain options.
         command.args(["-c", &format!("{editor} \"$@\""), "editor"]);
         command
     } else {
         Command::new(&editor)
     };
-    // Standard output is for the result, and may be redirected.
+    // Standard output is for the result and may be redirected, so the editor writes to standard error.
     let status = command.arg(&path).stdout(Stdio::from(io::stderr())).status().map_err(failed)?;
     if !status.success() {
         return Err(unedited(format!("the editor `{editor}` failed ({status})")));
@@ -231,7 +231,7 @@ struct EditedLine {
 }
 
 impl EditedLine {
-    /// Applies a key. Returns the line if the key ends it.
+    /// Applies a key. Returns the result if the key ends the line.
     fn press(&mut self, key: &Key, earlier: &[String]) -> Option<TypedLine> {
         match key {
             Key::Enter => return Some(TypedLine::Line(self.text.iter().collect())),
@@ -275,7 +275,8 @@ impl EditedLine {
         (self.back, self.cursor) = (back, self.text.len());
     }
 
-    /// Redraws the prompt and the line. `cursor_row` is the cursor's row after the last drawing; returns its new row.
+    /// Redraws the prompt and the line. `cursor_row` is the cursor's row after the previous drawing. Returns the
+    /// cursor's new row.
     fn draw(&self, term: &Term, prompt: &str, cursor_row: usize) -> io::Result<usize> {
         let (drawn, row) = self.drawn(prompt, cursor_row, usize::from(term.size().1).max(2));
         term.write_str(&drawn)?;
@@ -288,7 +289,8 @@ impl EditedLine {
         let (row, column) = place(&format!("{prompt}{before}"), columns);
         let (last_row, last_column) = place(&format!("{prompt}{before}{after}"), columns);
         let back = up(cursor_row);
-        // Terminals keep the cursor at the end of a full row until another character is written.
+        // Terminals keep the cursor at the end of a full row until another character is written, so write and erase
+        // one.
         let wrap = if last_column == 0 && last_row > 0 { " \r\x1b[K" } else { "" };
         let (to_cursor, right) =
             (up(last_row - row), if column > 0 { format!("\x1b[{column}C") } else { String::new() });

@@ -21,7 +21,7 @@ use dialectic_record::settings::Settings;
 use super::output::typed;
 use super::terminal::Terminal;
 
-/// A mebibyte. Also the maximum size of a question, answer or reply.
+/// One mebibyte, the maximum size of a question, answer or reply.
 pub(super) const MIB: u64 = 1024 * 1024;
 /// How long to wait for input before printing a notice.
 const SILENT: Duration = Duration::from_secs(1);
@@ -71,8 +71,8 @@ pub(super) fn read_file(what: &str, path: &Path, most: u64, terminal: &mut Termi
     Ok(bytes)
 }
 
-/// Decodes and checks a UTF-8 text, without the byte order mark that Windows editors add. `what` names the text in
-/// messages.
+/// Decodes a UTF-8 text, drops the byte order mark that Windows editors add, and checks the text. `what` names the text
+/// in messages.
 pub(super) fn text_of(what: &str, bytes: &[u8]) -> Result<String, UserError> {
     let text =
         decode(bytes).map_err(|fault| UserError::input(format!("{what} is not UTF-8 text")).with_hint(fault.hint()))?;
@@ -80,8 +80,8 @@ pub(super) fn text_of(what: &str, bytes: &[u8]) -> Result<String, UserError> {
     Ok(text.to_owned())
 }
 
-/// Reads at most `limit` bytes from standard input. If nothing arrives for a second, prints that it is waiting for
-/// `what`.
+/// Reads at most `limit` bytes from standard input. On a terminal, explains how to end the input. Elsewhere, if nothing
+/// arrives for a second, says that the program is waiting for `what`.
 pub(super) fn read_stdin(what: &str, limit: u64, terminal: &mut Terminal) -> io::Result<Vec<u8>> {
     if io::stdin().is_terminal() {
         terminal.notice(&format!("Type {what}; press Ctrl-D on an empty line to finish."));
@@ -105,7 +105,8 @@ pub(super) fn is_stdin(text: Option<&str>, file: Option<&Path>) -> bool {
     file.map_or(matches!(text, None | Some("-")), is_dash)
 }
 
-/// Reads the problem from `text` or `file`, otherwise from a pipe or file on standard input unless `stdin_is_taken`.
+/// Reads the problem from `text` or `file`. Without them, reads a pipe or file on standard input, unless
+/// `stdin_is_taken`.
 pub(super) fn read_problem(
     text: Option<&str>,
     file: Option<&Path>,
@@ -198,7 +199,7 @@ fn read_attachment(path: &Path, name: &str, most: u64, environment: &Environment
         return Err(UserError::input(format!("the attachment {name} is a directory")).into());
     }
     let file = File::open(path).map_err(unreadable)?;
-    // A link's own name and its target's name are both checked.
+    // Check the name of the link and the name of its target.
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let is_env_file = environment.file().is_some_and(|env_file| is_same_file(env_file, path));
     if is_env_file || may_hold_secrets(path) || may_hold_secrets(&real) {

@@ -16,7 +16,7 @@ use super::terminal::pager_is_open;
 
 /// The time limit for erasing the live display, since the terminal may be paused (Ctrl-S).
 const TO_LEAVE: Duration = Duration::from_millis(200);
-/// The time limit for ending after an interrupt. Sending the last traces may take three seconds of it.
+/// The time limit for ending after an interrupt, including up to three seconds for sending the last traces.
 const TO_END: Duration = Duration::from_secs(4);
 
 /// The first interrupt pauses the debate. The second erases the live display and ends the program at once.
@@ -25,7 +25,7 @@ pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationTo
     cancel.cancel();
     interrupts.next().await;
     view.leave();
-    // Give up on a paused terminal, where the display stays.
+    // Do not wait long: the display cannot be erased while the terminal is paused (Ctrl-S).
     drop(timeout(TO_LEAVE, view.ended()).await);
     keys::restore();
     end_all();
@@ -33,8 +33,8 @@ pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationTo
     std::process::exit(130);
 }
 
-/// Makes an interrupt end the program from now on: the debate is saved, and the remaining steps may hang. `heard` must
-/// have listened since before the previous listener stopped, so that no interrupt is lost.
+/// Makes an interrupt end the program from now on, because the debate is saved and the remaining steps may hang.
+/// `heard` must have begun to listen before the previous listener stopped, so that no interrupt is lost.
 pub(super) fn end_on_interrupt(heard: Option<Interrupts>) {
     std::thread::spawn(|| {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
@@ -66,8 +66,8 @@ pub(super) fn run_with_interrupts<T>(work: impl AsyncFnOnce(&mut Interrupts) -> 
     done
 }
 
-/// Makes a write beyond the file size limit (`ulimit -f`) return an error. Without a handler, SIGXFSZ would end the
-/// program. Child processes keep the default.
+/// Makes a write beyond the file size limit (`ulimit -f`) return an error instead of ending the program with SIGXFSZ.
+/// Child processes are not affected.
 #[cfg(unix)]
 pub(super) fn survive_file_limit() {
     use tokio::signal::unix::{SignalKind, signal};
@@ -110,7 +110,6 @@ pub(super) use system::Interrupts;
 mod system {
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
-    /// Receives Ctrl-C, SIGTERM and SIGHUP.
     pub(in crate::cli) struct Interrupts {
         interrupt: Option<Signal>,
         terminate: Option<Signal>,
@@ -153,8 +152,8 @@ mod system {
         ctrl_shutdown,
     };
 
-    /// Receives Ctrl-C, Ctrl-Break, and the closing of the console, the session or the system, after which Windows
-    /// kills the program within about five seconds.
+    /// Receives Ctrl-C and Ctrl-Break, and notices when the console is closed, the user logs off or the system shuts
+    /// down. In the last three cases, Windows kills the program within about five seconds.
     pub(in crate::cli) struct Interrupts {
         interrupt: Option<CtrlC>,
         interruption: Option<CtrlBreak>,

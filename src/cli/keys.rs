@@ -31,7 +31,7 @@ pub(super) struct Keyboard {
     reading: Arc<Mutex<()>>,
 }
 
-/// Keeps the keyboard off until dropped.
+/// While this value exists, no keys are read.
 #[derive(Debug)]
 pub(super) struct Off(Keyboard);
 
@@ -136,7 +136,7 @@ mod unix {
         tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp())
     }
 
-    /// Saves the original modes before they are first changed.
+    /// Saves the terminal's modes, unless they are already saved.
     pub(in crate::cli) fn remember() {
         if let Ok(found) = tcgetattr(stdin()) {
             FOUND.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(found);

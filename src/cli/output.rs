@@ -33,8 +33,8 @@ pub(super) fn report_format() -> impl TypedValueParser<Value = &'static ReportFo
     PossibleValuesParser::new(names).try_map(|name| ReportFormat::named(&name).ok_or("unknown format"))
 }
 
-/// The format for the path's extension, or Markdown if there is none. Fails on an unknown extension; `option` names the
-/// argument in the error.
+/// Returns the report format for the path's extension, or Markdown if the path has no extension. Fails on an unknown
+/// extension; `option` names the argument in the error.
 pub(super) fn format_of(option: &'static str, path: &Path) -> Result<&'static ReportFormat, Error> {
     if path.extension().is_none() {
         return Ok(ReportFormat::usual());
@@ -43,7 +43,7 @@ pub(super) fn format_of(option: &'static str, path: &Path) -> Result<&'static Re
     FORMATS.iter().find(is_of).ok_or_else(|| {
         let endings: Vec<String> = FORMATS.iter().flat_map(|one| one.endings).map(|one| format!(".{one}")).collect();
         let (path, endings) = (path.display(), endings.join(", "));
-        let message = format!("names `{path}`, which does not have the extension of a report: use one of {endings}");
+        let message = format!("names `{path}`, which has no report extension: use one of {endings}");
         ConfigError::Argument { option, message }.into()
     })
 }
@@ -69,7 +69,7 @@ pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Resu
 pub(super) enum ReviewFormat {
     /// Human-readable text
     Terminal,
-    /// Markdown with models' links, mentions and suggestions disabled
+    /// Markdown, with links, mentions and suggestions by models disabled
     Markdown,
     /// JSON with the findings, confirmations, rulings and the files that were read
     Json,
@@ -79,7 +79,7 @@ pub(super) enum ReviewFormat {
     Github,
 }
 
-/// The exit code for a review with findings under `--fail-on`.
+/// The exit code of a review with a finding that `--fail-on` forbids.
 const FINDINGS: u8 = 6;
 
 #[derive(Debug, Clone, Copy)]

@@ -53,7 +53,7 @@ impl GivenAnswers {
         let left: Vec<String> = open.into_iter().filter(|id| !self.answers.contains_key(id)).collect();
         if !left.is_empty() && !self.skip_rest {
             return Err(UserError::input(format!("{} would remain unanswered", list(&left)))
-                .with_hint("answer it, skip it with `q1=`, or skip all others with --skip-rest"));
+                .with_hint("answer every question, skip one with `q1=`, or skip all others with --skip-rest"));
         }
         Ok(())
     }

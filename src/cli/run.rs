@@ -1,4 +1,4 @@
-//! Runs a debate on a terminal: its watchers, the answers and keys of the user, and what follows its end.
+//! Runs a debate from the command line: starts the watchers, handles the user's answers and keys, and reports the end.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -138,8 +138,8 @@ impl Session<'_> {
         Ok(watchers)
     }
 
-    /// Runs the debate to its end. All watchers follow it, and the user is asked its questions. Returns the tracer if
-    /// it has received all signals.
+    /// Runs the debate to its end, handles keys, and asks the user the agents' questions. Returns the tracer if it has
+    /// received all signals.
     async fn run_while_shown(
         &mut self,
         mut run: Run,
@@ -200,7 +200,7 @@ impl Session<'_> {
     }
 }
 
-/// Usually, a run fails because its record cannot be written.
+/// Returns the error for a run that failed, usually because its record cannot be written.
 fn unsaved(Failed { debate, source }: Failed, saved_to: &Path) -> Error {
     let EngineError::Store(source) = source else { return source.into() };
     let id = &debate.id;

@@ -1,4 +1,4 @@
-//! What commands begin with: their debate, the configuration files, the runner, and the outputs of a run.
+//! Finds the debate, the configuration files and the runner for a command, and opens the outputs of a run.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -25,7 +25,7 @@ use super::questions::GivenAnswers;
 use super::target::{OutputTarget, make_parent};
 use super::terminal::Terminal;
 
-/// The debates directory. Looked up only once, because that may read the user's configuration.
+/// The debates directory. Determined only once, because this may read the user's configuration.
 pub(super) fn debates() -> Result<Directory, Error> {
     static KNOWN: OnceLock<Directory> = OnceLock::new();
     if let Some(known) = KNOWN.get() {
@@ -39,13 +39,13 @@ pub(super) fn is_first_debate() -> bool {
     debates().and_then(|directory| Ok(directory.entries()?)).is_ok_and(|entries| entries.is_empty())
 }
 
-/// Finds a debate by name; without one, the newest.
+/// Finds the debate with this name, or the newest one if no name is given.
 pub(super) fn or_latest(name: Option<&str>) -> Result<Entry, Error> {
     Ok(debates()?.find(name.unwrap_or(LATEST))?)
 }
 
-/// Like [`or_latest`], for a command that spends money. Without a name, it says on a terminal which debate is used, and
-/// fails elsewhere.
+/// Like [`or_latest`], for a command that spends money. If no name is given, prints which debate is used, or fails if
+/// there is no terminal.
 pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &mut Terminal) -> Result<Entry, Error> {
     if name.is_some() {
         return or_latest(name);
@@ -65,8 +65,8 @@ pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &
     Ok(entry)
 }
 
-/// Whether the only argument of `ask` names a debate (`latest`, a file, an id or a unique suffix of one) instead of
-/// being the question.
+/// Whether the only argument of `ask` names a debate (`latest`, a file, an id, or a unique suffix of an id). Otherwise
+/// the argument is the question.
 pub(super) fn is_debate(word: &str, directory: &Directory) -> Result<bool, Error> {
     let path = Path::new(word);
     let is_file = path.is_file()
@@ -108,12 +108,12 @@ pub(super) struct Session<'a> {
     pub(super) after: After,
     /// Shows the debate in a browser until the user interrupts.
     pub(super) server: Option<Server>,
-    /// Whether this is the first debate in the directory. New users get no pager.
+    /// Whether the directory has no debates yet. New users get no pager.
     pub(super) is_first: bool,
     /// Answers to open questions, and the debate whose numbering they use.
     pub(super) given: Option<(GivenAnswers, Debate)>,
-    /// Whether to ask the user the debate's questions, on a terminal or through a pipe. Otherwise the run pauses, and
-    /// can be continued with the answers.
+    /// Whether to ask the user the agents' questions, on a terminal or through a pipe. If not, the run pauses when
+    /// questions are open.
     pub(super) asks_user: bool,
     pub(super) is_continued: bool,
     pub(super) review: Option<ReviewEnd>,

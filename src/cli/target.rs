@@ -1,4 +1,4 @@
-//! The file or stream for a result. Before anything is spent, it is checked in the same way as it is written later.
+//! Writes a result to a file or stream. Before any money is spent, checks that the result can be written.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};

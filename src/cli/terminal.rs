@@ -55,7 +55,7 @@ impl Terminal {
         self.color
     }
 
-    /// A live display on a terminal, otherwise plain lines, and nothing if `quiet`.
+    /// Returns how to display progress: live on a terminal, otherwise as plain lines, or not at all if `quiet`.
     pub(super) fn display(&self, quiet: bool) -> DisplayOptions {
         let progress = match (quiet, self.is_watched()) {
             (true, _) => ProgressMode::Quiet,
@@ -100,7 +100,7 @@ impl Terminal {
         let mut out = io::BufWriter::with_capacity(BUFFER, io::stdout().lock());
         match write(&mut out).and_then(|()| out.flush()) {
             Err(error) => {
-                // Discard the buffer, or dropping it would write it again.
+                // Discard the buffer, because dropping `out` would write it again.
                 drop(out.into_parts());
                 if error.kind() == ErrorKind::BrokenPipe { Err(Error::PipeClosed) } else { Err(Error::Stdout(error)) }
             }
@@ -168,7 +168,7 @@ impl Terminal {
         if is_paged { Ok(()) } else { self.result(text) }
     }
 
-    /// Shows a text in a pager if it is longer than the screen and there is a pager. Returns whether it did.
+    /// Shows `text` in a pager if `text` is longer than the screen and a pager is available. Otherwise returns false.
     fn is_paged(&self, text: &str) -> bool {
         let rows = console::Term::stdout().size_checked().map_or(usize::MAX, |(rows, _)| usize::from(rows));
         let environment = process_environment();

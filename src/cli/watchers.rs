@@ -1,5 +1,5 @@
-//! Lets others watch a run: the user, who can also press keys and interrupt it, the reader of the event stream, and a
-//! trace collector. Each watcher has its own thread, so that it cannot delay the debate.
+//! Connects a run with its watchers: the live view, the event stream and the tracer. Also handles the user's keys and
+//! interrupts. Each watcher has its own thread, so that it cannot delay the debate.
 
 use std::time::Duration;
 use std::{io, thread};
@@ -40,8 +40,8 @@ pub(super) struct Seen {
 }
 
 impl Watchers {
-    /// Shows a run to the user, whose first interrupt cancels `cancel`. Call it before the run starts: watchers miss
-    /// earlier signals.
+    /// Starts the live view and listens for interrupts; the first one cancels `cancel`. Must be called before the run
+    /// starts, because watchers miss earlier signals.
     pub(super) fn start(signals: &Signals, options: DisplayOptions, cancel: &CancellationToken) -> Result<Self, Error> {
         let interrupts = Interrupts::listen();
         let words = if options.progress == ProgressMode::Live { Words::Wanted } else { Words::Unwanted };

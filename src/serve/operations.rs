@@ -102,7 +102,7 @@ const OPERATIONS: &[Operation] = &[
         summary: "Start a debate",
         description: "The debate starts at once, or as soon as a slot is free.",
         body: Some(of::<NewDebate>),
-        ..acts(Gives::Json(201, "The debate is recorded, at the path in `Location`.", of::<Started>))
+        ..acts(Gives::Json(201, "The debate is recorded; `Location` is its path.", of::<Started>))
     },
     Operation {
         path: "/api/v1/debates/{id}",
@@ -140,7 +140,7 @@ const OPERATIONS: &[Operation] = &[
         path: "/api/v1/debates/{id}/answers",
         id: "answerQuestions",
         summary: "Answer the agents' questions",
-        description: "The debate continues when no question is open.",
+        description: "The debate continues once all questions are answered or skipped.",
         body: Some(of::<AnswersBody>),
         problems: &[409],
         handler: || post(api::answer),
@@ -182,7 +182,7 @@ const OPERATIONS: &[Operation] = &[
         body: Some(of::<Fork>),
         problems: &[409],
         handler: || post(api::fork),
-        ..acts(Gives::Json(201, "The fork is recorded, at the path in `Location`.", of::<Started>))
+        ..acts(Gives::Json(201, "The fork is recorded; `Location` is its path.", of::<Started>))
     },
     Operation {
         path: "/api/v1/debates/{id}/follow-ups",

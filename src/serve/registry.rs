@@ -147,7 +147,8 @@ impl RunRegistry {
         match ended {
             Ok(Finished { debate, is_kept: false, .. }) => {
                 let problem = ProblemDetails::of_debate(&debate);
-                let problem = problem.unwrap_or_else(|| ProblemDetails::internal("it failed for an unknown reason"));
+                let problem =
+                    problem.unwrap_or_else(|| ProblemDetails::internal("the debate failed for an unknown reason"));
                 let hint = "the debate was not recorded: no model was reached and nothing was billed";
                 state.lost.push_back((id.clone(), problem.hint(hint)));
                 let surplus = state.lost.len().saturating_sub(MOST_LOST);

@@ -328,7 +328,7 @@ impl DebateInputs {
         let attachments = request.attachments(&settings, &self.environment)?;
         let name = &settings.debate.protocol;
         let protocol = Protocol::named(name)
-            .ok_or_else(|| ProblemDetails::key("protocol", format!("there is no protocol `{name}`")))?;
+            .ok_or_else(|| ProblemDetails::key("protocol", format!("unknown protocol `{name}`")))?;
         let of_models = model_warnings(&settings, Utc::now().date_naive());
         let warnings = [loaded.warnings.clone(), of_changes, of_models].concat();
         let created = Created { attachments, ..new_debate(problem, protocol, settings) };

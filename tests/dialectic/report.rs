@@ -50,8 +50,7 @@ fn an_ending_that_means_nothing_is_an_error() {
     let sandbox = with_fixtures();
     for name in ["report.pdf", "r.md.bak"] {
         let refused = sandbox.run(["report", "-d", "simple.json", "-o", name]).expect_code(2);
-        let says =
-            format!("names `{name}`, which does not have the extension of a report: use one of .md, .markdown, .txt");
+        let says = format!("names `{name}`, which has no report extension: use one of .md, .markdown, .txt");
         assert!(refused.stderr.contains(&says) && refused.stderr.contains("--output"), "{refused}");
         assert!(!sandbox.directory().join(name).exists());
     }
@@ -84,7 +83,7 @@ fn a_page_is_opened_where_there_is_a_display() {
     assert!(hidden.stderr.ends_with(&format!("it is saved as {}\n", path.display())), "{hidden}");
     for arguments in [&["--format", "adr"][..], &["-o", "x.md"]] {
         let refused = sandbox.run([&["report", "-d", "simple.json", "--open"], arguments].concat()).expect_code(2);
-        assert!(refused.stderr.contains("--open opens a page, but this report is not one"), "{refused}");
+        assert!(refused.stderr.contains("--open needs an HTML report"), "{refused}");
     }
     // A browser that says what it was given.
     let script = format!("#!/bin/sh\nprintf '%s' \"$1\" > '{}'\n", sandbox.directory().join("opened").display());

@@ -26,7 +26,7 @@ pub(in crate::cli) struct AnswerArgs {
     #[arg(value_name = "QUESTION=ANSWER")]
     answers: Vec<String>,
 
-    /// A JSON file with the answers, such as {"q1": "500 a second", "q2": null}, or `-` for standard input
+    /// The JSON file with the answers, such as {"q1": "500 a second", "q2": null}; `-` reads standard input
     #[arg(long, value_name = "PATH")]
     file: Option<PathBuf>,
 

@@ -1,5 +1,5 @@
-//! `dialectic completions` prints a shell completion script, whose requests are answered here too; `dialectic man`
-//! prints or writes the manual.
+//! `dialectic completions` prints a shell completion script; this module also answers the script's requests. `dialectic
+//! man` prints or writes the manual.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -48,7 +48,7 @@ pub(in crate::cli) fn completions(args: &CompletionsArgs, terminal: &mut Termina
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ManArgs {
-    /// Write a manual page for every command into this directory
+    /// Write a manual page for each command to this directory
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
@@ -99,8 +99,8 @@ fn is_plain(text: &str) -> bool {
     sanitize(text) == text && !text.contains(|c: char| c.is_whitespace() || "'\"\\$`*?[]".contains(c))
 }
 
-/// Completes debates, newest first, or files if the user began to type a path. Debates are offered by short name, or by
-/// id if the user began to type that.
+/// Completes debates, newest first, or files if the user began to type a path. Offers short names, or ids if the user
+/// began to type an id.
 fn debates(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = current.to_string_lossy();
     if typed.contains(std::path::MAIN_SEPARATOR) || typed.starts_with('.') {
@@ -121,7 +121,7 @@ fn debates(current: &OsStr) -> Vec<CompletionCandidate> {
     all.filter(|one| one.get_value().to_string_lossy().starts_with(&*typed)).collect()
 }
 
-/// The built-in roles, and the user's own in `prompts/roles`.
+/// The built-in roles, and user-defined roles in `prompts/roles`.
 fn roles() -> Vec<CompletionCandidate> {
     let own = std::fs::read_dir("prompts/roles").into_iter().flatten().flatten();
     let own = own.filter_map(|file| Some(file.file_name().to_str()?.strip_suffix(".md")?.to_owned()));

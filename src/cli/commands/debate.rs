@@ -137,7 +137,8 @@ fn lenses(text: &str) -> Result<u32, String> {
     number.ok_or_else(|| format!("expected a whole number from 0 to {}", DebateSettings::DEFAULT_CHECK))
 }
 
-/// The offline provider's average latency in a user's first debate: slow enough to watch, about ten seconds in all.
+/// The offline provider's average latency in a user's first debate, which then takes about ten seconds and can be
+/// watched.
 const FIRST_LOOK: Duration = Duration::from_millis(850);
 
 pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -246,7 +247,7 @@ pub(super) fn dry_run(created: &Created, runner: &Runner, json: bool, terminal: 
     } else {
         show_forecast(&forecast, settings, terminal)?;
     }
-    // Refuse the same programs and limits as the debate itself.
+    // Reject the programs and limits that the debate itself would reject.
     terminal.warnings(runner.check_programs(created)?);
     check_prices(settings)?;
     if let Some(purchase) = &forecast.purchase {
@@ -258,7 +259,7 @@ pub(super) fn dry_run(created: &Created, runner: &Runner, json: bool, terminal: 
 
 pub(super) fn show_forecast(forecast: &Forecast, settings: &Settings, terminal: &mut Terminal) -> Result<(), Error> {
     let total = display::price_tag(forecast, settings.max_cost());
-    // Do not sanitize the table again: it is clean, and coloured on a terminal.
+    // Do not sanitize the table again: this would remove its colours.
     terminal.result(&format!("{}\n\n{}", one_line(&total), display::forecast(forecast, terminal.screen())))?;
     terminal.warnings(check_windows(&forecast.calls, settings)?);
     Ok(())

@@ -61,7 +61,7 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     let is_watched = terminal.shows(args.quiet);
     let calls = counted(debate.total_usage().requests, "call");
     let shown_in = if is_watched { format!("; shown here in {}", clock(LENGTH.min(took))) } else { String::new() };
-    // Print several short lines, which fit narrow terminals.
+    // Print short lines, which fit narrow terminals.
     terminal.notice("This debate was written by hand; no model is called.");
     terminal.notice(&format!("{calls} in {}{shown_in}.\n", clock(took)));
     for line in debate.problem.lines() {
@@ -102,7 +102,7 @@ fn what_next(state: &Path) -> [String; 7] {
         "Read its objections or its report:".to_owned(),
         format!("  dialectic show {state} points"),
         format!("  dialectic report {state} --open"),
-        "Then rehearse your own problem without a model, or set one up:".to_owned(),
+        "Then rehearse your own problem without a model, or set up a model:".to_owned(),
         "  dialectic debate --offline \"Design a rate limiting system\"".to_owned(),
         "  dialectic init".to_owned(),
     ]
@@ -114,7 +114,7 @@ fn journal() -> io::Result<Vec<u8>> {
     Ok(journal)
 }
 
-/// Saves the record in `directory` unless it is already there: the user may have added to it.
+/// Saves the demo's record in `directory`. Keeps an existing intact record, since the user may have added to it.
 fn keep(directory: &Path) -> Result<Entry, Box<dyn StdError + Send + Sync>> {
     let (state, path) = (directory.join("demo.json"), directory.join("demo.events.jsonl"));
     let recorded = journal()?;
@@ -190,7 +190,7 @@ async fn left(mut keys: UnboundedReceiver<Key>, pause: &watch::Sender<bool>, mes
             Key::MoreOrLess => messages.key(KeysMeaning::MoreOrLess),
             Key::Help => messages.key(KeysMeaning::Help),
             Key::Quit => return,
-            // In a replay, no debate is running that could be stopped.
+            // A replay has no running debate to stop.
             Key::Stop => {}
         }
     }

@@ -94,7 +94,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let of_models = model_warnings(&settings, today());
     let warnings = environment.warnings().iter().chain(&of_changes).chain(&of_models);
     terminal.warnings(warnings.chain(&prepared.panel().warnings));
-    // Another protocol has different prompts anyway.
+    // A fork under another protocol has different prompts anyway, so do not warn about them.
     if settings.debate.protocol == parent.settings.debate.protocol {
         let sources = parent.prompt_sources.iter();
         terminal.warnings(sources.flat_map(|before| before.changes(&prepared.panel().sources)));

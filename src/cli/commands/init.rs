@@ -31,7 +31,7 @@ use super::debate::today;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InitArgs {
-    /// Ask nothing; use the defaults for everything that no option sets
+    /// Do not prompt; use defaults for everything not set by an option
     #[arg(short, long)]
     yes: bool,
 
@@ -178,7 +178,8 @@ fn named(model: &str) -> Option<ServedModel> {
     with_provider(model, &BTreeMap::new()).filter(|served| served.provider != OFFLINE)
 }
 
-/// Chooses the provider: from the options, by asking, or the first one with a key.
+/// Chooses the provider from the options or by asking. Otherwise takes the first one with a key, or an installed
+/// program.
 fn whom(
     args: &InitArgs,
     environment: &Environment,
@@ -306,7 +307,8 @@ fn keep_key(path: &Path, variable: &str, key: &str) -> std::io::Result<()> {
     options.open(path)?.write_all(format!("{gap}{variable}='{key}'\n").as_bytes())
 }
 
-/// Chooses the model: from the option, by asking, or the default. The user's own server is asked for its models.
+/// Chooses the model: from the option, by asking, or the default. Asks the server for its models if the provider has no
+/// default.
 fn which_model(
     args: &InitArgs,
     wanted: &mut SetupAnswers,

@@ -41,11 +41,12 @@ const STATUSES: [&str; 11] = [
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ListArgs {
-    /// Only debates with these statuses or outcomes, separated by commas
+    /// Only debates with one of these comma-separated statuses or outcomes
     #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = PossibleValuesParser::new(STATUSES))]
     status: Vec<String>,
 
-    /// Only debates whose problem or solution contains this text (ignoring case), or that the memory finds by keywords
+    /// Only debates whose problem or solution contains this text (ignoring case), or that a keyword search of the
+    /// memory finds
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
 
@@ -99,7 +100,7 @@ struct ListRow {
     id: String,
     created_at: Option<Timestamp>,
     status: &'static str,
-    /// Shown in tables instead of `status`, since it also says if the debate's process has died.
+    /// The status in tables. Unlike `status`, it also says if the debate's process has died.
     #[serde(skip)]
     standing: &'static str,
     outcome: Option<&'static str>,
@@ -183,7 +184,7 @@ fn row(entry: &Entry, args: &ListArgs, remembered: &HashSet<String>) -> Option<L
 }
 
 fn of_debate(debate: &Debate, standing: &'static str) -> ListRow {
-    // Without usage, the cost is unknown, not 0: the older program did not record it.
+    // If a record has no usage, its cost is unknown, not 0: older versions did not record usage.
     let cost_usd = if debate.usage.is_empty() { None } else { debate.total_cost() };
     ListRow {
         id: debate.id.to_string(),
@@ -248,7 +249,7 @@ fn local(at: Timestamp) -> chrono::DateTime<Local> {
     at.utc().with_timezone(&Local)
 }
 
-/// Protocols and winners are not shown if all debates use the default protocol.
+/// Whether a debate uses a protocol other than the default. If none does, tables omit protocols and winners.
 fn has_other_protocols(rows: &[ListRow]) -> bool {
     rows.iter().any(|row| row.protocol.as_deref().is_some_and(|name| name != DIALECTIC.name))
 }

@@ -53,7 +53,7 @@ pub(super) struct Cli {
     pub(super) color: Option<ColorMode>,
 }
 
-/// The definition of the command line, from which completions, the manual and the documentation are made, too.
+/// The definition of the command line. Completions, the manual and the documentation are generated from it too.
 pub fn command() -> clap::Command {
     let mut command = Cli::command();
     // `build` adds the global options to every subcommand, where `without_common` hides them.

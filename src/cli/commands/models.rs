@@ -38,7 +38,8 @@ pub(in crate::cli) struct ModelsArgs {
     #[arg(value_name = "MODEL")]
     models: Vec<String>,
 
-    /// Call each configured or named model once with a tiny prompt; asks before spending money
+    /// Call each configured or named model, and each installed program, once with a tiny prompt; asks for confirmation
+    /// first
     #[arg(long)]
     probe: bool,
 
@@ -88,7 +89,7 @@ struct ModelLine {
 struct ProbeResult {
     answered: bool,
     latency_ms: u64,
-    /// The cost as stated by a program; for a subscription, the notional cost.
+    /// The cost as stated by the program or server; for a subscription, the notional cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<Usd>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,7 +157,7 @@ fn is_meant(name: &Pattern, row: &ModelLine) -> bool {
 
 struct Servers {
     clients: BTreeMap<String, Option<Arc<OpenAiClient>>>,
-    /// The programs that agents use or the configuration defines. For a probe, all installed ones too.
+    /// The programs that agents use or the configuration defines. For a probe, also all other installed programs.
     programs: BTreeMap<String, Result<Program, ProviderAccessError>>,
 }
 
@@ -167,7 +168,7 @@ struct ProgramState {
     /// False if the program's tools cannot be disabled or its version is known to be unsafe.
     may_be_called: bool,
     tested: bool,
-    /// Absent if the program does not report it.
+    /// Absent if the program does not report whether it is logged in.
     #[serde(skip_serializing_if = "Option::is_none")]
     logged_in: Option<bool>,
     /// Whether the program reports that a subscription is logged in.
@@ -189,8 +190,8 @@ impl ProgramState {
 }
 
 impl Servers {
-    /// Prepares the providers that are used or configured, or are built in and have a key. Warns about those that it
-    /// skips.
+    /// Prepares the providers that are used or configured, or are built in and have a key. Warns about skipped
+    /// providers.
     fn of(
         settings: &Settings,
         environment: &Environment,
@@ -346,7 +347,7 @@ async fn probe_all(
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
     let is_probed = |row: &&mut ModelLine| {
-        // Only calling a program shows whether it works, so probe every one.
+        // Only calling a program shows whether it works, so probe every program.
         let is_program = servers.programs.contains_key(&row.provider);
         let can_be_asked = servers.clients.get(&row.provider).is_some_and(Option::is_some);
         is_program || can_be_asked && (!args.models.is_empty() || !row.used_by.is_empty())
@@ -361,9 +362,9 @@ async fn probe_all(
     let calls = counted(probed.len() as u64, "model");
     terminal.notice(&match most {
         Some(most) => format!("Probing {calls} costs at most {}.", named_cost(Some(most))),
-        None => format!("Probing {calls} takes at most {WORD} tokens each; some prices are unknown."),
+        None => format!("Probing {calls} uses at most {WORD} output tokens for each; some prices are unknown."),
     });
-    if !args.yes && !Dialogue::begin("`models --probe`")?.confirm("Ask them?", true)? {
+    if !args.yes && !Dialogue::begin("`models --probe`")?.confirm("Probe them?", true)? {
         return Err(Error::Declined);
     }
     let of_programs =

@@ -40,7 +40,7 @@ pub(in crate::cli) struct ReportArgs {
     #[arg(long)]
     force: bool,
 
-    /// Open the page in a browser; without `--output` it is saved next to the debate
+    /// Open the report as an HTML page in a browser; without `--output`, it is saved next to the debate
     #[arg(long)]
     open: bool,
 
@@ -68,7 +68,7 @@ pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<
         (None, None) => ReportFormat::usual(),
     };
     if args.open && !format.is_page() {
-        let message = "opens a page, but this report is not one: name a file that ends in .html, or drop --format";
+        let message = "needs an HTML report: name a file that ends in .html, or drop --format";
         return Err(ConfigError::Argument { option: "--open", message: message.to_owned() }.into());
     }
     let configured = args.config.as_deref().map(|path| configured(path, terminal)).transpose()?.flatten();

@@ -33,7 +33,8 @@ pub(in crate::cli) struct RequestsArgs {
     /// Print only this request
     request: Option<String>,
 
-    /// Wait at most this long, then exit with code 124 [default: wait until a request opens or the debate ends]
+    /// Wait at most this long, then exit with code 124 if no request has opened [default: wait until a request opens or
+    /// the debate ends]
     #[arg(long, value_name = "SECONDS")]
     wait: Option<u64>,
 
@@ -76,8 +77,8 @@ pub(in crate::cli) fn run(args: &RequestsArgs, terminal: &mut Terminal) -> Resul
     }
 }
 
-/// Whether a debate with a host, which no process is running, can continue without another reply. This is so if its
-/// process was killed, a reply or a stop order was not handled, or its open requests cannot be read.
+/// Whether a debate with a host can continue without another reply: because its process was killed, a reply or a stop
+/// order was not handled, or its open requests cannot be read. No process may be running the debate.
 fn is_behind(entry: &Entry, debate: &Debate, open: Option<&HostRequests>) -> bool {
     if !debate.settings.as_ref().is_some_and(Settings::asks_host) {
         return false;
@@ -119,7 +120,7 @@ fn described(request: &HostRequest) -> String {
     let HostRequest { id, system, text, schema, max_tokens, .. } = request;
     let mut whole = format!("===== Request {id}: {} =====\n\n{}\n\n{}\n", request.about(), system.trim(), text.trim());
     if let Some(schema) = schema {
-        let _ = write!(whole, "\nAnswer with one JSON object of this schema, and nothing else:\n{schema}\n");
+        let _ = write!(whole, "\nAnswer only with one JSON object that matches this schema:\n{schema}\n");
     }
     if let Some(most) = max_tokens {
         let _ = write!(whole, "\nAnswer in at most {most} tokens.\n");
@@ -169,7 +170,7 @@ pub(in crate::cli) fn reply(args: &ReplyArgs, terminal: &mut Terminal) -> Result
     go_on(&entry, key, args)
 }
 
-/// Waits until the process that runs the debate has taken the reply. Starts a new process if there is none.
+/// Waits until the process that runs the debate has handled the reply. Starts a process if none is running.
 fn go_on(entry: &Entry, key: &CallKey, args: &ReplyArgs) -> Result<(), Error> {
     while entry.shown_to_host()?.requests.iter().any(|request| request.key == *key) {
         if !entry.is_held() && detach::resume(entry, &args.keys)? {

@@ -69,7 +69,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     let order = ResumeOrder {
         environment: &environment,
         entry: &entry,
-        // If no debate was named, the user has already confirmed the cost.
+        // If no debate was named, `agreed` has already reported the cost.
         is_agreed: args.debate.is_none(),
         finish: args.finish,
         going_on: &args.going_on,
@@ -129,8 +129,8 @@ pub(super) fn go_on(order: ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(
     session.run(ready, foreseen, terminal)
 }
 
-/// Says which agents have another model in the directory's current configuration. The debate uses the saved model,
-/// which may surprise a user who has edited the file.
+/// Lists the agents whose saved model differs from the directory's current configuration. The debate uses the saved
+/// models, which may surprise a user who has edited the file.
 fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<String> {
     let Some(path) = saved.base_dir.as_ref().map(|directory| directory.join(DEFAULT_PATH)) else { return Vec::new() };
     if !path.is_file() {
@@ -155,7 +155,7 @@ fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<Stri
     differing.collect()
 }
 
-/// Nothing is left to run, so this only writes the report if one is requested.
+/// Handles a debate that has already ended: only writes the report, if one is requested.
 fn finished(id: &DebateId, entry: &Entry, args: &RunArgs, terminal: &mut Terminal) -> Result<(), Error> {
     terminal.notice(&format!("The debate {id} is finished."));
     let Some(path) = &args.report else { return Ok(()) };

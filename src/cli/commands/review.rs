@@ -35,6 +35,7 @@ use super::debate::{dry_run, today};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a command-line option")]
+#[command(mut_arg("output", |output| output.help("Write the review to a file in the chosen format; with `--format terminal`, a `.json` file gets the whole state")))]
 pub(in crate::cli) struct ReviewArgs {
     /// Review only these files or directories
     #[arg(value_name = "PATH")]
@@ -263,7 +264,7 @@ fn receipt(set: &ChangeSet) -> Vec<String> {
         let first: Vec<String> =
             set.left_out.iter().take(5).map(|one| format!("{} ({})", one.path, one.reason)).collect();
         let more = set.left_out.len().saturating_sub(first.len());
-        let more = if more > 0 { format!("; and {more} more, listed at the end") } else { String::new() };
+        let more = if more > 0 { format!("; and {more} more, listed at the end of the review") } else { String::new() };
         lines.push(format!("Left out: {}{more}", list(&first)));
     }
     lines
@@ -273,7 +274,7 @@ fn working_directory() -> Result<PathBuf, Error> {
     Ok(Path::new(".").canonicalize().map_err(|source| unreadable(Path::new("."), source))?)
 }
 
-/// Returns the piped diff unless an option names a revision or the pipe is empty, and otherwise the repository.
+/// Returns the piped diff if there is one and no option names a revision. Otherwise returns the repository.
 fn source(args: &ReviewArgs, directory: &Path, terminal: &mut Terminal) -> Result<Source, Error> {
     let names_a_revision = args.base.is_some() || args.head.is_some();
     if !names_a_revision && input::may_have_text() {
@@ -309,7 +310,7 @@ fn config_path(
     };
     if !is_used(&found) {
         let place = match source {
-            Source::Repository(_) => "it differs from the base of the change",
+            Source::Repository(_) => "it differs from the base revision",
             Source::Pipe(_) => "it may be part of the change",
         };
         terminal.notice(&format!("Not using debate-config.json: {place}; to use it: -c debate-config.json"));

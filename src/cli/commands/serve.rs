@@ -152,12 +152,12 @@ pub(in crate::cli) struct Served {
 impl Served {
     /// Starts the server, and prints the debate's address.
     pub(in crate::cli) fn start(server: Server, id: &DebateId, terminal: &mut Terminal) -> Result<Self, Error> {
-        terminal.notice(&format!("Watch it at {}", server.address_of(&format!("/debates/{id}"))));
+        terminal.notice(&format!("Watch the debate at {}", server.address_of(&format!("/debates/{id}"))));
         let (runs, (stop, stopped)) = (server.runs(), oneshot::channel::<()>());
         let (hurry, hurried) = oneshot::channel::<()>();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
         let ended = thread::Builder::new().name("serve".to_owned()).spawn(move || {
-            // The address is already bound. Other failures show as a page that does not load.
+            // Failures are ignored: the address is already bound, and the user notices other failures in the browser.
             let until = async {
                 let _ = stopped.await;
             };

@@ -48,7 +48,7 @@ pub(in crate::cli) enum DebatePart {
     Solution,
     /// All texts of a round
     Round,
-    /// All texts by an agent, and all texts about them
+    /// All texts by or about an agent
     Agent,
     /// All texts of a stage, round by round
     Stage,
@@ -92,7 +92,7 @@ fn is_point_number(text: &str) -> bool {
         || text.split_once('.').is_some_and(|(of, number)| is_figure(of) && is_figure(number))
 }
 
-/// Turns `show points` into `show latest points`, and likewise for the other parts that `show` prints.
+/// Inserts `latest` if a part follows `show` directly, as in `show points`.
 pub(in crate::cli) fn with_latest(arguments: Vec<OsString>) -> Vec<OsString> {
     let mut words = arguments.iter().enumerate().skip(1);
     let mut is_show = false;
@@ -303,8 +303,8 @@ fn stage(debate: &Debate, name: Option<&str>) -> Result<StageId, UserError> {
     one_of("stage", &names.collect::<Vec<_>>(), name)
 }
 
-/// Finds the element of `all` with this name, or else the only one with a name that begins with it. Errors list each
-/// element's first name.
+/// Finds the element of `all` with this name, or else the only element with a name that begins like that. Errors list
+/// each element's first name.
 fn one_of<T: PartialEq + Clone>(
     what: &'static str,
     all: &[(T, Vec<&str>)],

@@ -47,7 +47,7 @@ pub(in crate::cli) fn run(args: &SkillArgs, terminal: &mut Terminal) -> Result<(
         write_atomically(&file, Readers::All, |out| out.write_all(SKILL.as_bytes()))?;
         terminal.text(&file.display().to_string())?;
     }
-    terminal.notice("Installed. Restart running agents to use it.");
+    terminal.notice("Installed the skill. Restart running agents to use it.");
     Ok(())
 }
 

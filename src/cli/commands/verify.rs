@@ -86,7 +86,7 @@ fn text(entry: &Entry, journal: &Path, found: &VerifiedRecord) -> String {
     lines.push(format!("  journal  {events}{before} ({})", journal.display()));
     if found.imported {
         lines.push(
-            "           imported: it begins with the state of the older program, which kept no journal".to_owned(),
+            "           imported: it begins with the state that an older version saved without a journal".to_owned(),
         );
     }
     if found.running {

@@ -25,7 +25,7 @@ pub(in crate::cli) struct WaitArgs {
     which: NewestArg,
 
     /// Wait at most this long, then exit with code 124 if the debate is still running; 0 prints the status at once
-    /// [default: wait until the debate ends]
+    /// [default: wait until the debate stops or needs your reply]
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u64>,
 
@@ -58,7 +58,7 @@ pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<()
     let mut status = DebateStatus::from_record(&entry, &debate, before, &runner(process_environment())?)?;
     let is_asked = !status.requests.is_empty();
     if before.is_any() {
-        // This includes a debate that has an answer but is still writing reports.
+        // The process may still be writing reports although the debate has an answer.
         status.exit_code = if is_asked { ASKS } else { STILL_RUNS };
     }
     if args.json { terminal.json(&status) } else { terminal.text(&described(&status)) }?;
@@ -87,7 +87,7 @@ fn described(status: &DebateStatus) -> String {
         let _ = writeln!(text, "{}", one_line(error));
     }
     if status.stopping {
-        text.push_str("It was told to stop.\n");
+        text.push_str("The debate was told to stop.\n");
     }
     text.push_str(&listed(&status.questions));
     let id = &status.id;

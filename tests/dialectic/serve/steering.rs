@@ -243,7 +243,8 @@ fn a_debate_of_the_command_line_is_steered_in_the_browser() {
     let sandbox = sandbox(&server, &json!({}));
     let running = sandbox.spawn(["debate", "Design a queue", "--serve"]);
     server.wait_for_requests(4);
-    let address = || running.stderr().lines().find_map(|line| line.strip_prefix("Watch it at ").map(str::to_owned));
+    let address =
+        || running.stderr().lines().find_map(|line| line.strip_prefix("Watch the debate at ").map(str::to_owned));
     wait_until("an address is printed", || address().is_some());
     let address = address().unwrap();
     let id = sandbox.only_debate();

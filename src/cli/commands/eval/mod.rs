@@ -95,7 +95,7 @@ impl EvalArgs {
     }
 }
 
-/// The maximum number of repetitions: each costs money, and more would add no information.
+/// The maximum number of repetitions: each costs money, and more would add little information.
 const MOST_REPETITIONS: u32 = 100;
 
 pub(super) fn repeat(text: &str) -> Result<NonZeroU32, String> {
@@ -129,8 +129,8 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     agree_to(&evaluators, &subjects, args, terminal)?;
     let evaluated = noting_cost(terminal, async |noted| evaluate(&evaluators, &subjects, args.repeat, noted).await)?;
     if let Some((sender, thread)) = retries {
-        // Print all messages about retries before the results. This fails only if the thread panicked, which its hook
-        // has reported.
+        // Print all messages about retries before the results. Joining fails only if the thread panicked, which the
+        // panic hook has reported.
         drop(sender.send(None));
         drop(thread.join());
     }
@@ -197,7 +197,7 @@ fn settings(args: &EvalArgs, environment: &Environment, terminal: &mut Terminal)
     Ok(judge_as_evaluator(loaded.settings, loaded.warnings))
 }
 
-/// Loads the debates to evaluate. Skips unfinished ones among several, since a pattern may match them.
+/// Loads the debates to evaluate. If there are several, skips unfinished ones, since a pattern may match them.
 fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -> Result<Vec<Subject>, Error> {
     let entries = debates()?.select(names)?;
     let mut subjects = Vec::new();
@@ -231,7 +231,7 @@ fn noting_cost<T>(terminal: &mut Terminal, work: impl AsyncFnOnce(&(dyn Fn(Usd) 
         && directory.path().is_dir()
         && let Err(error) = note_spent(&directory, spent)
     {
-        terminal.warning(&format!("the daily limit does not include this cost: {error}"));
+        terminal.warning(&format!("this cost does not count towards the daily limit: {error}"));
     }
     done
 }

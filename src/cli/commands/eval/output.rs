@@ -122,7 +122,7 @@ fn check_table(path: &Path) -> Result<(), Error> {
         Ok(found) if found.is_empty() || is_csv_header(&found) => Ok(()),
         Ok(_) => {
             Err(UserError::input(format!("{} is not an evaluation file: it has a different header", path.display()))
-                .with_hint("name another file, or one written by `dialectic eval`")
+                .with_hint("name a new file, or one written by `dialectic eval`")
                 .into())
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -217,7 +217,8 @@ pub(super) fn details(evaluated: &[Evaluated]) -> String {
     text
 }
 
-/// Calls `tell` with each attempt and its name, which includes the debate and run if there are several.
+/// Calls `tell` with each attempt and its name. The name includes the debate if there are several debates, and the run
+/// if there are several runs.
 fn each(evaluated: &[Evaluated], mut tell: impl FnMut(&str, &Attempt)) {
     for one in evaluated {
         let debate = if evaluated.len() > 1 { format!("{}: ", one.subject.name) } else { String::new() };

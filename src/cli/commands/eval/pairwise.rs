@@ -152,7 +152,7 @@ fn variants(args: &EvalArgs, names: [&String; 2], a: (&Path, &str), b: (&Path, &
 
 fn unfinished() -> UserError {
     UserError::of(ErrorCategory::Busy, "no problem has a finished debate of both variants")
-        .with_hint("`dialectic sweep run` runs them")
+        .with_hint("run the set with `dialectic sweep run`")
 }
 
 fn text_of(debate: &Debate) -> Option<String> {

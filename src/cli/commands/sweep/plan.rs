@@ -257,7 +257,7 @@ fn cost(one: &Resolved, problem: &Problem, runner: &Runner) -> Result<(Vec<Strin
     Ok((warnings, Span { low: within(forecast.likely()), high: within(forecast.most()) }))
 }
 
-/// In a set, nobody answers the agents' questions.
+/// Turns off the agents' questions, since nobody answers them in a set.
 fn of_set(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     settings.debate.interactive_clarifications = false;

@@ -91,7 +91,8 @@ impl fmt::Display for Shard {
     }
 }
 
-/// How long calls in flight may take after a worker is told to stop. Schedulers send SIGKILL 30 seconds after SIGTERM.
+/// How long calls in flight may take after a worker is told to stop. Kubernetes and Slurm send SIGKILL 30 seconds after
+/// SIGTERM by default.
 const TO_ANSWER: Duration = Duration::from_secs(25);
 
 pub(super) fn run(args: &SweepRunArgs, terminal: &mut Terminal) -> Result<(), Error> {
