@@ -230,7 +230,7 @@ fn prompts_of_a_found_configuration_stay_in_its_directory() {
         };
         let (code, stderr) = run(&DEBATE);
         assert_eq!(code, Some(4), "{path}: {stderr}");
-        assert!(stderr.contains("which is outside the allowed directories, or may hold secrets"), "{stderr}");
+        assert!(stderr.contains("which is outside the allowed directories, or may contain secrets"), "{stderr}");
         assert!(servers.users.requests().is_empty());
         sandbox.trust("work/debate-config.json");
         let (code, stderr) = run(&DEBATE);

@@ -56,7 +56,7 @@ pub enum GitError {
 pub struct Entry {
     pub old: Mode,
     pub new: Mode,
-    /// Hashes are all zeros if Git does not know them.
+    /// All zeros if Git does not know the hash, as for `new_hash`.
     pub old_hash: String,
     pub new_hash: String,
     /// Whether the type or the permissions changed, for example by `chmod +x`.
@@ -108,7 +108,8 @@ impl Mode {
     }
 }
 
-/// The directory itself or its closest ancestor that has a `.git`, whatever the configuration of the repository says.
+/// Returns the directory itself or its closest ancestor that contains `.git`. Ignores the configuration of the
+/// repository.
 pub fn root_of(directory: &Path) -> Option<PathBuf> {
     directory.ancestors().find(|above| above.join(".git").exists()).map(Path::to_owned)
 }
@@ -159,8 +160,8 @@ impl Git {
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(GitError::NotStarted)?;
         let stdin = child.stdin.take();
-        // Write in a thread of its own: Git may answer before it has read everything. If it stops reading, it fails and
-        // reports why, so a failed write is ignored.
+        // Write in a separate thread, because Git may answer before it has read everything. Ignore a failed write: if
+        // Git stops reading, it fails and reports why.
         thread::scope(|scope| {
             scope.spawn(move || stdin.is_some_and(|mut stdin| stdin.write_all(input).is_ok()));
             child.wait_with_output().map_err(GitError::NotStarted)

@@ -366,7 +366,7 @@ fn providers_are_checked() {
     assert_eq!(
         header,
         [
-            "providers.local.headers.Authorization: contains a secret: put it into the environment and write `${NAME}` here"
+            "providers.local.headers.Authorization: contains a secret; put it into an environment variable and write `${NAME}` here"
         ]
     );
     assert_eq!(
@@ -389,7 +389,7 @@ fn an_entry_of_a_built_in_provider_keeps_that_providers_api() {
 fn a_moved_endpoint_is_checked_when_it_is_used() {
     let environment = Environment::from_pairs([("OPENAI_BASE_URL", "nonsense"), ("OPENROUTER_BASE_URL", "nonsense")]);
     let error = load_with(with(&json!({})).to_string().as_bytes(), &Overrides::default(), &environment).unwrap_err();
-    insta::assert_snapshot!(error, @"the configuration `c.json` cannot be used: environment variable OPENAI_BASE_URL: is not a URL, e.g. `http://127.0.0.1:8000/v1`");
+    insta::assert_snapshot!(error, @"the configuration `c.json` cannot be used: environment variable OPENAI_BASE_URL: is not a URL such as `http://127.0.0.1:8000/v1`");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Determines the address, headers and key for calls to a provider from its preset, the configuration and the
-//! environment. Also checks that no key is missing before a debate spends anything.
+//! environment. Also checks, before a debate spends anything, that no key is missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -115,7 +115,7 @@ pub fn is_elsewhere(
     outline.base_url(environment).and_then(host) != host(own)
 }
 
-/// The providers in use whose prices may differ from the list: routers, and servers other than the vendor's.
+/// The providers in use that may not charge list prices: routers, and servers other than the vendor's.
 pub fn routed_providers(settings: &Settings, environment: &Environment) -> BTreeSet<String> {
     let used = settings.everybody().map(|agent| agent.provider.as_str());
     let routed = used.filter(|provider| {
@@ -171,13 +171,13 @@ fn has(headers: &[(String, SecretString)], name: &str) -> bool {
 /// Why `text` is not a valid base URL. Never quotes the text, which may contain a password.
 pub fn url_fault(text: &str) -> Option<&'static str> {
     let Ok(url) = reqwest::Url::parse(text.trim()) else {
-        return Some("is not a URL, e.g. `http://127.0.0.1:8000/v1`");
+        return Some("is not a URL such as `http://127.0.0.1:8000/v1`");
     };
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         return Some("must be an http or https URL");
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Some("contains a user name or password: use `apiKeyEnv`, or a header with `${NAME}`");
+        return Some("contains a user name or password; use `apiKeyEnv`, or a header with `${NAME}`");
     }
     (url.query().is_some() || url.fragment().is_some()).then_some("must end with its path, without `?` or `#`")
 }
@@ -210,7 +210,7 @@ pub fn header_fault(name: &str, value: &str) -> Option<String> {
     };
     let has_variable = pieces.iter().any(|(_, variable)| variable.is_some());
     if !has_variable && (names_a_secret(name) || looks_like_a_secret(value)) {
-        return Some("contains a secret: put it into the environment and write `${NAME}` here".to_owned());
+        return Some("contains a secret; put it into an environment variable and write `${NAME}` here".to_owned());
     }
     HeaderValue::from_str(value).is_err().then(|| "contains characters that a header does not allow".to_owned())
 }
@@ -305,7 +305,7 @@ fn sentence(missing: &[MissingKey]) -> String {
     format!("missing environment variables:\n  {}", keys.join("\n  "))
 }
 
-/// Checks that every provider in use has its key and the variables for its headers.
+/// Checks that the key and the header variables of every provider in use are set.
 ///
 /// # Errors
 ///
@@ -329,7 +329,7 @@ pub fn is_program(name: &str, providers: &BTreeMap<String, ProviderSettings>) ->
     }
 }
 
-/// Variables withheld from the user's programs: keys of providers, values of their headers, and credentials of trace
+/// Variables withheld from the user's programs: keys of providers, variables in their headers, and credentials of trace
 /// exporters.
 pub fn secret_variables(providers: &BTreeMap<String, ProviderSettings>) -> BTreeSet<String> {
     let presets = PRESETS.iter().filter_map(|preset| preset.api_key_env).map(str::to_owned);
@@ -340,7 +340,7 @@ pub fn secret_variables(providers: &BTreeMap<String, ProviderSettings>) -> BTree
     presets.chain(configured).chain(OF_TRACES.map(str::to_owned)).collect()
 }
 
-/// The values that must not appear in any text: those of [`secret_variables`], and the server's token.
+/// The values that must not appear in any text: the values of [`secret_variables`], and the server's token.
 pub fn known_keys(configured: &BTreeMap<String, ProviderSettings>, environment: &Environment) -> KnownKeys {
     let variables = secret_variables(configured).into_iter().chain([TOKEN.to_owned()]);
     KnownKeys::new(variables.flat_map(|variable| {

@@ -91,8 +91,8 @@ impl Environment {
         }
     }
 
-    /// Adds the variables of an untrusted file. Uses only its keys, each for its vendor's own host, and warns about
-    /// other variables that would have an effect.
+    /// Adds the variables of an untrusted file. Only API keys take effect, each for its vendor's own host; the other
+    /// variables that this program reads cause a warning.
     pub fn add_untrusted(&mut self, pairs: impl IntoIterator<Item = (String, String)>, path: &Path) {
         let pairs = pairs.into_iter().filter(|(_, value)| !value.trim().is_empty());
         let pairs = pairs.map(|(name, value)| {
@@ -125,7 +125,7 @@ impl Environment {
         Self { user_directory, home, certificate_file, ..self }
     }
 
-    /// Remembers the environment file, so that it is never shown to a model.
+    /// Records the environment file, so that it is never shown to a model.
     pub fn set_file(&mut self, path: &Path) {
         self.file = Some(path.to_owned());
     }
@@ -155,8 +155,8 @@ impl Environment {
         self.variables.get(name).map(ExposeSecret::expose_secret)
     }
 
-    /// The certificate file that the process trusts. Environment files cannot set it, since the TLS library reads the
-    /// process's variable.
+    /// The certificate file that the process trusts. Environment files cannot set it, because the TLS library reads the
+    /// process's own variable.
     pub fn certificate_file(&self) -> Option<&Path> {
         self.certificate_file.as_deref()
     }

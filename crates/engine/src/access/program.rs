@@ -1,4 +1,4 @@
-//! Providers that are programs: whether they may be called, their paths and environments.
+//! Providers that are programs: checks whether they may be called, and determines their paths and environments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -105,7 +105,7 @@ pub fn located(
 #[derive(Debug, Clone)]
 pub struct ProgramThere {
     pub preset: &'static ProgramPreset,
-    /// Why the program cannot be called, if it cannot.
+    /// Why the program cannot be called; `None` if it can be.
     pub fault: Option<String>,
 }
 
@@ -139,7 +139,7 @@ fn search_path(environment: &Environment, project: &[PathBuf]) -> Vec<PathBuf> {
     environment.get("PATH").map(|path| searched(path, &project)).unwrap_or_default()
 }
 
-/// The environment of a program: the user's variables, without those of providers.
+/// The environment of a program: the user's variables, except those withheld from programs.
 fn child_environment(
     providers: &BTreeMap<String, ProviderSettings>,
     environment: &Environment,

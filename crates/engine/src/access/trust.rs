@@ -35,7 +35,7 @@ pub enum TrustError {
     Unreadable { path: PathBuf, source: io::Error },
     #[error("cannot trust {0:?}: the path contains control characters, or is not UTF-8")]
     Path(PathBuf),
-    #[error("cannot trust a file: there is no home directory to record it in")]
+    #[error("cannot record trusted files: no home directory was found")]
     NoHome,
     #[error("cannot record the trusted file in `{}`", path.display())]
     Unrecorded { path: PathBuf, source: io::Error },
@@ -48,7 +48,7 @@ pub enum TrustError {
 }
 
 /// Why a prompt file of a discovered configuration or a record is rejected.
-pub const PROMPT_FAULT: &str = "is outside the allowed directories, or may hold secrets";
+pub const PROMPT_FAULT: &str = "is outside the allowed directories, or may contain secrets";
 
 #[derive(Debug)]
 pub struct Trusted {
@@ -121,7 +121,7 @@ pub fn refused(tree: &Value) -> Vec<String> {
     sections.into_iter().filter(is_set).map(str::to_owned).chain(outputs).collect()
 }
 
-/// Lowers the user's limits to those of a discovered configuration or a record.
+/// Returns for each limit the lower value: the user's, or that of a discovered configuration or a record.
 fn tightened(own: BudgetSettings, found: BudgetSettings) -> BudgetSettings {
     fn lower<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
         one.into_iter().chain(other).min()
@@ -174,7 +174,7 @@ pub struct UserSettings {
 }
 
 impl UserSettings {
-    /// The recorded settings, in which everything that only the user may define is the user's.
+    /// Returns the recorded settings, with the user's values for everything that only the user may define.
     pub fn over(&self, recorded: &Settings, environment: &Environment) -> Settings {
         let mut settings = recorded.clone();
         settings.providers.clone_from(&self.providers);

@@ -56,7 +56,7 @@ fn search(arguments: &Arguments<'_>, context: &ToolContext) -> Result<Value, Too
     Ok(result)
 }
 
-/// Up to [`SNIPPET`] characters of `text` around the first occurrence of `term`; `None` if there is none.
+/// Up to [`SNIPPET`] characters of `text` around the first occurrence of `term`; `None` if `term` does not occur.
 ///
 /// Folding case can change the number of bytes and characters (`İ`, `ß`), so each folded byte is mapped to its original
 /// character.

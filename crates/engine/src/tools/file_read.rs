@@ -52,7 +52,7 @@ fn show(arguments: &Arguments<'_>, context: &ToolContext) -> Result<Value, ToolE
 
 /// A file's text, truncated at the limit with a notice.
 pub(super) fn read(directory: &ContextDirectory, path: &str) -> Result<String, ToolError> {
-    // Read one more byte to see whether there is more, because the size may be out of date.
+    // Read one byte beyond the limit to detect a longer file, because the size may be out of date.
     let (bytes, size) = directory.read_sized(path, LIMIT as u64 + 1)?;
     shown(bytes, size, directory.keys())
 }

@@ -13,7 +13,7 @@ use super::{AccessError, Tool, ToolContext, ToolError};
 
 /// The maximum number of matching lines.
 const MATCHES: usize = 100;
-/// The maximum number of lines before a match, and after it.
+/// The maximum number of lines to show before a match, and after it.
 const CONTEXT: usize = 10;
 /// The maximum characters of a line.
 const LINE: usize = 300;
@@ -73,15 +73,15 @@ fn search(arguments: &Arguments<'_>, context: &ToolContext) -> Result<Value, Too
     let looked_at = looked_at.map_err(|error| AccessError::Unreadable { source: std::io::Error::other(error) })?;
     let mut result = json!({ "files": found });
     if is_cut {
-        result["notice"] = json!("there may be more: narrow the pattern, or name files with `glob`");
+        result["notice"] = json!("there may be more matches; narrow the pattern, or use `glob` to search fewer files");
     } else if looked_at < paths.len() {
         result["notice"] =
-            json!(format!("only {looked_at} of {} files were searched: name some with `glob`", paths.len()));
+            json!(format!("only {looked_at} of {} files were searched; use `glob` to narrow the search", paths.len()));
     }
     Ok(result)
 }
 
-/// At most `most` matching lines with the lines around them, and the number of matches; `None` without any.
+/// At most `most` matching lines with the lines around them, and the number of matches; `None` if no line matches.
 fn excerpt(pattern: &Regex, text: &str, around: usize, most: usize) -> Option<(String, usize)> {
     let lines: Vec<&str> = text.lines().collect();
     let hits = lines.iter().enumerate().filter(|(_, line)| pattern.is_match(line)).map(|(place, _)| place);

@@ -53,7 +53,7 @@ const OUTLINE_ENTRIES: usize = 60;
 /// The maximum characters of a readme.
 const README: usize = 8000;
 
-/// The files and directories below a directory, one per line and upper levels first, without hidden ones.
+/// Lists the files and directories below a directory, one per line and upper levels first. Hidden ones are left out.
 ///
 /// # Errors
 ///

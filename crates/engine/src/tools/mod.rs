@@ -1,9 +1,9 @@
 //! The tools that agents may use while they write. They read the finished rounds, and files of the context directory or
 //! of the repository under review.
 //!
-//! Each tool is a file with a [`Tool`], listed below. Tools only read, and only through [`Source`], because a model
-//! writes their arguments and may have been manipulated by a file that it read. Errors are written for the model: they
-//! say what to do, and never name a path outside the context directory.
+//! Each tool has a file that defines its [`Tool`]. Tools only read, and only through [`Source`], because a model writes
+//! their arguments and may have been manipulated by a file that it read. Errors are written for the model: they say
+//! what to do, and never name a path outside the context directory.
 
 mod context_search;
 mod file_read;

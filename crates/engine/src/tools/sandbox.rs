@@ -3,7 +3,7 @@
 //! All access is relative to a handle of the directory, which neither `..` nor a link can escape. Links *inside* the
 //! directory could still lead to forbidden files, so a path is first resolved to one without links, then checked, and
 //! then opened component by component. Each component is compared with its checked target, and a file that was swapped
-//! in after the check is rejected. Resolving itself need not be race-free, and may follow absolute links that lead back
+//! in after the check is rejected. The resolution need not be race-free, and may follow absolute links that lead back
 //! inside.
 
 use std::ffi::{OsStr, OsString};
@@ -18,7 +18,7 @@ use dialectic_base::secrets::{KnownKeys, is_in_git, is_secret_file, is_secret_pl
 
 use super::platform::{self, Identity};
 
-/// How often to resolve a path whose files are being replaced, as editors do when saving.
+/// The maximum number of attempts to resolve a path whose files are being replaced, as editors do when saving.
 const ATTEMPTS: usize = 4;
 
 /// The maximum number of links on a path, as in operating systems. More indicate a loop.
@@ -34,8 +34,8 @@ pub struct ContextDirectory {
     given: PathBuf,
     /// The devices of kernel files, such as `/proc`, which exposes environments and keys.
     kernel_devices: Vec<u64>,
-    /// A file that is never shown under any name, and its identity when the sandbox was opened, since it may be
-    /// replaced.
+    /// A file that is never shown under any name, and its identity when the sandbox was opened. The path is kept too,
+    /// because the file may be replaced.
     withheld: Option<(PathBuf, Option<Identity>)>,
     /// Keys whose values are removed from all texts.
     keys: KnownKeys,
@@ -48,14 +48,14 @@ pub(super) enum EntryKind {
     Directory,
 }
 
-/// Why a path cannot be used. The messages are for models; refusals start with fixed words.
+/// Why a path cannot be used. The messages are for models; refusals start with `Access denied`.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
-    /// The path leads out of the directory, possibly through a link.
+    /// The path is outside the directory, or a link on it leads outside.
     #[error("Access denied: path is outside the context directory")]
     Outside,
     /// Files of this kind usually contain keys or passwords.
-    #[error("Access denied: files that may hold secrets, such as `.env` and private keys, cannot be read")]
+    #[error("Access denied: files that may contain secrets, such as `.env` and private keys, cannot be read")]
     Secret,
     /// The path leads to a device, a pipe, a socket, or a kernel file.
     #[error("Access denied: only regular files and directories can be read")]
@@ -79,7 +79,7 @@ enum Opened {
 }
 
 impl ContextDirectory {
-    /// Opens the directory at `path`. May follow a link there, since the user chose the path.
+    /// Opens the directory at `path`. Follows links in `path`, because the user chose it.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ impl ContextDirectory {
         &self.keys
     }
 
-    /// The absolute path without links. Every path that tools show starts with it.
+    /// The absolute path without links. Absolute paths that tools show begin with it.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -266,7 +266,8 @@ impl ContextDirectory {
         Ok(Some(resolved))
     }
 
-    /// The part of an absolute path below this directory, by its text or after resolving its links.
+    /// The part of an absolute path that is below this directory, by the text of the path or after its links are
+    /// resolved; `None` if the path is outside.
     fn below(&self, target: &Path) -> Option<PathBuf> {
         let inside = target.strip_prefix(&self.path).or_else(|_| target.strip_prefix(&self.given));
         if let Ok(inside) = inside {
@@ -297,9 +298,9 @@ impl ContextDirectory {
         if is_secret { Err(AccessError::Secret) } else { Ok(()) }
     }
 
-    /// The path relative to this directory. Judges only its text.
+    /// The path relative to this directory. Checks only the text of the path.
     fn relative(&self, path: &Path) -> Result<PathBuf, AccessError> {
-        // Reject this before removing the prefix: `/context/../secret` starts with it too.
+        // Reject `..` before removing the prefix, because `/context/../secret` also starts with the prefix.
         if path.components().any(|component| component == Component::ParentDir) {
             return Err(AccessError::Outside);
         }
@@ -314,7 +315,8 @@ impl ContextDirectory {
         Ok(if names.as_os_str().is_empty() { PathBuf::from(".") } else { names })
     }
 
-    /// Opens the file or directory at `names`. If a component is a link, it was swapped in.
+    /// Opens the file or directory at the resolved path `names`. A component that is a link was swapped in after the
+    /// path was resolved.
     fn walk(&self, names: &Path) -> Result<Opened, AccessError> {
         let unreadable = |source| AccessError::Unreadable { source };
         let mut directory = self.root.try_clone().map_err(unreadable)?;
@@ -360,7 +362,7 @@ impl ContextDirectory {
     }
 }
 
-/// `None` if the name of the entry has changed since the check and now leads outside or nowhere.
+/// `None` if the entry was replaced after the check and now leads outside or nowhere.
 fn unless_gone<T>(result: io::Result<T>) -> Result<Option<T>, AccessError> {
     match result {
         Ok(opened) => Ok(Some(opened)),
@@ -390,7 +392,7 @@ fn access_error(source: io::Error) -> AccessError {
     }
 }
 
-/// Removes `.` components. All others must be plain names.
+/// Removes `.` components. All other components must be plain names.
 fn names_only(path: &Path) -> Result<PathBuf, AccessError> {
     let names = path.components().filter(|component| *component != Component::CurDir);
     names

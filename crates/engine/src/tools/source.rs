@@ -146,8 +146,8 @@ impl Source {
         Ok(looked_at)
     }
 
-    /// The bytes of each file; `None` if it is unreadable or may contain secrets. A large file is `None` too, or cut
-    /// off one byte above the limit.
+    /// The bytes of each file; `None` if the file is unreadable or may contain secrets. A file above the limit is
+    /// `None` too, or is cut off one byte above the limit.
     fn all(&self, paths: &[String]) -> Result<Vec<Option<Vec<u8>>>, GitError> {
         let in_tree = |path: &String| self.directory.read_sized(path, FILE + 1).ok().map(|(bytes, _)| bytes);
         let Some(Repository { git, files }) = &self.repository else { return Ok(paths.iter().map(in_tree).collect()) };
@@ -172,8 +172,8 @@ fn is_directory(files: &BTreeMap<String, Option<Blob>>, path: &str) -> bool {
     path.is_empty() || files.range(prefix.clone()..).next().is_some_and(|(first, _)| first.starts_with(&prefix))
 }
 
-/// The paths that match one of several comma-separated globs. A glob without `/` is matched against the name, otherwise
-/// against the whole path.
+/// The paths that match at least one of the comma-separated globs; all paths without globs. A glob without `/` is
+/// matched against the file name, otherwise against the whole path.
 ///
 /// # Errors
 ///
@@ -181,7 +181,7 @@ fn is_directory(files: &BTreeMap<String, Option<Blob>>, path: &str) -> bool {
 pub(super) fn matching(paths: Vec<String>, globs: &str) -> Result<Vec<String>, ToolError> {
     let malformed = |reason: String| ToolError::Malformed { name: "glob", reason };
     if globs.contains(['{', '}']) {
-        return Err(malformed("braces are not supported; separate several globs by commas".to_owned()));
+        return Err(malformed("braces are not supported; separate globs with commas".to_owned()));
     }
     let globs = globs.split(',').map(str::trim).filter(|glob| !glob.is_empty());
     let parsed = globs.map(|glob| Ok((glob.contains('/'), Pattern::new(glob.trim_start_matches("./"))?)));

@@ -1,4 +1,4 @@
-//! The tools of an agent: their arguments, and how to run its model's calls.
+//! The tools of an agent: checks the arguments of the model's calls, and runs the calls.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -66,7 +66,7 @@ impl Toolbox {
             let length = result.content.chars().count();
             if length > room {
                 let message = format!(
-                    "the result has {length} characters, and {room} are left: ask for less, or answer with what you have"
+                    "the result has {length} characters, but only {room} remain for tool results; ask for less, or answer with what you have"
                 );
                 result = ToolResult::error(call, &message);
             }
@@ -78,7 +78,7 @@ impl Toolbox {
             let fields = serde_json::from_str(&result.content);
             (result, fields)
         }) {
-            fields.insert("notice".to_owned(), json!("these were the last tool calls: answer now"));
+            fields.insert("notice".to_owned(), json!("these were the last tool calls; answer now"));
             result.content = Value::Object(fields).to_string();
         }
         results
@@ -115,7 +115,7 @@ fn with_causes(error: &ToolError) -> String {
 pub(super) struct Arguments<'a>(Vec<(&'static str, Cow<'a, str>)>);
 
 impl Arguments<'_> {
-    /// The value of an argument; empty if it is optional and was not given.
+    /// The value of an argument; empty if the argument is optional and was not given.
     pub(super) fn get(&self, argument: &TextArgument) -> &str {
         self.0.iter().find(|(name, _)| *name == argument.name).map_or("", |(_, text)| text)
     }
@@ -126,7 +126,7 @@ pub(super) struct TextArgument {
     pub(super) name: &'static str,
     /// Shown to the model.
     pub(super) description: &'static str,
-    /// The description, phrased to follow "expected".
+    /// What the argument must be, phrased to follow "expected".
     pub(super) expected: &'static str,
     /// The maximum length in characters.
     pub(super) limit: usize,
@@ -134,7 +134,7 @@ pub(super) struct TextArgument {
 }
 
 impl TextArgument {
-    /// The `path` argument of file tools. Operating systems reject longer paths.
+    /// The `path` argument of file tools. The limit is the longest path on Linux.
     pub(super) const fn path(description: &'static str) -> Self {
         let expected = "a path as a string, relative to the context directory, with `.` for the directory itself";
         Self { name: "path", description, expected, limit: 4096, is_optional: false }

@@ -61,7 +61,7 @@ pub struct Matter {
     pub opposed: bool,
 }
 
-/// How far the texts of a round agree and how much they still change.
+/// How far the texts of a round agree, and how much they still change.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Convergence {
@@ -138,10 +138,10 @@ pub struct Extension {
     pub winner: AgentId,
     /// The major requirements that the winning text misses.
     pub missing: Vec<String>,
-    /// Kept because the extension leads to a new verdict.
+    /// The verdict that led to the extension, kept because a later verdict replaces it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<super::Verdict>,
-    /// Kept because the extension leads to a new vote.
+    /// The vote that preceded the extension, kept because a later vote replaces it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voting: Option<super::Voting>,
 }
@@ -186,10 +186,10 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
 }
 
 const NEGATIONS: [&str; 8] = ["not", "no", "never", "don't", "without", "avoid", "cannot", "neither"];
-/// Words that may come with a negation, as in `we do not use any cache`.
+/// Words that may accompany a negation, as in `we do not use any cache`.
 const COMPANIONS: [&str; 4] = ["do", "does", "any", "we"];
 
-/// Whether two decisions differ only by a negation. They are then opposite without asking the judge.
+/// Whether two decisions differ only by a negation. They are then opposite, whatever the judge says.
 fn is_negation(one: &str, other: &str) -> bool {
     let taken_apart = |text: &str| {
         let (negations, rest): (Vec<String>, Vec<String>) =
@@ -236,7 +236,7 @@ impl Decisions {
         Self { authors, wordings: wordings.into_values().collect(), silent }
     }
 
-    /// Whether the judge must relate the decisions: not if all authors decide the same, nor if the agreement would be
+    /// Whether the judge must relate the decisions. False if all authors decide the same, or if the agreement would be
     /// unknown anyway.
     pub fn are_open(&self) -> bool {
         let is_everybodys = |wording: &Wording| wording.agents.len() == self.authors.len();

@@ -1,4 +1,4 @@
-//! Answers that decide something: the judge's solution, verdicts and votes, and what candidates agree on.
+//! The results of a debate: the judge's solution, verdicts, votes, and the agreement of texts.
 
 mod agreement;
 mod solution;

@@ -22,7 +22,7 @@ pub struct Solution {
     pub title: Option<String>,
     /// The whole answer in Markdown, including the judge's assessment.
     pub description: String,
-    /// Never written by this program, but kept from older files.
+    /// Never written by this program; kept from older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub implementation: Option<String>,
     #[serde(default)]
@@ -65,7 +65,7 @@ pub struct Solution {
     /// Sentences that say what was not checked or not fixed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unverified: Vec<String>,
-    /// How far the debate's texts were shortened for the judge, if they did not fit.
+    /// How far the debate's texts were shortened for the judge; absent if all of them fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortened: Option<Shortened>,
 }
@@ -91,7 +91,7 @@ impl Solution {
         limited_confidence(self.stated_confidence, !self.unfulfilled_major_requirements.is_empty())
     }
 
-    /// Adds sentences about what was not verified, also to the description.
+    /// Sets the sentences about what was not verified, and appends them to the description.
     pub fn with_unverified(mut self, unverified: Vec<String>) -> Self {
         if !unverified.is_empty() {
             let lines: Vec<String> = unverified.iter().map(|line| format!("- {line}\n")).collect();
@@ -108,7 +108,7 @@ pub fn limited_confidence(stated: Option<f64>, is_unfulfilled: bool) -> Option<S
     let why = if is_unfulfilled {
         "a major requirement is not fulfilled"
     } else {
-        "a blocking point that its critic maintained is not met"
+        "a blocking point, maintained by its critic, is unresolved"
     };
     Some(format!("the judge said {}; limited because {why}", score(stated?)))
 }
@@ -147,8 +147,8 @@ const INTRODUCTIONS: [&str; 46] = [
 ];
 
 impl Debate {
-    /// The judge's title, or else the first sentence of the problem, cut at a word. One line of plain text that the
-    /// caller must escape. Empty if the problem has no text.
+    /// The judge's title, or else the first sentence of the problem, shortened if needed. One line of plain text that
+    /// the caller must escape. Empty if the problem has no text.
     pub fn title(&self) -> Cow<'_, str> {
         self.given_title().map_or_else(|| title_of_problem(&self.problem).unwrap_or_default().into(), Cow::Borrowed)
     }
@@ -158,8 +158,8 @@ impl Debate {
     }
 }
 
-/// A judge's title as plain text: one line of at most eight words, without Markdown, quotes or a full stop. `None` if
-/// nothing is left.
+/// Returns a judge's title as plain text: one line of at most eight words, without Markdown, quotes or a full stop.
+/// `None` if no text remains.
 pub fn clean_title(text: &str) -> Option<String> {
     let line = plain(text);
     let bare = line.trim_matches(|c: char| "\"'“”‘’„«»`*_.".contains(c) || c.is_whitespace());
@@ -170,7 +170,7 @@ pub fn clean_title(text: &str) -> Option<String> {
     }
 }
 
-/// The words up to the end of their last complete phrase. `next` is the word that follows.
+/// The words up to the end of their last complete phrase. `next` is the word that follows them in the title.
 fn phrase(words: &[&str], next: &str) -> String {
     let ends = |word: &&str| word.ends_with([',', ';', ':']) || ["–", "—", "-"].contains(word);
     if let Some(end) = words.iter().rposition(ends).filter(|end| *end + 1 >= LEAST_TITLE_WORDS) {
@@ -196,7 +196,7 @@ fn introduces(word: &str) -> bool {
     bare.is_empty() || INTRODUCTIONS.contains(&bare.as_str())
 }
 
-/// The first sentence of the problem, cut at a word.
+/// The first sentence of the problem, shortened at a word if it is too long for a title.
 fn title_of_problem(problem: &str) -> Option<String> {
     let lines = problem.lines().map(|line| plain(line.trim_start().trim_start_matches(['#', '>', '-', '*', ' '])));
     let line = lines.into_iter().find(|line| line.chars().any(char::is_alphanumeric))?;

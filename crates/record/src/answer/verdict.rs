@@ -28,7 +28,7 @@ pub struct Judgement {
     /// The criteria on which the judge said nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacking: Vec<String>,
-    /// Given on motions only.
+    /// Only for motions.
     #[serde(flatten)]
     pub advice: Advice,
 }
@@ -64,7 +64,8 @@ pub struct Verdict {
     /// The major requirements that each text misses.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub missing: BTreeMap<AgentId, Vec<String>>,
-    /// Whether the winner was the same in reversed order; absent if only one order was judged.
+    /// Whether the winner was the same when the judge read the debaters in reversed order; absent if only one order was
+    /// judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stable: Option<bool>,
 }
@@ -84,7 +85,7 @@ pub struct Winner<'a> {
     pub agent_id: &'a AgentId,
     /// The vote, if a vote decided rather than the judge's scores.
     pub vote: Option<&'a Voting>,
-    /// Whether reversing the order gave the same winner; absent if only one order was judged, or if a vote decided.
+    /// Whether the winner was the same in reversed order; absent if only one order was judged, or if a vote decided.
     pub is_stable: Option<bool>,
 }
 
@@ -112,7 +113,7 @@ impl Debate {
         self.voting.as_ref().or_else(|| self.final_extension()?.voting.as_ref())
     }
 
-    /// The last extension, if it was followed by an answer but no further round.
+    /// The last extension, if an answer followed it without a further round.
     fn final_extension(&self) -> Option<&super::Extension> {
         let last = self.extensions.last().filter(|_| self.final_solution.is_some())?;
         Some(last).filter(|last| last.round == self.current_round)
@@ -228,8 +229,9 @@ impl<'v> Polls<'v> {
         self.held.len() > 1
     }
 
-    /// The side that gained the most votes, or if nobody voted for a side, the choice that did. `None` for a tie, or if
-    /// missing votes could change the result: one uncounted voter who switches sides shifts the difference by two.
+    /// The side that gained the most votes, or if nobody voted for a side, the choice that gained the most. `None` for
+    /// a tie, or if missing votes could change the result: one uncounted voter who switches sides shifts the difference
+    /// by two.
     pub fn gained_most(&self) -> Option<&str> {
         let mut sides: Vec<_> = self.choices.iter().filter(|choice| choice.is_side).collect();
         sides.sort_by_key(|choice| std::cmp::Reverse(choice.gain()));
@@ -259,7 +261,7 @@ pub struct Voting {
 pub struct VoteCount {
     pub rule: VotingRule,
     pub voters: u32,
-    /// Failed ballots do not count.
+    /// Excludes failed ballots.
     pub cast: u32,
     /// The number of ballots needed for a valid vote.
     pub quorum: u32,

@@ -1,4 +1,4 @@
-//! The check of the answer: drafts, lenses, and what was left unchecked.
+//! The check of the answer: drafts, the lenses through which they are checked, and the parts that remain unchecked.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ dialectic_base::named! {
         Requirements = "requirements",
         /// Whether the draft can be carried out.
         Execute = "execute",
-        /// Whether the draft's claims about technologies and its figures are true.
+        /// Whether the draft's figures, and its claims about technologies, are true.
         Facts = "facts",
     }
 }
@@ -58,7 +58,7 @@ pub struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    /// The result of a lens; `None` if its call failed or its answer was unreadable.
+    /// The check result for a lens; `None` if the call failed or the answer was unreadable.
     pub fn read_through(&self, lens: Lens) -> Option<&Contribution> {
         let is_read = |one: &Contribution| one.reading.as_ref().is_some_and(|reading| reading.points.is_some());
         self.checks.iter().map(|one| &***one).find(|one| one.metadata.lens == Some(lens) && is_read(one))
@@ -116,7 +116,7 @@ impl Debate {
         let Some(draft) = self.newest_draft() else { return Vec::new() };
         let mut unverified = Vec::new();
         if self.is_unchecked() {
-            let which = if draft.number > 1 { "this draft, which takes another approach" } else { "this answer" };
+            let which = if draft.number > 1 { "this draft, which takes a different approach" } else { "this answer" };
             unverified.push(format!("Only its author has checked {which}."));
         }
         let unread = self.unread_lenses().into_iter().map(|lens| lens.subject().to_owned()).collect::<Vec<_>>();
@@ -136,8 +136,7 @@ impl Debate {
             }
         };
         if self.final_text().is_some() {
-            // Besides the draft's points, includes earlier ones whose change the check did not find and which the final
-            // text answered.
+            // The points of the draft, and earlier points that the final text answered.
             let is_changed = |one: &Point| {
                 let is_of_end = is_of_draft(one) || one.draft.is_none() && one.was_answered_last();
                 is_of_end && matches!(one.response(), Some(Response::Accepted | Response::Partly))
@@ -163,8 +162,8 @@ impl Debate {
         })
     }
 
-    /// All entries of the check, each with the pass of its call. A text's pass counts the texts of its stage; a check
-    /// result has the pass given by [`Lens::pass`].
+    /// All entries of the check, each with the pass of its call. For a text, the pass counts the texts of the same
+    /// stage; for a check result, [`Lens::pass`] determines it.
     pub fn checked(&self) -> impl Iterator<Item = (&Arc<Contribution>, u8)> {
         let mut draft = 0;
         self.checks.iter().enumerate().map(move |(place, one)| {

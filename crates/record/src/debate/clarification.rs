@@ -62,7 +62,7 @@ pub struct Question<'a> {
     /// The pass in which the question was asked, from 1; absent in older records.
     #[serde(skip)]
     pub pass: Option<u8>,
-    /// The agents that ask the question, each with its own copy of it.
+    /// The agents that asked the question, each with its own copy.
     #[serde(skip)]
     pub items: Vec<(&'a AgentClarifications, &'a Clarification)>,
 }
@@ -115,7 +115,8 @@ fn are_alike(one: &str, other: &str) -> bool {
     fewer == more || (fewer.len() >= 3 && fewer.is_subset(more) && 4 * fewer.len() >= 3 * more.len())
 }
 
-/// The stems of a question's significant words. If none is significant, all its words, unstemmed.
+/// The stems of a question's significant words. If no word is significant, returns all words of the question,
+/// unstemmed.
 fn content_words(question: &str) -> BTreeSet<String> {
     let stemmer = Stemmer::create(Algorithm::English);
     let words = question.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());

@@ -31,7 +31,7 @@ pub struct Contribution {
 }
 
 impl Contribution {
-    /// `target` is the author of the text that this text is about or that this ballot chooses.
+    /// `target` is the author of the text that the contribution is about, or for a ballot, of the chosen text.
     pub fn by(
         agent: &AgentSettings,
         stage: StageId,
@@ -49,7 +49,7 @@ impl Contribution {
         self.reading.as_ref().map_or(0, |reading| reading.unread)
     }
 
-    /// Whether no points could be parsed, although the text does not say that it has none.
+    /// Whether no points could be parsed, although the text does not say that there are none.
     pub fn is_unread(&self) -> bool {
         self.reading.as_ref().is_none_or(|reading| reading.points.is_none())
     }
@@ -132,7 +132,7 @@ impl Metadata {
         metadata
     }
 
-    /// Adds a call whose answer becomes the text.
+    /// Adds the figures of a call whose answer becomes the text.
     pub fn add(&mut self, call: &CallRecord) {
         self.model = Some(call.model.clone());
         self.served_model.clone_from(&call.served_model);
@@ -152,7 +152,7 @@ impl Metadata {
 impl Contribution {
     /// Copies this text into `stage` of the next round without a call. `model` is the author's model.
     pub fn carried_over(&self, stage: StageId, model: &str) -> Self {
-        // Keep only the position of the answers: the answers themselves belong to the earlier round.
+        // Keep only the position of the answers, because the answers belong to the earlier round.
         let answers_at = self.reading.as_ref().and_then(|reading| reading.answers_at.clone());
         let reading = answers_at.map(|at| Box::new(ParsedAnswer { answers_at: Some(at), ..ParsedAnswer::default() }));
         Self { stage, metadata: Metadata::carried_over(model), reading, ..self.clone() }
@@ -167,13 +167,14 @@ impl Debate {
             || (yields == Some(ResultKind::Critique) && is_target)
     }
 
-    /// The total length, in characters, of an agent's proposals before `round` and their critiques. Carried-over texts
-    /// count once.
+    /// The total length, in characters, of an agent's proposals before `round` and of their critiques. Carried-over
+    /// texts count once.
     pub fn own_text_length(&self, agent: &AgentId, round: u32) -> usize {
         self.own_text_lengths(agent, round).sum()
     }
 
-    /// Whether [`own_text_length`](Self::own_text_length) is at least `least`. Stops counting as soon as it is.
+    /// Whether [`own_text_length`](Self::own_text_length) is at least `least`. Stops counting once the length reaches
+    /// `least`.
     pub fn own_texts_reach(&self, least: usize, agent: &AgentId, round: u32) -> bool {
         let mut total = 0;
         least == 0

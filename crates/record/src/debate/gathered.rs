@@ -30,7 +30,7 @@ impl Gathered {
 }
 
 impl Debate {
-    /// A copy with this data, if the protocol collects data and the debate has none yet.
+    /// Returns a copy of the debate. Adds this data if the protocol collects data and the debate has none yet.
     pub fn starting_from(&self, gathered: &Gathered) -> Self {
         let gathers = self.stages.iter().any(|stage| stage.yields == Some(ResultKind::Material));
         let gathered = self.gathered.clone().or_else(|| gathers.then(|| gathered.clone()));
@@ -133,7 +133,7 @@ pub struct TeamCandidate {
     /// The family of the agent's model, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<String>,
-    /// Set if the agent's score was high enough, but its model family already had half of the team.
+    /// Set if the agent was left out despite its score, because its model family already had half of the team.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub passed_over: bool,
 }

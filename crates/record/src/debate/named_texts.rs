@@ -20,8 +20,8 @@ use crate::settings::{AgentSettings, Critics, Settings};
 const LABELS: [&str; 2] = ["Text", "Reader"];
 
 impl Debate {
-    /// A copy for people: adds the author's name after labels such as `Text 2`, and says what the judge's confidence
-    /// means. Models see only the numbers, so never save the copy.
+    /// Returns a copy for people, with the author's name after labels such as `Text 2` and an explanation of the
+    /// judge's confidence. Never save the copy, because models must see only the numbers.
     pub fn with_named_texts(&self) -> Self {
         let Some(settings) = self.settings.as_ref().filter(|_| self.format_version.is_some()) else {
             // Prompts of the older program had no labels like `Text 2`.
@@ -75,7 +75,7 @@ impl<'a> Names<'a> {
         Self(order.map(name).collect())
     }
 
-    /// The text with names added; borrowed if there are none to add.
+    /// Returns the text with names added; borrowed if there are none to add.
     fn named<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut named = String::new();
         let mut from = 0;
@@ -203,8 +203,8 @@ pub fn shuffled<T>(items: impl IntoIterator<Item = T>, seed: u32, salt: u32) -> 
 }
 
 impl Debate {
-    /// The agents by text number. One shuffle for the whole debate hides the configured order. Records without settings
-    /// use the order of first contributions.
+    /// Returns the agents in the order of their text numbers. One shuffle for the whole debate hides the configured
+    /// order. Records without settings use the order of first contributions.
     pub fn in_order_of_numbers(&self) -> Vec<&AgentId> {
         let Some(settings) = &self.settings else {
             let mut spoke: Vec<&AgentId> = Vec::new();
@@ -227,7 +227,7 @@ impl Debate {
         self.text_numbers()(author)
     }
 
-    /// [`Self::text_number`] for many authors; determines the order only once.
+    /// Like [`Self::text_number`], for many authors: determines the order only once.
     pub fn text_numbers(&self) -> impl Fn(&AgentId) -> Option<u32> {
         let order = self.in_order_of_numbers();
         move |author| u32::try_from(order.iter().position(|known| *known == author)? + 1).ok()

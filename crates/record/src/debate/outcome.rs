@@ -66,7 +66,7 @@ impl Outcome {
         reasons.extend(unread_findings(debate));
         if let Some((text, failed)) = unreplaced(debate) {
             let (noun, author) = (debate.words(text.stage).noun, &text.agent_id);
-            reasons.push(format!("{author}'s {noun} was kept because the {failed} that should replace it failed"));
+            reasons.push(format!("{author}'s {noun} was kept because the {failed} meant to replace it failed"));
         }
         reasons.extend(debate.cuts.iter().map(ToString::to_string));
         reasons.extend(debate.unknown_ends.iter().map(ToString::to_string));
@@ -87,7 +87,7 @@ impl Outcome {
             if let Some(Shortened { from, to }) = solution.shortened {
                 let (from, to) = (thousands(from as u64), thousands(to as u64));
                 reasons.push(format!(
-                    "the judge was shown {to} of {from} characters of the debate: its model's context has no room for more"
+                    "the judge was shown {to} of {from} characters of the debate: no more fits into its model's context"
                 ));
             }
             if let Some(cut) = solution.cut {
@@ -114,7 +114,7 @@ impl Outcome {
 }
 
 /// Reports critiques without readable points, and critiques and checks with too many points. Unreadable checks are
-/// reported as missing ones.
+/// reported by [`Outcome::derive`].
 fn unread_critiques(debate: &Debate) -> Vec<String> {
     let mut reasons = Vec::new();
     let is_critique = |one: &Contribution| debate.yield_of(one) == Some(ResultKind::Critique);
@@ -178,7 +178,7 @@ fn too_many(one: &Contribution, which: &str) -> Option<String> {
         .then(|| format!("{} of {which} {were} not read, because there were too many", counted(unread as u64, "point")))
 }
 
-/// The text on which the answer is based because its replacement failed, and what the replacement would have been.
+/// The text on which the answer is based because its replacement failed, and the noun for the failed replacement.
 fn unreplaced(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
     let last = debate.final_round()?;
     let yields = |stage: StageId| debate.stage(stage).and_then(|stage| stage.yields);
@@ -188,7 +188,7 @@ fn unreplaced(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
     Some((&**text, debate.words(failed.stage).noun))
 }
 
-/// The maximum characters shown of a requirement.
+/// The maximum length of a requirement in a summary, in characters.
 const REQUIREMENT: usize = 80;
 /// The maximum number of requirements and points to list.
 const NAMED: usize = 3;
@@ -216,7 +216,7 @@ pub struct AnswerState {
 enum AnswerBasis {
     /// The judge assessed the answer against the requirements.
     Requirements,
-    /// The judge did not assess the answer: the protocol has no assessment, or it is missing.
+    /// The judge did not assess the answer: the protocol has no assessment, or the assessment is missing.
     Points,
     /// The answer is a review of a change.
     Change,
@@ -225,7 +225,7 @@ enum AnswerBasis {
 }
 
 impl AnswerState {
-    /// Whether every major requirement is met and nothing major is open, as far as known.
+    /// Whether every major requirement is met and nothing major is open, as far as the record shows.
     pub fn is_clean(&self) -> bool {
         self.unmet.is_empty() && self.partly.is_empty() && self.open().is_empty()
     }
@@ -300,7 +300,7 @@ fn shortened(text: &str) -> String {
 }
 
 impl Debate {
-    /// What the answer leaves unmet or open. `None` without an answer, or if no findings or critiques could be read.
+    /// What the answer leaves unmet or open. `None` without an answer, or if the record does not show this.
     pub fn answer_state(&self) -> Option<AnswerState> {
         self.final_solution.as_ref()?;
         self.answer_state_in(&Ledger::shown(self))
@@ -358,7 +358,7 @@ impl Debate {
     }
 
     /// The state of the run in words: `complete`, `incomplete: 2 critiques missing`, `stopped by the user` or `failed`.
-    /// Before the end, the status.
+    /// Before the end, the name of the status.
     pub fn run_in_words(&self) -> String {
         match self.outcome.as_ref().map(|outcome| outcome.kind) {
             _ if self.status == Status::Failed => "failed".to_owned(),

@@ -28,7 +28,7 @@ use crate::ids::{
 use crate::points::{Ledger, Move, Past, Point};
 use crate::settings::{PromptSources, Settings, TerminationKind};
 
-/// A whole debate, as in `<id>.json`. Cheap to clone except for its summaries, because contributions are shared.
+/// A whole debate, as in `<id>.json`. Clones share the texts of contributions.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Debate {
@@ -67,7 +67,7 @@ pub struct Debate {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub check_forgone: bool,
     /// The check of the answer, in order: the text of each draft, followed by the results of its lenses; at the end,
-    /// the text that replaced the last draft. Each entry is a contribution to its stage.
+    /// the text that replaced the last draft, if any. Each entry is a contribution to its stage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Arc<Contribution>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -97,8 +97,8 @@ pub struct Debate {
     pub user_feedback_note: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub follow_ups: Vec<FollowUp>,
-    /// The stages of the protocol in display order. A state of the older program gets those of the protocol that it
-    /// names.
+    /// The stages of the protocol in display order. Files of the older program lack them; they are filled in from the
+    /// protocol that the file names.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub stages: Arc<[StageInfo]>,
     /// The status of each call. Derived from the journal; not saved, because other fields imply it.
@@ -161,7 +161,7 @@ dialectic_base::named! {
         /// Created but not started.
         #[default]
         Pending = "pending",
-        /// In progress, or killed before it ended.
+        /// In progress, or the process was killed.
         Running = "running",
         /// Interrupted, or waiting for the user.
         Paused = "paused",
@@ -177,8 +177,8 @@ dialectic_base::named! {
 pub struct Round {
     /// Counts from 1.
     pub round_number: u32,
-    /// The texts of the round, sorted by stage, agent and target. If a stage's calls run in turn, its texts keep that
-    /// order.
+    /// The texts of the round, sorted by stage, agent and target. If a stage's calls run in turn, its texts are in the
+    /// order of the calls.
     pub contributions: Vec<Arc<Contribution>>,
     /// The agents' summaries of earlier rounds, made at the start of this round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -265,7 +265,7 @@ pub struct UnknownEnd {
 impl fmt::Display for UnknownEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_answer(f, &self.key)?;
-        write!(f, " may be cut off: the server ended it with the unknown finish reason `{}`", self.finish_reason)
+        write!(f, " may have been cut off: the server ended it with the unknown finish reason `{}`", self.finish_reason)
     }
 }
 
@@ -337,7 +337,8 @@ pub struct ModelUsage {
     /// them.
     #[serde(default, skip_serializing_if = "dialectic_base::call::is_default")]
     pub hosted: bool,
-    /// Calls, and attempts that may have been billed, without token counts. The token sums leave them out.
+    /// The number of calls without token counts, including attempts that may have been billed. The token sums do not
+    /// include their tokens.
     #[serde(default, skip_serializing_if = "dialectic_base::call::is_default")]
     pub silent_calls: u64,
 }
@@ -354,7 +355,7 @@ impl ModelUsage {
         silent_calls: 0,
     };
 
-    /// Adds a call. The caller leaves out calls that another debate paid for.
+    /// Adds a call. The caller must leave out calls that another debate paid for.
     pub(crate) fn count(&mut self, call: &CallRecord) {
         let tokens = call.tokens.unwrap_or_default();
         self.requests += u64::from(call.attempts > 0);
@@ -372,7 +373,7 @@ impl ModelUsage {
         self.input_tokens.saturating_add(self.output_tokens)
     }
 
-    /// `cost` with a note on what it excludes.
+    /// Returns `cost` with a note on what it excludes.
     pub fn cost_in_words(&self, cost: String) -> String {
         match self.cost_usd {
             Some(Usd::ZERO) if self.hosted => "answered by the host".to_owned(),
@@ -455,22 +456,22 @@ impl Debate {
         self.stages.iter().find(|stage| stage.id == id)
     }
 
-    /// The words for a stage; an unknown stage is called by its id.
+    /// Returns the words for a stage, or its id in place of each word if the stage is unknown.
     pub fn words(&self, id: StageId) -> StageWords {
         stage::words(&self.stages, id)
     }
 
-    /// The index of the stage, or for a kind of call, of the stage that makes it.
+    /// The index of the stage, or for a kind of call, of the stage that makes such calls.
     pub fn place_rank(&self, id: StageId) -> usize {
         stage::place_rank(&self.stages, id)
     }
 
-    /// The index of a stage in its protocol; past the end if unknown.
+    /// The index of a stage in its protocol, or the number of stages if the id is unknown.
     pub fn stage_rank(&self, id: StageId) -> usize {
         self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
     }
 
-    /// `None` if the record does not know the contribution's stage.
+    /// `None` if the contribution's stage is unknown or has no results.
     pub fn yield_of(&self, contribution: &Contribution) -> Option<ResultKind> {
         self.stage(contribution.stage)?.yields
     }
@@ -542,7 +543,8 @@ impl Debate {
         self.usage.values().map(|usage| usage.cost_usd).sum()
     }
 
-    /// From the start to the end, or to the last event so far. Later questions and ratings do not count.
+    /// The time from the start to the end, or in an unfinished debate, to the last event. Follow-up questions and
+    /// ratings do not count.
     pub fn took_ms(&self) -> Option<u64> {
         let (from, to) = self.created_at.zip(self.updated_at)?;
         Some(to.millis_since(from))

@@ -18,7 +18,7 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// The number of certain calls to the maximum number of requests, which includes tool use.
+    /// From the number of certain calls to the maximum number of requests, which includes tool use.
     pub fn count(&self) -> Span<u64> {
         Span { low: self.certain().count() as u64, high: self.calls.iter().map(PlannedCall::requests).sum() }
     }

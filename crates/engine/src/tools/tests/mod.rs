@@ -19,7 +19,7 @@ use dialectic_record::ids::StageId;
 use super::*;
 
 const OUTSIDE: &str = "Access denied: path is outside the context directory";
-const SECRET: &str = "Access denied: files that may hold secrets, such as `.env` and private keys, cannot be read";
+const SECRET: &str = "Access denied: files that may contain secrets, such as `.env` and private keys, cannot be read";
 const SPECIAL: &str = "Access denied: only regular files and directories can be read";
 const BINARY: &str = "this is not a text file: it is binary, or not encoded as UTF-8";
 
@@ -452,10 +452,13 @@ fn results_stay_within_the_room_and_the_last_ones_say_so() {
     let calls = [reading("notes.md"), reading("long.md")];
     let results = place.tools.run_all(&calls, 300, false);
     assert!(results[0].content.contains("the notes"), "{results:?}");
-    assert!(results[1].content.contains("characters, and 247 are left: ask for less"), "{results:?}");
+    assert!(
+        results[1].content.contains("characters, but only 247 remain for tool results; ask for less"),
+        "{results:?}"
+    );
     assert!(!results[1].content.contains("notice"), "{results:?}");
     let results = place.tools.run_all(&calls, 3000, true);
     let last: Value = serde_json::from_str(&results[1].content).expect("JSON");
-    assert_eq!(last["notice"], "these were the last tool calls: answer now");
+    assert_eq!(last["notice"], "these were the last tool calls; answer now");
     assert_eq!(last["result"]["content"], "x".repeat(500));
 }
