@@ -28,7 +28,8 @@ pub struct Limits {
     pub day: Option<Usd>,
 }
 
-/// Permission to spend. While one process holds it, no other process under the daily limit can start anything.
+/// Permission to spend. While one process holds the permission, no other process under the daily limit can start
+/// anything.
 pub(super) struct SpendingPermit {
     most: Option<Usd>,
     lock: SpendingLock,
@@ -44,19 +45,19 @@ impl Limits {
         Ok(Some(left))
     }
 
-    /// Permission to spend on a new debate. May block while another process holds the spending lock.
+    /// Grants permission to spend on a new debate. Blocks while another process holds the spending lock.
     pub(super) fn permit(&self, directory: &Directory, asked: Option<f64>) -> Result<SpendingPermit, UserError> {
         let asked = asked.map(amount).transpose()?;
         if let Some((_, most)) = asked.zip(self.debate).filter(|(asked, most)| asked > most) {
-            return Err(UserError::input(format!("a debate may cost at most {most} here")));
+            return Err(UserError::input(format!("a debate on this server may cost at most {most}")));
         }
         let lock = SpendingLock::take(directory).map_err(unknown_spending)?;
         let most = self.left_today(directory)?.into_iter().chain(asked.or(self.debate)).min();
         Ok(SpendingPermit { most, lock })
     }
 
-    /// Permission to ask about a debate. Records what the debate has cost plus the maximum cost of the answer, so that
-    /// other processes count both towards the daily limit.
+    /// Grants permission to ask about a debate. Records what the debate has cost plus the maximum cost of the answer,
+    /// so that other processes count both towards the daily limit.
     pub(super) fn permit_question(
         &self,
         directory: &Directory,
@@ -71,7 +72,7 @@ impl Limits {
         Ok(permit)
     }
 
-    /// Permission to continue a debate up to a total limit. Records this limit, so that other processes count it
+    /// Grants permission to continue a debate up to a total limit. Records this limit, so that other processes count it
     /// towards the daily limit.
     pub(super) fn permit_continuation(
         &self,
@@ -88,7 +89,7 @@ impl Limits {
         let spent = spent_by(entry);
         if let Some(most) = self.debate.filter(|most| spent >= *most) {
             return Err(UserError::input(format!(
-                "a debate may cost at most {most} here, and this one has cost {spent}"
+                "a debate on this server may cost at most {most}, but this one has cost {spent}"
             )));
         }
         let today = self.left_today(directory)?.map(|left| spent + left);
@@ -135,7 +136,8 @@ fn unknown_spending(source: SpendingError) -> UserError {
     UserError::of(ErrorCategory::General, "today's spending is unknown").with_source(source)
 }
 
-/// Encloses a text by models in two unpredictable lines, so that the text cannot fake its own end.
+/// Wraps model-written text between two copies of an unpredictable marker line, so that the text cannot forge the
+/// closing one.
 pub(super) fn of_models(text: &str) -> String {
     let number: u64 = rand::rng().random();
     let mark = format!("words-of-models-{number:016x}");
@@ -169,7 +171,7 @@ mod tests {
         assert_eq!(given(Limits { day: None, ..limits }, None).unwrap(), Some(usd(1.0)));
         assert_eq!(given(limits, Some(0.25)).unwrap(), Some(usd(0.25)));
         let refused = |limits, asked| given(limits, asked).unwrap_err().to_string();
-        assert_eq!(refused(limits, Some(1.5)), "a debate may cost at most $1.0000 here");
+        assert_eq!(refused(limits, Some(1.5)), "a debate on this server may cost at most $1.0000");
         for amount in [0.0, -1.0, f64::NAN] {
             assert_eq!(refused(limits, Some(amount)), "`maxCost` must be an amount of dollars above 0", "{amount}");
         }
@@ -193,7 +195,7 @@ mod tests {
         let goes_on =
             |limits: Limits| limits.permit_continuation(&directory, &entry, &debate).map(|permit| permit.most);
         let refused = goes_on(limits(0.4, 9.0)).unwrap_err().to_string();
-        assert_eq!(refused, "a debate may cost at most $0.4000 here, and this one has cost $0.4000");
+        assert_eq!(refused, "a debate on this server may cost at most $0.4000, but this one has cost $0.4000");
         let noted = || std::fs::read_to_string(directory.path().join("spending.ledger")).unwrap_or_default();
         assert!(noted().is_empty());
         assert_eq!(goes_on(limits(9.0, 1.0)).unwrap(), Some(usd(1.0)), "0.6 on top of 0.4");

@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | `server.rs` | answers the protocol's requests and runs the tools |
 //! | `tools.rs` | the tools and their parameters |
-//! | `limits.rs` | limits the cost of debates; marks texts by models |
+//! | `limits.rs` | limits the cost of debates; marks model-written texts |
 
 mod limits;
 mod server;

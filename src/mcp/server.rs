@@ -117,11 +117,11 @@ fn succeeded(done: Done) -> Result<Done, Refusal> {
 }
 
 impl Server {
-    /// The debate with this id. Does not accept paths, so that only debates in the directory are accessible.
+    /// Finds the debate with this id. Rejects paths, so that only debates in the directory are accessible.
     async fn entry(&self, id: &str) -> Result<Entry, Refusal> {
         let options = Arc::clone(&self.options);
         let entries = spawn_blocking(move || options.directory.entries()).await??;
-        // A file's name may look like an option when it is passed to a command.
+        // Reject ids that a command could read as options, because files may have such names.
         let is_plain = id.starts_with(|first: char| first.is_ascii_alphanumeric());
         let found = entries.into_iter().find(|entry| is_plain && entry.id() == id);
         found.ok_or_else(|| Refusal(format!("there is no debate `{}`", one_line(id))))
@@ -132,7 +132,7 @@ impl Server {
         Ok(spawn_blocking(move || DebateStatus::of(&entry, &runner)).await??)
     }
 
-    /// A permission to spend, requested on a blocking thread. Debates that call no model need none.
+    /// Obtains a permission to spend, on a blocking thread. Debates that call no model need no permission.
     async fn permit(
         &self,
         calls_models: bool,
@@ -210,8 +210,8 @@ impl Server {
         self.told(&self.status(&entry).await?).await
     }
 
-    /// Waits until no process is working on the debate or it has requests for the client, but no longer than the time
-    /// limit. Reports progress to clients that request it.
+    /// Waits until no process is working on the debate or the debate has requests for the client, but no longer than
+    /// the time limit. Reports progress to clients that request it.
     async fn until_over(
         &self,
         entry: &Entry,
@@ -240,7 +240,7 @@ impl Server {
         Ok(())
     }
 
-    /// The full texts of the requests that wait for the client, or the debate's status if there are none.
+    /// Returns the full texts of the requests to the client, or the debate's status if there are none.
     async fn requests(&self, wanted: Requests, context: &RequestContext<RoleServer>) -> Outcome {
         let entry = self.entry(&wanted.id).await?;
         self.until_over(&entry, wanted.seconds, context).await?;
@@ -266,7 +266,7 @@ impl Server {
         Ok(said(format!("{}\nCall `requests` again.", done.stderr.trim())))
     }
 
-    /// The status of a debate with its answer or questions.
+    /// Returns the status of a debate with its answer or questions.
     async fn told(&self, status: &DebateStatus) -> Outcome {
         let id = &status.id;
         let text = match status.status {
@@ -326,7 +326,7 @@ impl Server {
         Ok(said(of_models(&done.stdout)))
     }
 
-    /// The output of a command, marked as text by models.
+    /// Runs a subcommand and returns its output, marked as model-written.
     async fn printed(&self, command: &[&str]) -> Outcome {
         let done = succeeded(run(&self.program, words(command), "").await?)?;
         Ok(said(of_models(&done.stdout)))
@@ -397,7 +397,8 @@ fn progress(status: &DebateStatus) -> String {
     status.progress() + &cost
 }
 
-/// Adds figures from the record to a result, but no texts by models or users: unmet requirements are only counted.
+/// Adds figures from the record to a result. Adds no text that models or users wrote: unmet requirements are only
+/// counted.
 fn with_facts(mut result: CallToolResult, status: &DebateStatus) -> CallToolResult {
     let DebateStatus { id, status: standing, exit_code, stage, round, rounds, calls, cost_usd, .. } = status;
     let answer = status.answer.as_ref().map(
@@ -538,7 +539,7 @@ impl Server {
         Ok(command)
     }
 
-    /// The options for attached files, which must be inside the context directory and hold no secrets.
+    /// The options for attached files, which must be inside the context directory and contain no secrets.
     fn attached(&self, files: &[String]) -> Result<Vec<OsString>, Refusal> {
         let context = self.context.as_ref().zip(self.options.context.as_ref());
         let Some((directory, base)) = context else {
@@ -553,13 +554,13 @@ impl Server {
         attached.collect()
     }
 
-    /// The cost limit of a debate that needs no permission, as an option.
+    /// The `--max-cost` option of a debate that needs no permission.
     fn at_most(&self, asked: Option<f64>) -> impl Iterator<Item = OsString> + use<> {
         let most = asked.into_iter().chain(self.options.limits.debate.map(Usd::dollars)).reduce(f64::min);
         most.into_iter().flat_map(|most| option("--max-cost", most.to_string()))
     }
 
-    /// The limit of calls as an option: the server's, or the debate's own if it is lower.
+    /// The `--max-calls` option: the server's limit, or the debate's own limit if it is lower.
     fn calls(&self, own: Option<&Settings>) -> impl Iterator<Item = OsString> + use<> {
         let least = self.options.max_calls.into_iter().chain(own.and_then(Settings::max_calls)).min();
         least.into_iter().flat_map(|most| option("--max-calls", most.to_string()))

@@ -167,15 +167,15 @@ pub(super) fn of_choices(event: &Event) -> Vec<KeyValue> {
     }
 }
 
-/// Omits the winner's attribute if there is no winner.
+/// Sets no winner attribute if there is no winner.
 fn of_winner(of: &str, winner: Option<&AgentId>, scores: &BTreeMap<AgentId, f64>) -> Vec<KeyValue> {
     let mut attributes = vec![KeyValue::new(format!("dialectic.{of}.scores"), json!(scores).to_string())];
     attributes.extend(winner.map(|winner| KeyValue::new(format!("dialectic.{of}.winner"), winner.to_string())));
     attributes
 }
 
-/// For OpenTelemetry, cached input is part of the input. For Langfuse, the two are separate, because Langfuse adds them
-/// up.
+/// For OpenTelemetry, cached input is part of the input. For Langfuse, cached and other input are separate, because
+/// Langfuse adds them up.
 pub(super) fn of_tokens(tokens: Tokens) -> Vec<KeyValue> {
     let Tokens { input_tokens, cached_input_tokens, cache_write_tokens, cache_write_hour_tokens: _, output_tokens } =
         tokens;

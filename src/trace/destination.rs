@@ -15,7 +15,7 @@ const LANGFUSE_BASE_URL: &str = "LANGFUSE_BASE_URL";
 const LANGFUSE_PUBLIC_KEY: &str = "LANGFUSE_PUBLIC_KEY";
 const LANGFUSE_SECRET_KEY: &str = "LANGFUSE_SECRET_KEY";
 const LANGFUSE_PATH: &str = "/api/public/otel/v1/traces";
-/// Makes Langfuse show spans at once instead of after minutes.
+/// Makes Langfuse show spans immediately instead of after minutes.
 const LANGFUSE_INGESTION: (&str, &str) = ("x-langfuse-ingestion-version", "4");
 
 const OTLP_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
@@ -113,8 +113,8 @@ impl TraceDestination {
         })
     }
 
-    /// Follows the OTLP exporter specification: a variable for traces overrides the general one, and contains the whole
-    /// URL instead of its base.
+    /// Follows the OTLP exporter specification: a variable for traces overrides the general one. The variable for the
+    /// endpoint of traces contains the whole URL rather than the base URL.
     fn otlp(environment: &Environment) -> Result<Self, TraceConfigError> {
         let (said_by, endpoint) =
             first(environment, [OTLP_TRACES_ENDPOINT, OTLP_ENDPOINT]).unwrap_or((OTLP_ENDPOINT, OTLP_DEFAULT));

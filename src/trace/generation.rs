@@ -22,7 +22,7 @@ const ABANDONED: &str = "abandoned";
 /// A call in flight. It becomes a span only when it ends, because it has no children.
 pub(super) struct Generation {
     pub(super) key: CallKey,
-    /// The stage that the span of the call's agent belongs to.
+    /// The number of the stage visit in which the call began.
     pub(super) stage: usize,
     model: String,
     started: SystemTime,
@@ -120,7 +120,7 @@ impl Generation {
         self.is_unreadable = event.settles().is_some_and(|(_, settled)| settled == CallStatus::Failed);
     }
 
-    /// Whether no call was made: the result consists of replies from an earlier run.
+    /// Whether no call was made, because the result comes from replies of an earlier run.
     pub(super) fn is_void(&self, ended: &CallEnd<'_>) -> bool {
         match ended {
             CallEnd::Back { latency_ms, tokens, cost, error } => {

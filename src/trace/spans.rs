@@ -175,7 +175,7 @@ impl Spans {
         }
     }
 
-    /// Emits a tool's span. The result is only included with content.
+    /// Emits a tool's span, which includes the result only if the trace includes content.
     fn emit_tool(
         &self,
         call: &ToolCall,

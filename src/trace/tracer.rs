@@ -54,7 +54,8 @@ impl Tracer {
     /// thread.
     ///
     /// # Errors
-    /// The system cannot start a thread.
+    ///
+    /// The runtime that sends the spans cannot be created.
     pub fn start(
         destination: TraceDestination,
         http: reqwest::Client,
@@ -162,7 +163,7 @@ fn innermost(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-/// Sends batches. The SDK calls it from its own thread, where it may block.
+/// Sends batches. Runs on a thread of the SDK, where it may block.
 pub(super) struct Exporter {
     destination: TraceDestination,
     http: Client,
@@ -177,7 +178,7 @@ impl Exporter {
         http: Client,
         reports: Sender<ExportReport>,
     ) -> std::io::Result<Self> {
-        // Use a separate runtime: the debate's is busy, and has ended when the last batch is sent.
+        // Use a separate runtime: the debate's runtime is busy, and has ended when the last batch is sent.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(Self { destination, http, runtime, resource: ResourceAttributesWithSchema::default(), reports })
     }

@@ -129,7 +129,7 @@ impl PreparedQuestion {
         self.limit.usd.or_else(|| Some(self.settings.max_cost()?.saturating_sub(spent)))
     }
 
-    /// The signals of the question's run.
+    /// The signals that the question's run will send.
     pub fn signals(&self) -> &Signals {
         &self.signals
     }

@@ -178,7 +178,7 @@ pub enum AttachmentError {
     },
 }
 
-/// The attachments of a debate, added one by one. If one is rejected, do not send the others.
+/// The attachments of a debate, added one by one. If one is rejected, do not start the debate with the others.
 pub struct Attachments<'a> {
     settings: &'a Settings,
     environment: &'a Environment,
@@ -188,12 +188,13 @@ pub struct Attachments<'a> {
 }
 
 impl<'a> Attachments<'a> {
-    /// Creates an empty list. It rejects files that contain a key which `environment` has for a provider in `settings`.
+    /// Creates an empty list. Files are rejected if they contain a key that `environment` has for a provider in
+    /// `settings`.
     pub fn new(settings: &'a Settings, environment: &'a Environment) -> Self {
         Self { settings, environment, left: DebateSettings::ATTACHMENT_LIMIT, attached: Vec::new() }
     }
 
-    /// How many bytes of the next file to read in order to check its length.
+    /// How many bytes of the next file to read; a longer file certainly exceeds the limit.
     pub fn most_bytes(&self) -> u64 {
         (self.left as u64).saturating_add(1).saturating_mul(WIDEST)
     }
@@ -215,11 +216,11 @@ impl<'a> Attachments<'a> {
         Self { left: usize::MAX, ..self }
     }
 
-    /// Attaches a file. Of a longer file, `bytes` may be only the first [`most_bytes`](Self::most_bytes).
+    /// Attaches a file. `bytes` may be limited to the first [`most_bytes`](Self::most_bytes) of the file.
     ///
     /// # Errors
     ///
-    /// The file is not text, is too long, or contains a secret.
+    /// The file is not text, is empty or too long, or contains a secret.
     pub fn add(&mut self, name: String, bytes: &[u8]) -> Result<&mut Attachment, AttachmentError> {
         let limit = DebateSettings::ATTACHMENT_LIMIT;
         let is_cut = bytes.len() as u64 >= self.most_bytes();

@@ -1,9 +1,9 @@
 //! The entry point: starts, resumes or forks a debate, and returns a handle to the run.
 //!
 //! A [`Runner`] stores debates in a directory and calls models through its [`Services`]. It returns a [`Prepared`]
-//! debate, which has cost nothing yet; its keys, prices and prompts are checked. This becomes a [`Run`], which proceeds
-//! on its own, on the runtime where it was started, until it ends or waits for answers. Any number of consumers can
-//! watch it without slowing it down. `examples/embed.rs` runs a debate in a few lines.
+//! debate, which has cost nothing yet; its keys, prices and prompts are checked. A [`Prepared`] debate becomes a
+//! [`Run`], which proceeds on the runtime where it was started until it ends or waits for answers. Any number of
+//! consumers can watch the run without slowing it down. `examples/embed.rs` runs a debate in a few lines.
 //!
 //! This module neither prints nor prompts. The command line is one of its clients.
 
@@ -133,7 +133,7 @@ pub enum RunnerError {
         /// Warnings about damaged files that were repaired.
         warnings: Vec<String>,
     },
-    /// The call that the host's reply is for has been settled, or its stage is over.
+    /// The call that the host replied to already has a result, or its stage is over.
     #[error("the debate no longer needs the reply")]
     ReplyNotWanted,
     /// The engine could not use the host's reply; contains the reason.
@@ -144,7 +144,7 @@ pub enum RunnerError {
     NotAnswerable {
         /// The debate that the question is about.
         id: DebateId,
-        /// A clause such as `it has no solution`.
+        /// The reason as a clause, such as `it has no solution`.
         reason: &'static str,
     },
     /// A saved debate cannot be resumed.
@@ -152,7 +152,7 @@ pub enum RunnerError {
     NotResumable {
         /// The debate that was to be resumed.
         id: DebateId,
-        /// A clause such as `its protocol is unknown`.
+        /// The reason as a clause, such as `its protocol is unknown`.
         reason: &'static str,
     },
 }
@@ -163,7 +163,7 @@ impl Runner {
         Self { directory, services, protocols: Vec::new() }
     }
 
-    /// Sets custom protocols. One that has the name of a built-in protocol replaces it.
+    /// Sets custom protocols. A custom protocol replaces a built-in protocol of the same name.
     pub fn with_protocols(self, protocols: &[&'static Protocol]) -> Self {
         Self { protocols: protocols.to_vec(), ..self }
     }
@@ -401,7 +401,7 @@ impl Runner {
         let settings = own.over(settings, &self.services.environment);
         own.check(&settings)?;
         let protocol = self.protocol(&settings).ok_or_else(|| not_resumable("its protocol is unknown"))?;
-        // No model is called here, so the keys that only the running process may have are not needed.
+        // No model is called, so no keys are needed; perhaps only the running process has them.
         let services = self.services.clone();
         let services = if entry.is_held() { services.with_model(Arc::new(HostModel::default())) } else { services };
         let panel = services.panel(protocol, &settings)?;

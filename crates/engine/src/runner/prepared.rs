@@ -81,7 +81,7 @@ impl Prepared {
         }
     }
 
-    /// Checks that the cost and call limits cover a new debate. Does not check a saved one.
+    /// Checks that the cost and call limits cover a new debate. Does nothing for a saved debate.
     ///
     /// # Errors
     ///
@@ -111,11 +111,11 @@ impl Prepared {
         Ok(foreseen.map(|forecast| forecast()).transpose()?)
     }
 
-    /// What is left of the cost limit; `None` without one. Earlier calls of unknown cost count as zero.
+    /// How much of the cost limit is left; `None` if there is no limit. Earlier calls of unknown cost count as zero.
     ///
     /// # Errors
     ///
-    /// The debate cannot begin.
+    /// The kept events of a fork cannot be applied.
     pub fn left(&self) -> Result<Option<Usd>, RunnerError> {
         let (debate, _) = self.debate()?;
         let most = match &self.origin {
@@ -225,7 +225,7 @@ impl Ready {
     }
 
     /// Returns a function that estimates the remaining calls and their cost by a dry run, or `None` if the debate's
-    /// settings are unknown. The dry run takes a moment, so do it on another thread.
+    /// settings are unknown. The dry run takes a moment, so call the function on another thread.
     pub fn forecast(&self) -> Option<impl FnOnce() -> Result<Forecast, ForecastError> + Send + use<>> {
         to_come(self.protocol, &self.panel.routed, &self.collector, self.debate().clone(), self.record.events())
     }
@@ -239,7 +239,7 @@ impl Ready {
     ///
     /// # Panics
     ///
-    /// Outside a Tokio runtime.
+    /// There is no current Tokio runtime.
     pub fn run(self) -> Run {
         let Self { protocol, panel, collector, record, past, begun, signals, most, .. } = self;
         let Self { closes, is_kept, waits_for_servers, .. } = self;
@@ -356,12 +356,12 @@ impl Runner {
         Ok(forecast.map(|forecast| forecast()).transpose()?)
     }
 
-    /// Checks that the problem fits into the models' context windows. If it is unclear whether the prompts do, checks
+    /// Checks that the problem fits into the models' context windows. If it is unclear whether the prompts fit, checks
     /// them by a dry run. Returns a warning for each model that probably cannot read its whole prompt.
     ///
     /// # Errors
     ///
-    /// The protocol is unknown, the problem or a prompt cannot fit, or a prompt cannot be rendered.
+    /// The protocol is unknown, the problem or a prompt does not fit, or a prompt cannot be rendered.
     pub fn check_prompts(&self, created: &Created) -> Result<Vec<String>, RunnerError> {
         let (protocol, settings) = (self.protocol_of(created)?, &created.settings);
         check_problem(&created.problem, settings)?;

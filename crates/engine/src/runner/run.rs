@@ -89,8 +89,8 @@ impl Run {
         &self.id
     }
 
-    /// Returns the current progress and a subscription to later signals. A slow subscriber delays nothing; if it misses
-    /// signals, it is told so.
+    /// Returns the current progress and a subscription to later signals. A slow subscriber delays nothing; a subscriber
+    /// that misses signals is notified.
     pub fn subscribe(&self, words: Words) -> (Progress, Subscription) {
         self.signals.subscribe(words)
     }
@@ -251,8 +251,8 @@ async fn drive(
     }
 }
 
-/// Forwards stop requests and host replies, which are files next to the record, to the run until it is `over`. Uses its
-/// own thread, which neither a busy runtime nor a paused clock delays.
+/// Watches the files next to the record for stop requests and host replies, and forwards these to the run until the run
+/// is `over`. Uses a separate thread, which neither a busy runtime nor a paused clock delays.
 fn watch_files(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>, over: Receiver<()>) {
     let order = entry.clone();
     let is_there = move || order.stop_path().symlink_metadata().is_ok();
@@ -276,7 +276,7 @@ fn watch_files(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>, ov
             changed = now;
         }
     };
-    // If the thread cannot start, the debate runs without it.
+    // If the thread cannot start, the debate runs without watching the files.
     drop(thread::Builder::new().name("files".to_owned()).spawn(watch));
 }
 
@@ -325,7 +325,7 @@ async fn run_all(hooks: &[String], without: &BTreeSet<String>, state: &Path) -> 
     let input = match fs::read(state) {
         Ok(input) => input,
         Err(error) => {
-            return vec![format!("the commands in `hooks` are skipped: cannot read {}: {error}", state.display())];
+            return vec![format!("skipping the commands in `hooks`: cannot read {}: {error}", state.display())];
         }
     };
     let mut warnings = Vec::new();

@@ -139,7 +139,8 @@ impl Services {
     }
 }
 
-/// The project's directories. Programs in them are not run, because a repository could bring its own.
+/// The project's directories. Programs in them are not used as providers, because they may come with an untrusted
+/// repository.
 fn project_of(settings: &Settings) -> Vec<PathBuf> {
     [&settings.base_dir, &settings.context_dir].into_iter().flatten().cloned().collect()
 }
@@ -168,7 +169,7 @@ pub trait DebateHistory: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The debate cannot be added now.
+    /// The debate cannot be added.
     fn take_in(&self, settings: &Settings) -> Result<(), String>;
 }
 
@@ -178,8 +179,8 @@ pub struct Models {
 }
 
 impl Models {
-    /// Builds the clients of the providers named in `used`, at least one. `configured` are the providers in the
-    /// settings, `has_limit` says whether there is a cost limit, and programs in the `project` directories are ignored.
+    /// Builds a client for each provider named in `used`. `configured` are the providers in the settings, and
+    /// `has_limit` says whether there is a cost limit. Programs in the `project` directories are not used.
     ///
     /// # Errors
     ///
@@ -229,7 +230,7 @@ impl Models {
         Self::build(used, &settings.providers, environment, has_limit, &project_of(settings))
     }
 
-    /// Builds only the clients that are not in `shared` yet.
+    /// Returns the clients of the providers in `used`, and builds those that are not in `shared` yet.
     fn shared<'a>(
         shared: &SharedModels,
         used: impl IntoIterator<Item = &'a str>,

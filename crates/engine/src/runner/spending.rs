@@ -91,7 +91,7 @@ struct Removed {
 }
 
 impl SpendingFile {
-    /// A damaged ledger is an error, because the spending is then unknown.
+    /// Reads the ledger. A damaged ledger is an error, because the spending is then unknown.
     fn read(directory: &Directory) -> Result<Self, SpendingError> {
         let path = directory.path().join(LEDGER);
         let bytes = match fs::read(&path) {
@@ -154,7 +154,7 @@ impl SpendingLock {
         }
     }
 
-    /// Sets the total limit of a debate, overriding the limit in its record. `None` restores the latter.
+    /// Sets the total limit of a debate, overriding the limit in its record. `None` restores the limit in the record.
     ///
     /// # Errors
     ///
@@ -215,7 +215,7 @@ pub fn remove(directory: &Directory, entry: &Entry) -> Result<(), SpendingError>
         _ => BTreeMap::new(),
     };
     if !by_day.is_empty() {
-        // Write this before the removal, because a debate that still exists counts by its journal.
+        // Write the ledger before removing the debate: as long as the debate exists, its journal counts instead.
         let mut beside = SpendingFile::read(directory)?;
         let id = entry.id();
         beside.removed.retain(|before| before.id != id);
@@ -240,8 +240,8 @@ pub fn spent_today(directory: &Directory) -> Result<Usd, SpendingError> {
     let mut spent = Usd::ZERO;
     for entry in directory.entries()? {
         let Some(journal) = &entry.journal else { continue };
-        // Check this before reading the journal, so that a debate that ends in between counts with its full limit, not
-        // with too little.
+        // Check before reading the journal, so that a debate that ends in between counts with its full limit rather
+        // than too little.
         let is_held = entry.is_held();
         if !is_held && !is_younger(journal, today.and_time(NaiveTime::MIN).and_utc()) {
             continue;
