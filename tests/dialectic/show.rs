@@ -209,7 +209,7 @@ fn whom_a_vote_elected_has_won_though_the_scores_are_equal() {
     assert_eq!(
         told(&voting, &verdict(Value::Null, true)),
         (
-            "ag-b, by the vote (ag-a 0, ag-b 3). The judge’s scores: ag-a 85, ag-b 85.5.".to_owned(),
+            "ag-b, by vote (ag-a 0, ag-b 3). The judge’s scores: ag-a 85, ag-b 85.5.".to_owned(),
             json!("ag-b"),
             Value::Null
         )
@@ -217,8 +217,8 @@ fn whom_a_vote_elected_has_won_though_the_scores_are_equal() {
     let sandbox = contested(&voting, &verdict(Value::Null, true));
     sandbox.run(["report", "-d", "ab12", "-o", "report.html"]).expect_code(0);
     let report = sandbox.run(["report", "-d", "ab12"]).expect_code(0).stdout;
-    assert!(report.contains("Winner: *ag-b*, by the vote; by the scores: none\n"), "{report}");
-    assert!(sandbox.read("report.html").contains(", by the vote; by the scores: none"));
+    assert!(report.contains("Winner: *ag-b*, by vote; by scores: none\n"), "{report}");
+    assert!(sandbox.read("report.html").contains(", by vote; by scores: none"));
     let unstable = "ag-b (ag-a 85, ag-b 85.5). The verdict is unstable: the winner changed with the order in which the judge read the texts.";
     assert_eq!(told(&Value::Null, &verdict(json!("ag-b"), false)), (unstable.to_owned(), json!("ag-b"), json!(false)));
     let nobody = "Nobody (ag-a 85, ag-b 85.5). The judge built the solution on the text of ag-b.";

@@ -19,13 +19,13 @@ use super::markdown::rendered_after;
 const NARROWEST: usize = 30;
 /// The indentation of nested blocks and continuation lines.
 const INDENT: usize = 2;
-/// Tables with more columns are written as a paragraph per row, even if they fit.
+/// A table with more columns becomes a paragraph per row, even if it fits.
 const COLUMNS: usize = 6;
 /// Words of at most this width are never split in tables.
 const LONGEST: usize = 20;
 
 /// Renders the counts of all points of a debate, then the points that `is_shown` selects, grouped by status with open
-/// ones first. The only escape codes are its own colours.
+/// ones first. The result has no escape codes except for colours.
 pub fn objections(ledger: &Ledger, is_shown: impl Fn(&Point) -> bool, view: &View<'_>, layout: Layout) -> String {
     let points: Vec<&Point> = ledger.in_order().into_iter().filter(|one| is_shown(one)).collect();
     let given_up = if points.len() < ledger.objections.len() { Vec::new() } else { subject::given_up(view.debate) };
@@ -151,7 +151,7 @@ impl TerminalPage<'_> {
         self.lines(lines, indent, hanging);
     }
 
-    /// Appends lines, indenting all but the first by `hanging` more columns.
+    /// Appends lines, indented by `indent` columns. Indents all but the first by `hanging` more columns.
     fn lines(&mut self, lines: impl IntoIterator<Item = impl AsRef<str>>, indent: usize, hanging: usize) {
         for (place, line) in lines.into_iter().enumerate() {
             let line = line.as_ref();

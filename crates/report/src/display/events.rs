@@ -77,7 +77,7 @@ async fn write(mut follower: Follower, mut sink: EventSink, messages: &Messages)
     }
 }
 
-/// The destination of the event stream. Each line is flushed at once.
+/// The destination of the event stream. Each line is flushed immediately.
 pub struct EventSink {
     out: Box<dyn Write + Send>,
     /// The name to use in errors; `None` for stdout.
@@ -127,7 +127,7 @@ impl EventSink {
         Ok(Self::new(path.display().to_string(), Box::new(File::create(path)?)))
     }
 
-    /// A sink that writes to `out`, which errors call `name`.
+    /// A sink that writes to `out`. Errors refer to `out` as `name`.
     pub fn new(name: String, out: Box<dyn Write + Send>) -> Self {
         Self { out, name: Some(name) }
     }

@@ -23,12 +23,12 @@ const LESS: Style = AnsiColor::Yellow.on_default().bold();
 const QUIET: Style = Style::new().dimmed();
 
 const INDENT: &str = "  ";
-/// Cut the reason for an incomplete run to about this many rows.
+/// The approximate maximum number of rows for the reason why a run is incomplete.
 const REASON_ROWS: usize = 2;
 /// The maximum number of rows for the case in which a requirement fails.
 const CASE_ROWS: usize = 3;
 
-/// Says in colour whether the run is complete, with its figures, and whether the answer meets the requirements:
+/// Says in colour whether the run is complete and whether the answer meets the requirements, with the run's figures:
 /// ```text
 ///   Run: complete · 3 rounds · 38 calls · 43 s · $0.21
 /// ! Answer: 1 major requirement only in part: restore under 4 h
@@ -46,7 +46,7 @@ pub fn footer(debate: &Debate, columns: usize) -> String {
         let (style, mark) = match (is_clean, is_fault) {
             (true, _) => (FULL, "✓ "),
             (false, true) => (LESS, "! "),
-            // No mark: a green one next to a fault would hide the fault.
+            // Use no mark, because a green one next to a fault would hide the fault.
             (false, false) => (Style::new(), INDENT),
         };
         rows(mark, text, columns).into_iter().map(move |row| format!("{style}{row}{style:#}"))
@@ -73,7 +73,7 @@ pub fn footer(debate: &Debate, columns: usize) -> String {
     }
     let partly = debate.final_solution.iter().flat_map(|solution| &solution.partly_fulfilled);
     let fails: Vec<&str> = partly.map(|one| one.fails.trim()).filter(|fails| !fails.is_empty()).collect();
-    // Only a single case is shown here. If there are several, the answer lists each with its requirement.
+    // Show a single case only. If there are several, the answer lists each with its requirement.
     if let [fails] = fails[..] {
         lines.extend(first_rows(INDENT, &format!("Fails: {fails}"), columns, CASE_ROWS));
     }
@@ -83,7 +83,7 @@ pub fn footer(debate: &Debate, columns: usize) -> String {
     lines.join("\n")
 }
 
-/// Appends parts with separators, starting a new line when one is full.
+/// Appends parts with separators. Starts a new line when a part does not fit.
 fn append(lines: &mut Vec<String>, parts: impl Iterator<Item = String>, columns: usize) {
     for part in parts {
         match lines.last_mut().filter(|line| measure_text_width(line) + 3 + measure_text_width(&part) <= columns) {
@@ -116,7 +116,7 @@ pub fn essence(debate: &Debate, columns: Option<usize>) -> String {
     lines.map(broken).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether any agent was asked for objections.
+/// Whether the record contains critiques or checks.
 fn was_criticised(debate: &Debate) -> bool {
     let is_critique = |(_, one): (u32, &Arc<Contribution>)| debate.yield_of(one) == Some(ResultKind::Critique);
     !debate.checks.is_empty() || debate.contributions().any(is_critique)

@@ -55,8 +55,8 @@ pub fn forecast(forecast: &Forecast, layout: Layout) -> String {
 /// any.
 pub fn price_tag(forecast: &Forecast, limit: Option<Usd>) -> String {
     let calls = forecast.count().counted("call");
-    // Prefer the cost limit's figures, which include repeated requests, unless agents use tools, which the figures
-    // exclude.
+    // Prefer the cost limit's figures, because they include repeated requests. They exclude tool calls, so do not use
+    // them if agents have tools.
     let of_cost = forecast.purchase.as_ref().filter(|purchase| purchase.limit.usd.is_some());
     let of_limit = of_cost.map(|purchase| (purchase.likely_all, purchase.all_rounds.usd));
     let of_all = forecast.likely().zip(forecast.most());
@@ -106,7 +106,7 @@ pub fn purchase(purchase: &Purchase) -> String {
 /// Tracks the remaining calls. Empty until the forecast arrives.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// The number of calls that are certain, by round and stage.
+    /// The number of calls that will certainly be made, by round and stage.
     stages: BTreeMap<(u32, StageId), usize>,
     /// The calls in the forecast that have not finished.
     to_come: BTreeMap<CallKey, PlannedCall>,
@@ -115,7 +115,7 @@ pub(super) struct Plan {
     /// The finished calls with their cost, if known.
     settled: BTreeMap<CallKey, Option<Usd>>,
     over: BTreeSet<(u32, StageId)>,
-    /// The range of the total number of calls, which only narrows.
+    /// The range of the total number of calls. Its bounds only move closer together, unless calls exceed the forecast.
     calls: Option<Span<u64>>,
     /// The forecast cost of the finished calls whose actual cost is known.
     foreseen: Span<Usd>,

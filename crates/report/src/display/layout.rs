@@ -181,7 +181,8 @@ impl TableColumn {
     }
 }
 
-/// A table with titles that fits the screen: drops the least important columns, and wraps or cuts flexible cells.
+/// A table with column titles. To fit the screen, it drops the least important columns, and wraps or cuts flexible
+/// cells.
 #[derive(Debug, Clone)]
 pub struct Table {
     columns: Vec<TableColumn>,

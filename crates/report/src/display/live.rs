@@ -22,7 +22,7 @@ use super::told::{LinePart, cut_words, fitting, label, style_of};
 
 pub(super) const FRAME_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The minimum width for adding “in total” to a likely cost.
+/// The minimum width for showing “in total” after a likely cost.
 const ROOMY: usize = 60;
 /// The minimum width for showing names in full.
 const ROOM_FOR_NAMES: usize = 44;
@@ -81,7 +81,7 @@ impl LiveBlock {
         Self { bar, out, size: None, is_shown: false }
     }
 
-    /// Replaces the last frame with `lines`, which must fit a terminal of this size.
+    /// Replaces the last frame with `lines`, which must fit into `size`.
     pub(super) fn draw(&mut self, lines: &[String], size: TerminalSize) {
         let was_shown = std::mem::replace(&mut self.is_shown, !lines.is_empty());
         if !was_shown && !self.is_shown {
@@ -90,7 +90,8 @@ impl LiveBlock {
         let is_resized = self.size.replace(size) != Some(size);
         self.at_once(|bar| {
             if is_resized {
-                // The terminal may have joined or split lines. Erasing the block resets indicatif's count of lines.
+                // After a resize, the terminal may have joined or split lines. Erasing the block resets indicatif's
+                // count of lines.
                 bar.set_message("");
             }
             bar.set_message(lines.join("\n"));
@@ -174,7 +175,7 @@ pub(super) fn block(
 }
 
 /// The stages of the round: `✓ proposals  ▸ critiques 4/6  ▸ refinements 1/3  · evaluation`. If space is short, omits
-/// finished stages first, then future ones.
+/// finished stages first, then stages to come.
 fn strip(progress: &Progress, plan: &Plan, columns: usize) -> Option<String> {
     let panel = progress.panel();
     let begun: Vec<(StageId, StageProgress)> = progress.stages().collect();
@@ -317,7 +318,7 @@ fn agent_line(
     let own = style_of(progress.panel(), id);
     let mut line = format!("{SPIN}{spinner}{SPIN:#} {own}{name}{own:#} ");
     let room = |line: &str| columns.saturating_sub(measure_text_width(line) + measure_text_width(SEPARATOR));
-    // The running time shows that the call is alive, so cut the activity instead.
+    // Cut the activity rather than the running time, which shows that the call is alive.
     let for_doing = room(&line).saturating_sub(elapsed.len());
     // Once words arrive, the retry has succeeded.
     let is_waiting = |(_, call): &&(&CallKey, &CallInFlight)| call.words.count() == 0;

@@ -19,8 +19,8 @@ const DEEPEST: usize = 12;
 const RULE: usize = 80;
 const CODE_INDENT: &str = "  ";
 
-/// Renders `text` for a terminal of `width` columns, ending with a newline. Drops escape codes in the text, and adds
-/// none of its own without colour. [`ColorChoice::Auto`] means no colour.
+/// Renders `text` for a terminal of `width` columns, ending with a newline. Drops escape codes from the text, and adds
+/// codes only for colours. [`ColorChoice::Auto`] means no colour.
 pub fn render_markdown(text: &str, width: usize, color: ColorChoice) -> String {
     let colored = matches!(color, ColorChoice::Always | ColorChoice::AlwaysAnsi);
     let lines = rendered_after(Vec::new(), text, width.max(NARROWEST), colored);

@@ -86,7 +86,7 @@ impl<W: Write> Notices<W> {
         self.out.flush()
     }
 
-    /// Writes `error: …`, a `caused by: …` for each source, and `hint: …` if there is one.
+    /// Writes `error: …`, a `caused by: …` for each source, and `hint: …` if `hint` is given.
     ///
     /// # Errors
     ///

@@ -13,7 +13,7 @@ use dialectic_record::event::Event;
 use dialectic_record::ids::{AgentId, ResultKind, StageId};
 use dialectic_record::live::{PanelInfo, Progress, Signal};
 
-/// Describes an event that settles no call, such as a team selection or a verdict. Not sanitized.
+/// Describes an event that does not end a call, such as a team selection or a verdict. Not sanitized.
 pub(super) fn result_line(panel: &PanelInfo, event: &Event) -> Option<String> {
     let name = |id| panel.name(id);
     match event {
@@ -186,7 +186,7 @@ fn event(progress: &Progress, event: &Event) -> Option<String> {
         Event::Stopping { reason: StopReason::Budget } => Some("stopping early: the limit is reached".to_owned()),
         Event::Stopping { reason: StopReason::User } => Some("stopping early: the user requested it".to_owned()),
         Event::Suspended { stage } => Some(progress.panel().words(*stage).progressive.into_owned()),
-        // A resumption before the first round is not worth a line: the debate has usually paused only for questions.
+        // Ignore a resumption before the first round, because the debate has usually paused only for questions.
         Event::Resumed => (progress.round() > 0).then(|| "debate resumed".to_owned()),
         _ => result_line(progress.panel(), event),
     }

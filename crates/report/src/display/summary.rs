@@ -249,11 +249,10 @@ mod tests {
         Candidate            Votes
         System Architect         1
         Simplicity Advocate      2
-        Winner: Simplicity Advocate (by the votes)
+        Winner: Simplicity Advocate (by vote)
 
         Verdict
-        Winner: Simplicity Advocate, by the vote; by the scores: System Architect, by
-        72.5 to 65
+        Winner: Simplicity Advocate, by vote; by scores: System Architect, by 72.5 to 65
         Stable: no, the winner changed when the texts came in the opposite order
         Agent                      Mean score
         System Architect                 72.5

@@ -31,7 +31,7 @@ const OF_AGENTS: [u8; 8] = [33, 168, 98, 31, 161, 133, 62, 97];
 
 /// The indentation of a result below its call.
 const INDENT: &str = "    ";
-/// Names are not cut below this width.
+/// Names are never cut to less than this width.
 const LEAST_NAME: usize = 6;
 /// The maximum number of rows for a quotation or result.
 const SAID_ROWS: usize = 2;
@@ -66,8 +66,8 @@ impl Scrollback {
         Self { before: progress.spent(), ..Self::default() }
     }
 
-    /// The coloured lines about `signal`, cut to `columns`, and the full Markdown text if `signal` ends a call with a
-    /// text worth reading. Without `quotes`, the lines do not quote texts. Apply `signal` to `progress` first.
+    /// The coloured lines about `signal`, cut to `columns`. Also returns the full Markdown text if `signal` ends a call
+    /// that wrote one. Without `quotes`, the lines do not quote texts. Apply `signal` to `progress` first.
     pub(super) fn tell(
         &mut self,
         progress: &Progress,
@@ -104,7 +104,7 @@ impl Scrollback {
         (note.map_or_else(Vec::new, |text| rows(&format!("{NOTE}◆{NOTE:#} "), &text, columns)), None)
     }
 
-    /// Remembers the points raised and the judge's score for the rule after the round.
+    /// Remembers the points raised, and the judge's score, for the rule after the round.
     fn count(&mut self, event: &Event) {
         match event {
             Event::Contributed { contribution, .. } => {
@@ -207,7 +207,7 @@ pub(super) fn inner_quotes(text: &str) -> String {
     text.replace('“', "‘").replace('”', "’")
 }
 
-/// A part of a line that is omitted if there is no room.
+/// A part of a line. Omitted if there is no room.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LinePart {
     pub(super) text: String,
@@ -270,7 +270,7 @@ impl<'a> EndedCall<'a> {
         let record = event.call();
         let (mut about, mut text, mut is_quotation) = (key.target_agent_id.as_ref(), None, false);
         let said = match event {
-            // A carried-over text needed no call, and the other events here end none.
+            // A carried-over text needed no call, and the other events here do not end a call.
             Event::Contributed { call: None, .. }
             | Event::Created(_)
             | Event::Imported { .. }
@@ -441,7 +441,7 @@ fn cut(text: &str, columns: usize) -> String {
 
 /// Cuts `text`, which must not contain escape codes, to `columns`: between words, or within a long word.
 pub(super) fn cut_words(text: &str, columns: usize) -> String {
-    /// The beginning of a cut word is dropped if it has fewer characters.
+    /// The beginning of a cut word is dropped if it is shorter than this.
     const LONGEST: usize = 16;
 
     let shown = cut(text, columns);
@@ -461,7 +461,7 @@ pub(super) fn cut_words(text: &str, columns: usize) -> String {
     }
 }
 
-/// Wraps `text` between words. The first row starts with `mark`; the others are indented by its width.
+/// Wraps `text` between words. The first row starts with `mark`; the others are indented by the mark's width.
 pub(super) fn rows(mark: &str, text: &str, columns: usize) -> Vec<String> {
     let indent = measure_text_width(mark);
     let rows = wrap(&[StyledText::plain(one_line(text))], columns.saturating_sub(indent));
@@ -495,7 +495,7 @@ fn seen(contribution: &Contribution) -> String {
     }
 }
 
-/// The first sentence of a Markdown text, without markup. Taken from a heading only if there is no prose.
+/// The first sentence of a Markdown text, without markup. Uses headings only if there is no prose.
 pub(super) fn first_sentence(markdown: &str) -> String {
     let mut end = markdown.len().min(READ);
     while !markdown.is_char_boundary(end) {

@@ -26,8 +26,8 @@ use super::result::{GAP, plain_lines};
 use super::screen::{SharedWriter, WIDEST};
 use super::told::Scrollback;
 
-/// How long to batch lines before a write. Too short to notice, but writing each line separately would dominate the run
-/// time.
+/// How long to collect lines before writing them. Users do not notice the delay, but separate writes would take most of
+/// the run time.
 const GATHERING: Duration = Duration::from_millis(10);
 
 const INDENT: &str = "    ";
@@ -56,8 +56,8 @@ pub struct LiveView {
     ended: watch::Receiver<()>,
 }
 
-/// Shows messages to the user during a debate. The view writes them in order with everything else, and a stopped
-/// terminal does not block the sender.
+/// Shows messages to the user during a debate. The view writes messages and progress in order. A stopped terminal does
+/// not block the sender.
 #[derive(Debug, Clone)]
 pub struct Messages(UnboundedSender<ViewMessage>);
 
@@ -70,7 +70,7 @@ enum ViewMessage {
     Hidden { is_hidden: bool, shown: oneshot::Sender<()> },
 }
 
-/// What the view needs to know about keys.
+/// A message to the view about the keyboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeysMeaning {
     /// Keys that control a debate are accepted, and the block says so.
@@ -90,7 +90,7 @@ impl Messages {
     /// text is shown; it need not be awaited.
     pub fn say(&self, text: &str) -> impl Future<Output = ()> + use<> {
         let (shown, told) = oneshot::channel();
-        // Sending fails only after the view has ended; the future then resolves at once.
+        // Sending fails only after the view has ended. The future then resolves immediately.
         drop(self.0.send(ViewMessage::Text { text: sanitize(text).into_owned(), shown }));
         async move { drop(told.await) }
     }
@@ -109,7 +109,7 @@ impl Messages {
     }
 
     /// Hides the block while something else uses the terminal, or shows it again. The future resolves once this is
-    /// done, which may be never if the terminal is stopped.
+    /// done, or never if the terminal is stopped.
     pub fn hide(&self, is_hidden: bool) -> impl Future<Output = ()> + use<> {
         let (shown, told) = oneshot::channel();
         drop(self.0.send(ViewMessage::Hidden { is_hidden, shown }));
@@ -167,7 +167,7 @@ async fn show(
     loop {
         let news = tokio::select! {
             biased;
-            // Draw first, so that a flood of signals cannot prevent it. A frame is due at most ten times a second.
+            // Draw first, so that a flood of signals cannot prevent drawing. A frame is due at most ten times a second.
             _ = frames.tick(), if reporter.is_live() => {
                 reporter.draw(&progress, now());
                 continue;
@@ -208,7 +208,7 @@ struct Reporter {
     out: SharedWriter,
     colors: ColorChoice,
     form: ViewForm,
-    /// Whether texts are shown in full instead of by their first sentence.
+    /// Whether texts are shown in full. Otherwise, only their first sentences are shown.
     in_full: bool,
     teller: Scrollback,
     plan: Plan,
@@ -222,7 +222,7 @@ enum ViewForm {
         block: LiveBlock,
         size: fn() -> TerminalSize,
     },
-    /// The rounds and stages that have started calls but not ended.
+    /// The stages that have started calls but not ended, with their rounds.
     Plain(Vec<(u32, StageId)>),
     Quiet,
 }
@@ -389,8 +389,8 @@ impl Reporter {
 /// Used instead of times that a clock cannot represent.
 const FOREVER: Duration = Duration::from_hours(24 * 365);
 
-/// Publishes the signals at `times` their original speed, or without waiting if `times` is infinite. While `held` is
-/// true, pauses and delays all later signals. Waits for slow subscribers.
+/// Publishes the signals at `times` their original speed, or without waiting if `times` is infinite. Pauses while
+/// `held` is true, which delays all later signals. Waits for slow subscribers.
 pub async fn play(timeline: Vec<(Duration, Signal)>, times: f64, signals: &Signals, mut held: watch::Receiver<bool>) {
     let mut begun = Instant::now();
     for (at, signal) in timeline {

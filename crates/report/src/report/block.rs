@@ -1,7 +1,7 @@
 //! The blocks of a report. Each subject builds its blocks once; the Markdown, HTML and terminal formats render them.
 //!
-//! A block describes content, not appearance. Text by models and users is kept in separate pieces, so that each format
-//! can escape it; only the program's own words are inserted unescaped.
+//! A block describes content, not appearance. Text from models and users is kept in separate pieces, so that each
+//! format can escape it; only the program's own words are inserted unescaped.
 
 use std::borrow::Cow;
 
@@ -15,9 +15,9 @@ pub(crate) type Phrase<'a> = Vec<Piece<'a>>;
 pub(crate) enum Piece<'a> {
     /// The program's own words and figures.
     Words(Cow<'a, str>),
-    /// Text by a model or a user.
+    /// Text from a model or a user.
     Foreign(Cow<'a, str>),
-    /// Text by a model or a user that is emphasized.
+    /// Text from a model or a user, to be emphasized.
     Marked(Cow<'a, str>),
     Agent(&'a AgentId),
     /// A point of the ledger, by its number.
@@ -29,15 +29,15 @@ pub(crate) enum Piece<'a> {
 
 #[derive(Debug, Clone)]
 pub(crate) enum Block<'a> {
-    /// A heading below that of the subject.
+    /// A heading within a subject.
     Heading(Phrase<'a>),
     Paragraph(Phrase<'a>),
     /// In Markdown, even an empty list ends with a blank line.
     List(Vec<ListItem<'a>>),
     Table(TableBlock<'a>),
-    /// A multi-line text by a model or a user.
+    /// A multi-line text from a model or a user.
     Text(Cow<'a, str>),
-    /// A title line and a multi-line text; `None` if no reason was given.
+    /// A title line, and a multi-line reason; `None` if no reason was given.
     Said(Phrase<'a>, Option<Cow<'a, str>>),
     /// A file or JSON, which is not rendered. In Markdown, it is fenced like any other text.
     Verbatim(Cow<'a, str>),
@@ -106,7 +106,7 @@ impl From<Severity> for Piece<'_> {
     }
 }
 
-/// A figure, or other words of the program.
+/// A figure, or other words from the program.
 #[expect(clippy::needless_pass_by_value, reason = "call sites pass temporary figures")]
 pub(crate) fn figure<'a>(figure: impl ToString) -> Piece<'a> {
     Piece::Words(figure.to_string().into())

@@ -138,7 +138,7 @@ fn list(out: &mut dyn io::Write, title: &str, items: impl Iterator<Item = String
 struct Choice<'v> {
     author: &'v AgentId,
     title: String,
-    /// The title, the first sentences and the names of the parts, as far as known.
+    /// The title, the first sentences and the names of the parts, if there are any.
     sketch: String,
 }
 
@@ -203,7 +203,7 @@ fn decision(view: &View<'_>, options: &[Choice<'_>]) -> (String, Option<String>)
     (format!("{chosen}\n\n{}", below(text)), own)
 }
 
-/// Describes open points with the same text, and what remains of them.
+/// Describes open points with the same text, and says what remains to be done.
 fn open_point(points: &[&Point]) -> String {
     let ruling = points.first().and_then(|one| one.ruling());
     let remains = ruling.map(|ruling| ruling.remains.trim()).filter(|remains| !remains.is_empty());

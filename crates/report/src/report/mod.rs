@@ -1,7 +1,7 @@
 //! Writes reports of a debate: a [`View`] in one of the [`FORMATS`].
 //!
-//! A report depends only on the view, not on the destination or the time. Text by models is not trusted: Markdown
-//! fences it, HTML escapes it.
+//! A report depends only on the view, not on the destination or the time. Text from models is not trusted: Markdown
+//! fences it, and HTML escapes it.
 
 use std::io;
 
@@ -134,7 +134,7 @@ impl ReportFormat {
         self.name != DECISION.name || decision::is_unedited(text)
     }
 
-    /// Why this format is not available for a debate.
+    /// Why this format is not available for a debate; `None` if it is available.
     pub fn lacks(&self, debate: &Debate) -> Option<&'static str> {
         let lacks = self.is_of_reviews && debate.change.is_none();
         lacks.then_some("is a review format, and this debate is not a review")

@@ -13,7 +13,7 @@ use super::prose::{below, brief};
 use super::stages::said_in;
 use super::{View, subject};
 
-/// How many characters of the solution to show; the last paragraph may add up to half as many.
+/// How many characters of the solution to show. The last paragraph may add up to half as many.
 const BEGINNING: usize = 400;
 /// The maximum number of items in a list.
 const MOST: usize = 5;
@@ -156,7 +156,7 @@ pub(super) fn won(view: &View<'_>) -> Option<String> {
                 let how = if is_unstable { ", with a different winner in the opposite order" } else { "" };
                 format!(" The judge’s scores: {scores}{how}.")
             });
-            format!("{}, by the vote ({}).{}", name(agent_id), votes.join(", "), scores.unwrap_or_default())
+            format!("{}, by vote ({}).{}", name(agent_id), votes.join(", "), scores.unwrap_or_default())
         }
         (Some(Winner { agent_id, vote: None, .. }), Some(scores)) if is_unstable => {
             let how = "The verdict is unstable: the winner changed with the order in which the judge read the texts.";

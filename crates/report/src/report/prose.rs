@@ -1,4 +1,4 @@
-//! Extracts plain lines, titles and leading sentences from Markdown by models, and nests it in documents.
+//! Extracts plain lines, titles and leading sentences from models' Markdown, and nests such Markdown in documents.
 
 use comrak::arena_tree::NodeEdge;
 use comrak::nodes::{ListType, Node, NodeCodeBlock, NodeValue};
@@ -183,8 +183,8 @@ pub(super) fn gist(text: &str, chars: usize) -> String {
     sentences(&said.replace("**", ""), chars)
 }
 
-/// The gist of a text, followed by the next paragraph if the gist takes up less than half of `chars`: one line seldom
-/// states the decision.
+/// The gist of a text. If the gist takes up less than half of `chars`, the next paragraph follows, because one line
+/// seldom states the decision.
 pub(super) fn opening(text: &str, chars: usize) -> String {
     let first = gist(text, chars);
     let lines = lines(truncate(text, RENDERED_BYTES / 4));

@@ -27,7 +27,7 @@ fn pretty(value: &impl Serialize) -> String {
 const MOST: usize = 60_000;
 
 /// The body of GitHub's `POST /repos/{owner}/{repo}/pulls/{pull_number}/reviews`: always a comment, never an approval.
-/// Contains a comment for each finding that the diff shows, and lists all other findings in its text.
+/// Contains a comment for each finding whose place the diff shows, and lists all other findings in its text.
 pub fn review_github(debate: &Debate) -> String {
     let review = ReviewText::of(debate, debate.findings());
     let comments: Vec<Value> = review.kept().filter_map(|finding| comment(debate, &review, finding)).collect();
@@ -35,7 +35,7 @@ pub fn review_github(debate: &Debate) -> String {
     let mut body = format!("**{}**\n{}", review.verdict(), review.note());
     for part in [elsewhere, review.dismissed_in_words(), review.receipt()] {
         if body.chars().count() + part.chars().count() > MOST {
-            body += "\nThe rest exceeds what a review can contain; the record has all of it.\n";
+            body += "\nThe rest does not fit into a review on GitHub; see the record.\n";
             break;
         }
         body += &part;
@@ -64,7 +64,7 @@ fn comment(debate: &Debate, review: &ReviewText<'_>, finding: &ReviewedFinding) 
     Some(comment)
 }
 
-/// The complete review as JSON, with texts as written: the findings, who found, confirmed or refuted them, the rulings,
+/// The complete review as JSON, with unchanged texts: the findings, who found, confirmed or refuted them, the rulings,
 /// and the files that were read.
 pub fn review_json(debate: &Debate) -> String {
     let voices = Voices::of(debate);

@@ -44,8 +44,8 @@ fn held<'v>(debate: &Debate, turn: &[&'v Contribution]) -> (String, Vec<&'v Cont
     (name.into_owned(), turn.to_vec())
 }
 
-/// Whether a report should mention that an essential stage has no text in a round. A round has only one of several
-/// adjacent stages with the same kind of result.
+/// Whether a report should mention that an essential stage has no text in a round. Of adjacent stages with the same
+/// kind of result, a round needs only one.
 fn is_missed(debate: &Debate, round: &Round, stage: &StageInfo) -> bool {
     let mut groups = debate.stages.chunk_by(|one, next| one.yields == next.yields);
     let group = groups.find(|group| group.first().is_some_and(|first| first.id == stage.id)).unwrap_or_default();

@@ -191,9 +191,9 @@ fn a_decision_record_of_a_motion_weighs_its_sides_and_repeats_no_title() {
 #[test]
 fn an_agreement_reaches_its_threshold_or_not_or_is_unknown() {
     let cases = [
-        (json!({"agreement": 90.0}), "It did."),
-        (json!({"agreement": 70.0}), "It did not."),
-        (json!({"unknown": "no matters"}), "It is unknown whether it did."),
+        (json!({"agreement": 90.0}), "They did."),
+        (json!({"agreement": 70.0}), "They did not."),
+        (json!({"unknown": "no matters"}), "It is unknown whether they did."),
     ];
     for (mut convergence, said) in cases {
         convergence["threshold"] = json!(80);
@@ -354,7 +354,7 @@ fn critiques_that_could_not_be_read_are_named_and_not_counted_as_agreement() {
     let cut = critiques.next().and_then(|one| one.reading.as_mut()).unwrap_or_else(|| panic!("another"));
     cut.unread = 4;
     let report = markdown_from(&debate, "## Objections");
-    let named = "Could not be read, and not counted above:\n\n- the critique of *agent-architect* on *agent-kiss*, round 1\n\
+    let named = "Unreadable, so not counted above:\n\n- the critique of *agent-architect* on *agent-kiss*, round 1\n\
                  - 4 points more of *agent-kiss* on *agent-architect*, round 1\n";
     assert_says(&report, &[named]);
     let text = body_of(&html(&View::new(&debate, None)));

@@ -9,11 +9,11 @@ use dialectic_record::ids::AgentId;
 use dialectic_record::settings::defaults::unnamed_agent;
 use dialectic_record::settings::{AgentSettings, Position, Settings};
 
-/// Roles in older files. If a file has no settings, any other role is shown as the first one.
+/// Roles in older files. If a file has no settings, any other role is shown as the first of these.
 const KNOWN_ROLES: [&str; 7] =
     ["architect", "performance", "security", "testing", "kiss", "datamodeling", "generalist"];
 const UNKNOWN_MODEL: &str = "N/A";
-/// The provider assumed for older files without settings, like the temperatures and the judge below.
+/// Assumed, like the temperatures and the judge below, for older files without settings.
 const OLD_PROVIDER: &str = "openai";
 const OLD_TEMPERATURE: f64 = 0.5;
 const OLD_JUDGE: &str = "judge-main";
@@ -84,7 +84,7 @@ impl<'a> View<'a> {
         Self { has_usage, ..self }
     }
 
-    /// Says whether the run is complete, or before the end, what its status is.
+    /// Says whether the run is complete. Before the end, says what its status is.
     pub fn run_in_words(&self) -> String {
         match self.standing {
             Some(standing) if self.debate.outcome.is_none() && self.debate.status != Status::Failed => {

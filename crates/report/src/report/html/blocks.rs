@@ -148,8 +148,7 @@ pub(super) fn table(
     scrolling(caption, &table)
 }
 
-/// A box that scrolls sideways, also by keyboard, if its content is wider than the window. `label` describes it to
-/// screen readers.
+/// A box that scrolls sideways, also by keyboard, if its content is too wide. `label` describes it to screen readers.
 fn scrolling(label: &str, content: &Markup) -> Markup {
     html! {
         div.scroll role="group" aria-label=(label) tabindex="0" { (content) }
@@ -175,7 +174,7 @@ pub(super) struct PanelMember<'v> {
     pub(super) id: &'v AgentId,
     /// The display name, truncated if it is extremely long.
     name: String,
-    /// The number, if it is greater than [`COLOURS`] and so differs from that of the class.
+    /// The number, if it is greater than [`COLOURS`]. Otherwise, the class already implies it.
     high_number: Option<usize>,
     /// The CSS class: `a1` to `a8`, or `judge`.
     colour: String,
@@ -241,7 +240,7 @@ impl<'v> Participants<'v> {
 }
 
 impl PanelMember<'_> {
-    /// The name, to which the stylesheet adds the badge. Hundreds of badges in the HTML would bloat the page.
+    /// The name. The stylesheet adds the badge, because hundreds of badges in the HTML would bloat the page.
     pub(super) fn chip(&self) -> Markup {
         html! { bdi.who.(self.colour) data-number=[self.high_number] { (self.name) } }
     }

@@ -11,7 +11,7 @@ use dialectic_record::ids::{ResultKind, StageId};
 use super::blocks::{Participants, blocks};
 use super::text::{SHORT, beginning, markdown, name, noun, plain, words};
 
-/// The model, tokens and time of a contribution, as far as known.
+/// The model, tokens and time of a contribution, if known.
 fn figures(contribution: &Contribution) -> Markup {
     let metadata = &contribution.metadata;
     let model = metadata.model.as_deref().map(name);
@@ -53,7 +53,7 @@ pub(super) fn summaries(view: &View<'_>, participants: &Participants<'_>) -> Mar
     }
 }
 
-/// The summaries of a round in the order of the participants.
+/// The summaries of a round, in the order of the participants.
 fn ordered<'v>(round: &'v Round, participants: &Participants<'_>) -> Vec<&'v Summary> {
     let mut summaries: Vec<&Summary> = round.summaries.iter().flatten().map(|(_, summary)| summary).collect();
     summaries.sort_by_key(|summary| participants.place(&summary.agent_id));

@@ -1,4 +1,5 @@
-//! The report as a self-contained HTML page without scripts or external resources. Text by models cannot execute.
+//! The report as a self-contained HTML page without scripts or external resources. Nothing in a model's text is
+//! executed.
 //!
 //! Pages are written with `maud`, which escapes every value that is not markup. Only `text.rs`, which renders Markdown,
 //! turns text into markup. Empty sections are omitted.
@@ -72,7 +73,7 @@ pub fn html(view: &View<'_>) -> String {
     let parts = [("The answer", answer), ("How it was made", course), ("The run", run)];
     let glance = header::glance(view, &participants, &ledger);
     let page = page(view, &header::header(view, &glance), &parts);
-    // Escaping handles markup only. Remove control characters from the whole page at once, so that none is missed.
+    // Escaping handles markup only. Remove control characters from the finished page, so that none is missed.
     sanitize(&page).into_owned()
 }
 
@@ -150,7 +151,7 @@ fn frame(title: &str, body: &Markup) -> String {
     bare_quotation_marks(&page.into_string())
 }
 
-/// Removes comment lines and unnecessary whitespace from the stylesheet. Strings are left alone.
+/// Removes comment lines and unnecessary whitespace from the stylesheet, but not from strings.
 fn compact(style: &str) -> String {
     let lines: String = style.lines().map(str::trim).filter(|line| !line.starts_with("/*")).collect();
     let pieces = lines.split('"').enumerate().map(|(place, piece)| {

@@ -46,7 +46,7 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
         }
         @if let Some(error) = &solution.parse_error {
             div.notice.warn {
-                p { "The judge did not answer in the requested form, so its answer is shown as received." }
+                p { "The judge did not answer in the requested format, so its answer is shown as received." }
                 p.error dir="auto" { (error) }
             }
         }

@@ -60,7 +60,7 @@ fn texts(debate: &Debate, yields: ResultKind) -> impl Iterator<Item = &Contribut
     all.filter(move |one: &&Contribution| debate.yield_of(one) == Some(yields) && !one.metadata.carried_over)
 }
 
-/// The first text of each author in the order of the participants.
+/// The first text of each author, in the order of the participants.
 fn first_texts<'v>(view: &'v View<'_>, participants: &Participants<'_>, yields: ResultKind) -> Vec<&'v Contribution> {
     let mut first: Vec<&Contribution> = Vec::new();
     for one in texts(view.debate, yields) {
@@ -115,7 +115,7 @@ pub(super) fn quote(text: &str, chars: usize) -> Markup {
     html! { q { bdi { (plain(text, chars).replace('“', "‘").replace('”', "’")) } } }
 }
 
-/// For debates with speeches: how many there are of each kind, and how each speaker begins.
+/// For debates with speeches: counts the speeches by kind, and quotes the beginning of each speaker's case.
 fn argued(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let debate = view.debate;
     let mut kinds: Vec<(StageId, usize)> = Vec::new();
@@ -255,7 +255,7 @@ fn revised(view: &View<'_>, agent: &AgentId, ledger: &Ledger) -> Option<Markup> 
     let of = |wanted: Response| against().filter(|one| one.response() == Some(wanted)).count();
     let (all, accepted, partly) = (against().count(), of(Response::Accepted), of(Response::Partly));
     Some(html! {
-        @if is_same { "left its text as it was" }
+        @if is_same { "left its text unchanged" }
         @else {
             "rewrote its text " (often(times))
             @if before == after { ", at " (counted(after, "word")) " as before" }
@@ -286,7 +286,7 @@ fn moved(polls: &Polls<'_>, participants: &Participants<'_>) -> Markup {
     }
 }
 
-/// The winner by verdict or vote.
+/// The verdict and the result of the vote, if any.
 fn decided(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let debate = view.debate;
     html! {
@@ -300,7 +300,7 @@ fn checked(debate: &Debate) -> Markup {
     html! { @if let Some(status) = status { p { "The answer was " a href="#answer-check" { (status) } "." } } }
 }
 
-/// How a debate without an answer ended.
+/// Says how a debate without an answer ended, or that it was still running.
 fn ended(debate: &Debate) -> Markup {
     let how = match debate.status {
         Status::Completed => None,
@@ -403,7 +403,7 @@ mod tests {
         insta::assert_snapshot!(story_of(&argued()), @r"
         Proposed Two agents wrote proposals. System Architect : text Simplicity Advocate : text
         Main objections The critics raised 8 points, one of them blocking: 5 open, 1 claimed, 1 fixed, 1 rejected. Failover: A write that is in flight while the leader changes is lost. Simplicity Advocate on System Architect : open. A client may be gone. Nobody knows what a lease costs. Simplicity Advocate on System Architect : open. Reads are most of it. The header has no name. System Architect on Simplicity Advocate : rejected by Simplicity Advocate . It needs none.
-        Changed System Architect left its text as it was, though it accepted two of the six points against it and one more in part. Simplicity Advocate left its text as it was, though it accepted one of the two points against it.
+        Changed System Architect left its text unchanged, though it accepted two of the six points against it and one more in part. Simplicity Advocate left its text unchanged, though it accepted one of the two points against it.
         Still open Five points are open: 1 blocking, 2 major, 2 minor. Operation: Who is called at night? Simplicity Advocate on System Architect : open. Names: A bucket is a window elsewhere. Simplicity Advocate on System Architect : open. The table has no index. Simplicity Advocate on System Architect : open.
         ");
     }

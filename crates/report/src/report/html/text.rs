@@ -1,5 +1,5 @@
-//! Renders text by models and users: Markdown as HTML that executes nothing, loads nothing, and stays in its place on
-//! the page.
+//! Renders text from models and users. Markdown becomes HTML that executes nothing, loads nothing, and stays in its
+//! place on the page.
 
 use std::fmt::{self, Write as _};
 
@@ -17,7 +17,8 @@ use dialectic_record::ids::StageId;
 pub(super) const SHORT: usize = 60;
 /// The number of characters shown of a collapsed text.
 const BEGINNING: usize = 110;
-/// The maximum factor by which rendering may enlarge a text. Nested quotes and lists can exceed it.
+/// The maximum factor by which rendering may enlarge a text. A text that exceeds it, for example with nested quotes, is
+/// shown literally.
 const GROWTH: usize = 12;
 
 /// Renders a model's Markdown, whose highest headings become `<h{top}>`.
@@ -25,7 +26,7 @@ pub(super) fn markdown(text: &str, top: u8) -> Markup {
     rendered(text, top, false)
 }
 
-/// Renders the user's text, which may not be Markdown, so line breaks are kept.
+/// Renders the user's text. Keeps line breaks, because the text may not be Markdown.
 pub(super) fn typed(text: &str, top: u8) -> Markup {
     rendered(text, top, true)
 }
@@ -178,8 +179,8 @@ fn write_pre(context: &mut Context<'_, '_, i16>, literal: &str) -> fmt::Result {
     context.write_str("</code></pre>\n")
 }
 
-/// Whether a link only opens a page or an email. Excludes `javascript:` and `data:`, but also paths and anchors, which
-/// mean nothing here.
+/// Whether a link only opens a page or an email. Excludes `javascript:` and `data:`, and also paths and anchors, which
+/// mean nothing in a report.
 fn leads_to_a_page(url: &str) -> bool {
     let scheme = url.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
     scheme.is_some_and(|scheme| ["http", "https", "mailto"].contains(&scheme.as_str()))

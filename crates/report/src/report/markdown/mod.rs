@@ -1,7 +1,7 @@
 //! The report as Markdown. It starts with the outcome, the answer and the open points, for people. The rest has the
-//! format of older versions, which programs parse. Reports on debates by older versions have only that part.
+//! format of older versions, which programs parse. Reports on debates by older versions lack the first part.
 //!
-//! Text by models and users is fenced, or escaped within a line, so that it cannot change headings, tables and blocks
+//! Text from models and users is fenced, or escaped within a line, so that it cannot change headings, tables and blocks
 //! of the report. Fences are longer than any inside the text.
 
 use std::borrow::Cow;

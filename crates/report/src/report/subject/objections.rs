@@ -30,7 +30,7 @@ pub(crate) fn counts<'s>(debate: &'s Debate, ledger: &'s Ledger) -> Vec<Block<'s
     }
     let unread = unread(debate);
     if !unread.is_empty() {
-        blocks.extend([Block::Paragraph(line!["Could not be read, and not counted above:"]), Block::List(unread)]);
+        blocks.extend([Block::Paragraph(line!["Unreadable, so not counted above:"]), Block::List(unread)]);
     }
     blocks
 }
@@ -352,7 +352,7 @@ fn strongest(mut points: Vec<&Point>) -> Vec<Vec<&Point>> {
     alike(&points)
 }
 
-/// What a point changed: the section of the text, and the change, as far as stated.
+/// What a point changed: the section of the text, and the change. Each is `None` if it was not stated.
 pub(crate) fn change(one: &Point) -> (Option<&str>, Option<&str>) {
     let by_author = one.answer().filter(|_| one.response() != Some(Response::Rejected));
     match (by_author, one.ruling().filter(|ruling| !ruling.missing)) {
@@ -362,7 +362,7 @@ pub(crate) fn change(one: &Point) -> (Option<&str>, Option<&str>) {
     }
 }
 
-/// Why a point has its status: the reason for its rejection, or what remains if it is open.
+/// Why a point has its status: what remains if it is open, the reason if it was rejected, otherwise the change.
 pub(crate) fn grounds(one: &Point) -> Option<&str> {
     let ruling = one.ruling().filter(|ruling| !ruling.missing);
     match (one.status(), ruling) {

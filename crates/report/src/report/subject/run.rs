@@ -28,12 +28,10 @@ pub(crate) fn everybody<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     table(view, agents.chain([known_judge(view)]).collect(), view.has_sides())
 }
 
-/// An agent, and whether its settings are known.
 fn known_agent<'v>(view: &View<'_>, agent: &'v AgentSettings) -> (&'v AgentSettings, bool) {
     (agent, view.knows_agent(&agent.id))
 }
 
-/// The judge, and whether its settings are known.
 fn known_judge<'v>(view: &'v View<'_>) -> (&'v AgentSettings, bool) {
     (&view.judge, view.knows_judge())
 }

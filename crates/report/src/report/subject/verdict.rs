@@ -58,7 +58,7 @@ pub(crate) fn won<'v>(view: &'v View<'_>, verdict: &'v Verdict) -> Vec<Block<'v>
     let by_scores = [winner(verdict.winner.as_ref()), vec![scores]].concat();
     let won = match view.debate.winner() {
         Some(Winner { agent_id, vote: Some(_), .. }) => {
-            [line!["Winner: ", agent_id, ", by the vote; by the scores: "], by_scores, line![tie]]
+            [line!["Winner: ", agent_id, ", by vote; by scores: "], by_scores, line![tie]]
         }
         Some(Winner { vote: None, .. }) | None => [line!["Winner: "], by_scores, line![tie]],
     };
@@ -78,7 +78,6 @@ fn judges_debaters(debate: &Debate) -> bool {
     debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Speech))
 }
 
-/// The noun for what the judge scored.
 fn judged_noun(debate: &Debate) -> &'static str {
     if judges_debaters(debate) { "debater" } else { "text" }
 }
@@ -87,7 +86,7 @@ fn winner(winner: Option<&AgentId>) -> Phrase<'_> {
     winner.map_or_else(|| line![NONE], |winner| line![winner])
 }
 
-/// A row for each debater and one for the winner: overall, and in each pass.
+/// A row for each debater, and one for the winner. The columns are the mean score and each pass.
 fn scores<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     let (verdict, judgements) = (view.debate.verdict.as_ref(), &view.debate.judgements);
     let has_sides = view.has_sides();
@@ -131,7 +130,7 @@ fn criteria<'v>(verdict: &'v Verdict, judged: &[&'v AgentId]) -> Option<TableBlo
     Some(TableBlock::new("small", "Mean scores on each criterion, 0 to 100", columns, rows))
 }
 
-/// Major requirements that are met except in one case.
+/// Major requirements that are met except in one case, with that case.
 pub(crate) fn partly_fulfilled(solution: &Solution) -> Vec<String> {
     let in_words = |PartlyFulfilled { requirement, holds, fails }: &PartlyFulfilled| {
         format!("{}. Holds: {}. Fails: {}.", ended(requirement), ended(holds), ended(fails))

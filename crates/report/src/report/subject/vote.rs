@@ -28,7 +28,7 @@ pub(crate) fn vote(voting: &Voting) -> Vec<Block<'_>> {
 
 /// The winner of the vote and how it was decided.
 pub(crate) fn elected(voting: &Voting) -> Phrase<'_> {
-    let by = if voting.winner.is_some() { "by the votes" } else { "the judge's scores decided" };
+    let by = if voting.winner.is_some() { "by vote" } else { "the judge's scores decided" };
     let winner = voting.winner.as_ref().map_or_else(|| line!["none"], |winner| line![winner]);
     [line!["Winner: "], winner, line![" (", by, ")"]].concat()
 }
@@ -169,9 +169,9 @@ pub(crate) fn agreement<'d>(rounds: &'d [Round], extensions: &'d [Extension]) ->
         "Agreement is the percentage of matters on which all texts decide the same. The texts converge when it \
          reaches the threshold. ",
         match last.agreement {
-            None => "It is unknown whether it did.",
-            Some(_) if last.is_reached() => "It did.",
-            Some(_) => "It did not.",
+            None => "It is unknown whether they did.",
+            Some(_) if last.is_reached() => "They did.",
+            Some(_) => "They did not.",
         },
         " The similarity of the texts has no effect.",
     ];
@@ -221,7 +221,7 @@ fn of_round<'v>(round: &Round, what: &'static str, more: Phrase<'v>) -> ListItem
     ListItem::of([line![figure(format!("Round {}", round.round_number)), what], more].concat())
 }
 
-/// The decisions of a matter, with the authors of the texts.
+/// The decisions on a matter, with the authors of the texts.
 fn decisions(matter: &Matter) -> Phrase<'_> {
     let decisions = matter.decisions.iter().map(|one| {
         let by = joined(one.agents.iter().map(|agent| line![agent]), ", ");
