@@ -52,7 +52,7 @@ pub enum Error {
     /// The user declined to start, which is not a failure.
     #[error("Nothing was started.")]
     Declined,
-    /// Anything else that sets its own exit code.
+    /// Any other error that sets an exit code.
     #[error("{said}")]
     Coded { code: u8, said: String, hint: Option<String> },
     #[error("cannot write {path}")]
@@ -78,7 +78,7 @@ pub enum Error {
     Runtime(#[source] std::io::Error),
 }
 
-/// An error that code only reports and never matches on.
+/// An error that is only reported: no code depends on its kind.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct UserError {
@@ -138,9 +138,9 @@ impl Error {
     }
 
     /// The exit code: 1 general, 2 arguments or input files, 3 provider, 4 configuration, 5 degraded under `--strict`
-    /// or in a review, 6 a review has findings under `--fail-on`, 7 the debate has questions, 75 try again later (a
-    /// server is unreachable, or the debate is paused, interrupted or running in another process), 124 still running,
-    /// 130 interrupted. `docs/automation.md` lists them too.
+    /// or in a review, 6 a review has a finding that `--fail-on` forbids, 7 the debate waits for answers or replies, 75
+    /// try again later (a server is unreachable, or the debate is paused, interrupted or running in another process),
+    /// 124 still running, 130 interrupted. `docs/automation.md` lists them too.
     pub fn exit_code(&self) -> u8 {
         let blame = match self {
             Self::Diagnosed(error) => error.blame(),

@@ -20,7 +20,7 @@ use dialectic_record::store::{AccessMode, Entry, SavedDebate, StoreError};
 pub const STILL_RUNS: u8 = 124;
 /// The debate waits for answers to its questions or for the host's replies.
 pub const ASKS: u8 = 7;
-/// The debate can be resumed. `EX_TEMPFAIL` of BSD's `sysexits.h`.
+/// The debate can be resumed. BSD's `sysexits.h` calls this code `EX_TEMPFAIL`.
 pub const TRY_AGAIN: u8 = 75;
 
 /// Loads a debate from its journal if possible, because the state file lacks the calls.
@@ -42,7 +42,7 @@ pub enum Standing {
     Paused,
     /// The process died without pausing the debate. The debate can be resumed.
     Interrupted,
-    /// The debate cannot be resumed, because an older program wrote it without a journal.
+    /// The debate cannot be resumed, because an older version saved the debate without a journal.
     Unfinished,
     Completed,
     /// The debate ended without an answer.
@@ -94,7 +94,7 @@ impl Standing {
         }
     }
 
-    /// The status as lists and reports show it. Like the state file, they call a debate with open questions paused.
+    /// Returns the status for lists and reports. They show a debate with open questions as paused, like the state file.
     pub(crate) fn listed(entry: &Entry, debate: &Debate) -> &'static str {
         match Self::of(entry, debate, Presence::default()) {
             Self::Asking => Self::Paused.name(),
@@ -158,14 +158,14 @@ pub struct OpenRequest {
 /// The requests to the host that have no reply yet.
 ///
 /// # Errors
-/// Fails if they cannot be read.
+/// Fails if the requests cannot be read.
 pub fn open_requests(entry: &Entry) -> Result<Vec<OpenRequest>, StoreError> {
     let open = entry.host_requests()?.requests.into_iter();
     Ok(open.map(|request| OpenRequest { about: one_line(&request.about()), id: request.id }).collect())
 }
 
-/// Returns true also if the requests cannot be read: `dialectic requests` then resumes the debate, which opens them
-/// again.
+/// Whether the debate has open requests to the host. Also true if the requests cannot be read: `dialectic requests`
+/// then resumes the debate, which opens them again.
 fn is_host_asked(entry: &Entry) -> bool {
     entry.host_requests().map_or(true, |open| !open.requests.is_empty())
 }
@@ -174,8 +174,8 @@ pub fn is_told_to_stop(entry: &Entry) -> bool {
     entry.stop_path().symlink_metadata().is_ok()
 }
 
-/// Returns false if nothing changes until the user acts: no process is working on the debate, or it has opened all its
-/// requests to the host and was not told to stop.
+/// Whether waiting can help. False if nothing changes until the user acts: no process is working on the debate, or the
+/// debate has opened all its requests to the host and was not told to stop.
 pub fn is_worth_waiting(entry: &Entry) -> bool {
     let is_all_shown = || entry.host_requests().is_ok_and(|open| open.is_complete && !open.requests.is_empty());
     entry.is_at_work() && (is_told_to_stop(entry) || !is_all_shown())

@@ -16,7 +16,8 @@ use dialectic_base::encoding::hexadecimal;
 
 use super::problem::{Kind, ProblemDetails};
 
-/// Protects against CSRF: changes require this header, which another site's forms cannot send and its scripts may not.
+/// Protects against CSRF. Requests that change something must have this header unless they send the token; browsers do
+/// not let forms or scripts of other sites send it.
 pub(super) const OWN_HEADER: &str = "x-dialectic";
 /// In characters. Shorter tokens could be guessed.
 pub(super) const LEAST_TOKEN: usize = 16;
@@ -98,8 +99,8 @@ impl Access {
         given.is_some_and(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer") && self.is_token(token.trim()))
     }
 
-    /// Checks that the request is addressed to this server, against DNS rebinding, and that no other site's page sent
-    /// it.
+    /// Checks that the request is addressed to this server, which prevents DNS rebinding, and that no page of another
+    /// site sent it.
     fn check_sender(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), ProblemDetails> {
         let host =
             headers.get(header::HOST).and_then(|host| host.to_str().ok()).or(uri.authority().map(Authority::as_str));
@@ -123,10 +124,10 @@ impl Access {
         Ok(())
     }
 
-    /// Checks the client's token or cookie if the path requires one, and the header that changes require.
+    /// Checks the token or cookie if the path requires one, and the header that changes require.
     fn check_asker(&self, method: &Method, headers: &HeaderMap, path: &str) -> Result<(), ProblemDetails> {
         let changes = !matches!(*method, Method::GET | Method::HEAD);
-        // No other site's form can send `Authorization`, so `X-Dialectic` is not needed with it.
+        // No form of another site can send `Authorization`, so a request with that header does not need `X-Dialectic`.
         if self.has_token(headers) {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Handlers of the API's requests. Each calls the runner or reads the record.
+//! Handles the API's requests by calling the runner or reading records.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ const PAGE: u32 = 50;
 const MOST_ROWS: u32 = 1000;
 /// The maximum number of debates per stream.
 const MOST_FOLLOWED: usize = 20;
-/// The content security policy of reports, which contain text by models: nothing is executed.
+/// The content security policy of reports. Reports contain model-written text, so no scripts may run.
 const REPORT_POLICY: &str = "sandbox allow-same-origin allow-popups allow-popups-to-escape-sandbox; default-src 'none'; \
                              style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
@@ -244,8 +244,8 @@ pub(super) async fn answer(
     Ok(accepted())
 }
 
-/// The questions that `one` answers. Similar questions of several agents are shown as one, so the answer also goes to
-/// those that `answers` does not answer separately.
+/// The questions that `one` answers. Similar questions of different agents are shown as one question, so the answer
+/// also counts for those that have no separate answer in `answers`.
 fn alike(debate: &Debate, answers: &[QuestionAnswer], one: &QuestionAnswer) -> Vec<(AgentId, String)> {
     let is_answered_by = |answer: &QuestionAnswer, agent: &AgentId, id: &str| {
         answer.agent_id == agent.as_str() && answer.question_id == id
@@ -290,8 +290,8 @@ pub(super) async fn stop(State(app): State<Arc<App>>, Path(id): Path<String>) ->
     Ok(accepted())
 }
 
-/// Ends a debate that is not running and has no text to close with, without calling a model. Returns false if there is
-/// a text.
+/// Ends a debate that is not running and has no text to make an answer from. Calls no model. Returns false if there is
+/// such a text.
 fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, ProblemDetails> {
     let entry = entry_of(&app.inputs.directory, id.as_str())?;
     let (mut has_nothing, mut has_ended) = (false, false);

@@ -17,17 +17,16 @@ use super::problem::ProblemDetails;
 use super::registry::{RunRegistry, Whereabouts};
 use super::settings::{Admission, DebateInputs};
 
-/// The maximum number of event streams. A browser shares one among its tabs.
+/// The maximum number of event streams. A browser shares one stream among its tabs.
 const MOST_CLIENTS: usize = 100;
 
-/// The state shared by request handlers.
 pub(super) struct App {
     pub(super) access: Arc<Access>,
     pub(super) runs: Arc<RunRegistry>,
     pub(super) catalogue: Catalogue,
     pub(super) inputs: DebateInputs,
     pub(super) closing: CancellationToken,
-    /// Held while admitting a debate, so that no two spend the same money.
+    /// Held while admitting a debate, so that no two debates spend the same money.
     pub(super) admission_lock: Mutex<()>,
     clients: Arc<Semaphore>,
 }
@@ -67,7 +66,7 @@ impl App {
     }
 }
 
-/// If the debate failed without leaving a record, the error says why.
+/// Finds a saved debate. If the debate failed without leaving a record, the error says why.
 pub(super) fn found(app: &App, id: &str) -> Result<Entry, ProblemDetails> {
     entry_of(&app.inputs.directory, id).map_err(|missing| {
         let lost = app.runs.lost(&DebateId::new(id));
@@ -76,7 +75,7 @@ pub(super) fn found(app: &App, id: &str) -> Result<Entry, ProblemDetails> {
 }
 
 /// Starts or queues the debate that `make` prepares. Admits one debate at a time, even across servers of the directory,
-/// so that no two spend the same money.
+/// so that no two debates spend the same money.
 pub(super) async fn admit(
     app: &Arc<App>,
     make: impl FnOnce(&App, &SpendingLock) -> Result<Admission, ProblemDetails> + Send + 'static,

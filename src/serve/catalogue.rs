@@ -32,8 +32,8 @@ pub(super) enum DebateStanding {
     Paused,
     /// The process that ran the debate has ended; the debate can be resumed.
     Interrupted,
-    /// The process that ran the debate has ended. The debate cannot be resumed, because an older program wrote it
-    /// without a journal.
+    /// The process that ran the debate has ended. The debate cannot be resumed, because an older version saved the
+    /// debate without a journal.
     Unfinished,
     /// The debate has an answer.
     Completed,
@@ -54,7 +54,7 @@ pub(super) struct DebateRow {
     pub(super) status: DebateStanding,
     /// Whether the debate runs or waits on this server, which can then control it.
     pub(super) here: bool,
-    /// The number of debates before it in the queue; absent if it is not queued.
+    /// The number of debates ahead of this one in the queue; absent if this one is not queued.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<usize>,
     pub(super) protocol: Option<String>,
@@ -121,7 +121,7 @@ pub(super) struct DebateBody {
     pub(super) problem: Option<ProblemDetails>,
     /// Warnings about the debate's files.
     pub(super) warnings: Vec<String>,
-    /// The content of the debate's state file, as described in `docs/record.md`.
+    /// The content of the debate's state file, which `docs/record.md` describes.
     pub(super) state: Value,
 }
 
@@ -134,7 +134,7 @@ pub(super) struct QuestionView {
     pub(super) agent_name: String,
     pub(super) question_id: String,
     pub(super) question: String,
-    /// In which pass of questions it was asked, counted from 1; absent in older records.
+    /// The pass in which the question was asked, counted from 1; absent in older records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) pass: Option<u8>,
 }
@@ -160,7 +160,7 @@ pub(super) struct Started {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Filter {
-    /// Words that the title or the id must contain, in any case.
+    /// Words that must all occur in the title or the id, ignoring case.
     pub(super) search: Option<String>,
     /// Only debates with this status.
     pub(super) status: Option<DebateStanding>,
@@ -191,7 +191,7 @@ impl Catalogue {
         Self { directory, known: Mutex::default() }
     }
 
-    /// Returns the newest first. Blocks while it reads the files that changed.
+    /// Lists the debates, newest first. Blocks while it rereads changed files.
     pub(super) fn rows(&self, registry: &RunRegistry) -> Result<Vec<DebateRow>, StoreError> {
         let entries = self.directory.entries()?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -237,7 +237,7 @@ fn read_row(entry: &Entry) -> DebateRow {
 
 fn of_debate(id: &str, debate: &Debate) -> DebateRow {
     let settings = debate.settings.as_ref();
-    // An older program recorded no usage, so the cost is unknown.
+    // Without usage, the cost is unknown: older versions did not record usage.
     let cost = if debate.usage.is_empty() { None } else { debate.total_cost() };
     let answer = debate.answer_state();
     DebateRow {
@@ -274,8 +274,8 @@ fn of_debate(id: &str, debate: &Debate) -> DebateRow {
     }
 }
 
-/// Sets what may change while the state file does not: the debate's status, its open requests, and whether it is on
-/// this server.
+/// Updates what may change while the state file does not: the debate's status and open requests, and whether the debate
+/// is on this server.
 fn now(mut row: DebateRow, entry: &Entry, registry: &RunRegistry) -> DebateRow {
     let id = DebateId::new(row.id.as_str());
     let is_paused = row.status == DebateStanding::Paused;

@@ -1,7 +1,8 @@
 //! An HTTP server for browsers and programs, on top of the [runner](dialectic_engine::runner).
 //!
 //! The server is a client of the runner, like the command line. A request changes the server's own configuration for one
-//! debate and passes the same checks. What clients see comes from the journal and the signals of running debates.
+//! debate, and the result passes the same checks as on the command line. What clients see comes from the journal and the
+//! signals of running debates.
 //!
 //! | file | what it does |
 //! | --- | --- |

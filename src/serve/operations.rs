@@ -284,7 +284,7 @@ pub fn openapi() -> Value {
     })
 }
 
-/// Rewrites what some `OpenAPI` tools do not support.
+/// Rewrites constructs that some `OpenAPI` tools do not support.
 fn in_common_words(schema: &mut Schema) {
     as_enumeration(schema);
     if schema.get("format").and_then(Value::as_str) == Some("uint32") && schema.get("maximum").is_none() {

@@ -1,5 +1,5 @@
 //! The pages: HTML frames for the compiled-in scripts and styles. The scripts insert all debate data as text, so that
-//! text by models or users is never parsed as markup.
+//! nothing written by models or users is parsed as markup.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -74,8 +74,8 @@ async fn page(
         Some(_) if is_in => Redirect::to(&here).into_response(),
         Some(token) if app.access.redeem(&token) => {
             let cookie = [(header::SET_COOKIE, app.access.set_cookie())];
-            // If another page led here, such as a page on disk, browsers do not send the new `SameSite=Strict` cookie
-            // with a redirect. They do with a refresh from a page of this server.
+            // If the user came from another page, such as a page on disk, browsers do not send the new
+            // `SameSite=Strict` cookie with a redirect. They send it if a page of this server refreshes.
             let is_from_elsewhere = headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");
             if is_from_elsewhere {
                 (cookie, Html(onward(&here).into_string())).into_response()

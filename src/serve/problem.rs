@@ -145,7 +145,7 @@ impl ProblemDetails {
         Some(Self { retryable, ..Self::new(StatusCode::BAD_GATEWAY, kind, detail) })
     }
 
-    /// Classifies an error by its blame. Leaves out its hint, which may name options of the command line.
+    /// Classifies an error by its category. Omits the hint, which may name options of the command line.
     pub(super) fn diagnosed(error: &dyn Diagnostic) -> Self {
         let detail = in_full(error);
         match error.blame() {

@@ -22,7 +22,7 @@ use super::problem::ProblemDetails;
 use super::settings::Admission;
 
 const MOST_WAITING: usize = 20;
-/// How many debates without a record to remember.
+/// How many debates that left no record are remembered.
 const MOST_LOST: usize = 50;
 /// How long a shutdown waits for running debates to be saved.
 const TO_SAVE: Duration = Duration::from_secs(10);
@@ -52,7 +52,7 @@ struct RegistryState {
     is_closed: bool,
 }
 
-/// A debate that the server shows but does not run. Dropping this removes it from the server.
+/// A debate that the server shows but does not run. Dropping this value removes the debate from the server.
 pub struct Watched {
     runs: Arc<RunRegistry>,
     id: DebateId,
@@ -68,7 +68,7 @@ impl Drop for Watched {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Whereabouts {
     Running,
-    /// Queued on this server after this number of other debates.
+    /// Queued on this server, with this number of debates ahead.
     Waiting(usize),
     /// Neither running nor queued on this server; another process may run it.
     Elsewhere,
@@ -136,8 +136,8 @@ impl RunRegistry {
         });
     }
 
-    /// Cleans up after a run and starts the next debate. Returns true if the debate is over, so that it must be indexed
-    /// and its hooks run.
+    /// Cleans up after a run and starts the next debate. Returns whether the debate is over, in which case it must be
+    /// indexed and its hooks must be run.
     fn ended(self: &Arc<Self>, id: &DebateId, ended: Result<Finished, Failed>) -> bool {
         let is_over =
             matches!(&ended, Ok(Finished { ending: RunEnding::Completed | RunEnding::Failed, is_kept: true, .. }));
@@ -172,7 +172,7 @@ impl RunRegistry {
         let warnings = tokio::select! {
             warnings = after.run(&saved_to) => warnings,
             () = self.given_up.cancelled() => {
-                vec![format!("the server ended the hooks of the debate {}", saved_to.display())]
+                vec![format!("the server aborted the hooks of the debate {}", saved_to.display())]
             }
         };
         for warning in warnings {
@@ -213,7 +213,8 @@ impl RunRegistry {
         Ok(())
     }
 
-    /// Makes a queued debate close when it gets a slot. Returns false if it is not queued or has no text to close with.
+    /// Makes a queued debate end with an answer from its current texts as soon as it gets a slot. Returns false if the
+    /// debate is not queued or has no texts.
     pub(super) fn close_waiting(&self, id: &DebateId) -> bool {
         let mut state = self.state();
         let is_meant = |waiting: &Admission| {
@@ -248,8 +249,8 @@ impl RunRegistry {
         self.changes.subscribe()
     }
 
-    /// Pauses the running debates and accepts no more. Returns their ids once they are saved and their hooks have
-    /// ended, when the time is up, or when `hurry` resolves.
+    /// Pauses the running debates and accepts no more. Returns the ids of these debates once they are saved and all
+    /// hooks have ended, when the time is up, or when `hurry` resolves.
     pub(super) async fn close(&self, hurry: impl Future<Output = ()>) -> Vec<DebateId> {
         let ids = {
             let mut state = self.state();

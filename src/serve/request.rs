@@ -1,7 +1,7 @@
 //! The bodies and queries of requests, and the settings that they change.
 //!
 //! The types list the allowed keys, and all others are refused: clients cannot set commands, paths, addresses or tools.
-//! A request is applied as a change of the server's configuration and passes the same checks.
+//! A request is applied as a change of the server's configuration, and the result is checked like the configuration.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -106,8 +106,8 @@ pub(super) struct Choices {
     /// The maximum number of rounds.
     #[schemars(range(min = 1, max = 100))]
     pub(super) rounds: Option<u32>,
-    /// Replaces all agents. An agent with the id of a configured one, and the same role or none, keeps its other
-    /// values.
+    /// Replaces all agents. An agent with the id of a configured agent, and with the same role or no role, keeps the
+    /// other values of that agent.
     #[schemars(length(min = 1, max = 8))]
     pub(super) agents: Option<Vec<Member>>,
     pub(super) judge: Option<Member>,
@@ -173,7 +173,7 @@ impl JsonSchema for DebateRules {
     }
 }
 
-/// Describes a schema, and makes it refuse unknown keys.
+/// Adds a description to a schema, and makes the schema refuse unknown keys.
 fn closed(mut part: Value, about: &str) -> Schema {
     part["description"] = about.into();
     part["additionalProperties"] = false.into();
@@ -278,7 +278,7 @@ impl NewDebate {
         Ok(self.problem.as_str().into())
     }
 
-    /// Checks the files like those of the command line.
+    /// Attaches the files after the same checks as on the command line.
     pub(super) fn attachments(
         &self,
         settings: &Settings,
@@ -369,8 +369,8 @@ impl Member {
         full.into()
     }
 
-    /// Defaults for a new agent: an id and a name from its role, and the first agent's model unless it names a model or
-    /// provider.
+    /// Defaults for a new agent: an id and a name from its role, and the first agent's model unless the new agent names
+    /// a model or provider.
     fn introduced(&self, place: usize, all: &[Self], settings: &Settings) -> Map<String, Value> {
         let role = self.text("role").unwrap_or("agent");
         let is_repeated = all.iter().filter(|other| other.text("role") == self.text("role")).count() > 1;

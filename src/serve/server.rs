@@ -45,7 +45,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// The address cannot be used, or is reachable from other machines and the token or a cost limit is missing.
+    /// Fails if the address cannot be used, or if it is reachable from other machines and the token or a cost limit is
+    /// missing.
     pub fn bind(
         host: &str,
         port: u16,
@@ -117,7 +118,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// The runtime cannot use the bound socket.
+    /// Fails if the runtime cannot use the bound socket.
     pub async fn run(
         self,
         until: impl Future<Output = ()>,
@@ -125,7 +126,7 @@ impl Server {
     ) -> Result<Vec<DebateId>, UserError> {
         let Self { app, listener, .. } = self;
         let listener = TcpListener::from_std(listener).map_err(not_started)?;
-        // Disables Nagle's algorithm, which would delay streamed words. This only fails if the connection is gone.
+        // Disable Nagle's algorithm, which would delay streamed words. This fails only if the connection is gone.
         let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
         tokio::select! {
             served = axum::serve(listener, router(&app)).into_future() => served.map_err(not_started)?,

@@ -169,7 +169,7 @@ impl DebateInputs {
         )
     }
 
-    /// Loaded anew for each request, so that changes apply without a restart.
+    /// Created for each request, so that changes of the files apply without a restart.
     fn files(&self) -> ConfigFiles<'_> {
         ConfigFiles::new(self.config.clone(), &self.environment)
     }
@@ -204,7 +204,7 @@ impl DebateInputs {
         })
     }
 
-    /// Applies the choices to `settings`. Their models and roles must occur in `known`.
+    /// Applies the choices to `settings`. The models and roles that the choices name must occur in `known`.
     fn chosen(
         &self,
         settings: &Settings,
@@ -239,8 +239,8 @@ impl DebateInputs {
         Ok(own)
     }
 
-    /// Fails if a command-line program would be called without a limit on calls. The start of the server checks this
-    /// too, but the configuration may have changed since.
+    /// Fails if a command-line program would be called without a limit on calls. The server also checks this when it
+    /// starts, but the configuration may have changed since.
     fn check_calls(&self, settings: &Settings) -> Result<(), ProblemDetails> {
         let mut called = settings.everybody().map(|agent| agent.provider.as_str());
         let Some(program) = called.find(|name| is_program(name, &settings.providers)) else { return Ok(()) };
@@ -259,7 +259,7 @@ impl DebateInputs {
         self.max_cost.or(own.budget.max_cost_usd)
     }
 
-    /// Checks the requested cost limit against the server's and the day's.
+    /// Checks the requested cost limit against the server's limit per debate and the rest of the daily limit.
     fn check_limit(asked: Option<Usd>, most: Option<Usd>, left_today: Option<Usd>) -> Result<(), ProblemDetails> {
         let refused =
             |detail: String| Err(ProblemDetails { key: Some("maxCost".to_owned()), ..ProblemDetails::cost(detail) });
@@ -387,8 +387,9 @@ impl DebateInputs {
         Ok(Admission { ready: prepared.begin()?, after, warnings })
     }
 
-    /// Prepares to resume a saved debate within its own limit, the server's and the day's. With `closes`, it closes
-    /// with its current texts. If the limit is below the debate's own, notes it for other servers of the directory.
+    /// Prepares to resume a saved debate within its own limit and the server's limits per debate and per day. With
+    /// `closes`, the debate ends with an answer from its current texts. If the server's limits are below the debate's
+    /// own, notes the resulting limit for other servers of the directory.
     pub(super) fn resume(
         &self,
         entry: &Entry,

@@ -1,8 +1,8 @@
 //! Streams events to watchers: server-sent events, or lines of JSON.
 //!
-//! The journal is the buffer. A client names its last event and receives every later one exactly once and in order.
-//! Past events come from the journal, later ones from the run along with streamed words. A slow client delays only its
-//! own task.
+//! The journal is the buffer: a client names the last event that it knows, and receives every later event exactly once
+//! and in order. Past events come from the journal; new events and streamed words come from the run. A slow client
+//! delays only its own task.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -154,7 +154,7 @@ async fn follow(
                 let seq = if let Signal::Recorded(event) = &*signal { Some(event.seq) } else { None };
                 let Ok(line) = event_line(&signal) else { continue };
                 if let Some(seq) = seq {
-                    // Signals lack the events that a fork took over, so read them from the journal.
+                    // The signals lack the events that a fork copied from its parent, so read those from the journal.
                     if seq > told + 1
                         && let Ok(mut journal) = JournalReader::open(path)
                     {
@@ -169,7 +169,7 @@ async fn follow(
             }
         } else {
             let Ok(mut reader) = past.take().map_or_else(|| JournalReader::open(path), Ok) else { return gone().await };
-            // Check this before reading, so that everything written before the end is read.
+            // Check the lock before reading, so that everything written before the end is read.
             let is_held = entry.is_held();
             told = tell_past(&mut reader, told, &name, frames).await?;
             if !is_endless && !is_held && app.runs.signals(&id).is_none() {
@@ -184,7 +184,7 @@ async fn follow(
     }
 }
 
-/// The start and the words so far of each call in flight, for a client that connects during the call.
+/// Signals with the start and the words so far of each call in flight, for a client that connects during the call.
 fn in_flight(progress: &Progress) -> Vec<Signal> {
     let panel = progress.panel();
     let model = |id: &AgentId| panel.participants().find(|one| one.id == *id).map_or("", |one| one.model.as_str());

@@ -157,7 +157,7 @@ impl Served {
         let (hurry, hurried) = oneshot::channel::<()>();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
         let ended = thread::Builder::new().name("serve".to_owned()).spawn(move || {
-            // Failures are ignored: the address is already bound, and the user notices other failures in the browser.
+            // Ignore failures: the address is already bound, and the user notices other failures in the browser.
             let until = async {
                 let _ = stopped.await;
             };
