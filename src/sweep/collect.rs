@@ -78,7 +78,7 @@ pub fn jsonl(rows: &[Row]) -> Vec<u8> {
 ///
 /// # Errors
 ///
-/// Never in practice: it is written to memory.
+/// Never in practice, because the table is written to memory.
 pub fn csv(rows: &[Row]) -> std::io::Result<Vec<u8>> {
     let mut writer = WriterBuilder::new().from_writer(Vec::new());
     writer.write_record(COLUMNS)?;
@@ -161,7 +161,7 @@ impl Row {
 ///
 /// # Errors
 ///
-/// The store cannot be read, belongs to another set, contains a damaged debate, or the directory cannot be written.
+/// The store cannot be read, belongs to another set or contains a damaged debate, or the directory cannot be written.
 pub async fn write_records(
     plan: &SavedPlan,
     store: &dyn Store,
@@ -172,7 +172,8 @@ pub async fn write_records(
     Box::pin(stream::iter(&plan.plan.debates).map(write).buffered(AT_ONCE)).try_collect().await
 }
 
-/// Replaces an existing record only if the store has a longer journal, for example because a failed debate was resumed.
+/// Writes one debate's record. Replaces an existing record only if the store has a longer journal, for example because
+/// a failed debate was resumed.
 async fn write_record(store: &dyn Store, id: &DebateId, directory: &Directory) -> Result<Option<PathBuf>, Error> {
     let stored = Stored::read(store, id).await?;
     let status = stored.debate(store, id)?.map(|(debate, _)| debate.status);

@@ -151,7 +151,7 @@ impl Description {
         let repeat = usize::try_from(repeats.get()).unwrap_or(usize::MAX);
         let debates = ids.len().saturating_mul(variants.len()).saturating_mul(repeat);
         if debates > MOST_DEBATES {
-            return Err(fault(format!("it has {debates} debates; a set may have at most {MOST_DEBATES}")));
+            return Err(fault(format!("this set has {debates} debates, but at most {MOST_DEBATES} are allowed")));
         }
         Ok(Self { base, groups, variants, repeats, budget })
     }
@@ -191,14 +191,14 @@ const ASKS_FOR_ANSWER: &str =
 /// Markdown that may surround the word `Answer`.
 const MARKS: [char; 7] = ['*', '_', '`', '#', '>', '-', ' '];
 
-const FORMS: &str = "a set is a directory of Markdown files, Markdown files, or a `.jsonl` file whose lines have `id`, \
-    `problem` and, if a program can check it, `answer`";
+const FORMS: &str = "problems are read from a directory of Markdown files, from Markdown files, or from a `.jsonl` file \
+    whose lines have `id`, `problem` and optionally an `answer` that a program can check";
 
 /// Deserialized from a line of a `.jsonl` file, or made from a Markdown file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Problem {
-    /// The name of a file without `.md`, or the `id` of a line.
+    /// The file's name without `.md`, or the line's `id`.
     pub id: String,
     #[serde(rename = "problem")]
     pub text: Arc<str>,
@@ -253,7 +253,7 @@ fn read_problems(paths: &[PathBuf]) -> Result<Vec<Problem>, UserError> {
     for Problem { id, text, .. } in &problems {
         if let Some(other) = texts.insert(text, id) {
             return Err(UserError::input(format!("the problems `{other}` and `{id}` are identical"))
-                .with_hint("remove one of them, or its result would count twice"));
+                .with_hint("remove one of them; otherwise the problem counts twice"));
         }
     }
     Ok(problems)
@@ -264,7 +264,7 @@ fn twice(id: &str) -> UserError {
 }
 
 impl Problem {
-    /// Checks the text, and appends how to state the answer if a program checks it.
+    /// Checks the text. If a program checks the answer, appends how to state the answer.
     fn checked(self) -> Result<Self, ProblemFault> {
         check_problem_text(&self.text)?;
         let text = self.text.trim();
@@ -277,7 +277,7 @@ impl Problem {
 }
 
 impl ExpectedAnswer {
-    /// Whether the last `Answer:` line of `text` is right. False if there is none.
+    /// Whether the last `Answer:` line of `text` is right. False if `text` has no such line.
     pub fn is_in(&self, text: &str) -> bool {
         let Some(given) = given(text) else { return false };
         let number = || given.replace([',', '_'], "").parse::<f64>().ok();
@@ -288,7 +288,7 @@ impl ExpectedAnswer {
         }
     }
 
-    /// Why no text can match this answer; `None` if one can.
+    /// Why no text can match this answer; `None` if a text can.
     fn fault(&self) -> Option<&'static str> {
         match self {
             Self::Text(text) if plain(text).is_empty() => Some("`answer` is empty"),
@@ -343,8 +343,7 @@ fn markdown_files(directory: &Path) -> Result<Vec<PathBuf>, UserError> {
     Ok(files)
 }
 
-/// Reads a problem and, if there is one, its checklist in `checklists/<name>.md` next to it. `None` if the file is
-/// empty.
+/// Reads a problem, and its checklist if `checklists/<name>.md` exists next to the file. `None` if the file is empty.
 fn of_markdown(path: &Path) -> Result<Option<Problem>, UserError> {
     let id = path.file_stem().unwrap_or_default().to_string_lossy();
     let list = path.parent().unwrap_or(Path::new("")).join("checklists").join(format!("{id}.md"));
@@ -359,7 +358,7 @@ fn of_markdown(path: &Path) -> Result<Option<Problem>, UserError> {
     }
 }
 
-/// The lines that begin with `- [ ]`.
+/// The items of a checklist: the text of each line after `- [ ]`.
 fn items(text: &str) -> Vec<String> {
     let item = |line: &str| line.trim().strip_prefix("- [ ]").map(|item| item.trim().to_owned());
     text.lines().filter_map(item).filter(|item| !item.is_empty()).collect()

@@ -1,8 +1,8 @@
 //! Runs sets of debates as jobs of a scheduler such as Slurm, GNU parallel or Kubernetes.
 //!
 //! A plan has a line for each debate. A worker runs one or more debates and records them in a [store] as they run, so
-//! that another worker can continue an interrupted debate at once. The scheduler starts the workers, and must give each
-//! debate to one worker at a time.
+//! that another worker can immediately continue an interrupted debate. The scheduler starts the workers, and must give
+//! each debate to one worker at a time.
 
 pub mod collect;
 pub mod description;

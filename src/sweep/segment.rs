@@ -1,5 +1,5 @@
 //! Stores the journal of a debate as segments of whole lines, numbered without gaps. A segment is never overwritten, so
-//! the name of the next one is a fence: if two workers continue a debate, one creates it, and the other stops.
+//! its name is a fence: if two workers continue a debate, only one can create the next segment, and the other stops.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -36,7 +36,7 @@ impl SegmentError {
     }
 }
 
-/// Claims a store for a plan. Fails if it belongs to another plan.
+/// Claims a store for a plan. Fails if the store belongs to another plan.
 pub(super) async fn claim_set(plan: &SavedPlan, store: &dyn Store) -> Result<(), SegmentError> {
     match store.create(SET, plan.sha256.as_bytes()).await? {
         Creation::Acknowledged => Ok(()),
@@ -44,7 +44,7 @@ pub(super) async fn claim_set(plan: &SavedPlan, store: &dyn Store) -> Result<(),
     }
 }
 
-/// Fails if the store belongs to another plan. An empty store belongs to none.
+/// Fails if the store belongs to another plan. An empty store belongs to no plan.
 pub(super) async fn check_set(plan: &SavedPlan, store: &dyn Store) -> Result<(), SegmentError> {
     match store.get(SET).await? {
         Some(of) if of != plan.sha256.as_bytes() => Err(SegmentError::OtherSet { place: store.place() }),
@@ -135,11 +135,11 @@ pub(super) async fn compact(store: &dyn Store, id: &DebateId, journal: &[u8]) {
 pub(super) struct SegmentWriter {
     store: SharedStore,
     id: DebateId,
-    /// The first line of each segment, unique to the worker. Without it, a store would acknowledge the same lines from
-    /// two workers to both.
+    /// The first line of each segment, unique to the worker. Without the header, a store would acknowledge the same
+    /// lines from two workers to both.
     header: String,
     pending: Arc<Mutex<Vec<u8>>>,
-    /// The number of the next segment, locked while it is created.
+    /// The number of the next segment, locked while that segment is created.
     next: Arc<tokio::sync::Mutex<u64>>,
     end: Arc<OnceLock<WriterEnd>>,
     has_ended: CancellationToken,
@@ -154,7 +154,7 @@ pub(super) enum WriterEnd {
 }
 
 impl WriterEnd {
-    const TAKEN_OVER: &str = "another worker continues it";
+    const TAKEN_OVER: &str = "another worker has taken over the debate";
 
     fn error(&self) -> StoreError {
         let reason = match self {
@@ -187,8 +187,8 @@ impl SegmentWriter {
         self.has_ended.cancelled().await;
     }
 
-    /// Stores the pending lines in a separate task, because it must not be aborted: it would be unknown whether the
-    /// segment exists.
+    /// Stores the pending lines in a separate task, so that aborting the caller cannot leave a segment in an unknown
+    /// state.
     fn store_pending(&self) -> JoinHandle<Result<(), StoreError>> {
         let writer = self.clone();
         tokio::spawn(async move { writer.create_next().await })

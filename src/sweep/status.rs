@@ -156,7 +156,7 @@ impl SetStatus {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ended {
     Finished {
-        /// `None` if another worker finished the debate, or a price is unknown.
+        /// `None` if the debate was already finished or a price is unknown.
         cost: Option<Usd>,
         /// Whether the debate was already finished.
         before: bool,
@@ -166,7 +166,7 @@ pub enum Ended {
         reason: String,
     },
     TakenOver,
-    /// The debate cannot run as planned, or not on this machine.
+    /// The debate cannot run as planned, or cannot run on this machine.
     Refused {
         /// The error with its causes.
         reason: String,
@@ -247,8 +247,8 @@ impl WorkerTally {
         self.finished == self.all
     }
 
-    /// The exit code for a scheduler. 75 asks for another attempt, which does not repeat finished or failed debates. It
-    /// is never 75 if another worker continues a debate: the two would take it from each other forever.
+    /// The exit code for a scheduler. 75 asks for another attempt, which does not repeat finished or failed debates.
+    /// Never 75 if another worker has taken over a debate; otherwise the two would keep taking it from each other.
     pub fn exit_code(&self) -> u8 {
         match self {
             _ if self.is_complete() => 0,
@@ -263,7 +263,7 @@ impl WorkerTally {
 
     pub fn hint(&self) -> &'static str {
         match self {
-            Self { taken_over: 1.., .. } => "run a debate in one process at a time",
+            Self { taken_over: 1.., .. } => "run each debate in only one process at a time",
             Self { later: 1.., .. } => "run the same command to continue; finished debates are not repeated",
             Self { refused: 1.., .. } => "when the cause is fixed, run the same command to continue",
             _ => "when the cause is fixed, `--retry-failed` resumes the failed debates",

@@ -32,7 +32,7 @@ pub struct Worker {
     /// Contains the journals of running debates.
     directory: PathBuf,
     stop: Stop,
-    /// Why the store is unreachable. The other debates are then not tried.
+    /// Why the store is unreachable. Once set, no further debates are started.
     cut_off: OnceLock<String>,
 }
 
@@ -137,7 +137,7 @@ impl Worker {
         ended
     }
 
-    /// Remembers if the store is unreachable, so that the other debates are not tried.
+    /// Remembers if the store is unreachable, so that no further debates are started.
     fn unread(&self, error: &SegmentError) -> Ended {
         let ended = Ended::of(error);
         if let Ended::Later { reason } = &ended {

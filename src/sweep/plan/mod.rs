@@ -107,7 +107,7 @@ impl Variant {
     ///
     /// # Errors
     ///
-    /// A plan cannot contain one of the settings.
+    /// One of the settings cannot be part of a plan.
     pub fn new(name: String, protocol: &'static Protocol, settings: &Settings) -> Result<Self, UserError> {
         let mut settings = settings.clone();
         let prompts = Prompts::pack(protocol, &mut settings)?;
@@ -115,15 +115,15 @@ impl Variant {
         Ok(Self { name, settings, protocol, prompts })
     }
 
-    /// Removes machine-specific and personal settings. Workers run only such settings, because a plan may come from a
-    /// stranger.
+    /// Removes machine-specific and personal settings. Workers refuse plans that contain them, because a plan may come
+    /// from a stranger.
     ///
     /// # Errors
     ///
-    /// The debates depend on a setting that a plan cannot contain.
+    /// The debates depend on a setting that cannot be part of a plan.
     fn portable(mut settings: Settings, protocol: &'static Protocol) -> Result<Settings, UserError> {
         if settings.asks_host() {
-            return Err(unplannable("the provider `host` can only answer single debates"));
+            return Err(unplannable("the provider `host` cannot be used in a set of debates"));
         }
         for agent in settings.everybody() {
             if let Some(tool) = agent.tools.iter().find(|tool| FILE_TOOLS.contains(&tool.name.as_str())) {
@@ -160,7 +160,7 @@ impl Variant {
         self.settings.everybody().all(|agent| agent.provider == OFFLINE)
     }
 
-    /// Without the name, so that renaming a variant keeps the ids of its debates.
+    /// Omits the name, so that renaming a variant keeps the ids of its debates.
     fn hash(&self) -> Vec<u8> {
         // Serializing settings cannot fail.
         let settings = serde_json::to_string(&self.settings).unwrap_or_default();
@@ -170,7 +170,7 @@ impl Variant {
 }
 
 impl Problem {
-    /// Without the id, so that renaming a problem keeps the ids of its debates.
+    /// Omits the id, so that renaming a problem keeps the ids of its debates.
     fn hash(&self) -> Vec<u8> {
         let attachments = self.attachments.iter().flat_map(|one| [one.name.as_bytes(), one.text.as_bytes()]);
         hash([self.text.as_bytes()].into_iter().chain(attachments))
@@ -242,12 +242,12 @@ impl Plan {
         counted(self.debates.len() as u64, "debate")
     }
 
-    /// `None` if a price is unknown.
+    /// The likely cost of all debates; `None` if a price is unknown.
     pub fn likely(&self) -> Option<Usd> {
         self.debates.iter().map(|debate| debate.likely).sum()
     }
 
-    /// `None` if a price is unknown.
+    /// The maximum cost of all debates, without tool use; `None` if a price is unknown.
     pub fn most(&self) -> Option<Usd> {
         self.debates.iter().map(|debate| debate.most).sum()
     }

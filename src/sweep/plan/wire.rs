@@ -129,7 +129,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Plan, PlanError> {
         fault(line, "it is not UTF-8".to_owned())
     })?;
     if !text.is_empty() && !text.ends_with('\n') {
-        return Err(fault(text.lines().count(), "the file is cut short".to_owned()));
+        return Err(fault(text.lines().count(), "the file was cut off".to_owned()));
     }
     let mut lines = (1..).zip(text.lines());
     let Some((_, first)) = lines.next() else { return Err(PlanError::Empty { path: path.to_owned() }) };
@@ -177,7 +177,7 @@ type Shared = (Vec<Arc<Problem>>, Vec<Arc<Variant>>);
 fn header(path: &Path, text: &str) -> Result<Shared, PlanError> {
     let wrong = |fault: String| PlanError::Line { path: path.to_owned(), line: 1, fault };
     let read: Result<Header, String> = read_line(text);
-    // Only to explain an error, read the version separately: the line is long.
+    // Read the version separately only to explain an error, because the line is long.
     let header = match read {
         Ok(header) if header.sweep == VERSION => header,
         read => {
@@ -218,7 +218,7 @@ fn header(path: &Path, text: &str) -> Result<Shared, PlanError> {
     Ok((problems, variants))
 }
 
-/// The error names the column, but not the line.
+/// Parses one line of a plan. The error names the column, but not the line.
 fn read_line<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| error.to_string().replace(" at line 1 column ", ", at column "))
 }
@@ -275,7 +275,8 @@ impl Prompts {
         Ok(())
     }
 
-    /// Why these prompts do not fit the settings: one is missing, or its path is outside the directory of prompts.
+    /// Why these prompts do not fit the settings: a prompt is missing, or its path is outside the directory of prompts.
+    /// `None` if they fit.
     pub(super) fn fault(&self, settings: &Settings) -> Option<String> {
         if let Some(path) = self.files.keys().find(|path| !is_below(path)) {
             return Some(format!("the prompt `{path}` is outside the directory of prompts"));

@@ -29,7 +29,7 @@ pub enum Creation {
     Taken,
 }
 
-/// Named objects. Every implementation keeps these promises, also between machines:
+/// Named objects. Every implementation keeps these promises, even across machines:
 ///
 /// - an object becomes visible as a whole, and [`create`](Self::create) never replaces one;
 /// - of several concurrent attempts to create a name with different bytes, at most one is acknowledged;
@@ -270,7 +270,7 @@ fn list(root: &Path, prefix: &Name) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Creates a directory and its parents durably. Other workers may do so at the same time.
+/// Creates a directory and its parents durably. Other workers may create the same directories at the same time.
 fn make_directory(directory: &Path) -> io::Result<()> {
     if directory.as_os_str().is_empty() || directory.is_dir() {
         return Ok(());

@@ -156,7 +156,7 @@ fn an_edited_plan_is_refused_with_its_line() {
         (plan.replace("\"repeat\":2", "\"repeat\":1"), 2, "plan.jsonl, line 3: the id swp-"),
         (plan.replace("\"variant\":\"single\"", "\"variant\":\"double\""), 2, "line 4: the first line has no variant"),
         (plan.replace(&other, "0123456789ab"), 4, "needs the built-in prompts 0123456789ab, but this program has "),
-        (cut.to_owned(), 2, "line 9: the file is cut short"),
+        (cut.to_owned(), 2, "line 9: the file was cut off"),
         (version + "\n", 2, "plan.jsonl has no debates"),
         (String::new(), 2, "plan.jsonl has no debates"),
         ("{}\n".to_owned(), 2, "line 1: it is not the first line of a plan"),

@@ -253,7 +253,7 @@ fn of_two_workers_at_a_debate_the_later_one_goes_on_and_the_other_says_so_and_se
     gate.open();
     let stopped = first.wait().expect_code(1);
     assert!(stopped.stderr.contains("stopped here: another worker continues it"), "{stopped}");
-    assert!(stopped.stderr.contains("run a debate in one process at a time"), "{stopped}");
+    assert!(stopped.stderr.contains("run each debate in only one process at a time"), "{stopped}");
     assert_eq!(server.requests().len(), before);
     let events = block_on(async {
         events(&opened(&sandbox.directory().join("plan.store")).await, &plan_of(&sandbox).plan.debates[0]).await

@@ -4,9 +4,9 @@ use dialectic_base::markdown::fenced;
 
 use super::step::Prompt;
 
-/// The questions and answers, for an evaluator. Value: `clarifications`, all questions, answered or not.
+/// The questions and answers, as shown to an evaluator. Value: `clarifications`, which includes unanswered questions.
 pub static EVALUATOR_CLARIFICATIONS: Prompt = prompt!("evaluator/clarifications.md", None);
-/// The questions and answers, for a user's own evaluator prompt. Value: `groups`, the agents that asked.
+/// The questions and answers, for a user-defined evaluator prompt. Value: `groups`, one for each agent that asked.
 pub static PLAIN_CLARIFICATIONS: Prompt = prompt!("evaluator/clarifications-plain.md", None);
 
 pub(super) const SYSTEM: (&str, &str) = ("evaluator/system.md", include_str!("../../prompts/evaluator/system.md"));

@@ -7,7 +7,7 @@
 //! Rendering takes a single pass: values are never treated as templates, and foreign text is put into fences that it
 //! cannot close. This module does not know providers, parse answers, or contain prompt text.
 
-/// Refers to a prompt file in `prompts`, with the section of the role that it uses.
+/// Refers to a prompt file in `prompts`, with the role section that the prompt uses.
 macro_rules! prompt {
     ($file:literal, $focus:ident) => {
         $crate::prompt::Prompt {

@@ -26,7 +26,7 @@ const JUDGE_SECTIONS: &[&str] = &["System", "Summarize"];
 
 /// A perspective from which an agent debates.
 ///
-/// The user's own texts may replace fields. The judge's role has only a system and a summary section; its other
+/// The user's texts may replace some fields. The judge's role has only a system and a summary section; its other
 /// sections are empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Role {
@@ -78,7 +78,7 @@ impl Role {
         name == "operations"
     }
 
-    /// In display order.
+    /// The names of the built-in roles, in display order.
     pub fn built_in_names() -> Vec<&'static str> {
         BUILT_IN.iter().map(|&(name, _)| name).collect()
     }

@@ -39,13 +39,13 @@ pub enum Focus {
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Values<'a> {
     pub role: FocusedRole<'a>,
-    /// The available texts of the step's inputs, in order, without critiques whose points are listed.
+    /// The available texts of the step's inputs, in order. Critiques are omitted if their points are listed.
     pub inputs: Vec<Authored<'a>>,
     /// The texts of the step's inputs, shuffled, with numbers instead of authors.
     #[serde(serialize_with = "labelled")]
     pub candidates: Vec<Titled<'a>>,
     pub own_summary: Option<&'a str>,
-    /// The agent's own part of the finished rounds.
+    /// The agent's own texts in the finished rounds, and the critiques of them.
     pub rounds: Vec<OwnRound<'a>>,
     /// Texts under headings, such as a transcript or earlier rounds.
     pub entries: Vec<Titled<'a>>,
@@ -70,7 +70,7 @@ pub struct Values<'a> {
     pub max_questions: u32,
     /// The maximum number of words in a summary.
     pub max_words: usize,
-    /// The number of characters of debate texts in the prompt if no text were shortened.
+    /// The number of characters of debate texts that the prompt would contain if no text were shortened.
     #[serde(skip)]
     pub length: usize,
 }
@@ -85,7 +85,7 @@ pub struct Listing {
     pub points: PointList,
     #[serde(skip)]
     pub findings: Vec<String>,
-    /// The decisions in the texts, each wording only once.
+    /// The decisions in the texts, without repeated wordings.
     pub decisions: Vec<String>,
     /// The major requirements found in the problem, if decisions are shown.
     pub requirements: Vec<String>,
@@ -112,7 +112,7 @@ pub struct Label {
 pub struct PointList {
     /// A line for each point, followed by its history.
     pub text: String,
-    /// In the order of the lines.
+    /// In the order of their lines in `text`.
     #[serde(skip)]
     pub points: Vec<Point>,
     /// If points were omitted, the number of characters still free below the list's maximum length; otherwise 0.
@@ -158,7 +158,7 @@ impl Prompt {
     }
 }
 
-/// Problem, files, clarifications: the beginning of every prompt.
+/// The beginning of every prompt: problem, files and clarifications.
 pub static BEGINNING: Prompt = prompt!("beginning.md", None);
 /// The finished rounds, newest first. Value: `entries`.
 pub static HISTORY: Prompt = prompt!("history.md", None);
@@ -233,7 +233,7 @@ impl<'a> Titled<'a> {
     }
 }
 
-/// An agent's own part of a finished round.
+/// An agent's own texts in a finished round, and the critiques of them.
 #[derive(Debug, Clone, Serialize)]
 pub struct OwnRound<'a> {
     /// The proposal; `None` if it repeats the previous refinement.
@@ -258,7 +258,8 @@ pub struct CheckedDraft {
     pub assessment: String,
     /// The lens of the check: `requirements`, `execute` or `facts`. Empty in the author's prompt.
     pub lens: &'static str,
-    /// For the first lens, the accepted points. For the author, those whose changes the check did not find.
+    /// For the first lens, the accepted points. For the author, the accepted points whose changes the check did not
+    /// find.
     pub accepted: PointList,
     /// The checkers' numbered points.
     pub points: String,
@@ -271,7 +272,7 @@ pub fn compose(beginning: &str, history: Option<&str>, body: &str) -> Arc<str> {
     [Some(beginning), history, Some(body)].into_iter().flatten().collect::<Vec<_>>().join("\n\n").into()
 }
 
-/// Texts that templates import or system texts include; they are not templates themselves.
+/// Texts that templates import or system texts include. None of them is a prompt itself.
 pub(super) const PARTS: [(&str, &str); 6] = [
     ("parts.md", include_str!("../../prompts/parts.md")),
     ("system/evidence.md", include_str!("../../prompts/system/evidence.md")),

@@ -37,7 +37,7 @@ pub struct Directory {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub state: PathBuf,
-    /// `None` if there is no such file: debates of the older program have no journal.
+    /// `None` if the journal does not exist, as for debates of the older program.
     pub journal: Option<PathBuf>,
 }
 
@@ -51,7 +51,7 @@ pub struct ListedDebate {
 
 #[derive(Debug, thiserror::Error)]
 pub enum StateFileError {
-    /// Includes a missing file.
+    /// Also used for a missing file.
     #[error("cannot read the debate {path}")]
     Unreadable { path: PathBuf, source: std::io::Error },
     #[error("the debate {path} is a directory, not a file")]
@@ -64,7 +64,7 @@ pub enum StateFileError {
     #[error("{path} is not a saved debate{}", place(key.as_ref()))]
     Invalid {
         path: PathBuf,
-        /// Where the error is; `None` if it concerns the whole document.
+        /// Where the error is; `None` if the error concerns the whole document.
         key: Option<KeyPath>,
         source: serde_json::Error,
     },
@@ -79,7 +79,7 @@ fn place(key: Option<&KeyPath>) -> String {
 }
 
 impl Directory {
-    /// `path` may not exist yet.
+    /// `path` need not exist.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
@@ -91,7 +91,7 @@ impl Directory {
     /// Creates the directory if it is missing.
     ///
     /// # Errors
-    /// It cannot be created.
+    /// The directory cannot be created.
     pub fn create(&self) -> Result<(), StoreError> {
         fs::create_dir_all(&self.path).map_err(|source| StoreError::Directory { path: self.path.clone(), source })
     }
@@ -115,7 +115,7 @@ impl Directory {
     ///
     /// # Errors
     ///
-    /// No debate or several debates match.
+    /// No debate matches, or more than one.
     pub fn find(&self, name: &str) -> Result<Entry, StoreError> {
         let path = Path::new(name);
         if path.exists() || name.contains(std::path::MAIN_SEPARATOR) || is_json(path) {
@@ -142,7 +142,8 @@ impl Directory {
         self.short_names().name(id)
     }
 
-    /// The short names of all debates. Reads the directory only once, unlike [`short_name`](Self::short_name) for each.
+    /// The short names of all debates. Reads the directory once, whereas [`short_name`](Self::short_name) reads it at
+    /// every call.
     pub fn short_names(&self) -> ShortNames {
         ShortNames::of_ids(&self.ids().unwrap_or_default())
     }
@@ -174,7 +175,7 @@ impl Directory {
     /// The state files of all debates, unordered; empty if the directory is missing.
     ///
     /// # Errors
-    /// It exists and cannot be read.
+    /// The directory exists but cannot be read.
     pub fn state_files(&self) -> Result<Vec<ListedDebate>, StoreError> {
         let failed = |source| StoreError::List { path: self.path.clone(), source };
         let mut listed = Vec::new();
@@ -190,11 +191,11 @@ impl Directory {
     /// All debates, newest first by id; empty if the directory is missing.
     ///
     /// # Errors
-    /// It exists and cannot be read.
+    /// The directory exists but cannot be read.
     pub fn entries(&self) -> Result<Vec<Entry>, StoreError> {
         let state = |id: &str| self.path.join(format!("{id}.json"));
         let mut ids: Vec<String> = self.ids()?.into_iter().collect();
-        // Ids contain the time in seconds; modification times order those of the same second.
+        // Ids contain the time in seconds. Debates of the same second are ordered by modification time.
         ids.sort_by_cached_key(|id| {
             let second = id.rsplit_once('-').map_or(id.clone(), |(second, _)| second.to_owned());
             let changed = fs::metadata(state(id)).and_then(|metadata| metadata.modified()).ok();
@@ -304,8 +305,8 @@ impl Entry {
         self.state.with_extension("stop")
     }
 
-    /// Requests that the debate close with the texts so far. The process that runs it obeys and removes the request; if
-    /// it is not running, the next run does.
+    /// Requests that the debate close with the texts so far. The current or next process that runs the debate obeys the
+    /// request and removes it.
     ///
     /// # Errors
     ///
@@ -390,7 +391,7 @@ fn known_format(path: &Path, version: Option<u32>) -> Result<(), StateFileError>
     }
 }
 
-/// [`read_state`] without file access and repairs; `path` is only for messages.
+/// Like [`read_state`], but without file access or repairs. `path` is only for messages.
 pub(super) fn parse_state(path: &Path, bytes: &[u8]) -> Result<Debate, StateFileError> {
     serde_json::from_slice(bytes).map_err(|source| {
         // For data errors, the reader stopped in the faulty value or right after it. Text that is not JSON has no keys.
@@ -415,12 +416,12 @@ impl StateFileError {
 }
 
 impl Directory {
-    /// The debates that match `names`, each once, in the order of the names. A name is as for [`Directory::find`], or a
-    /// path pattern (`*`, `?`, `[...]`), whose matches are sorted.
+    /// The debates that match `names`, each once, in the order of the names. A name is anything that
+    /// [`Directory::find`] accepts, or a path pattern (`*`, `?`, `[...]`). The matches of a pattern are sorted.
     ///
     /// # Errors
     ///
-    /// A name matches no debate or several, or a pattern matches nothing.
+    /// A name matches no debate or more than one, or a pattern matches nothing.
     pub fn select<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<Vec<Entry>, StoreError> {
         let mut selected: Vec<Entry> = Vec::new();
         for name in names {
@@ -446,7 +447,7 @@ fn is_pattern(name: &str) -> bool {
     name.contains(['*', '?', '[']) && !Path::new(name).exists()
 }
 
-/// Skips directories, which patterns such as `debates/*` are not meant to match.
+/// The debates that match a pattern. Skips directories, which patterns such as `debates/*` are not meant to match.
 fn matching_pattern(pattern: &str) -> Result<Vec<Entry>, StoreError> {
     let named = || pattern.to_owned();
     let paths = glob::glob(pattern).map_err(|source| StoreError::Pattern { pattern: named(), source })?;

@@ -20,15 +20,14 @@ use crate::ids::{AgentId, CallKey};
 use super::snapshot::{open_regular, write_once};
 use super::{Entry, Readers, StoreError, write_atomically};
 
-/// A request that waits for the host's reply. It is self-contained.
+/// A request that waits for the host's reply. Contains everything that the host needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HostRequest {
-    /// The id within the debate.
+    /// Unique within the debate.
     pub id: String,
     #[serde(flatten)]
     pub key: CallKey,
-    /// The name and role of the agent that speaks.
     pub agent_name: String,
     pub role: String,
     /// The kind of answer, as a noun.
@@ -38,7 +37,7 @@ pub struct HostRequest {
     /// The JSON schema of the answer; absent for free text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
-    /// The configured maximum length of the answer; absent if only the text states it.
+    /// The configured maximum length of the answer; absent if only `text` states a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
 }
@@ -61,7 +60,7 @@ pub struct SavedReply {
 }
 
 impl HostRequest {
-    /// The id of a call's request: letters and digits, the same in every run.
+    /// The id of a call's request: eight hexadecimal digits, the same in every run.
     pub fn id_of(key: &CallKey) -> String {
         let CallKey { round, stage, agent_id, target_agent_id, pass } = key;
         let target = target_agent_id.as_ref().map(AgentId::as_str);
@@ -94,7 +93,7 @@ impl Entry {
         self.host_path().join(format!("{}.reply", HostRequest::id_of(key)))
     }
 
-    /// The requests without a reply, in the order in which the debate wants them.
+    /// The requests without a reply, in the debate's order.
     ///
     /// # Errors
     ///
@@ -146,12 +145,12 @@ impl Entry {
     ///
     /// The file cannot be read.
     pub fn host_reply_to(&self, id: &str) -> Result<Option<SavedReply>, StoreError> {
-        // Untrusted input must not lead out of the directory.
+        // The id is untrusted and must not escape the directory.
         let is_id = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit());
         if is_id { read_json(self.host_path().join(format!("{id}.reply"))) } else { Ok(None) }
     }
 
-    /// Saves the reply to a request unless it already has one. Returns whether it was saved.
+    /// Saves the reply to a request unless the request already has one. Returns whether the reply was saved.
     ///
     /// # Errors
     ///
@@ -176,7 +175,7 @@ impl Entry {
     }
 }
 
-/// The contents of a file; `None` if there is none.
+/// The contents of a file; `None` if the file does not exist.
 fn read_json<T: DeserializeOwned>(path: PathBuf) -> Result<Option<T>, StoreError> {
     let read = match open_regular(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

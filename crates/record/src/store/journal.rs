@@ -49,7 +49,7 @@ pub enum JournalError {
     #[error("the end of the journal {path} was changed: the text after line {line} is not a journal line")]
     End {
         path: PathBuf,
-        /// The number of the last line; 0 without lines.
+        /// The number of the last line; 0 if there is none.
         line: usize,
     },
     #[error("the end of the journal {path} is missing: it has {found} events, but had {saved} at the last save")]
@@ -107,14 +107,14 @@ pub struct Journal {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct JournalMark {
     pub events: u64,
-    /// The SHA-256 of the last line without its line break, in hexadecimal; empty without lines.
+    /// The SHA-256 of the last line without its line break, in hexadecimal; empty if there are no lines.
     pub sha256: String,
 }
 
 #[derive(Debug)]
 pub struct JournalContents {
     pub events: Vec<Recorded>,
-    /// Set if a crash cut the last line off. Its event is left out.
+    /// Set if a crash cut off the last line, whose event is left out.
     pub cut_short: bool,
     /// The SHA-256 of each event's line, in hexadecimal.
     pub hashes: Vec<String>,
@@ -239,7 +239,8 @@ pub(super) fn hold(path: &Path) -> Result<(File, FileLock), JournalError> {
 }
 
 /// Opens for appending, for reading (to restore the file) and for truncating an incomplete line. On Windows, append
-/// access cannot truncate. Plain write access can, and its position is at the end, since nothing else may write.
+/// access cannot truncate. Plain write access can, and it writes at the end, because nothing else may write to the
+/// file.
 fn appending() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -258,12 +259,13 @@ pub(super) fn open_journal(path: &Path) -> Result<File, JournalError> {
     File::open(path).map_err(|source| JournalError::Open { path: path.to_owned(), source })
 }
 
-/// How many bytes at the end of a journal are searched first for its last line.
+/// The number of bytes at the end of a journal that are searched first for the last line.
 const LAST_BYTES: u64 = 64 * 1024;
 /// The maximum bytes to search; a line followed by that many NULs is not found.
 const MOST_LAST_BYTES: u64 = 2 * MOST_ZEROS as u64;
 
-/// The number of the last event in the journal at `path`, reading only its end; `None` if there is no complete line.
+/// The number of the last event in the journal at `path`; `None` if there is no complete line. Reads only the end of
+/// the file.
 ///
 /// # Errors
 ///
@@ -286,7 +288,7 @@ pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
     }
 }
 
-/// How often to try a lock again before it counts as held.
+/// How often to retry a lock before it counts as held by another process.
 const LOCK_MOMENTS: u32 = 20;
 const LOCK_MOMENT: std::time::Duration = std::time::Duration::from_millis(5);
 
@@ -319,7 +321,7 @@ fn parse(file: &File, path: &Path) -> Result<JournalContents, JournalError> {
     damage.map_or(Ok(contents), Err)
 }
 
-/// The contents up to the first damaged line, and the damage.
+/// Reads the journal up to the first damaged line. Returns its contents, and the damage if there is any.
 ///
 /// # Errors
 ///
@@ -395,8 +397,8 @@ const PREVIOUS_HASH: &[u8] = b",\"prev\":\"";
 const OWN_HASH: &[u8] = b",\"hash\":\"";
 const END: &[u8] = b"\"}";
 
-/// Builds the line of an event, including its line break, and its hash, which the next line repeats. `previous` is the
-/// hash of the line before, empty for the first line.
+/// Builds an event's line, with the line break, and the line's hash, which the next line repeats. `previous` is the
+/// hash of the line before; empty for the first line.
 pub(super) fn seal(recorded: &Recorded, previous: &str) -> serde_json::Result<(Vec<u8>, String)> {
     let mut bytes = serde_json::to_vec(recorded)?;
     // The hashes go before the closing brace.
@@ -439,7 +441,7 @@ pub(super) fn unchecked(text: &[u8]) -> serde_json::Result<Recorded> {
 pub(super) const MOST_ZEROS: usize = 16 * 1024 * 1024;
 
 /// Appends to `line` up to and including the next line break, or up to the end. Returns the number of bytes, or `None`
-/// after [`MOST_ZEROS`] consecutive NULs: no line contains one, and a file may have gigabytes of them.
+/// after [`MOST_ZEROS`] consecutive NULs, because lines contain no NULs and a file may end in gigabytes of them.
 pub(super) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<usize>> {
     let (mut read, mut zeros) = (0, 0);
     loop {
@@ -510,7 +512,7 @@ fn restore(mut file: &File, path: &Path) -> Result<(), StoreError> {
         std::io::copy(&mut file, &mut out)?;
         Ok(())
     })?;
-    // Tries to keep the old permissions; private ones are fine too.
+    // Tries to keep the old permissions. If this fails, only the owner can read the file.
     if let Ok(permissions) = permissions {
         drop(fs::set_permissions(path, permissions));
     }
@@ -534,7 +536,7 @@ fn is_unlinked(open: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::nlink(open) == 0
 }
 
-/// Without link counts, a removed file cannot be told from a moved one, which must not be restored.
+/// Without link counts, removed and moved files look the same. A moved file must not be restored, so restore none.
 #[cfg(not(unix))]
 fn is_unlinked(_: &Metadata) -> bool {
     false

@@ -1,21 +1,20 @@
 //! Locks on open files, released when the process exits.
 //!
-//! On Windows nobody else can read a locked file, but a debate's journal is read while it runs. Therefore a second file
-//! next to the journal is locked instead: it is opened without sharing, and removed when it is closed.
+//! On Windows nobody else can read a locked file, but a journal is read while its debate runs. Therefore a second file
+//! next to the journal is locked instead. It is opened without sharing, and removed when it is closed.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// A held lock. Empty on Unix, where the open file itself holds it.
+/// A held lock. Empty on Unix, where the open file itself holds the lock.
 #[derive(Debug)]
 pub struct FileLock {
     #[cfg(windows)]
     _beside: File,
 }
 
-/// Locks `file`, which is at `path`, until it or the returned lock is dropped. `None` if another process holds the
-/// lock.
+/// Locks `file`, which is at `path`, until the file is closed. `None` if another process holds the lock.
 ///
 /// # Errors
 ///
@@ -33,13 +32,12 @@ pub fn try_lock(file: &File, _path: &Path) -> io::Result<Option<FileLock>> {
 #[cfg(unix)]
 pub fn is_locked(file: &File, _path: &Path) -> bool {
     let is_locked = matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock));
-    // Unlock at once, so that the debate stays resumable. If this fails, dropping the file unlocks it.
+    // Unlock immediately, so that the debate stays resumable. If this fails, dropping the file unlocks it.
     drop(file.unlock());
     is_locked
 }
 
-/// Locks `file`, which is at `path`, until it or the returned lock is dropped. `None` if another process holds the
-/// lock.
+/// Locks `file`, which is at `path`, until the returned lock is dropped. `None` if another process holds the lock.
 ///
 /// # Errors
 ///

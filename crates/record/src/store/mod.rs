@@ -59,7 +59,7 @@ pub enum StoreError {
     Pattern { pattern: String, source: glob::PatternError },
     #[error("no debate matches the pattern `{pattern}`")]
     NoMatch { pattern: String },
-    /// A directory that the pattern leads to cannot be read.
+    /// A directory that must be searched for matches cannot be read.
     #[error("cannot search for debates that match the pattern `{pattern}`")]
     Search { pattern: String, source: glob::GlobError },
     #[error("{path} is not in {directory}; only debates in that directory can be removed")]
@@ -69,7 +69,7 @@ pub enum StoreError {
     #[error("`{name}` matches several debates: {}", fits.join(", "))]
     Ambiguous {
         name: String,
-        /// Some of the matches.
+        /// Up to five of the matching ids.
         fits: Vec<String>,
     },
 }

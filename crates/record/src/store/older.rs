@@ -1,7 +1,7 @@
 //! Reads state files of the older program and of other programs leniently.
 //!
 //! A state that cannot be read is converted to the current form, field by field as JSON, and read again. Meaningless
-//! values are dropped, and only known deviations are repaired; other errors remain. Current files never get here.
+//! values are dropped, and only known deviations are repaired; other errors remain. Current files are never converted.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::protocol::{PROTOCOLS, upgrade_state};
 
 type Object = Map<String, Value>;
 
-/// Whole numbers in metadata.
+/// Metadata keys with whole numbers.
 const COUNTS: &[&str] = &[
     "tokensUsed",
     "latencyMs",
@@ -26,10 +26,10 @@ const COUNTS: &[&str] = &[
     "afterChars",
 ];
 
-/// Texts in metadata.
+/// Metadata keys with texts.
 const TEXTS: &[&str] = &["model", "servedModel", "provider", "method"];
 
-/// Lists of texts in a solution.
+/// Solution keys with lists of texts.
 const LISTS: &[&str] = &["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions"];
 
 /// Converts a state to the current form as far as possible.
@@ -207,7 +207,7 @@ fn number(value: &Value) -> Option<Value> {
     number.filter(|number| number.is_finite()).map(|number| json!(number))
 }
 
-/// A nonnegative whole number; measurements are rounded.
+/// A nonnegative whole number; fractions are rounded.
 fn count(value: &Value) -> Option<Value> {
     let number = number(value)?.as_f64()?.round();
     // Larger numbers are implausible.

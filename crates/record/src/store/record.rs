@@ -194,7 +194,7 @@ impl Record {
         self.saver()?.save(saved, mark)
     }
 
-    /// Rewrites the state file from the journal, for a debate that is not running.
+    /// Rewrites the state file of a debate that is not running.
     ///
     /// # Errors
     ///
@@ -214,7 +214,7 @@ impl Record {
         self.write_state()
     }
 
-    /// Saves everything, and waits until the disk and the copy of the journal contain it.
+    /// Saves everything, and waits until the files are on disk and the copy of the journal is complete.
     ///
     /// # Errors
     ///
@@ -229,7 +229,7 @@ impl Record {
     }
 
     /// Saves as much as possible after a failure: restores a removed journal, and saves the state after the last
-    /// written event. Waits for all writes. Ignores further failures, since the first one is more useful.
+    /// written event. Waits for all writes. Ignores further failures, because the first one is more useful to report.
     pub async fn salvage(&mut self) {
         drop(self.journal.restore());
         drop(self.flush().await);
@@ -242,7 +242,7 @@ impl Record {
         drop(std::fs::remove_file(self.journal.path()));
     }
 
-    /// Removes the files of the debate. Call it after all writes. Returns whether both files are gone.
+    /// Removes the journal and the state file, and returns whether both are gone. All writes must have ended before.
     pub fn remove(&mut self) -> bool {
         let is_gone = |path: &std::path::Path| {
             let removed = std::fs::remove_file(path);
@@ -270,7 +270,7 @@ impl Record {
 /// continue from the copy.
 pub trait Replica: fmt::Debug + Send + Sync {
     /// Receives an event's line, with its line break, once the journal has it. Must not wait. If `is_paid`, the line
-    /// records a paid call and must be copied at once; others may wait until [`holds`](Self::holds) is called.
+    /// records a paid call and must be copied immediately; other lines may wait until [`holds`](Self::holds) is called.
     fn take(&self, line: &[u8], is_paid: bool);
 
     /// Waits until the copy contains all events so far. No request is sent before its reservation is copied, so an

@@ -1,4 +1,4 @@
-//! Loads, extends and removes saved debates. Reads the journal where it is newer than the state file.
+//! Loads, extends and removes saved debates. Reads the journal if it is newer than the state file.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -26,8 +26,8 @@ pub enum AccessMode {
 }
 
 impl Entry {
-    /// Loads a debate without locking it. The journal of an unfinished debate is folded, because the state file is
-    /// older between two saves. If one of the files cannot be read, the other one is used, with a warning.
+    /// Loads a debate without locking it. The journal of an unfinished debate is folded, because the state file may be
+    /// out of date. If one of the files cannot be read, the other one is used, with a warning.
     ///
     /// # Errors
     ///
@@ -64,8 +64,8 @@ impl Entry {
         }
     }
 
-    /// Whether the journal has events that the state file lacks: a process was killed while adding to a finished
-    /// debate. Reads only the end of the journal.
+    /// Whether the journal has events that the state file lacks, as after a process was killed while adding to a
+    /// finished debate. Reads only the end of the journal.
     fn is_behind_journal(&self) -> bool {
         let last = self.journal.as_deref().and_then(|path| last_event(path).ok().flatten());
         let saved = read_mark(&self.state);
@@ -96,7 +96,7 @@ impl Entry {
     ///
     /// # Errors
     ///
-    /// The journal is missing or damaged, the debate is running in another process, or it cannot be saved.
+    /// The journal is missing or damaged, another process is running the debate, or the debate cannot be saved.
     pub fn note(&self, note: impl FnOnce(&Debate) -> Option<Event>) -> Result<Debate, StoreError> {
         if self.is_older() {
             let debate = read_state(&self.state)?;
@@ -117,16 +117,16 @@ impl Entry {
 }
 
 impl Directory {
-    /// Removes the files of a debate in this directory that is not running. If interrupted, it leaves a complete
-    /// debate: the state is removed first, and the journal contains everything.
+    /// Removes the files of a debate in this directory that is not running. An interruption leaves a complete debate,
+    /// because the state file is removed first and the journal contains everything.
     ///
     /// # Errors
     ///
-    /// The entry is not a debate in this directory, it is running in another process, or a file cannot be removed.
+    /// The entry is not a debate in this directory, another process is running the debate, or a file cannot be removed.
     pub fn remove(&self, entry: &Entry) -> Result<(), StoreError> {
         let Entry { state, journal } = entry;
         self.check_is_here(entry)?;
-        // Held until both files are removed, so that no process can resume the debate meanwhile.
+        // Keep the journal locked until both files are removed, so that no process can resume the debate meanwhile.
         let _held = journal.as_deref().map(hold).transpose()?;
         for path in [Some(state.as_path()), journal.as_deref()].into_iter().flatten() {
             match fs::remove_file(path) {
@@ -143,7 +143,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Checks that this is a debate in this directory, so that it can be removed.
+    /// Checks that `entry` is a debate in this directory, so that it can be removed.
     ///
     /// # Errors
     ///

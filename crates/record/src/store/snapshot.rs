@@ -98,7 +98,7 @@ fn is_in_use(error: &std::io::Error) -> bool {
     matches!(error.raw_os_error(), Some(5 | 32))
 }
 
-/// Repeats `action` while its error is temporary.
+/// Repeats `action` while `passes` holds for its error, at most [`ATTEMPTS`] times.
 fn patiently(
     passes: impl Fn(&std::io::Error) -> bool,
     action: impl Fn() -> std::io::Result<()>,
@@ -151,7 +151,7 @@ pub(super) fn is_special(path: &Path) -> bool {
 /// Opens a regular file for reading.
 ///
 /// # Errors
-/// It cannot be opened, or is not a regular file.
+/// The file cannot be opened, or is not a regular file.
 pub(super) fn open_regular(path: &Path) -> io::Result<File> {
     if is_special(path) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe, a socket or a device, not a file"));
@@ -184,7 +184,7 @@ struct SaveOrder {
 }
 
 impl Saver {
-    /// Starts the thread, which ends when this value is dropped and everything is saved.
+    /// Starts the saving thread, which ends once this value is dropped and everything is saved.
     pub(super) fn start(journal: File, state_path: PathBuf) -> Self {
         let (orders, received) = channel();
         let failure = Arc::new(Mutex::new(None));
@@ -216,7 +216,7 @@ impl Saver {
         let (done, saved) = oneshot::channel();
         drop(self.orders.send(SaveOrder { debate, mark, done: Some(done) }));
         saved.await.unwrap_or_else(|_| {
-            let source = std::io::Error::other("the saving thread has died");
+            let source = std::io::Error::other("the thread that saves the debate has died");
             Err(StoreError::Write { path: self.state_path.clone(), source })
         })
     }
@@ -226,7 +226,7 @@ fn work(orders: &Receiver<SaveOrder>, journal: &File, path: &Path, failure: &Mut
     let mut next = Instant::now();
     while let Ok(mut newest) = orders.recv() {
         while newest.done.is_none() {
-            // When the sender is dropped, the last state is saved at once.
+            // When the sender is dropped, the last state is saved without delay.
             let Ok(newer) = orders.recv_timeout(next.saturating_duration_since(Instant::now())) else { break };
             newest = newer;
         }
@@ -254,7 +254,7 @@ fn save(journal: &File, path: &Path, order: &SaveOrder) -> Result<(), StoreError
     write_state(path, &order.debate, &order.mark)
 }
 
-/// How far the journal extended when the state file was saved; `None` if the file is missing or does not say.
+/// How far the journal extended when the state file was saved; `None` if the file is missing or has no mark.
 pub(super) fn read_mark(path: &Path) -> Option<JournalMark> {
     // Reads only the mark and skips all other values.
     #[derive(Deserialize)]

@@ -1,4 +1,4 @@
-//! Verifies the files of a debate: the hashes of the journal, and whether the state file is its fold.
+//! Verifies the files of a debate: the hashes of the journal, and whether the state file matches the journal.
 
 use std::path::Path;
 
@@ -15,14 +15,14 @@ use super::{Entry, JournalError, JournalMark, StateFileError, StoreError};
 
 #[derive(Debug)]
 pub struct VerifiedRecord {
-    /// The SHA-256 of the last intact line, in hexadecimal. Since each line contains the hash of the one before, it
-    /// covers all of them.
+    /// The SHA-256 of the last intact line, in hexadecimal. Covers all intact lines, because each line contains the
+    /// hash of the previous one.
     pub head: Option<String>,
     /// The number of events before the first flaw in the journal.
     pub events: usize,
-    /// Set if another process is running the debate, whose state file is then expected to be older.
+    /// Set if another process is running the debate, whose state file may then be older than the journal.
     pub running: bool,
-    /// Set if a crash cut the last line off, which is therefore not part of the record.
+    /// Set if a crash cut off the last line, which is not part of the record.
     pub cut_short: bool,
     /// Set if the journal starts with a state file of the older program, so earlier events are unknown.
     pub imported: bool,
@@ -111,7 +111,7 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
         Ok(saved) => Some(saved),
         Err(error) if error.is_missing() => {
             found.state = StateFileStatus::Missing;
-            // A debate that was killed before its first save has no state file; one that ended must have it.
+            // A debate that was killed before its first save has no state file; one that ended must have one.
             let of_run =
                 contents.events.iter().map(|recorded| &recorded.event).rfind(|event| !event.is_about_the_record());
             let ended = matches!(
@@ -151,8 +151,8 @@ fn read_saved(path: &Path) -> Result<ReadState, StateFileError> {
     Ok(ReadState { debate, value, mark })
 }
 
-/// Folds the events that the state covers, and counts them: up to its mark, or without a mark up to the event at which
-/// the fold equals the state, or else all.
+/// Returns the fold of the events that the state covers, and their number. The state covers the events up to its mark.
+/// Without a mark, the state covers those up to the event at which the fold equals it, or all if no fold does.
 fn folds(events: &[Recorded], saved: Option<&ReadState>) -> Result<(Debate, usize), FoldError> {
     let marked = saved.and_then(|saved| saved.mark.as_ref()).map(|mark| mark.events);
     let mut known: Option<(Debate, usize)> = None;
@@ -207,7 +207,7 @@ fn compare(
     }
 }
 
-/// Adds the keys that `value` lacks, because it was written before they existed, as they are read.
+/// Adds the keys that `value` lacks because they did not exist when it was written, with the values from `read`.
 fn fill(value: &mut Value, read: &Value) {
     match (value, read) {
         (Value::Object(value), Value::Object(read)) => {

@@ -375,7 +375,7 @@ fn a_failed_ballot_makes_no_majority() {
 Nobody wins the floor vote: the missing votes could have decided it."
     );
     for (before, after, side) in [("uuaa", "ffaa", "for"), ("fuua", "faaa", "against")] {
-        let vote = format!("The floor vote goes to the side {side} the motion, which gained more.");
+        let vote = format!("The side {side} the motion wins the floor vote: it gained more votes.");
         assert!(before_advice(&polled(before, after)).ends_with(&vote));
     }
     assert!(before_advice(&polled("uu", "fa")).ends_with("The floor vote is a tie: both sides gained the same."));
