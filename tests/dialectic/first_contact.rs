@@ -48,7 +48,7 @@ fn a_model_over_several_providers_needs_to_know_whose_it_is() {
     settings["providers"] = json!({"local": {"baseUrl": "http://127.0.0.1:9/v1"}});
     let here = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY).config(&settings);
     let refused = here.run(debate(&["-m", "other"])).expect_code(2);
-    let said = "--model would replace the models of several providers (local, openai)";
+    let said = "--model would replace models of different providers (local, openai)";
     assert!(refused.stderr.contains(said) && refused.stderr.contains("write `provider/model`"), "{refused}");
     assert_eq!(models(&here, &["-m", "local/other"]), ["local/other"; 3]);
 }

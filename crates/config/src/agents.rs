@@ -399,7 +399,7 @@ impl ModelResolver<'_> {
                 (None, several) => {
                     let several = several.join(", ");
                     let message = format!(
-                        "would replace the models of several providers ({several}): choose the one that serves `{model}`"
+                        "would replace models of different providers ({several}); choose the one that serves `{model}`"
                     );
                     Err(Fault { message, needs_provider: true })
                 }

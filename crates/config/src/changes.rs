@@ -31,7 +31,7 @@ impl SettingChange {
     }
 }
 
-/// Parses `agents[1].model=…` or `agents.<id>.model=…`. A value that is not JSON is taken as plain text.
+/// Parses `agents[1].model=…` or `agents.<id>.model=…`. A value that is not JSON is plain text.
 impl FromStr for SettingChange {
     type Err = String;
 
@@ -142,7 +142,7 @@ fn as_file(settings: &Settings) -> Value {
     file
 }
 
-/// Replaces agents' ids by indices. Fails if a key does not exist.
+/// Replaces agents' ids with indices. Fails if a key does not exist.
 fn known_path(file: &Value, path: &KeyPath) -> Result<KeyPath, ConfigError> {
     let mut known = KeyPath::root();
     for segment in &path.0 {

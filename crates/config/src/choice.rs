@@ -51,7 +51,7 @@ impl ModelChoice {
     }
 }
 
-/// Printed as the first line of a run.
+/// A notice for the start of a run.
 impl fmt::Display for ModelChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let in_words = |served: &ServedModel| match (served.provider.as_str(), served.model.as_str()) {

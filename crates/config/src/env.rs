@@ -142,7 +142,7 @@ fn process_variables() -> impl Iterator<Item = (String, String)> {
 const QUOTES: [char; 3] = ['"', '\'', '`'];
 
 const NO_PAIR: &str = "is ignored: it is not `NAME=value`";
-const OPEN_QUOTE: &str = "has an unclosed quote; using the value as written";
+const OPEN_QUOTE: &str = "has an unclosed quote; keeping it as part of the value";
 
 /// Returns the names and values in `text`, in order. Adds the number (from 1) and fault of each malformed line to
 /// `faults`.
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!((open.get("B"), open.get("C")), (Some("'open"), Some("3")));
         assert_eq!(
             open.warnings(),
-            ["line 2 of the environment file `my.env` has an unclosed quote; using the value as written"]
+            ["line 2 of the environment file `my.env` has an unclosed quote; keeping it as part of the value"]
         );
     }
 

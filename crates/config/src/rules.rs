@@ -61,9 +61,8 @@ pub(super) fn warn_of_idle_keys(debate: &DebateSettings, protocol: &Protocol, fi
     let name = protocol.name;
     if debate.synthesis_method != SynthesisMethod::Judge {
         let method = debate.synthesis_method.name();
-        findings.warn(format!(
-            "`debate.synthesisMethod`: `{method}` has the same effect as `judge`: the judge writes the solution"
-        ));
+        findings
+            .warn(format!("`{method}` in `debate.synthesisMethod` works like `judge`: the judge writes the solution"));
     }
     if debate.memory && !has(ResultKind::Material) {
         findings.warn(format!("`debate.memory` has no effect: the protocol `{name}` does not use past debates"));
@@ -221,7 +220,10 @@ pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
         let is_program = is_program(&agent.provider, &settings.providers);
         if !agent.tools.is_empty() && (is_program || agent.provider == HOST) {
             let provider = if is_program { "a program" } else { "the host" };
-            warnings.push(format!("`{}` has tools, but its provider is {provider}, which supports none", agent.id));
+            warnings.push(format!(
+                "`{}` has tools, but its provider is {provider}, which does not support tools",
+                agent.id
+            ));
         }
         if let Some((asked, most)) = agent.max_tokens.zip(limits_of(agent, settings).max_output)
             && asked > most

@@ -64,7 +64,7 @@ fn add_program_keys(schema: &mut Value) {
         "items": { "type": "string", "minLength": 1 },
     });
     keys["type"] = json!({
-        "description": "`command` for a program that replaces a server.",
+        "description": "`command` if the provider is a program, not a server.",
         "enum": [COMMAND],
     });
 }

@@ -63,7 +63,7 @@ pub struct Caller {
     pub observer: Option<Arc<dyn CallObserver>>,
 }
 
-/// A call that failed permanently.
+/// A call that failed and is not retried.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct FailedCall {

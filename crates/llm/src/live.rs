@@ -153,7 +153,7 @@ impl IdleTimeout {
         until.saturating_duration_since(heard.last) >= self.limit
     }
 
-    /// Restarts the timeout. Called for every token.
+    /// Restarts the timeout, because a token arrived.
     pub(super) fn end(&self) {
         let (mut heard, now) = (self.heard(), Instant::now());
         heard.last = now;

@@ -1,7 +1,7 @@
 //! The prices, limits, features and retirement dates of known models.
 //!
-//! `examples/models.rs` generates the table from a published one; it is parsed on first use. Values from servers and
-//! the configuration take precedence. The price of a model that is not listed is unknown, not zero.
+//! `examples/models.rs` generates the table from a published one; the table is parsed on first use. Values from servers
+//! and the configuration take precedence. The price of a model that is not listed is unknown, not zero.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -25,7 +25,7 @@ pub struct ModelFacts {
     input: Option<f64>,
     cached: Option<f64>,
     out: Option<f64>,
-    /// The `long_` prices apply to prompts of more tokens than this.
+    /// The `long_` prices apply to prompts with more tokens than this.
     above: Option<u64>,
     long_in: Option<f64>,
     long_cached: Option<f64>,
@@ -139,7 +139,8 @@ fn listed(provider: &str, model: &str) -> Option<&'static ModelFacts> {
     models.get(model).or_else(|| models.get(without_date(model)?))
 }
 
-/// `model` without a suffix such as `-2024-08-06`, `-20250514`, `-0613` or `-latest`; `None` if it has none.
+/// `model` without a suffix such as `-2024-08-06`, `-20250514`, `-0613` or `-latest`; `None` if there is no such
+/// suffix.
 fn without_date(model: &str) -> Option<&str> {
     let shapes: [&[usize]; 3] = [&[4, 2, 2], &[8], &[4]];
     model.strip_suffix("-latest").or_else(|| {

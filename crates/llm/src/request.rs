@@ -34,13 +34,13 @@ pub trait ChatModel: Send + Sync {
         false
     }
 
-    /// Whether a subscription covers the calls: nothing is billed, and costs are list prices.
+    /// Whether a subscription covers the calls. If so, nothing is billed, and costs are list prices.
     fn is_notional(&self) -> bool {
         false
     }
 
-    /// The name of a concurrency limit, shared by all models of this process that return the same name, and its
-    /// maximum; `None` if only the debate's own limit applies.
+    /// The name and the maximum of a concurrency limit. All models of this process that return the same name share the
+    /// limit. `None` if only the debate's own limit applies.
     fn shared_bound(&self) -> Option<(&Arc<str>, usize)> {
         None
     }

@@ -341,7 +341,7 @@ fn names_of_choices_are_read() {
         "terminationCondition": {"type": "quality"}
     });
     let loaded = load_value(&with_debate(&debate)).unwrap();
-    let warning = "`debate.synthesisMethod`: `merge` has the same effect as `judge`: the judge writes the solution";
+    let warning = "`merge` in `debate.synthesisMethod` works like `judge`: the judge writes the solution";
     assert_eq!(loaded.warnings, [warning]);
     let debate = loaded.settings.debate;
     assert_eq!(debate.synthesis_method, SynthesisMethod::Merge);

@@ -224,7 +224,7 @@ pub struct Program {
     /// `None` for the user's own program.
     pub preset: Option<&'static ProgramPreset>,
     pub executable: PathBuf,
-    /// Arguments to put before the preset's; for the user's own program, all of its arguments.
+    /// Arguments to put before those of the preset; for the user's own program, all of its arguments.
     pub leading: Vec<String>,
     /// The environment, without the variables of the preset.
     pub environment: Vec<(String, SecretString)>,

@@ -28,7 +28,7 @@ impl<'a> PlayedAgent<'a> {
                 json!({
                     "score": EQUAL, "winner": "none", "assessment": NOT_ASSESSED, "reasoning": NOT_ASSESSED, "measure": open,
                     "adoptIf": format!("The answer to “{open}” favours the motion."),
-                    "rejectIf": format!("The answer to “{open}” speaks against it."),
+                    "rejectIf": format!("The answer to “{open}” speaks against the motion."),
                 })
             }
             "relate the decisions" => {
@@ -148,7 +148,7 @@ impl PlayedAgent<'_> {
             "question" if own.is_empty() => "1. Which answer would change your mind?".to_owned(),
             "question" => numbered(own.iter().map(|gap| gap.ask.to_owned())),
             "answer" => numbered(listed(last).iter().map(|_| "The problem does not say.".to_owned())),
-            "open" | "close" if own.is_empty() => format!("Nothing on my list is missing in “{name}”."),
+            "open" | "close" if own.is_empty() => format!("Nothing on my list is missing from “{name}”."),
             "open" => {
                 let start =
                     match ["for", "against"].map(|side_of| side.contains(&format!("You speak {side_of} the motion"))) {

@@ -149,7 +149,7 @@ impl<'a> PlayedAgent<'a> {
                     “essential”.";
         let none = if major.is_empty() { none } else { "" };
         let lines = [all("Major", major), all("Minor", minor)].concat();
-        let found = if lines.is_empty() { "" } else { "As the program reads them; a rehearsal covers none." };
+        let found = if lines.is_empty() { "" } else { "As found by the program; a rehearsal covers none of them." };
         paragraphs([none.to_owned(), found.to_owned(), bullets(lines)])
     }
 

@@ -302,7 +302,7 @@ impl OpenAiClient {
         let unusable = if reply.finish == FinishReason::Filtered || !reply.tool_calls.is_empty() {
             None
         } else if marks::is_tool_call(&reply.text) {
-            Some("it is nothing but the markup of a tool call")
+            Some("it contains only the markup of a tool call")
         } else if is_reasoning && reply.finish != FinishReason::Length {
             Some("it contains reasoning but no text")
         } else {

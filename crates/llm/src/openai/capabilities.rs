@@ -56,7 +56,7 @@ pub(super) struct Capabilities {
     pub(super) schemas_by_chat: bool,
     pub(super) takes_tools: bool,
     pub(super) takes_temperature: bool,
-    /// Whether the model accepts a system message. If not, the system text precedes the user's.
+    /// Whether the model accepts a system message. If not, the system text is put before the user's text.
     pub(super) takes_system: bool,
     /// Whether the model accepts its own messages unchanged rather than just their text and calls.
     pub(super) replays: bool,
@@ -65,7 +65,7 @@ pub(super) struct Capabilities {
     pub(super) most_output: Option<u32>,
     /// The name of the output limit in Chat Completions.
     pub(super) limit: &'static str,
-    /// Whether `limit` was changed once. It is not changed again, because two rejected names would alternate.
+    /// Whether `limit` was changed once. The name is not changed again, because two rejected names would alternate.
     pub(super) limit_is_certain: bool,
     pub(super) streaming: Streaming,
     /// Whether the model's answers start inside reasoning. Streamed text is then held back until the reasoning has
@@ -100,7 +100,7 @@ struct Findings {
     stream_doubts: u8,
     /// How often a complete answer followed a failed stream.
     wholes: u8,
-    /// How the last stream broke, and how often streams broke in that way.
+    /// How the last stream broke, and how many streams in a row broke in that way.
     breaks: (String, u8),
 }
 

@@ -46,7 +46,7 @@ pub enum EndpointError {
     BaseUrl(Arc<str>),
     #[error("the API key for provider `{0}` contains characters that cannot be sent")]
     Key(Arc<str>),
-    #[error("the header `{header}` of provider `{provider}` cannot be sent")]
+    #[error("the header `{header}` of provider `{provider}` has an invalid name or value")]
     Header { provider: Arc<str>, header: String },
     /// The user's certificate file cannot be used. Using the system's instead would fail later, with a misleading
     /// error.
@@ -171,7 +171,7 @@ impl Address {
     }
 }
 
-/// Removes users and passwords from URLs, since a gateway may quote the URL of its upstream server.
+/// Removes user names and passwords from URLs, since a gateway may quote the URL of its upstream server.
 fn without_userinfo(text: &str) -> String {
     let mut parts = text.split("://");
     let mut shown = parts.next().unwrap_or_default().to_owned();
@@ -211,7 +211,7 @@ const KEPT_UNDER_LIMIT: Duration = Duration::from_secs(2);
 pub const CERTIFICATE_FILE: &str = "SSL_CERT_FILE";
 
 #[derive(Debug, thiserror::Error)]
-#[error("the HTTP client cannot be set up")]
+#[error("cannot set up the HTTP client")]
 pub struct HttpClientError(#[from] reqwest::Error);
 
 /// Connections to servers; clones share them.

@@ -23,7 +23,7 @@ pub(super) struct ServerRefusal {
     pub(super) status: u16,
     pub(super) retry_after: Option<Duration>,
     pub(super) param: Option<String>,
-    /// The server's message on one line, without secrets and control characters.
+    /// The server's message on one line, without secrets or control characters.
     pub(super) message: String,
     /// All codes, each between `<` and `>`, and the message, in lower case, for searching.
     pub(super) said: String,

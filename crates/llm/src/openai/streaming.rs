@@ -118,7 +118,7 @@ pub(super) async fn follow<P: ApiAnswer>(
     StreamOutcome::Pieces(pieces, ended)
 }
 
-/// Adds an event to the answer. Ignores data that is not JSON, but fails on malformed JSON.
+/// Adds an event to the answer. Ignores data that does not start like JSON, and fails on malformed JSON.
 fn take(
     pieces: &mut impl ApiAnswer,
     event: ServerSentEvent<'_>,
