@@ -167,7 +167,7 @@ struct JsonReader {
     /// The opening quote; `None` for an unquoted key.
     quote: Option<char>,
     escaped: bool,
-    /// The last character outside strings that was not a space.
+    /// The last character outside strings, ignoring whitespace.
     last: Option<char>,
     /// The length of the part of the output that is certainly complete, and the brackets that are still open after that
     /// part.

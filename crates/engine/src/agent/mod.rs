@@ -1,7 +1,7 @@
 //! Agents and judge: turns a protocol's step into a request, and a reply into a value.
 //!
 //! The step determines the call's content. This module collects the texts, shortens them, renders the prompt, asks,
-//! runs tools, parses the reply, and asks again if that fails. The engine decides when to call.
+//! runs tools, parses the reply, and asks again if the reply is unusable. The engine decides when to call.
 
 mod answer;
 mod ask;

@@ -98,7 +98,7 @@ impl Ballot {
         answer
     }
 
-    /// Parses a vote for a text, which is named by its label.
+    /// Parses a vote that names a text by its label.
     pub(super) fn read(text: &str, labels: &[Label]) -> Result<Cast<AgentId>, AnswerError> {
         let Self { choice, confidence, reason } = read_json(text)?;
         Ok(Cast { choice: author(labels, &choice)?.clone(), confidence, reason })

@@ -154,7 +154,7 @@ impl Ruled {
     }
 }
 
-/// A ruling as the judge writes it, which names points by their numbers.
+/// A ruling as parsed from the judge's answer. Points are named by their numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RawPointRuling {
     /// The numbers of the points: similar ones may share a ruling.
@@ -219,7 +219,7 @@ impl RawPointRuling {
             return None;
         }
         let remains = text("remains");
-        // A point with remaining faults is not met.
+        // A point with remaining faults is only partly met.
         let leaves = remains.contains(char::is_alphanumeric) && !is_nothing(&remains);
         let decision = if decision == Decision::Met && leaves { Decision::Partly } else { decision };
         Some(Self { points, is_number, decision, section: text("where"), remains, reason })

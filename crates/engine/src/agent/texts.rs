@@ -1,5 +1,5 @@
-//! Selects, titles and orders the texts that a call shows. Makes them fit into a prompt by showing the newest up to a
-//! bound, reducing critiques to their points, or cutting the longest texts to one length.
+//! Selects, titles and orders the texts that a call shows. Makes them fit into a prompt by showing only the newest,
+//! reducing critiques to their points, or cutting the longest texts to the same length.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -255,7 +255,7 @@ pub(super) fn final_texts(debate: &Debate, histories: bool) -> Vec<Titled<'_>> {
     whole.chain(critiques).collect()
 }
 
-/// Whether the points of a critique were parsed, or it states that it has none.
+/// Whether a critique's points were parsed. True also for a critique that states that it has no points.
 pub(super) fn has_points(critique: &Contribution) -> bool {
     critique.reading.as_ref().is_some_and(|reading| reading.points.is_some())
 }
@@ -411,7 +411,7 @@ pub(super) fn as_points(critique: &str, limit: usize) -> Cow<'_, str> {
     let parts: Vec<(&str, &str)> = points.into_iter().map(|point| point.split_at(remedy_of(point))).collect();
     let remedies: usize = parts.iter().map(|(_, remedy)| length(remedy)).sum();
     let mut faults: Vec<Titled<'_>> = parts.iter().map(|(fault, _)| Titled::new("", *fault)).collect();
-    // Room for the notes of how much is left out.
+    // Reserve room for the notes on how much is left out.
     let marks = faults.len() * 50;
     let room = limit.saturating_sub(marks + remedies).max(faults.len() * SKETCH);
     shorten(&mut faults, room);

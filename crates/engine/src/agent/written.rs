@@ -259,7 +259,7 @@ fn without_comments(text: &str) -> &str {
 /// Joins the text before and after the assessment, without the line that announces it.
 fn tidy(before: &str, after: &str) -> String {
     let (before, after) = (before.trim(), after.trim());
-    // The fence around a whole answer closes after the block.
+    // A fence around a whole answer closes after the assessment.
     let (unwrapped, was_wrapped) = unwrapped(before);
     let after = if was_wrapped || fence_of(after).is_some() { after.trim_matches(['`', '~']).trim() } else { after };
     let before = if after.is_empty() { without_announcement(unwrapped) } else { unwrapped };

@@ -75,7 +75,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// Waits until the copy of the journal, if there is one, contains all events including the reservation.
+    /// Waits until the copy of the journal, if there is a copy, contains the reservation and all earlier events.
     async fn copied(&self) {
         let Some(replica) = &self.replica else { return };
         if let Err(refusal) = replica.holds().await {
@@ -133,7 +133,7 @@ impl Calls {
         self.in_flight.is_empty()
     }
 
-    /// Whether a call has a request in flight. The other calls wait for permission, a slot, or their next attempt.
+    /// Whether any call has a request in flight. Other calls wait for permission, a slot, or their next attempt.
     pub(super) fn is_sending(&self) -> bool {
         self.in_flight.values().any(|call| call.is_sending)
     }
@@ -215,7 +215,7 @@ impl Engine {
         let limits = agent.zip(self.debate().settings.as_ref()).map(|(agent, settings)| limits_of(agent, settings));
         let limits = limits.filter(|_| can_be_shortened).unwrap_or_default();
         let over = limits.context_window.map_or(0, |window| excess(&whole.request, window, limits.max_output));
-        // If the estimate leaves almost nothing, let the server decide.
+        // If the estimate leaves almost nothing, let the server decide whether the request fits.
         let room = whole.length.saturating_sub(over).max(LEAST_TEXT);
         if over == 0 || room >= whole.length {
             return usize::MAX;
@@ -264,7 +264,7 @@ impl Engine {
         let under_review = debate.change.as_deref().filter(|change| change.base.is_some());
         let path = match (under_review, git::root_of(&path)) {
             (Some(_), Some(root)) => root,
-            // The repository is gone.
+            // The reviewed repository no longer exists.
             (Some(_), None) => return Ok(None),
             (None, _) => path,
         };

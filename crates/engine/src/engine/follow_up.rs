@@ -100,7 +100,8 @@ impl Engine {
         }
     }
 
-    /// Limits the question to `own` on top of what has been spent, or else to what is left of the debate's limit.
+    /// Limits the question to `own` in addition to what has been spent. Without `own`, what is left of the debate's
+    /// limit applies.
     fn limit_follow_up(&mut self, own: BudgetLimit, past: &[Recorded]) {
         let Some(mut settings) = self.debate().settings.clone() else { return };
         let budget = &mut settings.debate.budget;

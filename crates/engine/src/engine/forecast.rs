@@ -2,8 +2,8 @@
 //! context windows.
 //!
 //! Tokens can only be estimated from characters, so there are two bounds: a prompt that certainly does not fit is
-//! rejected before anything is spent, and one that probably does not fit causes a warning. During the debate, the
-//! judge's texts are shortened if they are probably too long, or if the server says so.
+//! rejected before anything is spent, and one that probably does not fit causes a warning. During the debate, the texts
+//! shown to the judge are shortened if they are probably too long, or if the server rejects them as too long.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use super::{EngineError, purchase};
 
 /// The assumed length of a short answer in tokens.
 const SHORT_ANSWER: u32 = 300;
-/// Bytes per token, for the lower and the upper bound of a number of tokens. Prose lies in between.
+/// Bytes per token: `low` gives the lower bound of a number of tokens, `high` the upper bound. Prose lies in between.
 pub(super) const BYTES_PER_TOKEN: Span<f64> = Span { low: 4.5, high: 3.0 };
 
 #[derive(Debug, thiserror::Error)]
@@ -319,7 +319,7 @@ pub fn check_problem(problem: &str, settings: &Settings) -> Result<(), WindowErr
 ///
 /// # Errors
 ///
-/// The first call that certainly does not fit.
+/// A call certainly does not fit.
 pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<String>, WindowError> {
     let mut worst: Vec<(&PlannedCall, &AgentSettings, u64, u64)> = Vec::new();
     for call in calls {
@@ -336,7 +336,7 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
                 least,
             });
         }
-        // Take the geometric mean of both bounds, and add the answer, because most windows include it.
+        // Take the geometric mean of both bounds, and add the answer, because most windows include answers.
         let probable =
             call.input.low.saturating_mul(call.input.high).isqrt() + u64::from(agent.max_tokens.unwrap_or(0));
         if probable <= window {
@@ -386,7 +386,7 @@ pub(super) fn excess(request: &Request, window: u64, max_output: Option<u32>) ->
     let bytes = request_bytes(request) as u64;
     let held = scaled(window.saturating_sub(answer), (BYTES_PER_TOKEN.low * BYTES_PER_TOKEN.high).sqrt());
     let over = usize::try_from(bytes.saturating_sub(held)).unwrap_or(usize::MAX);
-    // Convert to characters, in which omissions are counted.
+    // Convert to characters, because texts are shortened by characters.
     let (prompt, characters) = (request.prompt.len().max(1), request.prompt.chars().count());
     over.saturating_mul(characters).div_ceil(prompt)
 }

@@ -108,7 +108,7 @@ pub struct Engine {
     /// Wanted calls without a result, in order, each with the stage that requests it. The call's own stage may be a
     /// different one.
     open: Vec<(StageId, Step)>,
-    /// Stages that have started, by round and position in the protocol.
+    /// Stages that have started but not ended, by round and position in the protocol.
     announced: BTreeMap<(u32, usize), Announced>,
     /// Calls that are skipped because the limit leaves no room for them.
     refused: HashSet<CallKey>,

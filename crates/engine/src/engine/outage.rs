@@ -23,7 +23,7 @@ use super::{Engine, EngineError};
 const FEWEST_AGENTS: usize = 2;
 /// How often a call is repeated on a server that answers other calls but not this one, before the call fails.
 const MOST_RETURNS: u32 = 2;
-/// How often in a row a server may become reachable without answering before the run ends.
+/// How many times in a row servers may become reachable without answering a call before the run ends.
 const MOST_IN_VAIN: u32 = 3;
 /// The delay before a server is first checked; it doubles with each check.
 const FIRST_WAIT: Duration = Duration::from_secs(1);

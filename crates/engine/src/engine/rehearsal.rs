@@ -30,7 +30,7 @@ const SECOND_CHANCE_BYTES: usize = 1000;
 /// The maximum number of points that prompts request about one text.
 const POINTS: usize = 7;
 const POINTS_OF_EACH: usize = 5;
-/// The length in bytes of a point with its remedy, as strong models write it for our prompts.
+/// The length in bytes of a point with its remedy in answers of strong models.
 const POINT_BYTES: usize = 450;
 const REMARK_BYTES: usize = 100;
 /// The assumed length in bytes of each question to the user, and of each answer.
@@ -140,8 +140,8 @@ impl<'a> Rehearsal<'a> {
         self.goes_on
     }
 
-    /// Returns the calls from here to the answer if `events`, which close the debate early or skip its check, happen
-    /// first.
+    /// Returns the calls from the current state to the answer, after `events`, which close the debate early or skip its
+    /// check.
     pub(super) fn closing(&self, events: impl IntoIterator<Item = Event>) -> Result<Vec<RehearsedCall>, EngineError> {
         let answers = SampleAnswers { extends: false, ..self.answers };
         let mut closing = Rehearsal { answers, foreseen: Vec::new(), ..self.clone() };
@@ -431,7 +431,7 @@ impl<'a> Rehearsal<'a> {
                 let points = texts().flat_map(|of| points(Some(of), step.inputs.len())).collect();
                 ParsedAnswer { given_up: given_up.collect(), ..raising(points) }
             }
-            // Raise points, because only a draft with findings is rewritten.
+            // Raise points, so that the draft is rewritten.
             (ResultKind::Check, _) if demanding => {
                 // Let the checker find none of the changes, so that all points stay listed.
                 let verification = |one: &Point| Statement {

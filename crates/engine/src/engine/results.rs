@@ -214,8 +214,8 @@ impl Engine {
         Event::Evaluated { key, evaluation: Evaluation { kind, score, threshold }, call: Some(call) }
     }
 
-    /// Gives an agent's questions ids that are unique within the debate, whatever the order of answers. Drops questions
-    /// beyond the limit.
+    /// Gives an agent's questions ids that are unique within the debate, regardless of the order in which agents
+    /// answer. Drops questions beyond the limit.
     fn number(&self, agent: &AgentSettings, pass: u8, most: u32, mut questions: Vec<String>) -> AgentClarifications {
         let most = most as usize;
         if questions.len() > most {

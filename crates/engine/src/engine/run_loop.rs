@@ -114,7 +114,8 @@ impl Engine {
         }
         tokio::select! {
             biased;
-            // Comes first: an answer that arrives together with the interrupt is paid for and must be recorded.
+            // This branch comes first: an answer that arrives together with the interrupt is paid for and must be
+            // recorded.
             trigger = self.run_stage(stage) => trigger,
             () = cancel.cancelled() => Ok(Trigger::PAUSE),
         }

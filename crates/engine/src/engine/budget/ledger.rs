@@ -39,7 +39,7 @@ pub(super) struct Reservation {
     pub(super) max_tokens: Option<u32>,
 }
 
-/// What a model's earlier answers reveal about the cost of its next one.
+/// What a model's earlier answers reveal about the cost of its next answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measures {
     pub(super) answered: bool,
@@ -50,8 +50,8 @@ pub(super) struct Measures {
     tokens_per_byte: f64,
     /// The greatest length of an answer relative to its output limit.
     overrun: f64,
-    /// Whether the server has used a one-hour cache, which costs more. Our requests do not ask for one, but a proxy
-    /// may.
+    /// Whether the server has used a one-hour cache, which costs more. Our requests do not ask for a one-hour cache,
+    /// but a proxy may.
     writes_for_an_hour: bool,
 }
 

@@ -27,7 +27,7 @@ use super::ledger::{CostLedger, Measures, ModelId};
 
 /// The range of the output limit, in tokens, for agents without `maxTokens` under a cost limit.
 const ANSWERS: RangeInclusive<u32> = 1024..=ANSWER_LIMIT;
-/// The range for reasoning models, whose reasoning counts as output.
+/// The range of the output limit for reasoning models, whose reasoning counts as output.
 const REASONED_ANSWERS: RangeInclusive<u32> = 4096..=16_384;
 /// The number of steps in which output limits are lowered.
 const STEPS: u16 = 16;
@@ -95,7 +95,7 @@ pub fn check_prices(settings: &Settings) -> Result<(), BudgetError> {
     Err(BudgetError::Unpriced { limit, models: models.into_iter().collect() })
 }
 
-/// The maximum output, in tokens, of one call of a program, which may make several requests.
+/// The maximum output in tokens of a program's call, including all its requests.
 fn output_of(agent: &AgentSettings, settings: &Settings) -> Option<u32> {
     let requests = preset_of(&agent.provider, &settings.providers).map_or(1, |preset| preset.requests);
     Some(limits_of(agent, settings).max_output?.saturating_mul(requests))
@@ -160,8 +160,7 @@ impl PricedAgent {
         }
     }
 
-    /// The bytes to charge for a prompt of `bytes` bytes. A program adds to the prompt and may send it in several
-    /// requests.
+    /// The bytes to charge for a prompt of `bytes` bytes. A program adds to the prompt and may send it more than once.
     pub(super) fn read(&self, bytes: usize) -> usize {
         (bytes + self.overhead) * self.requests as usize
     }
@@ -282,7 +281,7 @@ impl Planned {
     }
 
     /// The amount to reserve for a cost of `usd`. A second request counts as a call only if it asks for the final
-    /// answer; any other replaces an optional call when it is needed.
+    /// answer; any other second request takes the place of an optional call.
     fn amount(&self, usd: Usd) -> Amount {
         let is_spared = self.is_second_chance && self.cost != BudgetClass::Closing;
         if is_spared { Amount { usd, requests: 0 } } else { Amount::request(usd) }

@@ -215,7 +215,7 @@ impl Budget {
     /// The margin to reserve for the closing beyond its likely cost: models that are first called in the closing may
     /// cost more than expected. `read` is the length of the texts that the calls read.
     fn margin_of_closing(&self, views: &CostRange, read: AnswerLength) -> Amount {
-        // If only the closing is left, no other call needs the margin.
+        // If only the closing is left, no other call competes for the money, so there is no margin.
         if views.full.before_closing().next().is_none() {
             return Amount::ZERO;
         }
