@@ -313,7 +313,7 @@ fn a_first_debate_can_be_watched_and_says_what_is_next() {
     let (_, screen) = Terminal::start(&sandbox, arguments).expect_code(0);
     assert!(begun.elapsed() > Duration::from_secs(1), "nothing of it could be seen");
     let shown = screen.text();
-    assert!(shown.contains("a rehearsal, no model was called") && shown.contains("Next: dialectic show "), "{shown}");
+    assert!(shown.contains("a rehearsal; no model was called") && shown.contains("Next: dialectic show "), "{shown}");
     assert!(!shown.contains("Config not found") && !shown.contains("$0.0000"), "{shown}");
     // In a pipe it is as fast as it is, and says the same.
     let piped = Sandbox::new().run(arguments).expect_code(0);

@@ -34,7 +34,7 @@ const HARDENED: [&str; 15] = [
 ];
 /// The only variables of the user's environment that Git sees.
 const KEPT: [&str; 6] = ["PATH", "HOME", "XDG_CONFIG_HOME", "LANG", "SYSTEMROOT", "USERPROFILE"];
-/// The maximum bytes read of a stored file.
+/// The maximum number of bytes read of a stored file.
 pub const MOST: u64 = 4 << 20;
 
 #[derive(Debug, Clone)]

@@ -14,7 +14,7 @@ use dialectic_llm::command::ProcessGroup;
 
 /// How long to read output after the command has ended, since a background process can keep the pipe open.
 const AFTERMATH: Duration = Duration::from_millis(500);
-/// The maximum bytes kept of a command's standard error.
+/// The maximum number of bytes kept of a command's standard error.
 const COMPLAINT: usize = 2000;
 
 /// The beginning of a text, and whether it was truncated.
@@ -29,7 +29,7 @@ pub struct Limited<'a> {
     pub command: &'a str,
     pub input: Option<&'a [u8]>,
     pub limit: Duration,
-    /// The maximum bytes kept of the command's standard output; the rest is discarded.
+    /// The maximum number of bytes kept of the command's standard output; further output is discarded.
     pub keep: usize,
     /// Environment variables withheld from the command.
     pub without: &'a BTreeSet<String>,

@@ -115,7 +115,7 @@ pub fn is_elsewhere(
     outline.base_url(environment).and_then(host) != host(own)
 }
 
-/// The providers in use that may not charge list prices: routers, and servers other than the vendor's.
+/// The providers in use whose prices may differ from list prices: routers, and servers other than the vendor's.
 pub fn routed_providers(settings: &Settings, environment: &Environment) -> BTreeSet<String> {
     let used = settings.everybody().map(|agent| agent.provider.as_str());
     let routed = used.filter(|provider| {
@@ -368,7 +368,7 @@ pub fn missing_keys_of<'a>(
     }
     let mut missing: Vec<MissingKey> = Vec::new();
     for (provider, agents) in by_provider {
-        // A program has its own login.
+        // A program uses its own login instead of a key.
         let server = Outline::of(provider, providers).filter(|_| !is_program(provider, providers));
         let Some(outline) = server else { continue };
         let headers = outline.headers();

@@ -40,7 +40,7 @@ pub struct Environment {
 pub const LANGFUSE: [&str; 3] =
     ["https://cloud.langfuse.com", "https://us.cloud.langfuse.com", "https://hipaa.cloud.langfuse.com"];
 
-/// The vendor's URLs to which a key from an untrusted file may be sent. Empty for variables that are not such keys.
+/// The vendor's URLs to which a key from an untrusted file may be sent. Empty if `variable` is not a vendor's key.
 fn vendors_urls(variable: &str) -> Vec<&'static str> {
     if matches!(variable, "LANGFUSE_PUBLIC_KEY" | "LANGFUSE_SECRET_KEY") {
         return LANGFUSE.to_vec();
@@ -52,7 +52,7 @@ fn vendors_urls(variable: &str) -> Vec<&'static str> {
     named.map(|preset| preset.base_url).collect()
 }
 
-/// Whether this program reads the variable, so that ignoring it deserves a warning.
+/// Whether this program reads the variable. If so, ignoring the variable deserves a warning.
 fn has_an_effect(variable: &str) -> bool {
     ["DIALECTIC_", "LANGFUSE_", "OFFLINE_", "OTEL_"].iter().any(|start| variable.starts_with(start))
         || PRESETS.iter().any(|preset| preset.base_url_env == Some(variable))

@@ -8,7 +8,7 @@ use super::sandbox::{AccessError, ContextDirectory};
 use super::toolbox::{Arguments, TextArgument};
 use super::{Tool, ToolContext, ToolError};
 
-/// The maximum bytes returned of a file.
+/// The maximum number of bytes returned of a file.
 const LIMIT: usize = 256 * 1024;
 
 /// How the notice of a truncated file begins.

@@ -15,9 +15,9 @@ use super::{AccessError, Tool, ToolContext, ToolError};
 const MATCHES: usize = 100;
 /// The maximum number of lines to show before a match, and after it.
 const CONTEXT: usize = 10;
-/// The maximum characters of a line.
+/// The maximum number of characters shown of a line.
 const LINE: usize = 300;
-/// The maximum characters in total.
+/// The maximum number of characters in all excerpts together.
 const CHARACTERS: usize = 20_000;
 /// The maximum size of a compiled pattern, in bytes.
 const COMPILED: usize = 1 << 20;

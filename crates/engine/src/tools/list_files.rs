@@ -46,11 +46,11 @@ fn list(arguments: &Arguments<'_>, context: &ToolContext) -> Result<Value, ToolE
     Ok(result)
 }
 
-/// The maximum lines of an outline.
+/// The maximum number of lines in an outline.
 const LINES: usize = 200;
-/// The maximum entries of one directory in an outline.
+/// The maximum number of entries from one directory in an outline.
 const OUTLINE_ENTRIES: usize = 60;
-/// The maximum characters of a readme.
+/// The maximum number of characters shown of a readme.
 const README: usize = 8000;
 
 /// Lists the files and directories below a directory, one per line and upper levels first. Hidden ones are left out.

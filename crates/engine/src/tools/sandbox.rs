@@ -60,11 +60,11 @@ pub enum AccessError {
     /// The path leads to a device, a pipe, a socket, or a kernel file.
     #[error("Access denied: only regular files and directories can be read")]
     Special,
-    #[error("there is no such file or directory in the context directory; list_files shows what there is")]
+    #[error("there is no such file or directory in the context directory; use list_files to see what exists")]
     NotFound,
-    #[error("this is a directory, not a file; list_files shows what is in it")]
+    #[error("this is a directory, not a file; use list_files to see its contents")]
     IsDirectory,
-    #[error("this is a file, not a directory; file_read returns its content")]
+    #[error("this is a file, not a directory; use file_read to read it")]
     NotDirectory,
     #[error("it cannot be read")]
     Unreadable { source: io::Error },

@@ -14,14 +14,15 @@ use super::ToolError;
 use super::sandbox::{AccessError, ContextDirectory, EntryKind};
 use crate::git::{Blob, Git, GitError};
 
-/// The maximum bytes of a file to search.
+/// The maximum number of bytes to search in a file.
 const FILE: u64 = 1 << 20;
-/// The maximum bytes of all searched files together.
+/// The maximum number of bytes to search in all files together.
 const TOTAL: u64 = 64 << 20;
 /// The number of files to read with one call of Git.
 const BATCH: usize = 64;
 
-/// The maximum number of entries: enough for source trees, but few enough that generated files cannot fill the context.
+/// The maximum number of entries in a result: enough for source trees, but few enough that generated files cannot fill
+/// the context.
 pub(super) const ENTRIES: usize = 1000;
 
 /// The maximum number of files to collect.

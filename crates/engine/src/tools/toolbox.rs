@@ -11,7 +11,7 @@ use dialectic_llm::ToolSpec;
 
 use super::{TOOLS, Tool, ToolContext, ToolError};
 
-/// The maximum characters shown of an unknown tool's name.
+/// The maximum number of characters shown of an unknown tool's name.
 const NAME_SHOWN: usize = 64;
 
 pub struct Toolbox {
@@ -57,8 +57,8 @@ impl Toolbox {
         ToolResult { tool_call_id: call.id.clone(), role: "tool".to_owned(), content }
     }
 
-    /// Runs calls in order. Replaces a result that exceeds `room`, the number of characters left for all of them, with
-    /// an error. Tells the model if these are its last calls.
+    /// Runs calls in order. Replaces each result that exceeds `room`, the number of characters left for all results,
+    /// with an error. Tells the model if these are its last calls.
     pub fn run_all(&self, calls: &[ToolCall], mut room: usize, is_last: bool) -> Vec<ToolResult> {
         let mut results = Vec::new();
         for call in calls {

@@ -291,8 +291,8 @@ impl Decisions {
         Convergence { agreement, matters, opposed_on, ..Convergence::default() }
     }
 
-    /// Related wordings, as pairs of indices. Decisions that differ only by a negation are opposite, whatever the judge
-    /// says.
+    /// The related wordings, as pairs of indices with their relation. Decisions that differ only by a negation are
+    /// opposite, whatever the judge says.
     fn related(&self, relations: Option<&Relations>) -> Vec<(usize, usize, Relation)> {
         let place = |decision: &str| self.wordings.iter().position(|wording| wording.decision == decision);
         let named = relations.into_iter().flat_map(|relations| &relations.pairs).filter_map(|pair| {

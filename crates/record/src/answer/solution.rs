@@ -132,11 +132,11 @@ pub struct Shortened {
     pub to: usize,
 }
 
-/// The maximum words in a judge's title.
+/// The maximum number of words in a judge's title.
 const TITLE_WORDS: usize = 8;
 /// The minimum number of words to keep when a title is cut.
 const LEAST_TITLE_WORDS: usize = 3;
-/// The maximum characters in a title.
+/// The maximum number of characters in a title.
 const TITLE_CHARACTERS: usize = 80;
 
 /// Words that cannot end a phrase.

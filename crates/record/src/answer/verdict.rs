@@ -163,7 +163,7 @@ pub struct Polls<'v> {
     pub choices: Vec<PollChoice<'v>>,
 }
 
-/// The votes for a choice in each poll, without those of voters that missed a poll.
+/// The votes for a choice in each poll, excluding voters that missed a poll.
 #[derive(Debug, Clone)]
 pub struct PollChoice<'v> {
     pub name: &'v str,

@@ -96,7 +96,7 @@ pub struct Metadata {
     /// Set if a content filter cut the text off.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub filtered: bool,
-    /// Set if the server cut the text off for a reason other than its length or a filter.
+    /// Set if the server cut the text off for a reason other than the output limit or a filter.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -86,8 +86,8 @@ pub struct AgentStanding {
     /// Absent if the model was never rated in this role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<f64>,
-    /// How far the agent's confidence in its ballots was off on average, from 0 (best) to 1 (worst); absent if the
-    /// agent never voted.
+    /// The average error of the agent's confidence in its ballots, from 0 (best) to 1 (worst); absent if the agent
+    /// never voted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<f64>,
     /// The number of past debates on which rating and calibration are based.

@@ -24,7 +24,7 @@ pub struct Outcome {
 dialectic_base::named! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
     pub enum OutcomeKind {
-        /// Everything was completed.
+        /// The debate ended with an answer and without failures.
         Full = "full",
         /// The debate ended with an answer despite failures.
         Degraded = "degraded",
@@ -271,7 +271,7 @@ impl fmt::Display for AnswerState {
             AnswerBasis::Requirements => "every major requirement met, nothing major open",
             AnswerBasis::Points => "not assessed against the requirements, nothing major open",
             AnswerBasis::Change => "no major finding",
-            AnswerBasis::Rehearsal => "a rehearsal, no model was called",
+            AnswerBasis::Rehearsal => "a rehearsal; no model was called",
         })
     }
 }

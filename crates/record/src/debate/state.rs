@@ -101,7 +101,7 @@ pub struct Debate {
     /// protocol that the file names.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub stages: Arc<[StageInfo]>,
-    /// The status of each call. Derived from the journal; not saved, because other fields imply it.
+    /// The status of each call. Derived from the journal, so never saved.
     #[serde(skip)]
     pub settled: HashMap<CallKey, CallStatus>,
     /// Cache of the points of finished rounds; derived, so never saved.
@@ -532,7 +532,7 @@ impl Debate {
         items.filter(|(_, item)| item.answer.is_empty())
     }
 
-    /// Whether the debate completed everything. `None` if it has not ended, or if the older program saved it without an
+    /// Whether the outcome is `full`. `None` if the debate has not ended, or if the older program saved it without an
     /// outcome.
     pub fn is_full(&self) -> Option<bool> {
         self.outcome.as_ref().map(|outcome| outcome.kind == OutcomeKind::Full)

@@ -42,7 +42,6 @@ impl Forecast {
     }
 }
 
-/// What cost and call limits cover.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purchase {
     pub limit: BudgetLimit,

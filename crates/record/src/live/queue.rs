@@ -15,8 +15,8 @@ use tokio::time::timeout;
 use crate::event::Recorded;
 use crate::live::{Gap, PanelInfo, Progress, Signal};
 
-/// The maximum number of queued signals per subscriber. A debate of five agents and ten rounds sends fewer, apart from
-/// words.
+/// The maximum number of queued signals per subscriber. Not counting words, a debate of five agents and ten rounds
+/// sends fewer.
 const CAPACITY: usize = 4096;
 /// How often to check for room in the queues.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);

@@ -87,7 +87,7 @@ pub enum Signal {
     ServerGone {
         calls: usize,
         error: String,
-        /// Whether a subscription's limit was reached, rather than the server being unreachable.
+        /// Whether a usage limit of the provider was reached, rather than the server being unreachable.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_limit: bool,
     },

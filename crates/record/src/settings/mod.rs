@@ -247,7 +247,8 @@ impl DebateSettings {
     pub const DEFAULT_IDLE_TIMEOUT: u64 = 60_000;
     /// Also assumed for states without `historyLimit`.
     pub const DEFAULT_HISTORY_LIMIT: usize = 20_000;
-    /// The maximum total characters of all attachments. Every call includes all of them, about 25,000 tokens.
+    /// The maximum number of characters in all attachments together. Every call includes all attachments, about 25,000
+    /// tokens.
     pub const ATTACHMENT_LIMIT: usize = 100_000;
 }
 

@@ -89,9 +89,7 @@ fn place(path: Option<&PathBuf>) -> String {
 dialectic_base::named! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum PromptOrigin {
-        /// Compiled into the program.
         BuiltIn = "built-in",
-        /// The user's file.
         File = "file",
     }
 }

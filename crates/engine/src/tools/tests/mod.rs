@@ -182,13 +182,13 @@ fn files_are_read_and_directories_listed() {
     let directory = |path: &str| (path.to_owned(), "directory".to_owned());
     assert_eq!(place.list("."), Ok(vec![directory("docs"), file("empty"), file("notes.md")]));
     assert_eq!(place.list("docs/"), Ok(vec![file("docs/plan.md")]));
-    let missing = "there is no such file or directory in the context directory; list_files shows what there is";
+    let missing = "there is no such file or directory in the context directory; use list_files to see what exists";
     for path in ["nothing", "nothing/at/all", "notes.md/x"] {
         assert_eq!(place.read(path), refused(missing), "{path}");
         assert_eq!(place.list(path), refused(missing), "{path}");
     }
-    assert_eq!(place.read("docs"), refused("this is a directory, not a file; list_files shows what is in it"));
-    assert_eq!(place.list("notes.md"), refused("this is a file, not a directory; file_read returns its content"));
+    assert_eq!(place.read("docs"), refused("this is a directory, not a file; use list_files to see its contents"));
+    assert_eq!(place.list("notes.md"), refused("this is a file, not a directory; use file_read to read it"));
 }
 
 #[test]
