@@ -33,8 +33,8 @@ struct Done {
     stderr: String,
 }
 
-/// Runs a command of this program to its end, with `input` on its standard input. Dropping the future kills the
-/// process, but not a run that it detached.
+/// Runs a command of this program until the command exits, with `input` on its standard input. Dropping the future
+/// kills the process, but not a run that the command detached.
 async fn run(program: &Path, arguments: Vec<OsString>, input: &str) -> io::Result<Done> {
     let mut command = Command::new(program);
     command.args(["--color", "never"]).args(arguments).kill_on_drop(true);

@@ -34,7 +34,7 @@ pub struct PreparedQuestion {
 }
 
 impl Runner {
-    /// Opens a finished debate for a question. The older program saved neither a journal nor settings: for its debates,
+    /// Opens a finished debate for a question. If the older program saved the debate, without a journal or settings,
     /// this creates a journal and uses `lent` as the settings.
     ///
     /// # Errors

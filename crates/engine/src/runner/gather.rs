@@ -49,7 +49,7 @@ impl Collector {
                 let here = settings.clone();
                 let rest = spawn_blocking(move || quiet.without_commands(&here, &problem));
                 let (printed, rest) = tokio::join!(commands, rest);
-                // If the blocking task panics, the debate continues without its results.
+                // If the blocking task panics, the debate continues without the task's results.
                 let mut gathered = rest.unwrap_or_default();
                 let (files, memory): (Vec<Material>, Vec<Material>) =
                     gathered.material.into_iter().partition(|one| one.source != MaterialSource::Memory);

@@ -37,7 +37,7 @@ pub struct Prepared {
 pub(super) enum Origin {
     /// A new debate, or a fork that keeps the events `taken_over`.
     New { created: Box<Created>, taken_over: Vec<Event> },
-    /// A saved debate. `most` limits its total cost, in addition to its own limit.
+    /// A saved debate. `most` limits the total cost, in addition to the debate's own limit.
     Saved { record: Box<Record>, past: Vec<Recorded>, most: Option<Usd> },
 }
 
@@ -140,7 +140,7 @@ impl Prepared {
         Self { copied: Some(replica), ..self }
     }
 
-    /// Creates the record of a new debate, or takes over that of a saved one.
+    /// Creates the record of a new debate, or uses the record of a saved debate.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The handle to a running debate, and what happens after its end.
+//! The handle to a running debate, and the steps after the debate.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -25,8 +25,8 @@ use super::{DebateHistory, Runner};
 /// How often to look for stop requests and host replies.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// A handle to a running debate. If it is dropped, the debate continues, but pauses when it needs answers and no
-/// [`Controls`] are left to give them.
+/// A handle to a running debate. If the handle is dropped, the debate continues, but pauses when it needs answers while
+/// no [`Controls`] exist.
 pub struct Run {
     id: DebateId,
     journal: PathBuf,
@@ -158,7 +158,7 @@ impl Controls {
         drop(self.commands.send(RunCommand::Pause));
     }
 
-    /// Like [`pause`](Self::pause), but the run does not end, so that it can [`go_on`](Self::go_on).
+    /// Like [`pause`](Self::pause), but the run does not end and can be continued with [`go_on`](Self::go_on).
     pub fn hold(&self) {
         drop(self.commands.send(RunCommand::Hold));
     }

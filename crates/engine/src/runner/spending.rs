@@ -18,7 +18,7 @@ use dialectic_record::event::{Event, Recorded};
 use dialectic_record::ids::DebateId;
 use dialectic_record::store::{Directory, Entry, JournalReader, Readers, StoreError, write_atomically};
 
-/// Does not end in `.json`, because such files count as debates.
+/// The name does not end in `.json`, because files whose names do count as debates.
 const LEDGER: &str = "spending.ledger";
 /// Locked instead of the ledger, which every change replaces.
 const LOCK: &str = "spending.lock";
@@ -205,7 +205,7 @@ pub fn note_spent(directory: &Directory, usd: Usd) -> Result<(), SpendingError> 
 ///
 /// # Errors
 ///
-/// The debate is not in that directory, is running, or cannot be removed; or the ledger cannot be written.
+/// The debate is not in `directory`, is running, or cannot be removed; or the ledger cannot be written.
 pub fn remove(directory: &Directory, entry: &Entry) -> Result<(), SpendingError> {
     directory.check_is_here(entry)?;
     let lock = SpendingLock::take(directory)?;
