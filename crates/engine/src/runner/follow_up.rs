@@ -34,8 +34,8 @@ pub struct PreparedQuestion {
 }
 
 impl Runner {
-    /// Opens a finished debate for a question. If the older program saved the debate, without a journal or settings,
-    /// this creates a journal and uses `lent` as the settings.
+    /// Opens a finished debate for a question. For a debate of the older program, which saved neither a journal nor
+    /// settings, creates a journal and uses `lent` as the settings.
     ///
     /// # Errors
     ///
