@@ -146,7 +146,7 @@ pub enum SubjectError {
 }
 
 impl SubjectError {
-    /// Whether the debate has no solution because it did not finish.
+    /// Whether the debate lacks a solution.
     pub fn is_unfinished(&self) -> bool {
         matches!(self, Self::Lacks { field: SOLUTION, .. })
     }

@@ -224,8 +224,8 @@ impl Contest {
         calls
     }
 
-    /// Has the judges compare each pair `repeat` times. `noted` receives each answer's usage as soon as it is known.
-    /// Also returns why rulings are missing.
+    /// Has the judges compare each pair `repeat` times. `noted` receives the usage of each request when the request
+    /// ends. Also returns why rulings are missing.
     async fn compare(
         &self,
         judges: &[Judge],
@@ -268,7 +268,8 @@ impl Contest {
 }
 
 /// Has the judges compare all contests, with limited concurrency. The results are in the order of `contests`. `noted`
-/// receives each answer's cost as soon as it is known, because a caller that stops waiting has still spent the money.
+/// receives the cost of each request when the request ends, because a caller that stops waiting has still spent the
+/// money.
 pub async fn compare(
     judges: &[Judge],
     contests: &[Contest],

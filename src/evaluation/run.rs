@@ -16,7 +16,7 @@ use dialectic_llm::{Caller, FailedCall, Request};
 
 use super::{Criterion, Evaluator, EvaluatorAnswer, Scores, Subject};
 
-/// The maximum number of concurrent evaluations. Raised to the number of evaluators if that is higher.
+/// The maximum number of concurrent requests. Evaluations raise it to the number of evaluators if that is higher.
 pub(super) const IN_FLIGHT: usize = 16;
 
 pub struct Evaluated<'a> {
@@ -87,7 +87,7 @@ impl Usage {
 }
 
 /// Asks every evaluator about every subject, `repeat` times each, with limited concurrency. The results are in the
-/// order of the arguments. `noted` receives each answer's cost as soon as it is known, because a caller that stops
+/// order of the arguments. `noted` receives the cost of each attempt when the attempt ends, because a caller that stops
 /// waiting has still spent the money.
 pub async fn evaluate<'a>(
     evaluators: &'a [Evaluator],

@@ -20,7 +20,7 @@ const RULE: usize = 80;
 const CODE_INDENT: &str = "  ";
 
 /// Renders `text` for a terminal of `width` columns, ending with a newline. Drops escape codes from the text, and adds
-/// codes only for colours. [`ColorChoice::Auto`] means no colour.
+/// new ones only if `color` enables colours. [`ColorChoice::Auto`] does not.
 pub fn render_markdown(text: &str, width: usize, color: ColorChoice) -> String {
     let colored = matches!(color, ColorChoice::Always | ColorChoice::AlwaysAnsi);
     let lines = rendered_after(Vec::new(), text, width.max(NARROWEST), colored);

@@ -24,7 +24,7 @@ pub(super) struct Screen {
     is_shown: AtomicBool,
 }
 
-/// The width reported to indicatif. Greater than any line's, because lines are already cut to the terminal's width.
+/// The width reported to indicatif. Wider than any line, because lines are already cut to the terminal's width.
 const CANVAS: u16 = 2_000;
 
 /// The maximum width of a line, so that lines still fit when a wide terminal is made narrower.

@@ -337,7 +337,7 @@ impl<'a> EndedCall<'a> {
             },
             Event::Drafted { solution, .. } | Event::Synthesized { solution, .. } => {
                 if let Some(author) = solution.synthesized_by.as_ref().filter(|by| *by != &key.agent_id) {
-                    // The call only assessed a text by another agent.
+                    // The call only assessed another agent's text.
                     about = Some(author);
                     let limited = solution.limited_confidence().map(|why| format!(" ({why})")).unwrap_or_default();
                     let sure = solution.confidence.map(|sure| format!(", with confidence {}{limited}", percent(sure)));
@@ -362,8 +362,8 @@ impl<'a> EndedCall<'a> {
         Some(Self { key, about, went_well, latency_ms, said, is_quotation, text })
     }
 
-    /// Describes the call, in several lines if necessary: `✓ r1 critique Performance Engineer (2) → System Architect
-    /// (1) · 3.7 s · “The lease table is a hot spot.”`.
+    /// Describes the call, on two or more lines if necessary: `✓ r1 critique Performance Engineer (2) → System
+    /// Architect (1) · 3.7 s · “The lease table is a hot spot.”`.
     fn lines(&self, panel: &PanelInfo, columns: usize, quotes: bool) -> Vec<String> {
         let (mark, style) = if self.went_well { ("✓", DONE) } else { ("✗", FAILED) };
         let round = if self.key.round == 0 { String::new() } else { format!("r{} ", self.key.round) };
@@ -483,7 +483,7 @@ fn point_of(contribution: &Contribution) -> String {
     sentences.into_iter().find(|sentence| !sentence.is_empty()).unwrap_or_default()
 }
 
-/// The number of a checker's findings, and the first sentence of the first one.
+/// The number of a checker's points, and the first sentence of the first point.
 fn seen(contribution: &Contribution) -> String {
     match contribution.reading.as_ref().and_then(|reading| reading.points.as_deref()) {
         None => "could not be read".to_owned(),

@@ -26,7 +26,7 @@ use super::result::{GAP, plain_lines};
 use super::screen::{SharedWriter, WIDEST};
 use super::told::Scrollback;
 
-/// How long to collect lines before writing them. Users do not notice the delay, but separate writes would take most of
+/// How long to collect signals between writes. Users do not notice the delay, but separate writes would take most of
 /// the run time.
 const GATHERING: Duration = Duration::from_millis(10);
 
@@ -37,7 +37,7 @@ const INDENT: &str = "    ";
 pub enum ProgressMode {
     /// A redrawn block, for terminals with escape codes.
     Live,
-    /// A line whenever something starts or ends.
+    /// Plain lines, for example when a stage starts or ends.
     Plain,
     Quiet,
 }

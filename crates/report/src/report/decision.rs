@@ -44,7 +44,7 @@ pub(super) fn decision_record(view: &View<'_>, out: &mut dyn io::Write) -> io::R
     writeln!(out, "\n{SEAL}{} -->", seal(&String::from_utf8_lossy(&record)))
 }
 
-/// Whether a text is exactly what [`decision_record`] wrote.
+/// Whether a text is what [`decision_record`] wrote, except for line endings.
 pub(super) fn is_unedited(text: &str) -> bool {
     let Some((record, end)) = text.rsplit_once(SEAL) else { return false };
     end.trim_end() == format!("{} -->", seal(record))

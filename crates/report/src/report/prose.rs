@@ -220,8 +220,8 @@ pub(super) fn leads(text: &str, most: usize) -> Vec<String> {
     items.filter_map(first_words).take(most).collect()
 }
 
-/// A text's title and the text below it. The title is its first heading, unless that has only one or two words, such as
-/// “Approach”.
+/// A text's title and the text below it. The title is a heading at the start of the text, unless the heading has only
+/// one or two words, such as “Approach”.
 pub(super) fn titled(text: &str) -> (Option<String>, &str) {
     let arena = Arena::new();
     let document = parse_document(&arena, truncate(text, RENDERED_BYTES / 4), &options());

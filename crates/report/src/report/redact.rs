@@ -74,7 +74,7 @@ fn forget_tools(metadata: &mut Metadata) {
     metadata.tool_results.clear();
 }
 
-/// The file names in the record, longest first, so that no name is replaced only in part.
+/// The names of files and directories in the record, longest first, so that no name is replaced only in part.
 fn known_paths(debate: &Debate) -> Vec<String> {
     let settings = debate.settings.iter().flat_map(|settings| {
         let of_agents = settings.everybody().flat_map(|agent| {
@@ -167,8 +167,8 @@ fn bare(word: &str) -> &str {
     word.trim_start_matches(['[', '{', '|']).trim_end_matches([':', '.', '!', '?'])
 }
 
-/// Whether a word is a path: absolute, relative to the home or working directory, or a file with an extension. A
-/// model's name such as `maker/model-1.5` is not a path, and neither is a URL.
+/// Whether a word is a path: absolute, relative to the home or working directory, or with a directory and a file
+/// extension. A model's name such as `maker/model-1.5` is not a path, and neither is a URL.
 fn is_bare_path(word: &str) -> bool {
     let is_letter = word.as_bytes().first().is_some_and(u8::is_ascii_alphabetic);
     let has_drive = is_letter && [":/", ":\\"].iter().any(|begin| word[1..].starts_with(begin));

@@ -10,8 +10,8 @@ use dialectic_record::points::{Report, ReviewText, ReviewedFinding, Severity, Si
 
 use super::stages::capitalized;
 
-/// The changed file in which to show a finding, and the place there. `None` if the finding names any other path, which
-/// a model may have invented.
+/// The changed file in which to show a finding, and the place in that file. `None` if the finding names any other path,
+/// which a model may have invented.
 fn shown<'a>(debate: &Debate, finding: &'a ReviewedFinding) -> Option<(&'a str, Placed)> {
     let (place, placed) = finding.place(debate)?;
     (placed != Placed::Elsewhere).then_some((&*place.path, placed))

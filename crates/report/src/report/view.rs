@@ -24,7 +24,7 @@ const OLD_JUDGE_TEMPERATURE: f64 = 0.3;
 #[derive(Debug, Clone)]
 pub struct View<'a> {
     pub debate: &'a Debate,
-    /// The agents: in configuration order if the settings are known, or else in the order of first contributions.
+    /// The agents: first those in the settings, then others in the order of their first contributions.
     pub agents: Vec<AgentSettings>,
     pub judge: AgentSettings,
     /// The agents whose settings are unknown and therefore assumed.
@@ -116,7 +116,8 @@ impl<'a> View<'a> {
         self.debate.text_number(id)
     }
 
-    /// Sets each agent's side to the result of `side`, overriding the settings.
+    /// Sets each agent's side to the result of `side`, overriding the settings. Has no effect if the debate has no
+    /// settings.
     pub fn with_sides(mut self, side: impl Fn(&Settings, &AgentId) -> Position) -> Self {
         if let Some(settings) = &self.debate.settings {
             self.sides = settings.agents.iter().map(|agent| (agent.id.clone(), side(settings, &agent.id))).collect();
@@ -124,7 +125,7 @@ impl<'a> View<'a> {
         self
     }
 
-    /// The judge's confidence in the solution, 0 to 100. `None` for the offline provider.
+    /// The judge's confidence in the solution, 0 to 100. `None` if the judge gave none or is the offline provider.
     pub fn confidence(&self) -> Option<f64> {
         let is_model = self.debate.settings.as_ref().is_none_or(|settings| settings.judge.provider != OFFLINE);
         self.debate.final_solution.as_ref().and_then(|solution| solution.confidence).filter(|_| is_model)

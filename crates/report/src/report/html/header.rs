@@ -72,7 +72,7 @@ fn verdict(view: &View<'_>) -> Markup {
     }
 }
 
-/// The notice shown when the offline provider wrote the debate.
+/// Marks a debate of the offline provider as a rehearsal.
 fn offline(debate: &Debate) -> Markup {
     html! {
         @if debate.is_offline() {

@@ -164,12 +164,12 @@ fn compact(style: &str) -> String {
     pieces.collect::<Vec<_>>().join("\"")
 }
 
-/// Separators in CSS rules, with and without spaces.
+/// Separators in CSS rules, and their shorter forms.
 const SPACED: [(&str, &str); 8] =
     [(" {", "{"), ("{ ", "{"), ("; ", ";"), (": ", ":"), (", ", ","), (" }", "}"), ("} ", "}"), (";}", "}")];
 
-/// Unescapes quotation marks outside tags, where they need no escaping. Texts and settings have many of them. In a page
-/// written by `maud`, every bare `<` starts a tag and every bare `>` ends one.
+/// Unescapes quotation marks outside tags, where they need no escaping. This makes pages smaller. In a page written by
+/// `maud`, every bare `<` starts a tag and every bare `>` ends one.
 fn bare_quotation_marks(page: &str) -> String {
     let mut bare = String::with_capacity(page.len());
     let mut pieces = page.split('<');

@@ -226,7 +226,7 @@ pub(super) fn point(one: &Point) -> Markup {
     html! { a href={ "#" (anchor(&one.number())) } { (quote(&gist(&one.point.in_words(), POINT), POINT)) } }
 }
 
-/// What changed in the texts and in the audience.
+/// What changed in the texts and in the votes of the audience.
 fn changed(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
     let members = participants.members().iter();
     let agents: Vec<_> = members.filter_map(|one| Some((one.chip(), revised(view, one.id, ledger)?))).collect();

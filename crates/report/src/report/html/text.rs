@@ -49,7 +49,7 @@ pub(super) fn noun(debate: &Debate, stage: StageId) -> String {
 /// `text` for a title or an attribute, where `<bdi>` is not possible: one line of at most `chars` characters, without
 /// control characters.
 pub(super) fn plain(text: &str, chars: usize) -> String {
-    // This is more than enough for the line, and avoids processing a huge text.
+    // Four times the length is more than enough for one line, and avoids processing a huge text.
     let beginning = dialectic_base::markdown::truncate(text.trim_start(), chars.saturating_mul(4));
     let line = dialectic_base::sanitize::one_line(beginning);
     let cut = dialectic_base::markdown::truncate(&line, chars);

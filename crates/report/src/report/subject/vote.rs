@@ -109,7 +109,7 @@ pub(crate) fn material(debate: &Debate) -> Vec<Block<'_>> {
     vec![Block::lead(line!["All agents were shown this in addition to the problem."]), Block::List(items.collect())]
 }
 
-/// The agents chosen to take part, and why.
+/// The candidates, and why they were chosen or not.
 pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
     let Some(selection) = &debate.selection else { return Vec::new() };
     let has_families = selection.candidates.iter().any(|one| one.family.is_some());
