@@ -374,7 +374,7 @@ impl Diagnostic for StoreError {
             Self::Remove { .. } | Self::Fold { .. } => (General, None),
             Self::Replica { .. } => (Busy, None),
             Self::JournalGone { .. } => {
-                advise(Arguments, "restore it; without it the debate can only be reported and evaluated")
+                advise(Arguments, "restore it; without the journal, the debate can only be read and evaluated")
             }
             Self::Ambiguous { .. } => advise(Arguments, "type more of the id"),
             Self::Unknown { .. } => advise(Arguments, "`dialectic list` shows the saved debates"),
@@ -427,10 +427,10 @@ impl Diagnostic for PlanError {
         match self {
             Self::Unreadable { .. } => (Arguments, None),
             Self::Line { .. } | Self::Empty { .. } => {
-                advise(Arguments, "write it with `dialectic sweep plan`, and do not edit it: its ids are hashes")
+                advise(Arguments, "create the plan with `dialectic sweep plan`, and do not edit it: its ids are hashes")
             }
             Self::Prompts { .. } => {
-                advise(Configuration, "run it with the version of the program that planned it, or plan it again")
+                advise(Configuration, "run the set with the version that planned it, or plan the set again")
             }
             Self::Unpacked { .. } => advise(General, "check permissions and free space"),
         }

@@ -137,10 +137,10 @@ impl Error {
         Self::Coded { code: INTERRUPTED, said: said.into(), hint: None }
     }
 
-    /// The exit code: 1 general, 2 arguments or input files, 3 provider, 4 configuration, 5 degraded under `--strict`
-    /// or in a review, 6 a review has a finding that `--fail-on` forbids, 7 the debate waits for answers or replies, 75
-    /// try again later (a server is unreachable, or the debate is paused, interrupted or running in another process),
-    /// 124 still running, 130 interrupted. `docs/automation.md` lists them too.
+    /// The exit code: 1 general, 2 arguments or input files, 3 provider, 4 configuration, 5 the run of a review is
+    /// incomplete or `--strict` is not met, 6 a review has a finding that `--fail-on` forbids, 7 the debate waits for
+    /// answers or replies, 75 try again later (a server is unreachable, or the debate is paused, interrupted or running
+    /// in another process), 124 still running, 130 interrupted. `docs/automation.md` lists them too.
     pub fn exit_code(&self) -> u8 {
         let blame = match self {
             Self::Diagnosed(error) => error.blame(),

@@ -186,8 +186,8 @@ mod system {
     }
 }
 
-/// Restores the terminal when the program is suspended or receives SIGQUIT, and takes it over again when the program
-/// continues.
+/// Restores the terminal when the program is suspended or receives SIGQUIT, and takes over the terminal again when the
+/// program continues.
 #[cfg(unix)]
 pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
     use rustix::process::{Signal, getpid, kill_process};

@@ -80,7 +80,7 @@ fn suggest_debate(error: &mut clap::Error) {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return };
     if typed.split_whitespace().count() > 1 {
         let tip = StyledStr::from("to debate a problem, use the command `debate`: dialectic debate \"...\"");
-        // Any similarity to a command's name is a coincidence.
+        // Do not suggest a command whose name resembles the problem.
         error.remove(ContextKind::SuggestedSubcommand);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }

@@ -19,7 +19,7 @@ use dialectic_report::display::Messages;
 use super::dialogue::{Dialogue, TypedLine, edit};
 use super::keys;
 
-/// Answers that were given before the debate continues, by question id. An empty answer skips its question.
+/// Answers from the command line, by question id. An empty answer skips its question.
 #[derive(Debug)]
 pub(super) struct GivenAnswers {
     pub(super) answers: BTreeMap<String, String>,

@@ -163,7 +163,7 @@ impl<'a> Session<'a> {
         if settings.asks_host() && !targets.is_empty() {
             let options: Vec<String> = targets.iter().map(|(option, _)| (*option).to_owned()).collect();
             terminal.warning(&format!(
-                "replies continue the debate in other processes, which do not write {}; when it is complete, use \
+                "replies continue the debate in other processes, which do not write {}; when the debate is complete, use \
                  `dialectic show <id> solution` and `dialectic report <id> -o <path>`",
                 list(&options)
             ));

@@ -142,7 +142,7 @@ impl Terminal {
     }
 
     /// Prints a debate's solution. On a terminal, renders it after a blank line, or in a pager if it is longer than the
-    /// screen and `may_page`.
+    /// screen and `may_page` is set.
     pub(super) fn solution(&self, text: &str, may_page: bool) -> Result<(), Error> {
         if !io::stdout().is_terminal() {
             return self.result(text);

@@ -114,7 +114,7 @@ pub(super) struct DebateBody {
     pub(super) questions: Vec<QuestionView>,
     /// The side of each agent, by agent id; empty unless the debate has sides.
     pub(super) sides: BTreeMap<String, &'static str>,
-    /// The number of each agent, by agent id. Its text and the points against it have the same number.
+    /// The number of each agent, by agent id. Each agent's text has the same number: point `2.1` is against text 2.
     pub(super) numbers: BTreeMap<String, u32>,
     /// Why the debate failed; absent if it did not.
     #[serde(skip_serializing_if = "Option::is_none")]

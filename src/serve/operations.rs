@@ -117,7 +117,7 @@ const OPERATIONS: &[Operation] = &[
         summary: "The events of a debate, from the first one",
         description: "Server-sent events or, with `Accept: application/x-ndjson`, a line of JSON for each event. An \
              event of the journal (`\"signal\":\"recorded\"`) carries its number as `id` and as `seq`; a client \
-             that reconnects with `Last-Event-ID` receives every later one exactly once. Unrecorded messages, such \
+             that reconnects with `Last-Event-ID` receives every later event exactly once. Unrecorded messages, such \
              as streamed words, have no id and may be lost. The stream ends when the debate stops running; \
              server-sent events then include the event `end`.",
         query: Some(of::<AfterQuery>),
@@ -158,10 +158,10 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         path: "/api/v1/debates/{id}/stop",
         id: "stopDebate",
-        summary: "Close a debate early with its current texts",
-        description: "Starts no more calls of agents, and the judge writes the answer. A paused debate is resumed for this, \
-             within the rest of its cost limit. A paused, waiting or queued debate that has no text to close with \
-             ends without an answer.",
+        summary: "End a debate early with an answer from its current texts",
+        description: "Starts no more agent calls, and the judge writes the answer. A paused debate is resumed for this, \
+             within the rest of its cost limit. A paused, waiting or queued debate that has no text to make an answer \
+             from ends without an answer.",
         problems: &[409, 422],
         handler: || post(api::stop),
         ..acts(Gives::Nothing(202, "The request was passed to the debate."))

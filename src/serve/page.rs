@@ -151,7 +151,7 @@ fn shell() -> Html<String> {
     )
 }
 
-/// `is_used`: the opened address had a token, but it is no longer valid.
+/// `is_used` says that the opened address had a token that is no longer valid.
 fn sign_in(is_used: bool) -> Html<String> {
     frame(
         "Sign in · dialectic",
@@ -165,8 +165,8 @@ fn sign_in(is_used: bool) -> Html<String> {
                     p { "Open the address that the server printed at startup. It signs in one browser." }
                 }
                 p {
-                    "In another browser, enter the server's token: " code { "DIALECTIC_TOKEN" } " from its \
-                        environment, or the one it printed. You can also restart the server to get a new address."
+                    "In another browser, enter the server's token: the value of " code { "DIALECTIC_TOKEN" } " in its \
+                        environment, or the token that it printed. You can also restart the server to get a new address."
                 }
                 form #sign-in {
                     label for="token" { "Token" }

@@ -358,7 +358,7 @@ impl Choices {
 }
 
 impl Member {
-    /// The complete agent: a configured one with the changes applied, or a new one with defaults.
+    /// The complete agent: a configured agent with the changes applied, or a new agent with defaults.
     fn in_full(&self, place: usize, all: &[Self], settings: &Settings) -> Value {
         let is_it = |agent: &&AgentSettings| {
             self.text("id") == Some(agent.id.as_str()) && self.text("role").is_none_or(|role| role == agent.role)
@@ -388,7 +388,7 @@ impl Member {
     }
 }
 
-/// The agent as in a configuration, without what it inherits from `debate`.
+/// The agent as in a configuration, without values that it inherits from `debate`.
 fn of_debate(agent: &AgentSettings, settings: &Settings) -> Map<String, Value> {
     let inherited = serde_json::to_value(&settings.debate.summarization).unwrap_or_default();
     let mut agent = serde_json::to_value(agent).unwrap_or_default();

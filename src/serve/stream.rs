@@ -86,8 +86,8 @@ pub(super) fn of_debate(
     respond(waiting, form)
 }
 
-/// Streams the events of several debates, each after its event number, and changes of the list if wanted, until the
-/// client disconnects. `missing` are requested debates that do not exist.
+/// Streams the events of several debates, each after the given event number, until the client disconnects. With
+/// `wants_list`, also streams changes of the list of debates. `missing` are requested debates that do not exist.
 pub(super) fn of_several(
     app: Arc<App>,
     debates: Vec<(Entry, u64)>,

@@ -66,13 +66,13 @@ pub(in crate::cli) fn man(command: Command, args: &ManArgs, terminal: &mut Termi
     Ok(())
 }
 
-/// Set by the completion script when it requests completions.
+/// The environment variable that the completion script sets when it requests completions.
 const VARIABLE: &str = "DIALECTIC_COMPLETE";
-/// How many debates are shown with their problem; reading more would be slow.
+/// The maximum number of debates to offer with their problem. Reading more would be slow.
 const DESCRIBED: usize = 50;
-/// How many characters of a problem are shown.
+/// The maximum number of characters of a problem to show.
 const PROBLEM: usize = 60;
-/// How many rounds are offered for `fork --at` if the debate is unknown.
+/// The number of rounds to offer for `fork --at` if the debate is unknown.
 const ROUNDS: u32 = 3;
 
 /// If the completion script started the program, prints completions and exits. The script starts it for each

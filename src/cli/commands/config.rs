@@ -97,7 +97,7 @@ fn init(path: &Path, terminal: &mut Terminal) -> Result<(), Error> {
     Ok(())
 }
 
-/// `usual` is the provider and model for all agents.
+/// `usual` contains the provider and model for all agents.
 fn starter(usual: Option<&(String, String)>) -> String {
     let Some((provider, model)) = usual else { return STARTER.to_owned() };
     let [provider, model] = [provider, model].map(|name| Value::from(name.as_str()).to_string());

@@ -28,8 +28,8 @@ pub(in crate::cli) struct ForkArgs {
     #[arg(value_name = "PATH-OR-ID")]
     debate: Option<String>,
 
-    /// The first stage to repeat, such as `2.critiques`, or `critiques` for the last round. Everything before it is
-    /// kept; `start` keeps only the problem and the settings [default with `--protocol`: after the first proposals]
+    /// The first stage to repeat, such as `2.critiques`, or `critiques` for the last round. Earlier stages are kept;
+    /// `start` keeps only the problem and the settings [default with `--protocol`: after the first proposals]
     #[arg(long, value_name = "ROUND.STAGE", required_unless_present = "protocol")]
     at: Option<String>,
 

@@ -68,7 +68,7 @@ struct SetupAnswers {
     /// Dollars per million input and output tokens, as stated by the user.
     price: Option<[f64; 2]>,
     directory: Option<String>,
-    /// The program providers of the replaced configuration. Some programs could not be called without them.
+    /// The program providers of the replaced configuration. Some programs cannot be called without these entries.
     programs: Map<String, Value>,
 }
 
@@ -271,8 +271,8 @@ fn ask_key(
     let Some(path) = environment.keys_path() else { return Ok(false) };
     let shown = path.display();
     let question = format!(
-        "{variable} is not set. Paste the key to save it in {shown}, or press Enter to set it yourself. It is not \
-         displayed."
+        "{variable} is not set. Paste the key to save it in {shown}, or press Enter to set the variable yourself. The \
+         key is not displayed."
     );
     let key = dialogue.secret(&question, terminal)?;
     if key.is_empty() {

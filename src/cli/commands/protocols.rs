@@ -57,8 +57,8 @@ pub(super) fn named(name: &str) -> Result<&'static Protocol, Error> {
 
 fn listed(width: usize) -> String {
     let entries: Vec<_> = PROTOCOLS.iter().map(|protocol| summary(protocol, width)).collect();
-    let how = "`n` is the number of agents, `r` the number of rounds. Choose one with `--protocol`; \
-               `dialectic protocols show <NAME>` draws it.";
+    let how = "`n` is the number of agents, `r` the number of rounds. Choose a protocol with `--protocol`; \
+               draw one with `dialectic protocols show <NAME>`.";
     format!("{}\n{}", entries.join("\n"), wrapped("", how, width))
 }
 

@@ -163,7 +163,7 @@ fn finished(id: &DebateId, entry: &Entry, args: &RunArgs, terminal: &mut Termina
     write_report(entry, None, Some(&path), args.verbose, None, terminal)
 }
 
-/// How many characters of a problem are shown.
+/// The maximum number of characters of a problem to show.
 const PROBLEM_WIDTH: usize = 100;
 
 /// Finds the newest resumable debate and asks the user to confirm its cost. `None` if the user declines.

@@ -25,7 +25,7 @@ pub(in crate::cli) struct RmArgs {
     yes: bool,
 }
 
-/// How many characters of a problem are shown.
+/// The maximum number of characters of a problem to show.
 const PROBLEM_WIDTH: usize = 60;
 
 pub(in crate::cli) fn run(args: &RmArgs, terminal: &mut Terminal) -> Result<(), Error> {

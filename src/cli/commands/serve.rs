@@ -178,7 +178,7 @@ impl Served {
     }
 
     /// Serves until the user interrupts, then pauses the debates that were started in the meantime. `heard` must have
-    /// listened since the debate began, so that an interrupt at its very end is not lost.
+    /// listened since the debate began, so that no interrupt at the end of the debate is lost.
     pub(in crate::cli) fn stay(self, heard: Option<Interrupts>, terminal: &mut Terminal) -> Result<(), Error> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
         // Listen before printing the notice, since the user may react to it at once.

@@ -283,7 +283,7 @@ fn round(debate: &Debate, name: Option<&str>) -> Result<u32, UserError> {
     number.ok_or_else(|| misnamed("round", name, &known()))
 }
 
-/// Finds an agent or the judge by id, role, name or number. Fails if none matches or several do.
+/// Finds an agent or the judge by id, role, name or number. Fails unless exactly one matches.
 fn agent(view: &View<'_>, name: Option<&str>) -> Result<AgentId, UserError> {
     let everybody = || view.agents.iter().chain([&view.judge]);
     let names = everybody().map(|one| {

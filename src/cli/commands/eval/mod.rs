@@ -215,8 +215,8 @@ fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -
     if subjects.is_empty() { Err(SubjectError::NoneFinished { debates: entries.len() }.into()) } else { Ok(subjects) }
 }
 
-/// Runs an evaluation until it ends or the user interrupts it. An evaluation leaves no journal, so its known cost is
-/// recorded separately for the daily limit.
+/// Runs an evaluation until the end or an interrupt. Evaluations leave no journal, so the known cost is recorded
+/// separately for the daily limit.
 fn noting_cost<T>(terminal: &mut Terminal, work: impl AsyncFnOnce(&(dyn Fn(Usd) + Sync)) -> T) -> Result<T, Error> {
     let spent = Mutex::new(Usd::ZERO);
     let noted = |cost: Usd| *spent.lock().unwrap_or_else(PoisonError::into_inner) += cost;

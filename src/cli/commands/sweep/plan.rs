@@ -186,7 +186,7 @@ fn attached(
     Ok(attached)
 }
 
-/// Refuses duplicate debates, because one result would count twice.
+/// Rejects duplicate debates, because their one result would count twice.
 fn check_ids(plan: &Plan) -> Result<(), UserError> {
     let mut known = BTreeMap::new();
     for debate in &plan.debates {
