@@ -433,7 +433,7 @@ mod tests {
             (r#"{"problems": ["none.md"]}"#, "cannot read"),
             (r#"{"problems": ["a.md", "*.md"]}"#, "two problems have the id `a`"),
             (r#"{"problems": ["a.md"], "repeats": 0}"#, "`repeats`: "),
-            (r#"{"problems": ["a.md"], "repeats": 1000001}"#, "it has 1000001 debates"),
+            (r#"{"problems": ["a.md"], "repeats": 1000001}"#, "this set has 1000001 debates"),
             (r#"{"problems": ["a.md"], "budget": 0}"#, "`budget` must be an amount of dollars above 0"),
             (
                 r#"{"problems": ["a.md"], "variants": [{"name": "a", "round": 3}]}"#,

@@ -268,7 +268,7 @@ impl AnswerFormat {
     }
 
     /// Combines a critic's `first` text with the `second`, which answers the repeated request, and parses the result.
-    /// `None` if the second has no points.
+    /// `None` if the second text has no points.
     pub fn joined(&self, first: &str, second: &str) -> Option<(String, ParsedAnswer)> {
         let unread = self.unread_texts(first);
         if !unread.is_empty() {

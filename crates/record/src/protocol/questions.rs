@@ -74,8 +74,8 @@ pub const fn answers() -> Stage {
     }
 }
 
-/// Asks all agents at the same time, and again after each set of answers, until no agent has a question or the limit is
-/// reached. Does not ask an agent again after its call failed.
+/// Asks all agents at the same time, and again after each set of answers, until no agent has a question or the maximum
+/// number of passes is reached. Does not ask an agent again after its call failed.
 fn questions(debate: &Debate) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let rules = &settings.debate;

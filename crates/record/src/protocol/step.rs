@@ -72,7 +72,8 @@ impl Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptContext {
     Inputs,
-    /// The inputs and the agent's own history: its summary, or its part in the finished rounds.
+    /// The inputs and the agent's own history: its summary, or its texts in the finished rounds and the critiques of
+    /// them.
     InputsAndHistory,
     /// The inputs without authors, in an order that depends only on the debate's seed and this salt.
     Candidates {
@@ -90,7 +91,7 @@ pub enum PromptContext {
     Numbered,
     /// The inputs without authors, under their numbers in the debate. The agent's own text is shown separately.
     Texts,
-    /// The agent's own texts in the finished rounds, and remarks about them.
+    /// The agent's own texts in the finished rounds, and the critiques of them.
     OwnTexts,
     /// Everything said so far, in order.
     Transcript,
@@ -154,7 +155,7 @@ pub enum OutputSpec {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Authorship {
     Judge,
-    /// A candidate. The judge amends its text and names it in the assessment.
+    /// A candidate that the judge names in the assessment. The judge amends this candidate's text.
     Amended,
     /// The author of this call. The judge amends the text.
     Based(CallKey),
@@ -172,11 +173,12 @@ pub enum Delivery {
 /// How a cost limit affects a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetClass {
-    /// Optional: omitted unless it fits in addition to everything else.
+    /// Optional: omitted unless the limit covers this call in addition to everything else.
     Extra,
-    /// Part of a complete round. If it does not fit, the debate closes.
+    /// Part of a complete round. If the limit does not cover this call, the debate closes.
     Round,
-    /// Decides how the debate continues or ends. If it does not fit in addition to the closing, the debate closes.
+    /// Decides how the debate continues or ends. If the limit does not cover this call in addition to the closing, the
+    /// debate closes.
     Decision,
     /// Required for the answer: its cost is reserved from the beginning.
     Closing,

@@ -1,4 +1,4 @@
-//! The verdict on a debate of speeches: the judge reads it twice, with swapped labels, and scores the debaters.
+//! The verdict on a debate of speeches: the judge reads the debate twice, with swapped labels, and scores the debaters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

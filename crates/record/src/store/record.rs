@@ -35,7 +35,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Begins the record of a new debate under an unused id. With a replica, the debate keeps its id.
+    /// Begins the record of a new debate under an unused id, or with a replica under the id in `created`.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl Record {
         ))
     }
 
-    /// Adds a copy of the journal that contains all events so far.
+    /// Adds `replica`, a copy of the journal that already contains all events so far.
     pub fn copy_to(&mut self, replica: Arc<dyn Replica>) {
         self.replica = Some(replica);
     }

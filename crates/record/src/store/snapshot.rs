@@ -24,8 +24,8 @@ pub enum Readers {
     All,
 }
 
-/// Writes the output of `write` to a temporary file, syncs it, and renames it to `path`. Keeps the mode of the replaced
-/// file, and its owner if permitted; `readers` applies to a new file.
+/// Writes the output of `write` to a temporary file, syncs it, and renames it to `path`. Keeps the mode of a replaced
+/// file, and the owner if permitted; `readers` applies to new files.
 ///
 /// # Errors
 ///
@@ -112,7 +112,8 @@ fn patiently(
     action()
 }
 
-/// Only a superuser may change a file's owner, and nobody else needs to: others replace their own files.
+/// Gives a new file to the owner of the replaced one. Only a superuser may do so, and nobody else needs to, because
+/// others replace their own files.
 #[cfg(unix)]
 fn give_to_owner_of(replaced: &std::fs::Metadata, file: &std::fs::File) {
     use std::os::unix::fs::{MetadataExt, fchown};

@@ -52,7 +52,7 @@ const RESPONSES: &[(&str, Response)] = &[
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadCritique<V> {
-    /// The points in order. Empty if the text says that there are none; `None` if none could be read.
+    /// The points in order. Empty if the text says that there are none; `None` if none could be parsed.
     pub points: Option<Vec<RaisedPoint>>,
     /// The number of points left out because there were too many.
     pub unread: usize,
