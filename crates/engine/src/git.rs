@@ -45,9 +45,9 @@ pub struct Git {
 
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    #[error("git cannot be started")]
+    #[error("cannot run git")]
     NotStarted(#[source] io::Error),
-    #[error("git refused: {}", .0.trim())]
+    #[error("git failed: {}", .0.trim())]
     Refused(String),
 }
 

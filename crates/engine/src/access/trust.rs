@@ -58,7 +58,7 @@ pub struct Trusted {
 }
 
 impl Trusted {
-    /// The file's line in the list of trusted files, in the format of `sha256sum`.
+    /// The line for this file in the list of trusted files, in the format of `sha256sum`.
     fn line(&self) -> String {
         format!("{}  {}", self.sha256, self.path.display())
     }

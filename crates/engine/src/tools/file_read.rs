@@ -1,4 +1,4 @@
-//! `file_read`: the text of a file in the context directory.
+//! `file_read`: returns the text of a file in the context directory or repository.
 
 use serde_json::{Value, json};
 

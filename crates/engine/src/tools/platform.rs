@@ -53,7 +53,7 @@ mod unix {
     }
 }
 
-/// On other systems files have no identity numbers, and directories contain no FIFOs or kernel files.
+/// For systems without device and inode numbers, and without FIFOs and kernel files in directories.
 #[cfg(not(unix))]
 mod other {
     use std::path::{Path, PathBuf};

@@ -55,7 +55,7 @@ pub struct Relations {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Matter {
     pub decisions: Vec<Wording>,
-    /// Whether each text states one of the decisions and no two of them are opposite.
+    /// Whether each text states one of the decisions and no two of the decisions are opposite.
     pub agreed: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub opposed: bool,

@@ -1,8 +1,8 @@
 //! The record of a debate: its problem, texts, decisions and cost.
 //!
-//! Pure data: nothing here reads files, the environment or the clock. Both a running and a loaded debate get their
-//! state by folding the journal's [`Event`](crate::event::Event)s ([`Debate::apply`]). `docs/record.md` documents the
-//! wire format, which is compatible with existing dialectic files.
+//! Pure data: nothing here reads files, the environment or the clock. The state is always the fold of the journal's
+//! [`Event`](crate::event::Event)s ([`Debate::apply`]). `docs/record.md` documents the wire format, which is compatible
+//! with existing dialectic files.
 
 mod check;
 mod clarification;

@@ -37,7 +37,7 @@ pub enum ForkError {
     Record(#[from] FoldError),
     #[error("the protocol has no calls in a stage `{stage}`; stages with calls: {}", .known.join(", "))]
     UnknownStage { stage: StageId, known: Vec<String> },
-    #[error("{stage} is a kind of call within the stage {}; a debate can only be forked before a whole stage: `{at}`", at.written_stage())]
+    #[error("{stage} is a kind of call within the stage {}; fork before the whole stage: `{at}`", at.written_stage())]
     KindOfCall {
         stage: StageId,
         /// The point before the stage that makes these calls.
@@ -472,7 +472,7 @@ mod tests {
         let refused = |point: &str| debate.fork_position(&point.parse().unwrap()).unwrap_err().to_string();
         assert_eq!(
             refused("1.murmur"),
-            "murmur is a kind of call within the stage speech; a debate can only be forked before a whole stage: `1.speech`"
+            "murmur is a kind of call within the stage speech; fork before the whole stage: `1.speech`"
         );
         assert_eq!(refused("1.opera"), "the protocol has no calls in a stage `opera`; stages with calls: speech");
     }

@@ -335,7 +335,7 @@ macro_rules! call_of {
 }
 
 impl Event {
-    /// Ends a debate that was stopped before it had any text.
+    /// The end of a debate that was stopped before any agent had made a proposal.
     pub fn stopped_without_proposal() -> Self {
         Self::Failed { error: "it was stopped before any agent had made a proposal".to_owned() }
     }

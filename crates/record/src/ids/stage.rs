@@ -66,7 +66,7 @@ pub struct StageInfo {
     /// Absent for a stage without results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub yields: Option<ResultKind>,
-    /// Whether a failure in this stage can fail the debate. Resuming then retries the stage.
+    /// Whether a failure in this stage can fail the debate. If so, resuming the debate retries the stage.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_essential: bool,
 }

@@ -18,7 +18,7 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// From the number of certain calls to the maximum number of requests, which includes tool use.
+    /// The range from the number of certain calls to the maximum number of requests, including tool use.
     pub fn count(&self) -> Span<u64> {
         Span { low: self.certain().count() as u64, high: self.calls.iter().map(PlannedCall::requests).sum() }
     }
@@ -78,7 +78,7 @@ pub struct PlannedCall {
     pub input: Span<u64>,
     #[serde(rename = "outputTokens")]
     pub output: Span<u64>,
-    /// The maximum use of tools; absent if the call offers none.
+    /// The maximum use of tools; absent if the call offers no tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<ToolUse>,
     /// Includes tool use; absent if no price is known.
