@@ -6,8 +6,8 @@ use chrono::{DateTime, Local, Utc};
 
 use dialectic_base::money::BudgetLimit;
 
-/// Statuses of refusals and delays, which mean that no model did any work. 402 means that the account has no credit,
-/// 407 comes from a proxy that did not connect, and Anthropic sends 529 if a model is overloaded.
+/// Statuses of refusals and delays, which mean that no model did any work. 402 means that no credit is available, 407
+/// comes from a proxy that did not connect, and Anthropic sends 529 if a model is overloaded.
 const UNBILLED: [u16; 13] = [400, 401, 402, 403, 404, 405, 407, 410, 413, 422, 429, 503, 529];
 
 /// Whether a provider may bill a request that ended with this status. Redirects are not followed, so they reach no
@@ -21,7 +21,7 @@ fn goes_on(until: DateTime<Utc>) -> String {
     format!("; it resets at {}", until.with_timezone(&Local).format("%Y-%m-%d %H:%M"))
 }
 
-/// The error of an attempt. Its kind, never its text, decides whether another attempt may help.
+/// The error of an attempt. The kind of error, never its text, decides whether another attempt may help.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// Status 429, 402 with a delay, and other refusals that mention a rate limit.

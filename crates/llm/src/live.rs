@@ -36,7 +36,7 @@ pub struct Live<'a> {
     pub further: Option<&'a dyn Further>,
 }
 
-/// Permits an attempt to send another request, because its reservation covers only one.
+/// Decides whether an attempt may send another request, because the attempt's reservation covers only one.
 pub trait Further: Send + Sync {
     /// Charges the failed request and reserves money for another. Returns the new output limit in tokens, if there is a
     /// cost limit.

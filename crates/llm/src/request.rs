@@ -26,7 +26,7 @@ pub trait ChatModel: Send + Sync {
     ///
     /// # Errors
     ///
-    /// A typed failure that says whether another attempt may help, with the attempt's usage.
+    /// Returns the usage of the failed attempt, and an error that tells whether another attempt may help.
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>>;
 
     /// Whether the server cannot bill anyone, because it is local or receives no key.

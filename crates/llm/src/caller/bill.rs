@@ -29,7 +29,7 @@ struct OpenCharge {
     begun: Option<Instant>,
     /// The usage of failed requests, if there is no account.
     spent: Option<AttemptUsage>,
-    /// How many failed requests were charged their whole reservation.
+    /// For how many failed requests the whole reservation was charged.
     in_full: u32,
 }
 
@@ -82,7 +82,8 @@ impl<'a> Bill<'a> {
         }
     }
 
-    /// Whether a failure is charged its whole reservation, because it may have been billed and its cost is unknown.
+    /// Whether the whole reservation is charged for a failure, because the request may have been billed at an unknown
+    /// cost.
     fn is_in_full(&self, failed: &FailedAttempt, reserved: Option<Reserved>) -> bool {
         let is_unsaid = || self.caller.spent(self.request, failed.usage).cost_usd.is_none();
         self.is_limited(reserved) && failed.may_be_billed && is_unsaid()

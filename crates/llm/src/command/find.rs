@@ -123,8 +123,8 @@ impl Program {
         version.map(str::to_owned).ok_or_else(none)
     }
 
-    /// Checks that a built-in program can be kept from using tools, without calling a model. Returns a warning if its
-    /// version is untested.
+    /// Checks, without calling a model, that a built-in program can be kept from using tools. Returns a warning if the
+    /// program's version is untested.
     ///
     /// # Errors
     ///
@@ -217,7 +217,7 @@ pub fn program_preset(name: &str) -> Option<&'static ProgramPreset> {
     PROGRAMS.iter().find(|preset| preset.name == name)
 }
 
-/// A program that was found, with everything that its calls need.
+/// An installed program, and everything needed to call it.
 #[derive(Debug, Clone)]
 pub struct Program {
     pub name: Arc<str>,

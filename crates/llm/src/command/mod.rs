@@ -45,7 +45,7 @@ pub struct CommandModel {
     program: Program,
     /// The name of the concurrency limit that all calls of the program share.
     bound: Arc<str>,
-    /// Identifies the program's file as it was last checked.
+    /// The state of the program's file when the program was last checked.
     checked: Mutex<Stamp>,
     /// Whether the program reports a subscription login, so that calls are not billed and costs are notional.
     is_subscription: OnceCell<bool>,

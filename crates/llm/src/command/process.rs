@@ -1,4 +1,4 @@
-//! Runs a program: writes its input, reads its output line by line, and waits for its end.
+//! Runs a program: writes its input, reads its output line by line, and waits until it exits.
 
 #[cfg(unix)]
 use std::collections::BTreeSet;
@@ -17,8 +17,8 @@ use crate::{FailedAttempt, ModelError};
 
 use super::transcript::{Exit, Transcript};
 
-/// How long to wait for a program to exit after its last output, and for its output to end after its exit. A background
-/// process can keep the pipe open.
+/// How long to wait for a program to exit after its last output, or for the output to end after the program has exited.
+/// A background process can keep the pipe open.
 const AFTERMATH: Duration = Duration::from_secs(5);
 /// How many bytes to keep from the end of standard error, where the reason for a failure usually is.
 const COMPLAINT: usize = 4000;
@@ -163,7 +163,7 @@ pub(super) async fn run(
             }
         }
     };
-    // If one of the three stops early, the others are cancelled.
+    // If one of the three fails, the others are cancelled.
     let work = async { tokio::try_join!(write, listen, complain).map(|((), (), complaint)| complaint) };
     tokio::pin!(work);
     let enough = || Exit { code: Some(0), is_whole: true, complaint: String::new() };

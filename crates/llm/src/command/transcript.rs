@@ -133,10 +133,10 @@ impl Transcript {
     }
 }
 
-/// Phrases for a reached subscription limit. Only searched for in failure messages, never in answers.
+/// Phrases that report a reached subscription limit. They are only searched for in failure messages, never in answers.
 const LIMITS: [&str; 6] =
     ["usage limit", "you've hit your", "session limit reached", "weekly limit", "quota exceeded", "exhausted your"];
-/// Phrases for a missing login.
+/// Phrases that report a missing login.
 const LOGINS: [&str; 8] = [
     "not logged in",
     "please run /login",

@@ -100,7 +100,7 @@ fn ruling(ListedPoint { number, text }: &ListedPoint, solution: &str) -> Value {
     json!({ "point": number, "where": place, "remains": remains, "reason": reason, "decision": decision })
 }
 
-/// The value of the property `name`: the known one if `schema` allows it, otherwise a neutral one.
+/// The known value of the property `name` if `schema` allows it; otherwise a neutral value.
 fn instance(name: &str, schema: &Value, known: &Value) -> Value {
     let allowed = schema.get("enum").and_then(Value::as_array);
     let value = known.get(name).filter(|value| allowed.is_none_or(|allowed| allowed.contains(value)));

@@ -1,9 +1,9 @@
 //! The offline provider rehearses a debate without a model.
 //!
 //! Like a model, it works only from requests: it finds the task in the prompt's headings, and the form of the answer in
-//! the schema. It asks for what a debate needs to know (`gaps.md`) and the problem does not state. It says that it is a
-//! rehearsal and states no confidence. Its answers depend on the request and a seed; it reads no files, clock or
-//! environment, and calls no tools.
+//! the schema. It asks questions about what a debate needs to know (`gaps.md`) but the problem does not state. It says
+//! that it is a rehearsal and states no confidence. Its answers depend on the request and a seed; it reads no files,
+//! clock or environment, and calls no tools.
 
 mod form;
 mod problem;
@@ -77,8 +77,8 @@ impl ChatModel for OfflineProvider {
     }
 }
 
-/// A number derived from a text and the seed: FNV-1a, which unlike the standard library's hashers is stable across
-/// releases, finished by `SplitMix64`, so that similar texts have very different numbers.
+/// Hashes a text and the seed with FNV-1a, which, unlike the standard library's hashers, is stable across releases.
+/// `SplitMix64` then gives similar texts very different numbers.
 fn mixed(seed: u64, text: &str) -> u64 {
     let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = seed ^ text.bytes().fold(0xcbf2_9ce4_8422_2325, fnv);

@@ -23,7 +23,7 @@ const NUMBER_WORDS: &str = " two three four five six seven eight nine ten eleven
 
 const BEFORE_YEARS: &str = " after before by during from in of since until ";
 
-/// A row of `gaps.md`: something that a debate needs to know and a problem may not state.
+/// A row of `gaps.md`: something that a debate needs to know and that a problem may leave out.
 pub(super) struct Gap {
     pub(super) title: &'static str,
     pub(super) severity: &'static str,
@@ -54,7 +54,7 @@ pub(super) fn asked_in(text: &str) -> impl Iterator<Item = &'static Gap> {
     gaps().filter(move |gap| text.contains(gap.ask))
 }
 
-/// The gap that a listed point is about, and whether the point denies that it matters.
+/// The gap that a listed point is about, and whether the point denies that the gap matters.
 pub(super) fn gap_of(point: &str) -> Option<(&'static Gap, bool)> {
     let gap = gaps().find(|gap| point.contains(&format!("] {}: ", gap.title)))?;
     Some((gap, point.contains(&gap.dispute())))

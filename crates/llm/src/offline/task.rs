@@ -26,7 +26,7 @@ const DECIDED: usize = 7;
 /// The maximum length of a quotation from a line of a change, in characters.
 const QUOTED: usize = 60;
 
-/// The agent to play, with everything in its prompt.
+/// The agent to play, and the contents of its prompt.
 pub(super) struct PlayedAgent<'a> {
     sections: Vec<PromptSection<'a>>,
     /// The task according to the prompt's heading.
@@ -58,12 +58,12 @@ impl<'a> PlayedAgent<'a> {
     }
 
     /// Finds the last heading that starts with `label`. Returns the rest of the heading, and the section; both are
-    /// empty if there is none.
+    /// empty if there is no such heading.
     pub(super) fn named(&self, label: &str) -> (&'a str, &'a str) {
         named(&self.sections, label)
     }
 
-    /// A free-text answer. Never empty, since that would count as a failure.
+    /// A free-text answer. Never empty, since an empty answer would count as a failure.
     pub(super) fn text(&self) -> String {
         let text = match self.task {
             "propose" => self.list(&self.own(), ""),
@@ -102,7 +102,8 @@ impl<'a> PlayedAgent<'a> {
         named.or_else(|| texts().next()).unwrap_or_default()
     }
 
-    /// The listed points. If `are_open`, only open ones, which need a ruling; otherwise only those to answer or verify.
+    /// The listed points: only the open ones, which need a ruling, if `are_open` is set; otherwise only those to answer
+    /// or verify.
     pub(super) fn points(&self, are_open: bool) -> Vec<ListedPoint> {
         let points = self.texts(&["points"]).filter(|points| points.title.starts_with("Open ") == are_open);
         points.flat_map(|points| listed(points.text)).collect()
@@ -113,7 +114,7 @@ impl<'a> PlayedAgent<'a> {
         self.problem.gaps_of(self.role)
     }
 
-    /// The gaps in all shown texts and in `accepted`, most serious first; the agent's own if there are none.
+    /// The gaps in all shown texts and in `accepted`, most serious first. If there are none, the agent's own gaps.
     fn known(&self, accepted: &[&Gap]) -> Vec<&'static Gap> {
         let texts: Vec<&str> = self.texts(&TEXTS).chain(self.texts(&["contribution"])).map(|text| text.text).collect();
         let is_known = |gap: &&Gap| {
@@ -370,7 +371,7 @@ pub(super) struct ListedPoint {
     pub(super) text: String,
 }
 
-/// The points of a list. Each starts with its number (`- 2.7 …` or `1. …`) and ends at the next.
+/// The points of a list. Each starts with its number (`- 2.7 …` or `1. …`) and ends at the next number.
 pub(super) fn listed(text: &str) -> Vec<ListedPoint> {
     let mut points: Vec<ListedPoint> = Vec::new();
     for line in text.lines() {

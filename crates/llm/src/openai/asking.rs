@@ -16,7 +16,7 @@ use super::transport::{HttpAnswer, broken};
 use super::{OpenAiClient, chat, marks, responses};
 
 /// The maximum number of requests per question: the first, and one after each of eleven adjustments. These are three
-/// steps of schemas, two of streaming, and one each for tools, temperature, system messages, replays, and the name and
+/// for schemas, two for streaming, and one each for tools, temperature, system messages, replays, and the name and
 /// value of the output limit.
 const MOST_TURNS: usize = 12;
 
@@ -37,7 +37,7 @@ enum Doubt {
 }
 
 impl OpenAiClient {
-    /// Asks through the API that the model is known to have, or finds out which one it has.
+    /// Asks through the API that the model is known to support, or finds out which API it supports.
     pub(super) async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, RequestFailure> {
         let (known, model) = (&self.known, &request.model);
         let _probe = known.await_turn(model).await;
@@ -84,8 +84,8 @@ impl OpenAiClient {
             // Do not try both again, because unsuitable answers of both APIs may be billed.
             known.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(Api::Responses)));
         }
-        // Report the failure that names its cause, or else the one that may be billed. Only the second failure remains
-        // to be charged.
+        // Report the failure that names its cause, or else the one that may be billed. The first failure is already
+        // charged, so charge only the second.
         let told_first = |first: bool, second: bool| (first != second).then_some(first);
         let is_first = told_first(first.names_cause(), second.names_cause())
             .or_else(|| told_first(first.failed.may_be_billed, second.failed.may_be_billed))

@@ -48,8 +48,8 @@ pub enum EndpointError {
     Key(Arc<str>),
     #[error("the header `{header}` of provider `{provider}` has an invalid name or value")]
     Header { provider: Arc<str>, header: String },
-    /// The user's certificate file cannot be used. Using the system's instead would fail later, with a misleading
-    /// error.
+    /// The user's certificate file cannot be used. Using the system's certificates instead would fail later, with a
+    /// misleading error.
     #[error("the certificate file `{}` (from {CERTIFICATE_FILE}) {problem}", path.display())]
     Certificates { path: PathBuf, problem: String },
 }
@@ -275,7 +275,7 @@ impl HttpClient {
         }
     }
 
-    /// The client for `url`, and the URL of its proxy without credentials, if it uses one.
+    /// The client for `url`, and the URL of the proxy without credentials, if a proxy is used.
     ///
     /// # Errors
     ///

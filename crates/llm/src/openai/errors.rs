@@ -15,7 +15,7 @@ pub(super) enum Meaning {
     BadKey,
     /// The model failed to produce this answer, but may succeed next time.
     ModelFailed,
-    /// Too many requests or tokens in some period.
+    /// Too many requests or tokens in a period of time.
     TooFast,
 }
 
@@ -220,8 +220,8 @@ impl ServerRefusal {
         }
     }
 
-    /// Whether the provider may bill the request although the error states no usage. Always possible once the answer
-    /// has started.
+    /// Whether the provider may bill the request although the error states no usage. A refusal inside an answer may be
+    /// billed unless it reports missing credit.
     pub(super) fn may_be_billed(&self) -> bool {
         match self.meaning() {
             Some(NoCredit) => false,

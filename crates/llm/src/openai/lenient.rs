@@ -426,7 +426,7 @@ pub(super) fn tolerable(json: &str) -> Option<String> {
     is_changed.then_some(mended)
 }
 
-/// `json` without escapes of lone surrogates.
+/// `json` with escapes of lone surrogates replaced by U+FFFD.
 fn well_formed(json: &str) -> Cow<'_, str> {
     well_formed_piece(json, &mut None)
 }
@@ -437,8 +437,8 @@ enum Half {
     Second,
 }
 
-/// A piece of a text without escapes of lone surrogates. A server may split a pair: `cut_off` is the escaped first half
-/// at the end of the previous piece.
+/// Like `well_formed`, for a piece of a text. A server may split a pair: `cut_off` is the escaped first half at the end
+/// of the previous piece.
 pub(super) fn well_formed_piece<'a>(json: &'a str, cut_off: &mut Option<String>) -> Cow<'a, str> {
     let has = |escape: &[u8]| memmem::find(json.as_bytes(), escape).is_some();
     if !has(b"\\ud") && !has(b"\\uD") {

@@ -118,7 +118,7 @@ enum ReasoningState {
     Beginning {
         reasoned: bool,
     },
-    /// Inside reasoning. The held text was searched for the end up to `searched`.
+    /// Inside reasoning. The held text up to `searched` was searched for the end.
     Reasoning {
         block: ReasoningTag,
         searched: usize,

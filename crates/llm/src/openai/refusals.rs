@@ -154,8 +154,8 @@ impl ServerRefusal {
         }
     }
 
-    /// Whether the refusal rejects the tools. A model that has called some accepts them, so its refusals have other
-    /// causes.
+    /// Whether the refusal rejects the tools. A model that has already called a tool accepts tools, so its refusals
+    /// have other causes.
     fn refuses_tools(&self, request: &Request) -> bool {
         let has_called = request.turns.iter().any(Turn::has_calls);
         let may_be = !request.tools.is_empty() && !has_called && self.meaning().is_none();
@@ -204,7 +204,8 @@ impl ServerRefusal {
         }
     }
 
-    /// Which of server and model lacks the Responses API, if the refusal says so rather than naming another fault.
+    /// Whether the server or the model lacks the Responses API. `None` if the refusal does not say so or names another
+    /// fault.
     pub(super) fn lacks_responses(&self) -> Option<Missing> {
         let without_route = self.says_any(NO_ROUTE) || self.says_any(RESPONSES_API) && self.says_any(NOT_THERE);
         let names_no_parameter = self.param.as_deref().is_none_or(|param| param == "model") && !self.says("parameter");
@@ -242,7 +243,8 @@ impl ServerRefusal {
         self.status == 500 && !self.in_answer && !self.is_about_the_request()
     }
 
-    /// Whether a schema may be the unstated reason: servers that cannot turn it into a grammar fail with any status.
+    /// Whether a schema may be the unstated reason: servers that cannot turn a schema into a grammar fail with any
+    /// status.
     pub(super) fn may_be_about_a_schema(&self) -> bool {
         matches!(self.status, 400 | 415 | 422 | 500 | 501 | 502) && !self.in_answer && !self.is_about_the_request()
     }

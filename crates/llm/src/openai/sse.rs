@@ -19,8 +19,8 @@ pub(super) struct ServerSentEvent<'a> {
     pub(super) data: &'a str,
 }
 
-/// Turns bytes into events. Skips comments, ids, reconnection times, and events without data. Parsing allocates
-/// nothing, since answers have an event per word.
+/// Turns bytes into events. Skips comments, ids, reconnection times, and events without data. Avoids allocations,
+/// because answers have one event per word.
 #[derive(Default)]
 pub(super) struct EventParser {
     /// The bytes received. Those before `at` were parsed, and those before `searched` contain no line break.
