@@ -75,7 +75,7 @@ pub struct Convergence {
     pub threshold: f64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matters: Vec<Matter>,
-    /// A major requirement on which decisions are opposite. If there is one, the agreement is 0.
+    /// A major requirement on which decisions are opposite. If set, the agreement is 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opposed_on: Option<String>,
     /// How similar each agent's text is to its previous one, 0 to 100; agents without a previous text are omitted.

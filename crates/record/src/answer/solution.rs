@@ -43,7 +43,7 @@ pub struct Solution {
     pub synthesized_by: Option<AgentId>,
     #[serde(default)]
     pub unfulfilled_major_requirements: Vec<String>,
-    /// Major requirements that the solution meets except in a named case.
+    /// Major requirements that the solution meets with a stated exception.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partly_fulfilled: Vec<PartlyFulfilled>,
     #[serde(default)]
@@ -78,15 +78,15 @@ impl Solution {
         self.description.rsplit_once(ASSESSMENT).map_or(&*self.description, |(answer, _)| answer)
     }
 
-    /// For example `60 % chance that it meets every major requirement, the judge estimates`.
+    /// Returns, for example, `60 % chance that it meets every major requirement, the judge estimates`.
     pub fn chance_in_words(&self, chance: &str) -> String {
         let has_faults = !self.unfulfilled_major_requirements.is_empty() || !self.partly_fulfilled.is_empty();
         let which = if has_faults { "every other" } else { "every" };
         format!("{chance} chance that it meets {which} major requirement, the judge estimates")
     }
 
-    /// For example `the judge said 72; limited because a major requirement is not fulfilled`. `None` if the confidence
-    /// was not limited.
+    /// Returns, for example, `the judge said 72; limited because a major requirement is not fulfilled`. `None` if the
+    /// confidence was not limited.
     pub fn limited_confidence(&self) -> Option<String> {
         limited_confidence(self.stated_confidence, !self.unfulfilled_major_requirements.is_empty())
     }
@@ -113,7 +113,7 @@ pub fn limited_confidence(stated: Option<f64>, is_unfulfilled: bool) -> Option<S
     Some(format!("the judge said {}; limited because {why}", score(stated?)))
 }
 
-/// A major requirement that the solution meets except in one case.
+/// A major requirement that the solution meets with an exception.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartlyFulfilled {
     /// The requirement, in the user's words.

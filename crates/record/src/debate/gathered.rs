@@ -73,7 +73,7 @@ dialectic_base::named! {
 #[serde(rename_all = "camelCase")]
 pub struct Standings {
     pub debates: u32,
-    /// Agents without a past debate are missing.
+    /// Agents without a past debate are omitted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentStanding>,
 }

@@ -199,7 +199,7 @@ const NAMED: usize = 3;
 pub struct AnswerState {
     /// The major requirements that the answer does not meet.
     pub unmet: Vec<String>,
-    /// The major requirements that the answer meets except in a named case.
+    /// The major requirements that the answer meets with a stated exception.
     pub partly: Vec<String>,
     /// The numbers of the points (in a review, of the findings) that are open and of severity major or higher. Absent
     /// if no critique could be read.
@@ -247,7 +247,7 @@ impl AnswerState {
 }
 
 impl fmt::Display for AnswerState {
-    /// For example `1 major requirement only in part: restore under 4 h; 1 major point open (2.2)`.
+    /// Writes, for example, `1 major requirement only in part: restore under 4 h; 1 major point open (2.2)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let requirements = |all: &[String], how: &str| {
             let what = counted(all.len() as u64, "major requirement");
