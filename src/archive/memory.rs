@@ -202,7 +202,7 @@ const CONSIDERED: usize = 100;
 const COMMON: usize = 5;
 /// A word in fewer memories than this is never too common.
 const FEW: usize = 20;
-/// How many terms a memory must contain to be relevant.
+/// The minimum number of terms that a memory must contain to be relevant.
 const SHARED: usize = 3;
 
 /// Common English words. In other languages, common words are recognized only by their frequency.

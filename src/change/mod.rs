@@ -121,9 +121,11 @@ impl Repository {
         base::config(&self.git, &self.base, directory)
     }
 
-    /// Whether a file in the working tree is outside the change, because it is untracked or unchanged since the base.
+    /// Whether a file in the working tree does not belong to the change: it is outside the repository, untracked, or
+    /// unchanged since the base.
     ///
     /// # Errors
+    ///
     /// Git fails.
     pub fn is_unchanged(&self, path: &Path) -> Result<bool, Error> {
         let Ok(inside) = path.strip_prefix(self.git.root()) else { return Ok(true) };
@@ -146,10 +148,11 @@ impl Repository {
         stored && !path.is_symlink() && self.git.tracks(&inside).is_ok_and(|tracks| !tracks)
     }
 
-    /// Reads the change, limited to `wanted` and without the debates directory `own`. A change in the working tree
-    /// includes files that git neither tracks nor ignores, unless `is_tracked_only`.
+    /// Reads the change in the `wanted` files. A change in the working tree includes files that git neither tracks nor
+    /// ignores, unless `is_tracked_only`, but never those in the debates directory `own`.
     ///
     /// # Errors
+    ///
     /// Git or the file system fails, or none of the change can be shown.
     pub fn change(
         &self,

@@ -189,7 +189,7 @@ impl EvaluatorAnswer {
     }
 }
 
-/// The value given as a criterion's score.
+/// The value that the evaluator gave as a criterion's score.
 fn given(returned: &Value, criterion: Criterion) -> Option<&Value> {
     let evaluation = returned.get(SCORES_KEY);
     let entry = match criterion {

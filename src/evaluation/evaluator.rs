@@ -39,8 +39,8 @@ pub struct PromptText {
 }
 
 impl PromptText {
-    /// Reads the user's file. Falls back to the built-in text if there is no file or, with a warning, if it cannot be
-    /// used.
+    /// Reads the user's file. Falls back to the built-in text if there is no file, and also, with a warning, if the
+    /// file cannot be used.
     fn read(owner: &EvaluatorSettings, file: Option<&PathBuf>, built_in: &str, warnings: &mut Vec<String>) -> Self {
         match file.map(|path| (path, read_whole_prompt(path))) {
             Some((path, Ok(text))) => Self { text: text.into(), file: Some(path.clone()) },
@@ -93,8 +93,8 @@ impl Evaluator {
         planned_json_calls(key, (provider, model), *max_tokens, self.caller.price, bytes)
     }
 
-    /// Uses a schema only with the built-in prompts, because it would forbid additional keys that a user's prompt may
-    /// request.
+    /// Uses a schema only with the built-in prompts, because a schema would forbid additional keys that a user's prompt
+    /// may request.
     pub fn request(&self, subject: &Subject) -> Request {
         // The offline provider needs our fences to find texts, and the schema to answer.
         let is_offline = self.settings.provider == OFFLINE;

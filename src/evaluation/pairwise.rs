@@ -74,7 +74,7 @@ pub struct Ruled {
 pub struct Compared {
     /// Empty if no judge could answer.
     pub rulings: Vec<Ruled>,
-    /// Why some rulings are missing.
+    /// Why rulings are missing, if any are.
     pub faults: Vec<String>,
     /// `None` if unknown.
     pub cost: Option<Usd>,

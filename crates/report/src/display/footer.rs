@@ -122,7 +122,7 @@ fn was_criticised(debate: &Debate) -> bool {
     !debate.checks.is_empty() || debate.contributions().any(is_critique)
 }
 
-/// The title and the first sentence: `A token bucket per key: Keep the counters in Redis.`
+/// The debate's title and the answer's first sentence: `A token bucket per key: Keep the counters in Redis.`
 fn answer(debate: &Debate) -> String {
     let title = one_line(&debate.title());
     let said = debate.final_solution.as_ref().map(|solution| first_sentence(&solution.description));

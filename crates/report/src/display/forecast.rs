@@ -168,7 +168,7 @@ impl Plan {
     }
 
     fn settle(&mut self, key: &CallKey, cost: Option<Usd>, panel: &PanelInfo) {
-        // If the rounds end early, the calls after them have an earlier round number than forecast.
+        // If the rounds end early, the calls after the rounds have an earlier round number than forecast.
         let is_in_round = panel.stage(key.stage).is_none_or(|stage| stage.in_round);
         let is_same = |other: &CallKey| !is_in_round && CallKey { round: key.round, ..other.clone() } == *key;
         let found =

@@ -201,7 +201,6 @@ impl Table {
         Self { height: 1, ..self }
     }
 
-    /// Appends a row with a cell for each column.
     pub fn row(&mut self, cells: impl IntoIterator<Item = StyledText>) {
         self.rows.push(cells.into_iter().collect());
     }

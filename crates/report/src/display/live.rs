@@ -107,7 +107,7 @@ impl LiveBlock {
         out.write_all(END_UPDATE.as_bytes()).and_then(|()| out.flush()).ok();
     }
 
-    /// Prints whole lines above the block.
+    /// Prints `text`, which must consist of whole lines, above the block.
     pub(super) fn print_above(&self, text: &[u8]) {
         let mut out = self.out.clone();
         self.at_once(|bar| {
@@ -293,7 +293,7 @@ fn people(progress: &Progress, now: Instant, columns: usize, room: usize) -> Vec
 
 fn named(progress: &Progress, id: &AgentId, columns: usize) -> String {
     let panel = progress.panel();
-    // In very narrow windows, an agent's activity gets as much room as its name.
+    // In narrow windows, limit names to a third of the width, to leave room for activities.
     let most = if columns < ROOM_FOR_NAMES { columns / 3 } else { NAME_COLUMN };
     let label = |id| label(panel, id, most);
     let widths = panel.participants().map(|participant| measure_text_width(&label(&participant.id)));

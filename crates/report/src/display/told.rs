@@ -194,7 +194,7 @@ impl Scrollback {
     }
 }
 
-/// For rounds after the first: how many points are new, and how many have each status.
+/// For rounds after the first: the number of new points, and the number of points with each status.
 fn apart(points: &Tally, raised: usize) -> Vec<LinePart> {
     let new = if raised == 0 { "no new point".to_owned() } else { counted(raised as u64, "new point") };
     let all = points.to_string();

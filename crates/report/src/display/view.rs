@@ -291,9 +291,9 @@ impl Reporter {
             return self.skip(gap, progress);
         }
         if let Some(message) = signal.warning() {
-            // A line for the failed call follows.
+            // Another line reports the failed call.
             let is_told_next = matches!(signal, Signal::Warning { failed: Some(_), .. });
-            // The live view reports an outage only once: afterwards its block counts the waiting calls.
+            // The live view reports an outage only once, because its block then counts the waiting calls.
             let is_known = matches!(signal, Signal::ServerGone { .. }) && std::mem::replace(&mut self.is_out, true);
             if !self.is_live() || !(is_told_next || is_known) {
                 self.say(|notices| notices.warning(&message));

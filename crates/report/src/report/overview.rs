@@ -139,8 +139,8 @@ fn decided(page: &mut String, view: &View<'_>) {
     list(page, "Not verified", items(&solution.unverified));
 }
 
-/// The winner, how the winner was chosen, and whether the verdict is stable. `None` if there is neither a winner nor a
-/// verdict.
+/// The winner, the way the winner was chosen, and whether the verdict is stable. `None` if there is neither a winner
+/// nor a verdict.
 pub(super) fn won(view: &View<'_>) -> Option<String> {
     let debate = view.debate;
     let name = |id: &AgentId| inline(view.name_of(id)).into_owned();

@@ -132,7 +132,7 @@ const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os
 /// The maximum length of a message, in characters.
 const MESSAGE: usize = 4000;
 
-/// The findings that were not dismissed, as SARIF 2.1.0 results.
+/// The review as SARIF 2.1.0. The results are the findings that were not dismissed.
 pub fn review_sarif(debate: &Debate) -> String {
     let voices = Voices::of(debate);
     let findings = debate.findings();
@@ -216,7 +216,7 @@ fn result(debate: &Debate, finding: &ReviewedFinding, voices: &Voices<'_>) -> Va
     result
 }
 
-/// The name of the reader who made a report, or of an earlier review.
+/// The name of the reader who reported a finding, or `an earlier review`.
 fn finder(report: &Report, voices: &Voices<'_>) -> String {
     report.by.as_ref().map_or_else(|| report.author().to_owned(), |by| voices.name(by))
 }

@@ -124,7 +124,7 @@ pub(super) fn column(heading: impl Render) -> Markup {
     html! { @if heading.0.is_empty() { td {} } @else { th scope="col" { (heading) } } }
 }
 
-/// Renders a table. `rows` contains the `<tr>` elements, and `foot` the total.
+/// Renders a table. `rows` contains the `<tr>` elements, and `foot` contains the total.
 pub(super) fn table(
     class: &'static str,
     caption: &str,

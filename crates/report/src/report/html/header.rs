@@ -119,7 +119,7 @@ fn list(reasons: &[String]) -> Markup {
     }
 }
 
-/// The number of agents, and of candidates if a team was chosen.
+/// The number of agents. If a team was chosen, also the number of candidates.
 fn agents(view: &View<'_>) -> Markup {
     let (team, all) = (view.debate.team().len(), view.agents.len());
     html! { (counted(team as u64, "agent")) @if team < all { " of " (all) } }

@@ -1,4 +1,4 @@
-//! The answer, the judge's assessment, and follow-up questions.
+//! Renders the answer, the judge's assessment, and follow-up questions.
 
 use maud::{Markup, html};
 
@@ -12,7 +12,7 @@ use dialectic_record::points::Ledger;
 use super::blocks::Participants;
 use super::text::{markdown, name, noun, plain};
 
-/// The heading of the section after the assessment that lists the labelled texts.
+/// The heading of the section that lists the labelled texts, after the assessment.
 const CANDIDATES: &str = "\n\n### Candidates\n\n";
 
 /// The section's title: “Solution”, or the noun of the verdict if no stage yields a solution.

@@ -1,5 +1,5 @@
-//! A summary of the debate: proposals, disputes, changes and open points, all counted or quoted from the record and its
-//! ledger. Parts that were not recorded are omitted.
+//! Renders a summary of the debate: proposals, disputes, changes and open points. Counts and quotations come from the
+//! record and its ledger. Parts that were not recorded are omitted.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +54,7 @@ pub(super) fn story(view: &View<'_>, participants: &Participants<'_>, ledger: &L
     }
 }
 
-/// All texts with this kind of result in order, without carried-over ones.
+/// All texts with this kind of result, in order and without carried-over texts.
 fn texts(debate: &Debate, yields: ResultKind) -> impl Iterator<Item = &Contribution> {
     let all = debate.rounds.iter().flat_map(|round| round.contributions.iter().map(AsRef::as_ref));
     all.filter(move |one: &&Contribution| debate.yield_of(one) == Some(yields) && !one.metadata.carried_over)

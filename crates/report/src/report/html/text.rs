@@ -77,7 +77,7 @@ pub(super) fn words(text: &str) -> u64 {
     text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count() as u64
 }
 
-/// The first words of a text outside headings.
+/// The first words of a text, without headings.
 pub(super) fn beginning(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let prose: Vec<&str> = lines.take(2).collect();

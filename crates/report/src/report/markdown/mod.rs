@@ -169,7 +169,7 @@ fn follow_ups(out: &mut Document<'_>, view: &View<'_>) {
 struct Document<'a> {
     out: &'a mut dyn io::Write,
     written: io::Result<()>,
-    /// The view, while writing for people rather than programs.
+    /// The view, if the text is being written for people rather than programs.
     reader: Option<&'a View<'a>>,
 }
 

@@ -224,8 +224,8 @@ pub(super) fn is_unchecked(debate: &Debate) -> bool {
     status(debate).is_some_and(|status| status == NOT_CHECKED)
 }
 
-/// The state of the check, such as `checked by 3 lenses, 5 points: 1 open, 4 claimed`; `None` without a checkable
-/// answer.
+/// The state of the check, such as `checked by 3 lenses, 5 points: 1 open, 4 claimed`; `None` if there is no answer
+/// that could be checked.
 pub(crate) fn status(debate: &Debate) -> Option<String> {
     let may_be_checked = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Check));
     if !may_be_checked || (debate.draft.is_none() && debate.final_solution.is_none()) {

@@ -110,7 +110,7 @@ fn flat(settings: &Settings) -> BTreeMap<String, Value> {
     flat
 }
 
-/// Settings as JSON, with agents as an object by id.
+/// Settings as JSON, with the agents in an object by id.
 fn by_id(settings: &Settings) -> Value {
     let mut value = serde_json::to_value(settings).unwrap_or_default();
     let Some(agents) = value.get_mut("agents") else { return value };

@@ -8,7 +8,7 @@ use dialectic_base::figures::{counted, score};
 use dialectic_record::answer::{Argument, Convergence, Extension, Matter, Polls, VoteCount, Voting};
 use dialectic_record::debate::{Debate, Round};
 
-/// The tally, the winner, and the dissent.
+/// The tally of the vote, the winner, and the dissent.
 pub(crate) fn vote(voting: &Voting) -> Vec<Block<'_>> {
     let rows = voting.tally.iter().map(|(candidate, votes)| vec![line![candidate], line![figure(votes)]]);
     let columns = [TableHead::words("Candidate"), TableHead::figures("Votes")];
