@@ -31,9 +31,7 @@ pub(crate) fn run(plan: &Plan) -> io::Result<Verdict> {
     while patience > 0 && matches!(ended.code, None | Some(130 | TRY_AGAIN)) && !sandbox.debates().is_empty() {
         patience -= usize::from(ended.code == Some(TRY_AGAIN));
         let mut arguments = vec!["resume".to_owned(), "latest".to_owned(), "--quiet".to_owned()];
-        if plan.config == Config::Named {
-            arguments.extend(["--config".to_owned(), "mine.json".to_owned()]);
-        }
+        arguments.extend(plan.naming_its_file());
         ended = disturbed(sandbox.start(&arguments)?, &provider, disturbances.next())?;
         stderr.push_str(&ended.stderr);
     }
@@ -83,9 +81,7 @@ fn begin(
             sandbox.write("home/.config/dialectic/config.json", &own)?;
         }
         let mut arguments = vec!["debate".to_owned(), "--quiet".to_owned()];
-        if plan.config == Config::Named {
-            arguments.extend(["--config".to_owned(), "mine.json".to_owned()]);
-        }
+        arguments.extend(plan.naming_its_file());
         if plan.config != Config::FoundWithStandingLimit {
             arguments.extend(["--max-cost".to_owned(), format!("{limit:.6}")]);
         }

@@ -211,6 +211,12 @@ impl Plan {
         json!({self.provider: provider})
     }
 
+    /// The option that names the configuration, where it is to be named.
+    pub(crate) fn naming_its_file(&self) -> Vec<String> {
+        let is_named = self.config == Config::Named;
+        if is_named { ["--config", "mine.json"].map(str::to_owned).into() } else { Vec::new() }
+    }
+
     /// The user's own configuration, where there is one.
     pub(crate) fn own(&self, base_url: &str, limit: f64) -> Option<Value> {
         let own = json!({"providers": self.providers(base_url), "prices": self.price_list()});

@@ -194,9 +194,7 @@ fn least(plan: &Plan, sandbox: &Sandbox, provider: &Provider) -> io::Result<f64>
         }
         let mut arguments = vec!["debate".to_owned(), "--dry-run".to_owned(), "--max-cost".to_owned()];
         arguments.extend([format!("{limit:.6}"), "[case 1] Design a queue.\n- It must not lose an order.".to_owned()]);
-        if plan.config == Config::Named {
-            arguments.extend(["--config".to_owned(), "mine.json".to_owned()]);
-        }
+        arguments.extend(plan.naming_its_file());
         let said = sandbox.run(&arguments)?;
         let more = amounts(&said.stderr).into_iter().filter(|amount| *amount > limit + 1e-9);
         match more.min_by(f64::total_cmp) {
@@ -257,9 +255,7 @@ impl Serving {
     fn start(sandbox: &Sandbox, plan: &Plan, limits: Limits) -> io::Result<Self> {
         let mut arguments = vec!["serve".to_owned(), "--max-cost".to_owned(), format!("{:.6}", limits.each)];
         arguments.extend(["--max-cost-per-day".to_owned(), format!("{:.6}", limits.day)]);
-        if plan.config == Config::Named {
-            arguments.extend(["--config".to_owned(), "mine.json".to_owned()]);
-        }
+        arguments.extend(plan.naming_its_file());
         let mut running = sandbox.start(&arguments)?;
         let until = Instant::now() + SOON;
         loop {

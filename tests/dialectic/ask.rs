@@ -6,7 +6,8 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::budget::priced;
-use crate::support::{Debated, Gate, Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, short_reply, two_agents};
+use crate::handling::failed;
+use crate::support::{Debated, Gate, Incoming, MockServer, Reply, Sandbox, Terminal, short_reply, two_agents};
 
 const QUESTION: &str = "What if the budget is halved?";
 
@@ -189,12 +190,7 @@ fn a_question_that_was_killed_or_failed_is_asked_again() {
 
 #[test]
 fn only_the_judge_needs_a_key_and_only_a_finished_debate_can_be_asked() {
-    let server = MockServer::with(|request| match request.purpose {
-        Purpose::Synthesize => Reply::error(400, "no"),
-        _ => reply(request),
-    });
-    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({})));
-    sandbox.run(["debate", "Design a queue"]).expect_code(3);
+    let (sandbox, _server, _) = failed();
     let refused = sandbox.run(["ask", "latest", QUESTION]).expect_code(2);
     assert!(refused.stderr.contains("it has no solution") && refused.stderr.contains("dialectic resume"), "{refused}");
 }

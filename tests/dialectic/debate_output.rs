@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::{
-    Debated, Finished, Incoming, MockServer, Purpose, Reply, Sandbox, config, redactions, short_reply, two_agents,
+    Debated, Finished, Incoming, MockServer, Purpose, Reply, config, redactions, sandbox, short_reply,
 };
 
 /// The answer of the debates here.
@@ -17,10 +17,6 @@ fn reply(request: &Incoming) -> Reply {
         })),
         _ => short_reply(request),
     }
-}
-
-fn sandbox(server: &MockServer) -> Sandbox {
-    two_agents(server, &json!({}))
 }
 
 /// What is printed of it, whatever is said beside it.

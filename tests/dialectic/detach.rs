@@ -7,12 +7,8 @@ use nix::unistd::{Pid, getsid};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Incoming, MockServer, Purpose, Reply, Running, Sandbox, Terminal, short_reply, two_agents, wait_until,
+    Incoming, MockServer, Purpose, Reply, Running, Sandbox, Terminal, sandbox, short_reply, two_agents, wait_until,
 };
-
-fn sandbox(server: &MockServer) -> Sandbox {
-    two_agents(server, &json!({}))
-}
 
 /// Each agent asks a question of its own.
 pub(crate) fn curious(request: &Incoming) -> Reply {

@@ -2,19 +2,21 @@
 //! resumed, forked, forecast, held to a cost limit and shown, through the public API and without a change to the
 //! program.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::pitch::PITCHING;
-use crate::support::{Incoming, MockServer, Reply, Sandbox, answer, by_task, sample};
+use crate::support::{Incoming, MockServer, Reply, Sandbox, answer, block_on, by_task, sample};
 use crate::timing::without_times;
 use dialectic_base::price::Price;
 use dialectic_engine::access::{Environment, UserSettings};
 use dialectic_engine::engine::{RunEnding, forecast};
 use dialectic_engine::runner::{Finished, Prepared, Runner, Services, new_debate};
-use dialectic_record::debate::{Debate, Status};
+use dialectic_record::debate::{Debate, Gathered, Status};
 use dialectic_record::event::Created;
 use dialectic_record::ids::DebateId;
-use dialectic_record::live::{Follower, Words};
+use dialectic_record::live::{Follower, Span, Words};
 use dialectic_record::settings::{Settings, default_settings, go_offline};
 use dialectic_record::store::{Directory, Entry, read_journal};
 
@@ -54,10 +56,6 @@ fn runner(server: &MockServer, sandbox: &Sandbox) -> Runner {
 
 fn created(settings: Settings) -> Created {
     new_debate("Name the queue.", &PITCHING, settings)
-}
-
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
 fn run(prepared: Prepared) -> Finished {
@@ -158,8 +156,7 @@ fn it_forks_at_each_of_its_stages() {
         let branch = runner.branch(&entry, &at.parse().unwrap(), &own()).unwrap();
         let mut settings = settings();
         settings.debate.protocol = PITCHING.name.to_owned();
-        let forked = runner.fork(branch, settings).unwrap();
-        let forked = run(forked).debate;
+        let forked = run(runner.fork(branch, settings).unwrap()).debate;
         assert_eq!(server.requests().len() - before, calls, "{at}");
         assert_eq!(forked.total_usage().requests, calls as u64, "{at}");
         assert_eq!(forked.final_solution, whole.final_solution, "{at}");
@@ -175,16 +172,8 @@ fn it_is_forecast_to_the_call() {
     let (server, _sandbox, runner) = set_up();
     let prepared = runner.prepare(created(settings())).unwrap();
     let created = prepared.created().unwrap().clone();
-    let forecast = forecast(
-        &PITCHING,
-        &created,
-        &std::collections::BTreeSet::new(),
-        &dialectic_record::live::Span {
-            low: dialectic_record::debate::Gathered::default(),
-            high: dialectic_record::debate::Gathered::default(),
-        },
-    )
-    .unwrap();
+    let gathered = Span { low: Gathered::default(), high: Gathered::default() };
+    let forecast = forecast(&PITCHING, &created, &BTreeSet::new(), &gathered).unwrap();
     assert!(forecast.calls.iter().all(|call| call.is_certain));
     let foreseen: Vec<_> = forecast.calls.iter().map(|call| call.key.clone()).collect();
     let finished = run(prepared).debate;
@@ -366,8 +355,7 @@ fn questions_that_are_under_way_when_they_are_ended_are_not_waited_for_by_anybod
     });
     assert_eq!(finished.ending, RunEnding::Completed, "{:?}", finished.debate.error);
     assert!(finished.debate.open_questions().next().is_none());
-    let id = finished.debate.id.as_str();
-    sandbox.assert_state_is_the_fold(id);
+    sandbox.assert_state_is_the_fold(finished.debate.id.as_str());
 }
 
 #[test]
@@ -388,11 +376,7 @@ fn it_runs_offline_like_any_of_the_programs_own() {
         run(runner.prepare(new_debate("Design a queue. It must be fast.", &PITCHING, settings)).unwrap()).debate;
     assert_eq!((debate.status, debate.settled.len()), (Status::Completed, 2 * 3 * 2 + 1));
     assert_eq!(debate.total_usage().requests, 2 * 3 * 2 + 1, "each answer is what was asked for");
-    let said = debate
-        .rounds
-        .iter()
-        .flat_map(|round| &round.contributions)
-        .map(|one| format!("{} of {}", one.stage, one.agent_id));
+    let said = debate.contributions().map(|(_, one)| format!("{} of {}", one.stage, one.agent_id));
     let round = ["pitch", "show-of-hands"]
         .map(|stage| ["architect", "performance", "kiss"].map(|agent| format!("{stage} of agent-{agent}")));
     assert_eq!(said.collect::<Vec<_>>(), [round.concat(), round.concat()].concat());

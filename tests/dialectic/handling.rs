@@ -8,7 +8,7 @@ use crate::support::{MockServer, Purpose, Reply, Sandbox, Terminal, short_reply,
 const ARGUED: &str = include_str!("../fixtures/shown/argued.json");
 
 /// A sandbox with one finished offline debate.
-fn debated() -> (Sandbox, String) {
+pub(crate) fn debated() -> (Sandbox, String) {
     let sandbox = Sandbox::new();
     sandbox.run(["debate", "Design a queue", "--offline", "-r", "1"]).expect_code(0);
     let id = sandbox.only_debate();
@@ -16,7 +16,7 @@ fn debated() -> (Sandbox, String) {
 }
 
 /// A debate that failed for want of a solution, and the server that now has one.
-fn failed() -> (Sandbox, MockServer, String) {
+pub(crate) fn failed() -> (Sandbox, MockServer, String) {
     let server = MockServer::with(|request| match request.purpose {
         Purpose::Synthesize => Reply::error(400, "no"),
         _ => short_reply(request),

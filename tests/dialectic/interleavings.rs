@@ -23,7 +23,7 @@ use dialectic_record::protocol::PROTOCOLS;
 use dialectic_record::settings::{AgentSettings, Settings, default_settings};
 use dialectic_record::store::{Directory, Entry, Record, Replica, StoreError, read_journal};
 
-use crate::support::in_process::{self, answered, push_clock, reopened, task};
+use crate::support::in_process::{self, answered, counted, gone, push_clock, reopened, task};
 
 /// What happens during a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,10 +128,6 @@ impl Eventful {
     }
 }
 
-fn gone() -> ModelError {
-    ModelError::Unreachable { message: "connection refused".to_owned() }
-}
-
 async fn a_while(turns: usize) {
     for _ in 0..turns {
         tokio::task::yield_now().await;
@@ -221,15 +217,6 @@ async fn run(directory: &Directory, case: Case, act: Act, at: usize) -> Went {
     let events = read_journal(&directory.journal_path(&id)).unwrap().events;
     let asked = std::mem::take(&mut *model.asked.lock().unwrap());
     Went { ending, debate, asked, events }
-}
-
-/// How often each request was sent.
-fn counted(asked: &[String]) -> BTreeMap<&str, usize> {
-    let mut counts = BTreeMap::new();
-    for request in asked.iter().filter(|request| !request.is_empty()) {
-        *counts.entry(request.as_str()).or_default() += 1;
-    }
-    counts
 }
 
 /// The tasks of the requests that were sent more or less often than wanted.

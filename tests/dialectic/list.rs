@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::handling::debated;
 use crate::support::{Sandbox, Terminal};
 
 /// A state as it is saved, made at that hour.
@@ -82,18 +83,16 @@ fn debates_are_listed_newest_first_whatever_their_files_are_called() {
 
 #[test]
 fn a_debate_that_has_a_journal_only_is_listed_too() {
-    let sandbox = Sandbox::new();
-    sandbox.run(["debate", "Design a queue", "--offline", "-r", "1"]).expect_code(0);
+    let (sandbox, id) = debated();
     let before = sandbox.run(["list"]).expect_code(0).stdout;
-    std::fs::remove_file(sandbox.directory().join(format!("debates/{}.json", sandbox.only_debate()))).unwrap();
+    sandbox.remove(format!("debates/{id}.json"));
     assert_eq!(sandbox.run(["list"]).expect_code(0).stdout, before);
     sandbox.run(["resume", "latest"]).expect_code(0);
 }
 
 #[test]
 fn protocols_and_winners_are_listed_where_they_are_not_the_usual_ones() {
-    let sandbox = Sandbox::new();
-    sandbox.run(["debate", "Design a queue", "--offline", "-r", "1"]).expect_code(0);
+    let (sandbox, _) = debated();
     let head = |sandbox: &Sandbox| sandbox.run(["list"]).expect_code(0).stdout.lines().next().unwrap().to_owned();
     assert!(!head(&sandbox).contains("PROTOCOL"));
     sandbox.run(["debate", "Offices should be closed", "--offline", "--protocol", "lincoln-douglas"]).expect_code(0);

@@ -13,18 +13,13 @@ use serde_json::{Value, json};
 
 use crate::detach::curious;
 use crate::host::{hosted, reply_to};
-use crate::support::{MockServer, Sandbox, config, short_reply};
+use crate::support::{MockServer, Sandbox, block_on, config, short_reply, with_each};
 
 const LIMITS: [&str; 5] = ["mcp", "--max-cost", "1", "--max-cost-per-day", "5"];
 
 /// A debate of offline agents, who may be asked to ask.
 fn offline() -> Sandbox {
-    let mut config = config(&["architect", "kiss"], &json!({}));
-    for agent in config["agents"].as_array_mut().unwrap() {
-        agent["provider"] = json!("offline");
-    }
-    config["judge"]["provider"] = json!("offline");
-    Sandbox::new().config(&config)
+    Sandbox::new().config(&with_each(config(&["architect", "kiss"], &json!({})), "provider", "offline"))
 }
 
 /// Models that ask, whose prices are known.
@@ -410,7 +405,6 @@ fn rmcps_client_holds_a_debate_by_the_old_handshake_and_the_new() {
     let discovering = ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
     for lifecycle in [ClientLifecycleMode::Initialize, discovering] {
         let sandbox = offline();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let held = async {
             let client = Rmcp::start(&sandbox, &LIMITS, lifecycle.clone()).await;
             let begun = client.call("debate", json!({"problem": "Design a queue", "clarify": true})).await;
@@ -425,7 +419,7 @@ fn rmcps_client_holds_a_debate_by_the_old_handshake_and_the_new() {
             }
             panic!("it does not end");
         };
-        let over = runtime.block_on(async { tokio::time::timeout(Duration::from_mins(1), held).await });
+        let over = block_on(async { tokio::time::timeout(Duration::from_mins(1), held).await });
         assert_eq!(over.expect("it takes less than a minute")["outcome"], "full", "{lifecycle:?}");
     }
 }
@@ -451,8 +445,7 @@ fn two_clients_answer_in_place_of_the_models_without_a_limit() {
     let asked = client.call("requests", &json!({"id": id, "request": "--help"}));
     assert!(text(&asked).contains("there is no open request `--help`"), "{asked:#}");
 
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let over = runtime.block_on(async {
+    let over = block_on(async {
         let client = Rmcp::start(&sandbox, &["mcp"], ClientLifecycleMode::Initialize).await;
         for _ in 0..20 {
             let result = client.call("requests", json!({"id": id})).await;

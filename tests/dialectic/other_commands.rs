@@ -1,5 +1,6 @@
 //! What the program says about itself: help, version, protocols, completions, manual.
 
+use crate::handling::debated;
 use crate::support::Sandbox;
 use dialectic_record::protocol::{PROTOCOLS, Protocol};
 
@@ -86,9 +87,7 @@ fn there_is_a_completion_script_that_its_shell_can_read() {
 
 #[test]
 fn a_shell_completes_debates_roles_protocols_and_stages() {
-    let sandbox = Sandbox::new();
-    sandbox.run(["debate", "Design a queue", "--offline", "-r", "1"]).expect_code(0);
-    let id = sandbox.only_debate();
+    let (sandbox, id) = debated();
     sandbox.write("debates/$(touch hacked).json", "{}");
     let program = env!("CARGO_BIN_EXE_dialectic");
     let bash = sandbox.program("/bin/bash");

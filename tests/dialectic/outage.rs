@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::support::in_process::{PAUSES, WAITS};
+use crate::support::in_process::{PAUSES, WAITS, gone};
 use crate::support::{
     Exchange, Incoming, MockServer, Purpose, Reply, Sandbox, TEST_KEY, Terminal, config, in_process, short_reply,
     spread,
@@ -242,10 +242,6 @@ impl Away {
     fn is_gone(&self, answered: usize) -> bool {
         answered >= self.answers && self.probes().len() < self.probes_until_back
     }
-}
-
-fn gone() -> ModelError {
-    ModelError::Unreachable { message: "connection refused".to_owned() }
 }
 
 impl ChatModel for Away {

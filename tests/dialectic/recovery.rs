@@ -1,7 +1,7 @@
 //! Every protocol, every fault, cut after any event of its journal: the debate ends in the same state, no answered call
 //! is made again, and no limit is exceeded.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ use dialectic_record::protocol::PROTOCOLS;
 use dialectic_record::settings::{Settings, default_settings};
 use dialectic_record::store::{Directory, Entry, Record, read_journal};
 
-use crate::support::in_process::{self, answered, reopened, task};
+use crate::support::in_process::{self, answered, counted, reopened, task};
 use crate::support::{spread, thoroughness};
 use crate::timing::without_times;
 
@@ -243,14 +243,6 @@ fn run(case: &Case, journal: &[String]) -> Went {
         let billed = *provider.billed.lock().unwrap();
         Went { ending, debate, events, journal, asked, billed }
     })
-}
-
-fn counted(asked: &[String]) -> BTreeMap<&str, usize> {
-    let mut counts = BTreeMap::new();
-    for request in asked {
-        *counts.entry(request.as_str()).or_default() += 1;
-    }
-    counts
 }
 
 /// What calls cost whose requests had been sent by the end of these events, answered there or later.

@@ -5,6 +5,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::fixtures::states;
+use crate::handling::debated;
 use crate::support::{
     Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, redactions, short_reply, wait_until,
 };
@@ -232,9 +233,7 @@ fn how_a_debate_went_stands_behind_the_judge() {
 
 #[test]
 fn a_debate_that_was_killed_is_reported_by_its_journal() {
-    let sandbox = Sandbox::new();
-    sandbox.run(["debate", "Design a queue", "--offline", "-r", "1"]).expect_code(0);
-    let id = sandbox.only_debate();
+    let (sandbox, id) = debated();
     let (state, journal) = (format!("debates/{id}.json"), format!("debates/{id}.events.jsonl"));
     let report = || sandbox.run(["report", "-d", &id]).expect_code(0);
     let whole = report();

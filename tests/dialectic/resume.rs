@@ -6,7 +6,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Debated, Finished, Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply, short_reply,
+    Debated, Finished, Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply, short_reply, solved,
 };
 use crate::timing::without_times;
 
@@ -25,10 +25,7 @@ pub(crate) fn everything(server: &MockServer) -> Sandbox {
 pub(crate) fn reply(request: &Incoming) -> Reply {
     match (request.purpose, request.model()) {
         (Purpose::Confidence, _) => Reply::json(json!({"confidence": 50})),
-        (Purpose::Synthesize, _) => Reply::json(json!({
-            "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
-            "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
-        })),
+        (Purpose::Synthesize, _) => Reply::json(solved("Use a ring.", 70)),
         (_, "model-judge") => Reply::text("All is well."),
         _ => default_reply(request),
     }

@@ -10,7 +10,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, default_reply, two_agents, wait_until};
+use crate::support::{
+    Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, default_reply, sandbox, solved, two_agents, wait_until,
+};
 use crate::timing::without_times;
 
 /// How often a sentence is said, so that a pipe does not hold a text. Linux lets a pipe be made small.
@@ -22,20 +24,13 @@ fn reply(request: &Incoming) -> Reply {
         (Purpose::Clarify, "model-kiss") if !request.text().contains("How many?") => {
             Reply::json(json!({"questions": [{"id": "q1", "text": "How many?"}]}))
         }
-        (Purpose::Synthesize, _) => Reply::json(json!({
-            "solutionMarkdown": "Use a ring. ".repeat(LENGTH * 3), "tradeoffs": [], "recommendations": [],
-            "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
-        })),
+        (Purpose::Synthesize, _) => Reply::json(solved(&"Use a ring. ".repeat(LENGTH * 3), 70)),
         (_, "model-judge") => Reply::text("All is well."),
         (Purpose::Propose | Purpose::Critique | Purpose::Refine, model) => {
             Reply::text(format!("{model} says so. ").repeat(LENGTH))
         }
         _ => default_reply(request),
     }
-}
-
-fn sandbox(server: &MockServer) -> Sandbox {
-    two_agents(server, &json!({}))
 }
 
 /// A program that nobody reads. Dropped, it is killed.

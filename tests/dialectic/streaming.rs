@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, short_reply, spread};
+use crate::support::{
+    Api, Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, short_reply, solved, spread,
+};
 use crate::timing::without_times;
 
 const PLAN: &str = "First the queue takes orders one by one, then the workers share the shards between them.";
@@ -19,10 +21,7 @@ fn of_architect(request: &Incoming) -> bool {
 fn reply(request: &Incoming) -> Reply {
     match request.purpose {
         _ if of_architect(request) => Reply::text(PLAN),
-        Purpose::Synthesize => Reply::json(json!({
-            "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
-            "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
-        })),
+        Purpose::Synthesize => Reply::json(solved("Use a ring.", 70)),
         _ => short_reply(request),
     }
     .usage(100, 40, 10)

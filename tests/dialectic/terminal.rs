@@ -4,24 +4,19 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, short_reply, wait_until};
+use crate::support::{
+    Gate, Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, sandbox, short_reply, solved, wait_until,
+};
 
 fn reply(request: &Incoming) -> Reply {
     match request.purpose {
-        Purpose::Synthesize => Reply::json(json!({
-            "solutionMarkdown": "## Queue\n\nKeep **the order**, and `ack`.\n\n- one\n- two", "tradeoffs": [],
-            "recommendations": [], "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 82,
-        })),
+        Purpose::Synthesize => Reply::json(solved("## Queue\n\nKeep **the order**, and `ack`.\n\n- one\n- two", 82)),
         _ => short_reply(request),
     }
 }
 
 fn slowly(request: &Incoming) -> Reply {
     reply(request).after(Duration::from_millis(150))
-}
-
-fn sandbox(server: &MockServer) -> Sandbox {
-    Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], &json!({})))
 }
 
 /// What a screen shows, without what every run shows otherwise.
@@ -227,8 +222,8 @@ fn held() -> (MockServer, Gate) {
     MockServer::held(reply, |request| request.purpose == Purpose::Critique)
 }
 
-#[test]
-fn keys_pause_the_debate_and_let_it_go_on() {
+/// A debate that a key has paused while its critiques were in flight.
+fn paused() -> (MockServer, Sandbox, Terminal) {
     let (server, gate) = held();
     let sandbox = sandbox(&server);
     let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"]);
@@ -240,6 +235,12 @@ fn keys_pause_the_debate_and_let_it_go_on() {
     terminal.wait_for("Pausing");
     gate.open();
     terminal.wait_for("Paused");
+    (server, sandbox, terminal)
+}
+
+#[test]
+fn keys_pause_the_debate_and_let_it_go_on() {
+    let (server, sandbox, mut terminal) = paused();
     let id = sandbox.only_debate();
     // The journal has it when the screen says it; the state file follows, written beside the debate.
     wait_until("it is saved as paused", || sandbox.state(&id)["status"] == "paused");
@@ -269,15 +270,7 @@ fn a_key_stops_the_debate_and_closes_it() {
 
 #[test]
 fn an_interrupt_ends_a_pause() {
-    let (server, gate) = held();
-    let sandbox = sandbox(&server);
-    let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"]);
-    terminal.wait_for("? for keys");
-    server.wait_for_requests(4);
-    terminal.type_text("p");
-    terminal.wait_for("Pausing");
-    gate.open();
-    terminal.wait_for("Paused");
+    let (_server, sandbox, mut terminal) = paused();
     terminal.type_control('c');
     let (_, screen) = terminal.expect_code(130);
     assert!(screen.text().contains("is saved as paused"), "{}", screen.text());

@@ -12,7 +12,7 @@ use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message as _;
 use serde_json::json;
 
-use crate::support::{Finished, Sandbox};
+use crate::support::{Finished, Sandbox, block_on};
 
 const SECRET: &str = "sk-lf-never-to-be-seen";
 
@@ -29,8 +29,7 @@ pub(crate) fn serve(routes: Router) -> SocketAddr {
     listener.set_nonblocking(true).unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
+        block_on(async {
             let listener = tokio::net::TcpListener::from_std(listener).unwrap();
             axum::serve(listener, routes).await.unwrap();
         });

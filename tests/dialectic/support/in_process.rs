@@ -1,5 +1,6 @@
 //! Debates without a process and without a server: the engine on a model in memory and on a clock that is pushed.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use dialectic_base::call::Tokens;
 use dialectic_base::price::Price;
 use dialectic_engine::agent::{Panel, timeouts_of};
 use dialectic_engine::engine::{Engine, RunCommand, RunEnding};
-use dialectic_llm::{Caller, CallerLimits, ChatModel, Reply, Request};
+use dialectic_llm::{Caller, CallerLimits, ChatModel, ModelError, Reply, Request};
 use dialectic_record::debate::Debate;
 use dialectic_record::event::{Created, Event, FORMAT_VERSION, Recorded};
 use dialectic_record::ids::DebateId;
@@ -20,6 +21,8 @@ use dialectic_record::live::{PanelInfo, Signals};
 use dialectic_record::protocol::Protocol;
 use dialectic_record::settings::{AgentSettings, Settings};
 use dialectic_record::store::{Directory, Entry, JournalError, Record, StoreError};
+
+use super::solved;
 
 /// A run waits for a server that is gone and that it needs.
 pub(crate) const WAITS: bool = true;
@@ -93,11 +96,7 @@ pub(crate) fn task(request: &Request) -> &str {
 pub(crate) fn text(task: &str) -> String {
     match task {
         "score the consensus" => json!({"confidence": 10}).to_string(),
-        "synthesise" => json!({
-            "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
-            "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
-        })
-        .to_string(),
+        "synthesise" => solved("Use a ring.", 70).to_string(),
         "critique" => "1. [minor] Speed: a ring is slow. Resolved by: a larger one.".to_owned(),
         "check" => "No objections.".to_owned(),
         _ => "A ring is fast.".to_owned(),
@@ -191,4 +190,17 @@ async fn run_engine(
     let ending = engine.run().await.expect("the debate can be saved");
     clock.abort();
     (ending, engine.debate().clone())
+}
+
+/// How often each request was sent. Those that failed are empty.
+pub(crate) fn counted(asked: &[String]) -> BTreeMap<&str, usize> {
+    let mut counts = BTreeMap::new();
+    for request in asked.iter().filter(|request| !request.is_empty()) {
+        *counts.entry(request.as_str()).or_default() += 1;
+    }
+    counts
+}
+
+pub(crate) fn gone() -> ModelError {
+    ModelError::Unreachable { message: "connection refused".to_owned() }
 }

@@ -24,13 +24,18 @@ pub(crate) use latency::LogNormal;
 pub(crate) use planted::{Planted, listed, planted, readers};
 pub(crate) use process::{Finished, Running, redactions, wait_until};
 pub(crate) use record::Plan;
-pub(crate) use sandbox::{Debated, Sandbox, TEST_KEY, two_agents};
+pub(crate) use sandbox::{Debated, Sandbox, TEST_KEY, sandbox, two_agents};
 pub(crate) use screen::Screen;
 pub(crate) use server::{
     Api, Content, Ending, Exchange, Gate, Incoming, MockServer, Purpose, Reply, answer, by_task, default_reply, prose,
-    short_reply, violations,
+    short_reply, solved, violations,
 };
 pub(crate) use terminal::Terminal;
+
+/// Runs what waits for programs and servers.
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
 
 /// How many times the usual number of cases a loop over cases goes through: `PROPTEST_CASES` over its default in
 /// `.cargo/config.toml`.

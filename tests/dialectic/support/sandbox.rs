@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use dialectic_engine::access::{Environment, trust};
@@ -54,6 +54,11 @@ impl Debated {
 }
 
 /// A sandbox with two agents and a judge at that server.
+pub(crate) fn sandbox(server: &MockServer) -> Sandbox {
+    two_agents(server, &json!({}))
+}
+
+/// The same with other settings of the debate.
 pub(crate) fn two_agents(server: &MockServer, debate: &Value) -> Sandbox {
     Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], debate))
 }

@@ -433,16 +433,17 @@ mod tests {
     use super::super::tests::{FailingWriter, SharedBuffer};
     use super::*;
 
-    /// When two signals arrive, the second of which was sent after 10 seconds.
+    /// Two signals, the second of which is sent after 10 seconds.
+    fn moments() -> Vec<(Duration, Signal)> {
+        [0, 10].map(|seconds| (Duration::from_secs(seconds), warning("x"))).into()
+    }
+
+    /// When they arrive.
     async fn arrivals(times: f64) -> [Duration; 2] {
-        let moment = |seconds| (Duration::from_secs(seconds), warning("x"));
         let signals = Signals::new(panel());
         let (_, mut subscription) = signals.subscribe(Words::Wanted);
         let begun = Instant::now();
-        let player =
-            tokio::spawn(
-                async move { play(vec![moment(0), moment(10)], times, &signals, watch::channel(false).1).await },
-            );
+        let player = tokio::spawn(async move { play(moments(), times, &signals, watch::channel(false).1).await });
         let mut took = [Duration::ZERO; 2];
         for took in &mut took {
             subscription.next().await.unwrap();
@@ -462,12 +463,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_is_held_goes_on_where_it_was() {
-        let moment = |seconds| (Duration::from_secs(seconds), warning("x"));
         let signals = Signals::new(panel());
         let (_, mut subscription) = signals.subscribe(Words::Wanted);
         let (pause, is_paused) = watch::channel(false);
         let begun = Instant::now();
-        let player = tokio::spawn(async move { play(vec![moment(0), moment(10)], 1.0, &signals, is_paused).await });
+        let player = tokio::spawn(async move { play(moments(), 1.0, &signals, is_paused).await });
         subscription.next().await.unwrap();
         tokio::time::sleep(Duration::from_secs(4)).await;
         pause.send_replace(true);
@@ -530,6 +530,14 @@ mod tests {
             Self { screen, signals, messages: Messages(sender), task }
         }
 
+        /// With a block that shows the first round.
+        async fn in_round() -> Self {
+            let shown = Self::new(ProgressMode::Live);
+            shown.publish([round_begun(1)]);
+            shown.after(150).await;
+            shown
+        }
+
         fn publish(&self, signals: impl IntoIterator<Item = Signal>) {
             signals.into_iter().for_each(|signal| self.signals.publish(signal));
         }
@@ -566,15 +574,11 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn plain_progress_has_no_escape_codes() {
+    async fn plain_progress_has_no_escape_codes_and_quiet_still_warns() {
         insta::assert_snapshot!(shown(ProgressMode::Plain).await, @"
         round 1/3: proposals started (3 expected)
         warning: look out
         ");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn quiet_still_warns() {
         assert_eq!(shown(ProgressMode::Quiet).await, "warning: look out\n");
     }
 
@@ -591,9 +595,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn results_are_told_above_the_block_by_name() {
-        let shown = Shown::new(ProgressMode::Live);
-        shown.publish([round_begun(1)]);
-        shown.after(150).await;
+        let shown = Shown::in_round().await;
         let events = [pitching::polled("agent-kiss", "against \u{1b}[2J"), pitching::decided(None, None)];
         shown.publish(events.map(recorded));
         let text = shown.end().await;
@@ -613,16 +615,20 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nothing_is_drawn_while_the_user_is_asked() {
-        let shown = Shown::new(ProgressMode::Live);
-        shown.publish([round_begun(1)]);
-        shown.after(150).await;
+    async fn nothing_is_drawn_while_the_user_is_asked_or_somebody_else_has_the_terminal() {
+        let shown = Shown::in_round().await;
         shown.publish([recorded(Event::Suspended { stage: CLARIFICATION_INPUT })]);
         let before = shown.after(10).await;
         assert!(before.ends_with(&erased()), "{before:?}");
         assert_eq!(shown.after(1_000).await, before, "the question would be overwritten");
         shown.publish([recorded(Event::Resumed)]);
         assert!(shown.after(150).await.len() > before.len());
+        shown.messages.hide(true).await;
+        let before = shown.text();
+        assert!(before.ends_with(&erased()), "{before:?}");
+        assert_eq!(shown.after(1_000).await, before);
+        shown.messages.hide(false).await;
+        assert!(shown.text().ends_with("\u{1b}[?7h"), "{:?}", shown.text());
     }
 
     #[tokio::test(start_paused = true)]
@@ -639,9 +645,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_message_comes_behind_what_was_published_before_it() {
-        let shown = Shown::new(ProgressMode::Live);
-        shown.publish([round_begun(1)]);
-        shown.after(150).await;
+        let shown = Shown::in_round().await;
         shown.publish([recorded(Event::Suspended { stage: CLARIFICATION_INPUT })]);
         shown.messages.say("Question \u{1b}[2J1 of 2?\n").await;
         assert!(shown.text().ends_with(&format!("{}Question [2J1 of 2?\n", erased())), "{:?}", shown.text());
@@ -865,18 +869,5 @@ mod tests {
         shown.publish([recorded(Event::Resumed)]);
         let text = shown.after(150).await;
         assert!(text[held.len()..].contains("Round 1/3 · 0:00"), "{text:?}");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn nothing_is_drawn_while_somebody_else_has_the_terminal() {
-        let shown = Shown::new(ProgressMode::Live);
-        shown.publish([round_begun(1)]);
-        shown.after(150).await;
-        shown.messages.hide(true).await;
-        let before = shown.text();
-        assert!(before.ends_with(&erased()), "{before:?}");
-        assert_eq!(shown.after(1_000).await, before);
-        shown.messages.hide(false).await;
-        assert!(shown.text().ends_with("\u{1b}[?7h"), "{:?}", shown.text());
     }
 }

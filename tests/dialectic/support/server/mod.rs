@@ -25,7 +25,7 @@ use tokio::sync::oneshot;
 pub(crate) use check::violations;
 pub(crate) use incoming::{Api, Incoming, Purpose};
 pub(crate) use prose::prose;
-pub(crate) use script::{Content, Delivery, Ending, Reply, answer, by_task, default_reply, short_reply};
+pub(crate) use script::{Content, Delivery, Ending, Reply, answer, by_task, default_reply, short_reply, solved};
 pub(crate) use stream::Gate;
 
 /// The path of a question that is not in the log.

@@ -276,6 +276,14 @@ fn solution(request: &Incoming, markdown: &str) -> String {
     answer(&format!("{markdown}\n\n## Requirements Coverage\n\n- All of it."), &assessment(request))
 }
 
+/// A solution as older programs asked for it.
+pub(crate) fn solved(markdown: &str, confidence: u8) -> Value {
+    json!({
+        "solutionMarkdown": markdown, "tradeoffs": [], "recommendations": [], "unfulfilledMajorRequirements": [],
+        "openQuestions": [], "confidence": confidence,
+    })
+}
+
 /// A judge's answer: the solution, and its assessment as a block of JSON.
 pub(crate) fn answer(markdown: &str, assessment: &Value) -> String {
     format!("{markdown}\n\n```json\n{assessment}\n```")

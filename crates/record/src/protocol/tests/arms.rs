@@ -6,6 +6,8 @@ use crate::debate::{Status, StopReason};
 use crate::points::Severity;
 
 const FAULTY: &str = "1. [major] Clocks: they drift. Resolved by: one clock.";
+const MENDED: &str = "Mended.\n\n## Response to critiques\n\n1.1 accepted (Clocks): one clock.";
+const VERIFIED: &str = "## Earlier points\n\n- 1.1 verified (Clocks): it is there\n\n## New points\n\nNo objections.";
 
 /// Runs a debate. Calls named `<stage> <agent> <round>` give the listed replies; all others reply with their name.
 fn run(protocol: &'static Protocol, agents: usize, rounds: u32, said: &[(&str, Option<&str>)]) -> Course {
@@ -58,14 +60,7 @@ fn a_first_text_that_failed_is_not_criticised() {
 
 #[test]
 fn an_author_rewrites_what_it_finds_and_stops_where_it_finds_nothing() {
-    let said = [
-        ("critique a 1", Some(FAULTY)),
-        ("refinement a 1", Some("Mended.\n\n## Response to critiques\n\n1.1 accepted (Clocks): one clock.")),
-        (
-            "critique a 2",
-            Some("## Earlier points\n\n- 1.1 verified (Clocks): it is there\n\n## New points\n\nNo objections."),
-        ),
-    ];
+    let said = [("critique a 1", Some(FAULTY)), ("refinement a 1", Some(MENDED)), ("critique a 2", Some(VERIFIED))];
     let course = run(&SELF_REFINE, 1, 5, &said);
     assert_eq!(calls(&course), ["proposal a 1", "critique a 1", "refinement a 1", "critique a 2"]);
     assert_eq!(solution(&course), "Mended.");
@@ -80,15 +75,12 @@ fn an_author_rewrites_what_it_finds_and_stops_where_it_finds_nothing() {
 fn a_point_that_its_author_maintains_is_something_to_mend() {
     let said = [
         ("critique a 1", Some(FAULTY)),
-        ("refinement a 1", Some("Mended.\n\n## Response to critiques\n\n1.1 accepted (Clocks): one clock.")),
+        ("refinement a 1", Some(MENDED)),
         (
             "critique a 2",
             Some("## Earlier points\n\n- 1.1 maintained: it is not there\n\n## New points\n\nNo objections."),
         ),
-        (
-            "critique a 3",
-            Some("## Earlier points\n\n- 1.1 verified (Clocks): it is there\n\n## New points\n\nNo objections."),
-        ),
+        ("critique a 3", Some(VERIFIED)),
     ];
     let course = run(&SELF_REFINE, 1, 5, &said);
     let rewritten =
