@@ -48,7 +48,7 @@ pub struct VariantDescription {
     /// The model of all agents and the judge.
     pub model: Option<String>,
     pub judge_model: Option<String>,
-    /// Whether to use models of several vendors.
+    /// Whether the agents use models of different vendors.
     #[serde(default)]
     pub mixed: bool,
     /// The roles that take part.

@@ -1,4 +1,4 @@
-//! A worker: runs debates of a plan, several at once, and continues interrupted ones.
+//! A worker: runs debates of a plan concurrently, and continues interrupted ones.
 
 use std::fs;
 use std::io;
@@ -68,7 +68,8 @@ impl Worker {
     /// Checks one debate of each variant before spending anything.
     ///
     /// # Errors
-    /// A debate that is not finished cannot run on this machine.
+    ///
+    /// One of the unfinished debates cannot run on this machine.
     pub async fn check(&self, debates: &[PlannedDebate]) -> Result<(), Error> {
         let runner = Runner::new(Directory::at(&self.directory), self.services.clone());
         let mut checked: Vec<&str> = Vec::new();
@@ -164,7 +165,7 @@ impl Worker {
         Ok(self.ended(run, &writer).await)
     }
 
-    /// Waits for a run to end. Interrupts it if the worker must stop or its segments cannot be stored.
+    /// Waits for a run to end. Interrupts the run if the worker must stop or a segment cannot be stored.
     async fn ended(&self, run: Run, writer: &SegmentWriter) -> Ended {
         let controls = run.controls();
         let wait = run.wait();
@@ -190,7 +191,7 @@ impl Worker {
                 RunEnding::Completed => Ended::Finished { cost: finished.debate.total_cost(), before: false },
                 RunEnding::Failed => Ended::failed(finished.debate.error),
                 RunEnding::ServerGone => later("its server is unreachable"),
-                RunEnding::LimitReached => later("the usage limit of its subscription is reached"),
+                RunEnding::LimitReached => later("the usage limit of its subscription has been reached"),
                 RunEnding::HostAsked => {
                     Ended::failed(Some("debates in a set cannot wait for answers from the host".to_owned()))
                 }

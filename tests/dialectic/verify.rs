@@ -115,7 +115,7 @@ fn what_is_wrong_is_named() {
     let found = [swapped.as_str(), &without_end, ""].map(verified);
     insta::assert_snapshot!(found.join("\n"), @"
     - line 4 of the journal ./debates/[id].events.jsonl does not follow line 3: lines were changed, removed, added or moved
-    - the end of the journal is missing: the state file was saved after event 19, but the last one is 18
+    - the end of the journal is missing: the state file was saved after event 19, but the last event is 18
     - the events are not the record of a debate: the journal is empty
     ");
 

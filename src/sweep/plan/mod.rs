@@ -46,7 +46,7 @@ pub struct SavedPlan {
 #[derive(Debug, Clone)]
 pub struct Variant {
     pub name: String,
-    /// Complete settings, except machine-specific ones.
+    /// Complete settings, without machine-specific ones.
     pub settings: Settings,
     /// The protocol that the settings name.
     pub protocol: &'static Protocol,

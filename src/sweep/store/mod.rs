@@ -48,7 +48,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     fn place(&self) -> String;
 }
 
-/// How many objects or debates are read at once.
+/// How many objects or debates are read concurrently.
 pub const AT_ONCE: usize = 8;
 
 pub type SharedStore = Arc<dyn Store>;
@@ -91,7 +91,8 @@ pub async fn open(place: &str, environment: &Environment) -> Result<SharedStore,
 /// Opens the store at `place` for reading only.
 ///
 /// # Errors
-/// The address is invalid, this build does not support S3, or its settings are wrong.
+///
+/// The address is invalid, this build does not support S3, or the S3 settings are invalid.
 pub fn open_to_read(place: &str, environment: &Environment) -> Result<SharedStore, Error> {
     match s3_address(place)? {
         Some(address) => s3::open_to_read(address, environment),
@@ -158,8 +159,8 @@ fn check(name: &Name) -> io::Result<()> {
 /// The directory in which objects are written before they are named. No object can have this name.
 const UNNAMED: &str = "~new";
 
-/// Objects as files. A file is written and synced under a temporary name, then linked to its final name if that is
-/// free. The file system decides between workers, even on a file server.
+/// Objects as files. A file is written and synced under a temporary name, then linked to its final name if this name is
+/// free. If workers compete for a name, the file system decides who gets it, even on a file server.
 #[derive(Debug)]
 struct DirectoryStore {
     root: Arc<Path>,

@@ -137,13 +137,13 @@ impl Directory {
         }
     }
 
-    /// The short name of a debate: the last four characters of its id, or the whole id if they are not unique.
+    /// The short name of a debate: the last four characters of the id if unique, or else the whole id.
     pub fn short_name<'a>(&self, id: &'a DebateId) -> &'a str {
         self.short_names().name(id)
     }
 
-    /// The short names of all debates. Reads the directory once, whereas [`short_name`](Self::short_name) reads it at
-    /// every call.
+    /// The short names of all debates. Reads the directory only once, unlike repeated calls of
+    /// [`short_name`](Self::short_name).
     pub fn short_names(&self) -> ShortNames {
         ShortNames::of_ids(&self.ids().unwrap_or_default())
     }
@@ -159,7 +159,7 @@ impl Directory {
         Ok(named.filter(|(name, _)| !name.starts_with('.')).collect())
     }
 
-    /// The ids of all debates. A debate killed before its first snapshot only has a journal.
+    /// The ids of all debates. A debate killed before its first snapshot has only a journal.
     fn ids(&self) -> Result<BTreeSet<String>, StoreError> {
         let id = |(name, _): &(String, fs::DirEntry)| {
             name.strip_suffix(JOURNAL_SUFFIX).or_else(|| name.strip_suffix(".json")).map(str::to_owned)
@@ -300,7 +300,7 @@ impl Entry {
         self.state.with_extension("log")
     }
 
-    /// Where [`order_stop`](Self::order_stop) writes its request.
+    /// The file to which [`order_stop`](Self::order_stop) writes the request.
     pub fn stop_path(&self) -> PathBuf {
         self.state.with_extension("stop")
     }
@@ -338,7 +338,7 @@ fn matching<T>(items: Vec<T>, id: impl Fn(&T) -> String, name: &str) -> Vec<T> {
 ///
 /// # Errors
 ///
-/// The file is missing, a directory, not JSON, lacks required parts, or was written by a newer version.
+/// The file cannot be read, is not JSON, lacks required parts, or was written by a newer version.
 pub fn read_state(path: &Path) -> Result<Debate, StateFileError> {
     let bytes = read_bytes(path)?;
     let read = match parse_state(path, &bytes) {
@@ -436,7 +436,7 @@ impl Directory {
     }
 }
 
-/// Whether two paths, such as `x.json` and `./x.json`, lead to the same file.
+/// Whether two paths, such as `x.json` and `./x.json`, refer to the same file.
 fn is_same(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     one == other || real(one) == real(other)

@@ -81,7 +81,7 @@ impl JournalError {
     }
 }
 
-/// An error if the first line of a journal has a newer format.
+/// Returns an error if the first line of a journal has a newer format.
 fn foreign_format(line: &[u8], path: &Path) -> Option<JournalError> {
     let found = u32::try_from(number(line, "formatVersion")?).ok()?;
     (found > FORMAT_VERSION).then(|| JournalError::Newer { path: path.to_owned(), found })

@@ -29,7 +29,7 @@ pub struct Record {
     saver: Option<Saver>,
     /// Whether the settings in use apply to this run only.
     runs_with_others: bool,
-    /// The recorded settings while others are in use; absent if unknown.
+    /// The recorded settings while other settings are in use; absent if unknown.
     recorded: Option<Settings>,
     replica: Option<Arc<dyn Replica>>,
 }
@@ -141,8 +141,8 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// The event cannot be written, or cannot follow the earlier events. If the journal was moved, it contains the
-    /// event anyway.
+    /// The event cannot be written, or cannot follow the earlier events. The journal contains the event if the error is
+    /// only that the journal was moved.
     pub fn append(&mut self, event: Event) -> Result<Arc<Recorded>, StoreError> {
         let recorded = Arc::new(Recorded { seq: self.seq + 1, at: Timestamp::now(), event });
         let line = self.journal.append(&recorded)?;
@@ -242,7 +242,8 @@ impl Record {
         drop(std::fs::remove_file(self.journal.path()));
     }
 
-    /// Removes the journal and the state file, and returns whether both are gone. All writes must have ended before.
+    /// Removes the journal and the state file, and returns whether both are gone. Call this only after all writes have
+    /// ended.
     pub fn remove(&mut self) -> bool {
         let is_gone = |path: &std::path::Path| {
             let removed = std::fs::remove_file(path);

@@ -72,7 +72,7 @@ impl Entry {
         last.zip(saved).is_some_and(|(last, saved)| last > saved.events)
     }
 
-    /// Loads the journal if the state file is truncated or foreign; nothing is lost while the journal is intact.
+    /// Loads the journal because the state file cannot be read. Nothing is lost while the journal is intact.
     fn load_journal_instead(&self, unreadable: StateFileError) -> Result<SavedDebate, StoreError> {
         let Ok(mut saved) = self.load_journal() else { return Err(unreadable.into()) };
         let warning = format!("{unreadable}; using its journal instead (`resume` rewrites the state file)");

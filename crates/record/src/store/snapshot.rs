@@ -61,8 +61,8 @@ pub fn write_atomically(
     replaced.inspect_err(|_| drop(std::fs::remove_file(&written))).map_err(failed)
 }
 
-/// Like [`write_atomically`], but readable only by the owner, and only if no file exists at `path`. Returns whether it
-/// was written.
+/// Like [`write_atomically`], but readable only by the owner, and only if no file exists at `path`. Returns whether the
+/// file was written.
 ///
 /// # Errors
 ///

@@ -58,7 +58,7 @@ pub enum Flaw {
     #[error("{}", with_causes(.0))]
     State(StateFileError),
     #[error(
-        "the end of the journal is missing: the state file was saved after event {saved}, but the last one is {last}"
+        "the end of the journal is missing: the state file was saved after event {saved}, but the last event is {last}"
     )]
     EndMissing { saved: u64, last: usize },
     #[error("the state file does not belong to this journal: it records a different hash of line {0}")]
