@@ -60,7 +60,7 @@ impl Dialogue {
         }
     }
 
-    /// Reads and trims a line. `None` on Ctrl-D and Ctrl-C.
+    /// Reads a line and trims it. `None` on Ctrl-D and Ctrl-C.
     fn line(&mut self, prompt: &str) -> Result<Option<String>, Error> {
         match self.read(prompt) {
             Ok(TypedLine::Line(line) | TypedLine::Editor(line)) => Ok(Some(line.trim().to_owned())),

@@ -27,7 +27,7 @@ pub(super) enum Key {
 pub(super) struct Keyboard {
     /// How many [`Off`] values exist. Keys are read only if there are none.
     off: Arc<AtomicUsize>,
-    /// Held while waiting for a key: at most a tenth of a second.
+    /// Locked while waiting for a key, at most a tenth of a second.
     reading: Arc<Mutex<()>>,
 }
 

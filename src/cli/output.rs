@@ -113,8 +113,8 @@ impl ReviewEnd {
         }
     }
 
-    /// Fails if a finding that was not dismissed is at least as severe as `--fail-on`. The debate's id is empty if
-    /// there was no change to review.
+    /// Fails if a finding that is neither dismissed nor fixed is at least as severe as `--fail-on`. The debate's id is
+    /// empty if there was no change to review.
     pub(super) fn check_findings(self, debate: &Debate) -> Result<(), Error> {
         let fails = |finding: &&ReviewedFinding| {
             finding.is_kept() && self.fail_on.is_some_and(|least| finding.severity <= least)

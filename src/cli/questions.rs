@@ -166,7 +166,7 @@ pub(super) async fn ask(
                     break 'questions;
                 }
                 ReadLine::Interrupted => return Ok(leave()),
-                // The user can still type the answer.
+                // Ask again: the user can still type the answer without an editor.
                 ReadLine::Unwritten(error) => shown = Some(messages.say(&format!("{error}\n"))),
             }
         };

@@ -228,7 +228,7 @@ fn run_after_hooks(after: After, state: &Path, terminal: &mut Terminal) {
 /// Computes the forecast on a separate thread, so that the debate need not wait for it.
 fn foresee(forecast: impl FnOnce() -> Result<Forecast, ForecastError> + Send + 'static, messages: Messages) {
     let foreseen = move || {
-        // The view works without a forecast.
+        // Ignore errors: the view works without a forecast.
         if let Ok(forecast) = forecast() {
             messages.expect(forecast);
         }
@@ -256,7 +256,7 @@ fn press(key: Key, run: &Run, messages: &Messages, is_held: &mut bool) {
         }
         Key::MoreOrLess => messages.key(KeysMeaning::MoreOrLess),
         Key::Help => messages.key(KeysMeaning::Help),
-        // Ignored, so that nobody leaves a paid debate by accident. Ctrl-C pauses it.
+        // Ignore `q`, so that nobody leaves a paid debate by accident. Ctrl-C pauses the debate.
         Key::Quit => {}
     }
 }

@@ -31,7 +31,7 @@ pub(super) struct Watchers {
     pub(super) cancel: CancellationToken,
 }
 
-/// Whether all output of a run was read.
+/// Whether the output of a run was read completely.
 pub(super) struct Seen {
     /// `Complete` if there is no event stream.
     pub(super) stream: StreamEnd,
@@ -60,7 +60,7 @@ impl Watchers {
         Ok(())
     }
 
-    /// If there is a live view, lets the user press keys and suspend the program. `meaning` is what the view says about
+    /// Lets the user press keys and suspend the program, if there is a live view. `meaning` is what the view says about
     /// keys.
     pub(super) fn read_keys(&mut self, options: DisplayOptions, meaning: KeysMeaning) -> UnboundedReceiver<Key> {
         let (pressed, keys) = unbounded_channel();
@@ -112,7 +112,7 @@ impl Watchers {
             } => false,
         };
         if let Some(keyboard) = &self.keyboard {
-            // The keyboard stays off: from here on, the terminal may belong to a pager or the shell.
+            // From here on, the terminal may belong to a pager or the shell, so keep the keyboard off.
             std::mem::forget(keyboard.off());
         }
         self.interrupts.abort();

@@ -32,7 +32,7 @@ struct Operation {
     query: Option<SchemaOf>,
     body: Option<SchemaOf>,
     gives: Gives,
-    /// Error statuses that do not follow from the path, query and body.
+    /// Error statuses in addition to those that the path, query and body imply.
     problems: &'static [u16],
     handler: fn() -> MethodRouter<Arc<App>>,
 }

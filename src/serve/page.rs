@@ -36,7 +36,7 @@ const ASSETS: [(&str, &str, &str); 14] = [
 const CSS: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// A digest of the assets. It is part of their addresses, so browsers can cache them forever.
+/// A digest of the assets, which is part of their addresses, so that browsers can cache them forever.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     let digest = ASSETS.iter().fold(Sha256::new(), |digest, (_, _, text)| digest.chain_update(text)).finalize();
     hexadecimal(&digest[..6])

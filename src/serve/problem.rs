@@ -77,7 +77,7 @@ impl Kind {
         }
     }
 
-    /// `kind` is the kind of failure as recorded for a call. Also returns whether a retry may succeed.
+    /// `kind` is the kind of failure that a call recorded. Also returns whether a retry may succeed.
     fn of_failure(kind: Option<&str>) -> (Self, bool) {
         match kind {
             Some("unreachable" | "broken") => (Self::Network, true),

@@ -52,7 +52,8 @@ struct RegistryState {
     is_closed: bool,
 }
 
-/// A debate that the server shows but does not run. Dropping this value removes the debate from the server.
+/// A debate that runs in this process but was not started by the server. Dropping this value removes the debate from
+/// the server.
 pub struct Watched {
     runs: Arc<RunRegistry>,
     id: DebateId,
@@ -111,7 +112,7 @@ impl RunRegistry {
         Ok(())
     }
 
-    /// Lets clients watch and control a debate that this server does not run.
+    /// Lets clients watch and control a debate that this process runs outside the server.
     pub fn show(self: &Arc<Self>, run: &Run, signals: Signals) -> Watched {
         self.state().running.insert(run.id().clone(), (signals, run.controls()));
         self.changed();

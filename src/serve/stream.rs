@@ -169,7 +169,7 @@ async fn follow(
             }
         } else {
             let Ok(mut reader) = past.take().map_or_else(|| JournalReader::open(path), Ok) else { return gone().await };
-            // Check the lock before reading, so that everything written before the end is read.
+            // Check whether the debate is running before reading, so that everything written before the end is read.
             let is_held = entry.is_held();
             told = tell_past(&mut reader, told, &name, frames).await?;
             if !is_endless && !is_held && app.runs.signals(&id).is_none() {

@@ -159,7 +159,7 @@ fn places(current: &OsStr) -> Vec<CompletionCandidate> {
     places.into_iter().map(CompletionCandidate::new).collect()
 }
 
-/// Completes the name of the round, agent or stage that `show` expects.
+/// Offers the names of the rounds, agents or stages that `show` expects.
 fn parts() -> Vec<CompletionCandidate> {
     let Some(debate) = named_debate("show") else { return Vec::new() };
     let part = std::env::args().skip_while(|word| word != "--").skip_while(|word| word != "show").nth(2);

@@ -53,7 +53,7 @@ const OWN: &str = "local";
 /// The time limit for listing a server's models.
 const LISTING: Duration = Duration::from_secs(10);
 const PROBLEM: &str = "Design a rate limiting system";
-/// What the user answers if the model's price is unknown.
+/// The answer of a user who does not know the model's price.
 const UNKNOWN: &str = "unknown";
 const USUAL_SERVER: &str = "http://127.0.0.1:8000/v1";
 
@@ -173,7 +173,7 @@ impl SetupAnswers {
     }
 }
 
-/// The built-in provider and the model that `--model` names, if the provider is known.
+/// Splits `provider/model`, and resolves the names of programs. `None` for other names and the offline provider.
 fn named(model: &str) -> Option<ServedModel> {
     with_provider(model, &BTreeMap::new()).filter(|served| served.provider != OFFLINE)
 }

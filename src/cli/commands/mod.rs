@@ -61,8 +61,8 @@ pub fn command() -> clap::Command {
     grouped(without_common(command), GROUPS)
 }
 
-/// Declares [`Command`] and `GROUPS` from one table. A row has a command's description, arguments, name, the field with
-/// its run options (if it runs a debate), its function and its examples.
+/// Declares [`Command`] and `GROUPS` from one table. Each row consists of a command's description, arguments and name,
+/// the field with the run options (if the command runs a debate), the function and the examples.
 macro_rules! commands {
     ($($group:literal {
         $($(#[$about:meta])* $name:ident($args:ty) = $command:literal $(with $run:ident)?, $function:expr, [$($example:literal,)+];)+

@@ -268,7 +268,7 @@ impl Servers {
     }
 }
 
-/// An agent with this model, for functions that look up a price or limit by agent.
+/// An agent with this model, because prices and limits are looked up by agent.
 fn with_model(settings: &Settings, provider: &str, model: &str) -> AgentSettings {
     AgentSettings {
         provider: provider.to_owned(),

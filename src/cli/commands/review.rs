@@ -254,7 +254,7 @@ fn tell(read: &[String], choice: Option<&impl ToString>, warnings: &[String], te
     terminal.warnings(warnings);
 }
 
-/// Says what is reviewed and what is left out.
+/// Returns notices about what is reviewed and what is left out.
 fn receipt(set: &ChangeSet) -> Vec<String> {
     let whole = set.files.iter().filter(|file| file.lines.is_some()).count();
     let files = counted(set.files.len() as u64, "file");

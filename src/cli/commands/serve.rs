@@ -32,7 +32,8 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
 
-    /// The address to listen on; access from other machines requires `DIALECTIC_TOKEN` and both cost limits
+    /// The address to listen on; access from other machines requires `DIALECTIC_TOKEN`, `--max-cost` and
+    /// `--max-cost-per-day`
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     host: String,
 
@@ -241,7 +242,7 @@ fn page_to(address: &str) -> io::Result<TempPath> {
     Ok(file.into_temp_path())
 }
 
-/// The error for a missing limit. Without the limit, other people could spend freely.
+/// The error for a missing limit, without which other people could spend the user's money.
 pub(super) fn missing(command: &str, option: &str, reason: &str) -> UserError {
     UserError::input(format!("{command} needs {option}: {reason}"))
         .with_hint(format!("set {option}; `docs/models.md` explains the limits"))
@@ -252,8 +253,8 @@ pub(super) fn called(settings: &Settings) -> Option<&str> {
     settings.everybody().map(|agent| agent.provider.as_str()).find(|name| is_program(name, &settings.providers))
 }
 
-/// Requires a limit on calls if a command-line program may be called: a subscription has no price, so a cost limit does
-/// not apply.
+/// Requires a limit on calls if a command-line program may be called. A cost limit does not apply to programs, because
+/// a subscription has no price.
 pub(super) fn check_calls(command: &'static str, settings: &Settings) -> Result<(), UserError> {
     let configured =
         || settings.providers.keys().map(String::as_str).find(|name| is_program(name, &settings.providers));

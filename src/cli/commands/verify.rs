@@ -18,7 +18,7 @@ pub(in crate::cli) struct VerifyArgs {
     #[command(flatten)]
     which: NewestArg,
 
-    /// Print only the hash of the journal's last line, which covers the whole journal and can be signed, for example
+    /// Print only the hash of the journal's last line. The hash covers the whole journal and can be signed, for example
     /// with `ssh-keygen -Y sign`
     #[arg(long, conflicts_with = "json")]
     head: bool,

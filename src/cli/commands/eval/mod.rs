@@ -72,7 +72,7 @@ pub(in crate::cli) struct EvalArgs {
     output: Option<PathBuf>,
 
     /// Ask each evaluator this many times (at most 100) and show the mean and standard deviation; with `--pairwise`,
-    /// this many times in each order
+    /// ask this many times in each order
     #[arg(long, value_name = "N", value_parser = repeat, default_value = "1", allow_negative_numbers = true)]
     repeat: NonZeroU32,
 

@@ -105,7 +105,7 @@ fn for_people(rows: &[Vec<String>], width: usize, layout: Layout) -> String {
     text
 }
 
-/// Keeps the end of a name, because the ids of debates begin alike.
+/// Shortens a name at the beginning, because the ids of debates begin alike.
 fn short(name: &str) -> String {
     let name = one_line(name);
     let kept = name.char_indices().nth_back(SCORE - 1).map_or(0, |(place, _)| place);

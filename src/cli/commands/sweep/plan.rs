@@ -87,7 +87,7 @@ pub(super) fn run(args: &SweepPlanArgs, terminal: &mut Terminal) -> Result<(), E
     if let Some(budget) = description.budget {
         check_budget(budget, &plan)?;
     }
-    // No debate is read from or written to this directory: sets ignore past debates.
+    // Debates are neither read from nor written to this directory: sets ignore past debates.
     let runner = Runner::new(Directory::at(std::env::temp_dir()), Services::new(environment));
     price(&mut plan, &resolved, &runner, &mut warnings)?;
     terminal.warnings(&warnings);
@@ -199,7 +199,7 @@ fn check_ids(plan: &Plan) -> Result<(), UserError> {
     Ok(())
 }
 
-/// Problems are grouped by length, in steps of this many bytes. A group's problems are assumed to cost the same.
+/// Problems are grouped by length, in steps of this many bytes. All problems of a group are assumed to cost the same.
 const LENGTHS: usize = 512;
 
 /// Estimates each debate's cost from the longest problem of similar length whose attachments have the same length. Even
