@@ -291,7 +291,7 @@ impl Archive {
         known.retain(|(frequency, _)| *frequency > 0);
         known.sort();
         let rare = known.iter().take_while(|(frequency, _)| *frequency < too_many).count();
-        // If every word is common, use the few rarest.
+        // If every word is common, use only the rarest few.
         known.truncate(if rare > 0 { rare.min(TERMS) } else { SHARED });
         Ok(known.into_iter().map(|(_, word)| word.clone()).collect())
     }

@@ -82,15 +82,17 @@ pub(super) fn ballots(debate: &Debate) -> impl Iterator<Item = &Contribution> {
 }
 
 impl Archive {
-    /// Whether debates of a protocol are rated. They must have scores of the agents' own solutions, not of assigned
-    /// sides.
+    /// Whether debates of a protocol are rated. Rated debates must have scores of the agents' own solutions, not of
+    /// assigned sides.
     pub fn rates(protocol: &str) -> bool {
         protocol == RATED
     }
 
-    /// All ratings, best first. They depend on the order in which debates ended, not on the order of reading.
+    /// All ratings, best first. The result depends on the order in which debates ended, not on the order in which they
+    /// were read.
     ///
     /// # Errors
+    ///
     /// The file cannot be read.
     pub fn ratings(&self) -> Result<Vec<Rating>, ArchiveError> {
         let mut select = self.connection.prepare(

@@ -86,7 +86,7 @@ fn place(commit: &str) -> Result<PathBuf, Error> {
 pub struct Wanted(Vec<String>);
 
 impl Wanted {
-    /// Makes all `paths` relative to `root`. Those that are relative start at `directory`.
+    /// Makes all `paths` relative to `root`. Paths that are already relative start from `directory`.
     pub fn of(paths: &[PathBuf], directory: &Path, root: Option<&Path>) -> Self {
         let prefix = root.and_then(|root| directory.strip_prefix(root).ok()).unwrap_or(Path::new(""));
         Self(paths.iter().map(|path| plain(&prefix.join(relative(path, root)))).collect())

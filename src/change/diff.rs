@@ -196,7 +196,7 @@ fn push(text: &mut String, mark: char, line: &str) {
 }
 
 /// Parses a diff from git or `diff -u`, possibly inside `git show` output or patch mails. Merges patches of the same
-/// file. Their hashes determine the order, because `git log` lists the newest first.
+/// file in the order that their hashes imply, because `git log` lists the newest first.
 pub(super) fn read(text: &str) -> Vec<FileDiff> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     // Each file, with the number of the last patch that changes it.
@@ -431,8 +431,8 @@ fn note_mode(file: &mut FileDiff, mode: &str) {
     }
 }
 
-/// Git's prefixes for old paths: usually `a/`. With `diff.mnemonicPrefix`, the initial of commit, index, object or
-/// working tree, or `1/`.
+/// Git's prefixes for old paths: usually `a/`. The others come from `diff.mnemonicPrefix` and stand for commit, index,
+/// object and working tree, or with `--no-index` for the first file.
 const OLD_SIDES: [&str; 6] = ["a/", "c/", "i/", "o/", "w/", "1/"];
 const NEW_SIDES: [&str; 6] = ["b/", "w/", "i/", "c/", "o/", "2/"];
 

@@ -1,4 +1,4 @@
-//! Searches the repository, only by name, for definitions and callers of what a change touches.
+//! Searches the repository by name for definitions and callers of what a change touches.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;

@@ -263,7 +263,7 @@ impl Requirements {
     }
 }
 
-/// The agents' own solutions with their rounds, in recorded order.
+/// The agents' own solutions with their rounds, in the order of the record.
 fn own_solutions(debate: &Debate) -> Vec<(u32, &Contribution)> {
     let texts = debate.rounds.iter().flat_map(|round| round.contributions.iter().map(|one| (round.round_number, one)));
     let own = texts.filter(|(_, one)| debate.yield_of(one) == Some(ResultKind::Proposal));
