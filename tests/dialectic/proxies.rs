@@ -61,8 +61,7 @@ fn an_error_of_the_proxys_names_the_proxy() {
         assert!(said.contains(&format!("the proxy http://127.0.0.1:{closed}")) && said.contains("refused"), "{said}");
         assert!(!said.contains("pass-word"), "{said}");
         let said = complaint(scheme, &[("ALL_PROXY", &proxy(demanding))]);
-        let expected =
-            format!("(407): by the proxy http://127.0.0.1:{demanding}, which requires a user and a password");
+        let expected = format!("(407): the proxy http://127.0.0.1:{demanding} requires a user name and password");
         assert!(said.contains(&expected), "{scheme}: {said}");
     }
 }

@@ -26,7 +26,7 @@ pub fn tokens(number: u64) -> String {
     counted(number, "token")
 }
 
-/// A token count. If some calls did not report theirs: `at least 132 tokens (2 calls did not report theirs)`.
+/// `132 tokens`, or `at least 132 tokens (2 calls did not report theirs)` if there are silent calls.
 pub fn sum_of_tokens(known: u64, silent_calls: u64) -> String {
     if silent_calls == 0 {
         return tokens(known);

@@ -29,7 +29,7 @@ impl Usd {
         Self((dollars * PICO_PER_DOLLAR).round() as u64)
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "amounts are far below 2^53 picodollars times the shown digits")]
+    #[expect(clippy::cast_precision_loss, reason = "the lost precision is far below the displayed digits")]
     pub fn dollars(self) -> f64 {
         self.0 as f64 / PICO_PER_DOLLAR
     }

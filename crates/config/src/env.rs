@@ -22,7 +22,7 @@ pub enum EnvError {
 }
 
 /// Reads the process's variables, the environment file and the user's own keys, in this order of precedence. Without a
-/// `named` file, reads `.env` in the working directory, which only provides keys unless the user trusts it. Empty
+/// `named` file, reads `.env` in the working directory, but uses only its keys unless the user trusts it. Empty
 /// variables count as unset. Does not change the process's environment.
 ///
 /// # Errors

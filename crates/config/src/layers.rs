@@ -144,8 +144,8 @@ impl Layers {
         }
     }
 
-    /// A section of the file with all layers merged: `debate` key by key; `providers`, `prices` and `models` entry by
-    /// entry; all others as a whole.
+    /// A section with all layers merged: `debate` key by key; `providers`, `prices` and `models` entry by entry; all
+    /// other sections as a whole.
     pub(super) fn section(&self, key: &str) -> Value {
         let levels = if key == "debate" { usize::MAX } else { usize::from(is_by_entry(key)) };
         let mut all = Value::Null;

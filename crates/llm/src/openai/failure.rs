@@ -49,7 +49,7 @@ impl ServerRefusal {
         let message = if let Some(message) = said.message.clone().filter(|message| !message.trim().is_empty()) {
             one_line(&message, address)
         } else if let Some(target) = redirect_target(answer) {
-            format!("refusing to follow its redirect to {}", address.redact(&target))
+            format!("refusing to follow the redirect to {}", address.redact(&target))
         } else {
             excerpt(&answer.body, address)
         };

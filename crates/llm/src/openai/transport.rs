@@ -225,8 +225,7 @@ impl Decoder {
 }
 
 fn wants_password(proxy: &str) -> ModelError {
-    let message =
-        format!("by the proxy {proxy}, which requires a user and a password (`http://user:password@host:port`)");
+    let message = format!("the proxy {proxy} requires a user name and password (`http://user:password@host:port`)");
     ModelError::Refused { status: StatusCode::PROXY_AUTHENTICATION_REQUIRED.as_u16(), message }
 }
 

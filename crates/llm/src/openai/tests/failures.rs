@@ -86,10 +86,10 @@ async fn redirects_are_named_and_not_followed() {
         let target = format!("{}/chat/completions?token=t", elsewhere.base_url());
         let failed = failure(answer_text(status, "").header("location", &target)).await;
         let shown = target.split('?').next().unwrap();
-        assert_eq!(failed, refused(status, &format!("refusing to follow its redirect to {shown}")));
+        assert_eq!(failed, refused(status, &format!("refusing to follow the redirect to {shown}")));
     }
     let relative = failure(answer_text(302, "").header("location", "/login?next=x")).await;
-    assert_eq!(relative, refused(302, "refusing to follow its redirect to /login"));
+    assert_eq!(relative, refused(302, "refusing to follow the redirect to /login"));
     assert_eq!(elsewhere.paths(), Vec::<String>::new());
 }
 
