@@ -255,8 +255,8 @@ fn positions(debate: &Debate) -> Vec<CallKey> {
     debate.agents().iter().filter_map(position).collect()
 }
 
-/// The judge scores the round if a score can end the debate. If not, the judge summarizes the earlier rounds during the
-/// last one, so that the summary is ready for the synthesis.
+/// The judge scores the round if a score can end the debate. Otherwise, if the earlier rounds are long, the judge
+/// summarizes them during the last round, so that the summary is ready for the synthesis.
 fn evaluation(debate: &Debate) -> Vec<Step> {
     let (Some(settings), Some(rules)) = (&debate.settings, rules(debate)) else { return Vec::new() };
     let TerminationSettings { kind, min_rounds, .. } = rules.termination_condition;

@@ -169,9 +169,9 @@ impl<'a> ReviewText<'a> {
             let confirmed = if confirmed.is_empty() { "nobody else".to_owned() } else { confirmed };
             let _ = writeln!(out, "- {own} by {}{words}; confirmed by {}", inline(&by), inline(&confirmed));
             for (by, opinion) in same.iter().flat_map(|report| report.opinions(Stance::Refuted)) {
-                let what = if is_one { "it" } else { number };
+                let what = if is_one { "this finding" } else { number };
                 let reason = opinion.reason().map_or_else(|| "no reason given".to_owned(), defused_line);
-                let _ = writeln!(out, "- Against {what}, by {}: {reason}", inline(&voices.name(by)));
+                let _ = writeln!(out, "- Objection to {what} by {}: {reason}", inline(&voices.name(by)));
             }
         }
         let since = finding.since.map(|since| format!(", {}", since.name())).unwrap_or_default();

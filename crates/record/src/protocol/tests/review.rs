@@ -103,8 +103,8 @@ fn a_refutation_of_one_report_never_stands_under_another() {
     let text = describe_review(&course.debate, &[same], "");
     assert!(text.contains("## 1. [major]"), "{text}");
     let [first, second] = ["- 1.1 [major] found by", "- 2.1 [minor] found by"].map(|line| text.find(line).unwrap());
-    let [against, other] = ["- Against 1.1, by", ", as: y; confirmed by"].map(|line| text.find(line).unwrap());
-    assert!(first < against && against < second && second < other && !text.contains("Against 2.1"), "{text}");
+    let [against, other] = ["- Objection to 1.1 by", ", as: y; confirmed by"].map(|line| text.find(line).unwrap());
+    assert!(first < against && against < second && second < other && !text.contains("Objection to 2.1"), "{text}");
 }
 
 #[test]
