@@ -358,12 +358,12 @@ fn still_open(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger,
     }
 }
 
-/// In words: `two questions`.
+/// A count with its noun, in words: `two questions`.
 fn numbered(count: usize, noun: &str) -> String {
     format!("{} {noun}{}", number(count), if count == 1 { "" } else { "s" })
 }
 
-/// In words: `twice`.
+/// A number of times, in words: `twice`.
 fn often(times: usize) -> String {
     match times {
         1 => "once".to_owned(),

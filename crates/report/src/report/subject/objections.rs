@@ -308,7 +308,8 @@ fn unverified(debate: &Debate) -> Option<Block<'_>> {
     (!items.is_empty()).then(|| Block::Warning(vec![Block::List(items)]))
 }
 
-/// How disputed a point was. 0 if its author did not reject it and neither its critic nor the judge returned to it.
+/// How disputed a point was. 0 if the criticized author did not reject it, even in part, its critic did not maintain
+/// it, and the judge did not rule on it.
 pub(crate) fn heat(one: &Point) -> u8 {
     let critics = if one.recheck() == Some(RecheckStanding::Maintained) { 3 } else { 0 };
     let judge = u8::from(one.ruling().is_some_and(|ruling| !ruling.missing)) * 2;
@@ -320,7 +321,7 @@ pub(crate) fn heat(one: &Point) -> u8 {
     critics + judge + author
 }
 
-/// Points in order, merging a critic's points against several texts with the same words and outcome.
+/// Points in order. Merges a critic's points that have the same words and outcome.
 pub(crate) fn alike<'l>(points: &[&'l Point]) -> Vec<Vec<&'l Point>> {
     let mut groups: Vec<Vec<&Point>> = Vec::new();
     let mut known = HashMap::new();
@@ -335,12 +336,12 @@ pub(crate) fn alike<'l>(points: &[&'l Point]) -> Vec<Vec<&'l Point>> {
     groups
 }
 
-/// The open points, most severe and most disputed first. Merges points with the same words.
+/// The open points, most severe and most disputed first. Merges points like [`alike`].
 pub(crate) fn strongest_open<'l>(debate: &Debate, ledger: &'l Ledger) -> Vec<Vec<&'l Point>> {
     strongest(debate.open_points(ledger))
 }
 
-/// The points that changed the answer, most severe and most disputed first. Merges points with the same words.
+/// The points that changed the answer, most severe and most disputed first. Merges points like [`alike`].
 pub(crate) fn strongest_followed<'l>(debate: &Debate, ledger: &'l Ledger) -> Vec<Vec<&'l Point>> {
     let followed =
         |one: &&Point| matches!(one.status(), PointStatus::Fixed | PointStatus::Claimed) && debate.is_about_answer(one);
