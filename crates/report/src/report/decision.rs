@@ -281,7 +281,7 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
     if debate.is_offline() {
         writeln!(out, "- {rounds}, {}. A rehearsal: no model was called.", counted(usage.requests, "call"))?;
     } else if debate.usage.is_empty() {
-        // Debates by older versions have no usage.
+        // Debates from older versions have no usage.
         writeln!(out, "- {rounds}")?;
     } else {
         writeln!(

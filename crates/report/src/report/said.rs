@@ -22,7 +22,7 @@ use super::{View, subject};
 pub struct Said<'a> {
     /// The round; 0 outside the rounds.
     pub round: u32,
-    /// The stage; `None` in states by older versions.
+    /// The stage; `None` in states from older versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<StageId>,
     /// The author; `None` if there was no call.

@@ -84,7 +84,7 @@ impl<'a> View<'a> {
         Self { has_usage, ..self }
     }
 
-    /// Says whether the run is complete. Before the end, says what its status is.
+    /// Says whether a finished run is complete, or what the status of an unfinished run is.
     pub fn run_in_words(&self) -> String {
         match self.standing {
             Some(standing) if self.debate.outcome.is_none() && self.debate.status != Status::Failed => {

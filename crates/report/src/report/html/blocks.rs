@@ -172,7 +172,7 @@ pub(super) struct Participants<'v> {
 
 pub(super) struct PanelMember<'v> {
     pub(super) id: &'v AgentId,
-    /// The display name, truncated if it is extremely long.
+    /// The display name, truncated if it is long.
     name: String,
     /// The number, if it is greater than [`COLOURS`]. Otherwise, the class already implies it.
     high_number: Option<usize>,

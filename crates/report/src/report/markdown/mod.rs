@@ -1,5 +1,5 @@
 //! The report as Markdown. It starts with the outcome, the answer and the open points, for people. The rest has the
-//! format of older versions, which programs parse. Reports on debates by older versions lack the first part.
+//! format of older versions, which programs parse. Reports on debates from older versions lack the first part.
 //!
 //! Text from models and users is fenced, or escaped within a line, so that it cannot change headings, tables and blocks
 //! of the report. Fences are longer than any inside the text.

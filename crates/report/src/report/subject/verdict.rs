@@ -1,4 +1,4 @@
-//! The verdict and its scores, the judge's confidence, and the points that matter most.
+//! The verdict and its scores, the judge's confidence, and what remains to be done.
 
 use std::collections::BTreeMap;
 
@@ -130,7 +130,7 @@ fn criteria<'v>(verdict: &'v Verdict, judged: &[&'v AgentId]) -> Option<TableBlo
     Some(TableBlock::new("small", "Mean scores on each criterion, 0 to 100", columns, rows))
 }
 
-/// Major requirements that are met except in one case, with that case.
+/// Major requirements that are only partly met, with what holds and what fails.
 pub(crate) fn partly_fulfilled(solution: &Solution) -> Vec<String> {
     let in_words = |PartlyFulfilled { requirement, holds, fails }: &PartlyFulfilled| {
         format!("{}. Holds: {}. Fails: {}.", ended(requirement), ended(holds), ended(fails))
