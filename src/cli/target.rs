@@ -198,8 +198,7 @@ mod tests {
     fn a_file_whose_directory_takes_no_new_file_is_written_in_place() {
         // A kernel file that can be written, but not replaced.
         let path = Path::new("/proc/self/comm");
-        let target = OutputTarget::prepare(path).unwrap();
-        target.write(|out| out.write_all(b"renamed")).unwrap();
+        OutputTarget::prepare(path).unwrap().write(|out| out.write_all(b"renamed")).unwrap();
         assert_eq!(fs::read_to_string(path).unwrap(), "renamed\n");
     }
 

@@ -354,8 +354,7 @@ fn most_input(planned: &[Value], stage: &str) -> usize {
 #[test]
 fn nobody_who_compares_or_scores_is_told_a_name() {
     let server = MockServer::with(|request| script(request, Related::Not, &[]));
-    let sandbox = arena(&server, &json!({}));
-    sandbox.run(["debate", PROBLEM]).expect_code(0);
+    arena(&server, &json!({})).run(["debate", PROBLEM]).expect_code(0);
     for task in ["relate the decisions", "vote", "score the candidates", "write the answer"] {
         let requests = asked(&server, task);
         assert!(!requests.is_empty(), "{task}");

@@ -69,8 +69,7 @@ fn a_limit_that_buys_no_round_is_refused_with_the_limits_that_do() {
 
     // What is named is enough, to the last digit, and nothing below it is.
     let least: f64 = one.parse().unwrap();
-    let below = format!("{:.4}", least - 0.0001);
-    sandbox.run(["debate", "--max-cost", &below, "Design a queue"]).expect_code(2);
+    sandbox.run(["debate", "--max-cost", &format!("{:.4}", least - 0.0001), "Design a queue"]).expect_code(2);
     let dry = sandbox.run(["debate", "--dry-run", "--max-cost", one, "Design a queue"]).expect_code(0);
     assert!(dry.stderr.contains(&format!("The cost limit of ${one} covers ")), "{dry}");
     let dry = sandbox.run(["debate", "--dry-run", "--max-cost", all, "Design a queue"]).expect_code(0);

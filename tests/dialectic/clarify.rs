@@ -14,8 +14,7 @@ fn sandbox(server: &MockServer) -> Sandbox {
 
 /// Two agents that ask one question each at most, as often as is usual.
 fn patient_sandbox(server: &MockServer) -> Sandbox {
-    let debate = json!({"clarificationsMaxPerAgent": 1});
-    two_agents(server, &debate)
+    two_agents(server, &json!({"clarificationsMaxPerAgent": 1}))
 }
 
 /// Every agent asks two questions each time. Both call them q1 and q2, as models do.
@@ -386,8 +385,7 @@ fn a_pass_that_was_cut_by_a_kill_goes_on_where_it_was() {
         server.settle();
         let before = server.requests().len();
         assert_eq!(before, 2 * cut_pass);
-        let id = sandbox.only_debate();
-        sandbox.run_with_input(["resume", &id, "--quiet"], rest).expect_code(0);
+        sandbox.run_with_input(["resume", &sandbox.only_debate(), "--quiet"], rest).expect_code(0);
         let made = server.requests();
         assert_eq!(made.len(), 6 + 1 + 7, "only the call that was cut is made again");
         assert_eq!((made[before].model(), made[before].purpose), ("model-kiss", Purpose::Clarify));

@@ -207,8 +207,7 @@ fn the_problem_comes_from_the_command_line_a_file_or_standard_input_word_for_wor
     for (arguments, input) in cases {
         let sandbox = sandbox(&server).file("problem.md", problem).file("with-mark.md", &with_mark);
         let finished = sandbox.run_with_input(arguments, input).expect_code(0);
-        let state = sandbox.state(&sandbox.only_debate());
-        assert_eq!(state["problem"], problem, "{arguments:?}: {finished}");
+        assert_eq!(sandbox.state(&sandbox.only_debate())["problem"], problem, "{arguments:?}: {finished}");
     }
     for request in server.requests() {
         assert!(request.text().contains(problem.trim_end()), "{}", request.text());

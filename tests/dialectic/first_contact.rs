@@ -225,8 +225,7 @@ fn what_cannot_be_attached_is_refused_before_anything_is_sent() {
     refused(&["--attach", "wide.md"], "", "with wide.md, the attachments exceed 100,000 characters");
     refused(&["--attach", ".env.local"], "", "may contain keys or passwords");
     refused(&["--attach", "-", "--attach", "-"], "x", "standard input is used twice");
-    let larger = config(&["architect", "kiss"], &json!({}));
-    here.write("debate-config.json", larger.to_string());
+    here.write("debate-config.json", config(&["architect", "kiss"], &json!({})).to_string());
     refused(&["--attach", "pem.txt"], "", "contains a private key");
     refused(&["--attach", "-"], &key, "contains the value of OPENAI_API_KEY");
     let twice = here.run_with_input(["debate", "-", "--attach", "-"], "x").expect_code(2);

@@ -176,8 +176,7 @@ fn it_is_forecast_to_the_call() {
     let forecast = forecast(&PITCHING, &created, &BTreeSet::new(), &gathered).unwrap();
     assert!(forecast.calls.iter().all(|call| call.is_certain));
     let foreseen: Vec<_> = forecast.calls.iter().map(|call| call.key.clone()).collect();
-    let finished = run(prepared).debate;
-    let mut made: Vec<_> = finished.settled.keys().cloned().collect();
+    let mut made: Vec<_> = run(prepared).debate.settled.keys().cloned().collect();
     made.sort_by_key(|key| foreseen.iter().position(|known| known == key));
     assert_eq!(made, foreseen);
     assert_eq!(server.requests().len(), foreseen.len());

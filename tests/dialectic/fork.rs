@@ -180,8 +180,7 @@ fn a_fork_contradicts_nothing_that_it_takes_over() {
     let sandbox = Sandbox::new();
     sandbox.run(["debate", "Should we split it?", "--offline", "--protocol", "oxford", "-r", "3"]).expect_code(0);
     let fork = |arguments: &[&str]| {
-        let arguments = [&["fork", "latest", "--offline"][..], arguments].concat();
-        sandbox.run(arguments).expect_code(2).stderr
+        sandbox.run([&["fork", "latest", "--offline"][..], arguments].concat()).expect_code(2).stderr
     };
     let sides = fork(&["--at", "2.rebuttal", "--set", "agents.agent-architect.position=against"]);
     assert!(sides.contains("from agent-architect were written for a different `position`"), "{sides}");

@@ -23,6 +23,12 @@ pub(crate) fn hosted(roles: &[&str], of_host: &[&str], debate: &Value) -> Value 
     config
 }
 
+/// A sandbox with two agents and a judge that are the host.
+fn hosts(debate: &Value) -> Sandbox {
+    let roles = ["architect", "kiss"];
+    Sandbox::new().config(&hosted(&roles, &roles, debate))
+}
+
 /// What a careful host replies: it depends on the request and nothing else.
 pub(crate) fn reply_to(request: &Value) -> String {
     let mut body = json!({"model": "host", "instructions": request["system"], "input": request["text"]});
@@ -152,7 +158,7 @@ fn all_that_can_be_answered_at_once_is_there_and_complete_in_itself() {
 
 #[test]
 fn what_cannot_be_used_is_refused_and_each_request_is_answered_once() {
-    let sandbox = Sandbox::new().config(&hosted(&["architect", "kiss"], &["architect", "kiss"], &json!({})));
+    let sandbox = hosts(&json!({}));
     let id = begin(&sandbox, &[]);
     let open = requests(&sandbox, &id);
     let listed = sandbox.read(format!("debates/{id}.host/requests.json"));
@@ -188,8 +194,7 @@ fn what_cannot_be_used_is_refused_and_each_request_is_answered_once() {
     assert!(refused.stderr.contains("the request is still open"), "{refused}");
     assert_eq!(requests(&sandbox, &id)[0]["id"], name);
     reply(&sandbox, &id, &critique, "1. [major] Load: it is too slow.");
-    let state = sandbox.state(&id);
-    assert_eq!(state["failures"], Value::Null, "nothing was asked twice");
+    assert_eq!(sandbox.state(&id)["failures"], Value::Null, "nothing was asked twice");
 
     // As if it had been listed before it was answered.
     kill_if_running(&sandbox);
@@ -201,7 +206,7 @@ fn what_cannot_be_used_is_refused_and_each_request_is_answered_once() {
 
 #[test]
 fn a_solution_lacks_nothing_before_it_is_accepted() {
-    let sandbox = Sandbox::new().config(&hosted(&["architect", "kiss"], &["architect", "kiss"], &json!({})));
+    let sandbox = hosts(&json!({}));
     let id = begin(&sandbox, &["--protocol", "council"]);
     let synthesis = loop {
         let next = requests(&sandbox, &id).remove(0);
@@ -233,8 +238,7 @@ fn a_mixed_panel_ends_and_its_servers_are_asked_meanwhile() {
 
 #[test]
 fn a_limit_of_calls_holds_and_no_accepted_reply_is_lost_to_it() {
-    let roles = ["architect", "kiss"];
-    let sandbox = Sandbox::new().config(&hosted(&roles, &roles, &json!({"rounds": 3})));
+    let sandbox = hosts(&json!({"rounds": 3}));
     let id = begin(&sandbox, &["--max-calls", "13"]);
     let replies = play(&sandbox, &id, None);
     assert!((7..=13).contains(&replies), "{replies}");
@@ -265,8 +269,7 @@ fn what_asks_for_the_end_exits_with_7() {
 
 #[test]
 fn after_a_failure_the_request_opens_again() {
-    let roles = ["architect", "kiss"];
-    let sandbox = Sandbox::new().config(&hosted(&roles, &roles, &json!({"onAgentFailure": "fail"})));
+    let sandbox = hosts(&json!({"onAgentFailure": "fail"}));
     let id = begin(&sandbox, &[]);
     let before = requests(&sandbox, &id);
     // As if the check had let it pass.
@@ -282,8 +285,7 @@ fn after_a_failure_the_request_opens_again() {
 
 #[test]
 fn a_stopped_debate_asks_for_the_answer_alone() {
-    let roles = ["architect", "kiss"];
-    let sandbox = Sandbox::new().config(&hosted(&roles, &roles, &json!({})));
+    let sandbox = hosts(&json!({}));
     let id = begin(&sandbox, &[]);
     for _ in 0..2 {
         let next = requests(&sandbox, &id).remove(0);
@@ -291,8 +293,7 @@ fn a_stopped_debate_asks_for_the_answer_alone() {
     }
     assert_eq!(requests(&sandbox, &id).len(), 2);
     sandbox.run(["stop", &id]).expect_code(0);
-    let open = requests(&sandbox, &id);
-    assert_eq!(open.iter().map(|one| &one["phase"]).collect::<Vec<_>>(), ["synthesis"]);
+    assert_eq!(requests(&sandbox, &id).iter().map(|one| &one["phase"]).collect::<Vec<_>>(), ["synthesis"]);
     play(&sandbox, &id, None);
     assert_eq!(sandbox.state(&id)["outcome"]["kind"], "stopped");
     let mut files = sandbox.files().into_iter();
@@ -301,8 +302,7 @@ fn a_stopped_debate_asks_for_the_answer_alone() {
 
 #[test]
 fn a_prompt_does_not_steer_the_terminal_that_shows_it() {
-    let roles = ["architect", "kiss"];
-    let sandbox = Sandbox::new().config(&hosted(&roles, &roles, &json!({})));
+    let sandbox = hosts(&json!({}));
     let begun = sandbox.run(["debate", "Design \u{1b}[2J a queue"]).expect_code(0);
     let shown = sandbox.run(["requests", begun.stdout.trim(), "--wait", "60"]).expect_code(0);
     assert!(shown.stdout.contains("a queue") && !shown.stdout.contains('\u{1b}'), "{shown}");
@@ -310,8 +310,7 @@ fn a_prompt_does_not_steer_the_terminal_that_shows_it() {
 
 #[test]
 fn requests_go_on_after_a_kill_and_a_removed_debate_leaves_nothing() {
-    let roles = ["architect", "kiss"];
-    let sandbox = Sandbox::new().config(&hosted(&roles, &roles, &json!({})));
+    let sandbox = hosts(&json!({}));
     let id = begin(&sandbox, &[]);
     let before = requests(&sandbox, &id);
     // As if it had been killed before it showed them.
@@ -343,9 +342,7 @@ fn requests_start_no_debate_that_calls_models_alone() {
 
 #[test]
 fn questions_of_the_hosts_agents_are_put_to_the_user() {
-    let roles = ["architect", "kiss"];
-    let debate = json!({"clarificationsMaxIterations": 1});
-    let sandbox = Sandbox::new().config(&hosted(&roles, &roles, &debate));
+    let sandbox = hosts(&json!({"clarificationsMaxIterations": 1}));
     let id = begin(&sandbox, &["--clarify", "--detach"]);
     for (place, text) in [(0, r#"{"questions": [{"id": "q1", "text": "How many?"}]}"#), (0, r#"{"questions": []}"#)] {
         let open = requests(&sandbox, &id);

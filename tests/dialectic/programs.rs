@@ -349,8 +349,7 @@ fn a_programs_name_is_understood_wherever_a_model_is_named() {
     let other = dry(&["-m", "claude", "--judge-model", "gpt-5.6-luna"]).stdout;
     let synthesis = other.lines().find(|line| line.trim_start().starts_with("synthesis")).unwrap();
     assert!(synthesis.contains("gpt-5.6-luna") && synthesis.contains('$'), "{other}");
-    let variable = programs.sandbox().env("DIALECTIC_MODEL", "claude/haiku");
-    assert_eq!(served(&variable, &[]).1, "claude/haiku");
+    assert_eq!(served(&programs.sandbox().env("DIALECTIC_MODEL", "claude/haiku"), &[]).1, "claude/haiku");
     programs.own(&json!({"model": "codex"}));
     assert_eq!(served(&programs.sandbox(), &[]).1, "codex/gpt-5.6-luna");
     // A branch takes it as a debate does.

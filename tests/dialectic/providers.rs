@@ -63,8 +63,7 @@ fn the_environment_file_is_read_and_the_environment_comes_first() {
     sandbox.trust(".env");
     sandbox.run(["debate", "Design a queue"]).expect_code(0);
     sandbox.run(["debate", "Design a queue", "-e", "keys/other.env"]).expect_code(0);
-    let sandbox = sandbox.env("OPENAI_API_KEY", TEST_KEY);
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    sandbox.env("OPENAI_API_KEY", TEST_KEY).run(["debate", "Design a queue"]).expect_code(0);
     let keys: Vec<_> =
         server.requests().iter().map(|request| request.header("authorization").unwrap().to_owned()).collect();
     let expected = [OTHER_KEY, OTHER_KEY, TEST_KEY].map(|key| vec![format!("Bearer {key}"); 7]);
@@ -107,8 +106,7 @@ fn a_key_with_a_line_end_is_usable_and_one_that_cannot_be_sent_is_refused_before
     let sandbox = sandbox.env("OPENAI_API_KEY", &format!("{TEST_KEY}\n"));
     sandbox.run(["debate", "Design a queue"]).expect_code(0);
     assert_eq!(server.requests()[0].header("authorization"), Some(&*format!("Bearer {TEST_KEY}")));
-    let sandbox = sandbox.env("OPENAI_API_KEY", "two\nlines");
-    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(4);
+    let finished = sandbox.env("OPENAI_API_KEY", "two\nlines").run(["debate", "Design a queue"]).expect_code(4);
     assert!(
         finished.stderr.contains("the API key for provider `openai`") && !finished.stderr.contains("lines"),
         "{finished}"

@@ -356,8 +356,7 @@ fn check_fault(protocol: &str, task: &str, fault: Fault, when: When, offset: usi
     }
     if whole.ending == RunEnding::Failed {
         // Once the cause is gone, the debate continues, and nothing that was answered is asked again.
-        let healthy = Case::of(protocol);
-        let rest = run(&healthy, &whole.journal);
+        let rest = run(&Case::of(protocol), &whole.journal);
         assert_eq!(rest.ending, RunEnding::Completed, "{name}: {:?}", rest.debate.error);
         let before = answered(&whole.events);
         assert_eq!(answered(&rest.events), before + rest.asked.len(), "{name}: requests");

@@ -181,9 +181,7 @@ fn eventful(server: &MockServer) -> Sandbox {
         (Purpose::Refine, model) => Reply::text(format!("Refined by {model}.")),
         _ => short_reply(request),
     });
-    let debate = json!({
-        "rounds": 1, "terminationCondition": {"type": "quality", "threshold": 90},
-    });
+    let debate = json!({"rounds": 1, "terminationCondition": {"type": "quality", "threshold": 90}});
     let mut settings = config(&["architect", "kiss"], &debate);
     settings["prices"] = json!({"model-kiss": {"inputPerMTok": 1000.0, "outputPerMTok": 2000.0}});
     Sandbox::new().model_server(server).config(&settings)

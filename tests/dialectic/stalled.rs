@@ -77,8 +77,7 @@ impl Drop for Unread {
 }
 
 fn status(sandbox: &Sandbox) -> Option<String> {
-    let id = sandbox.debates().pop()?;
-    Some(sandbox.state(&id)["status"].as_str()?.to_owned())
+    Some(sandbox.state(&sandbox.debates().pop()?)["status"].as_str()?.to_owned())
 }
 
 /// What is sent, whenever it is sent. The judge's prompts are shuffled by a seed.

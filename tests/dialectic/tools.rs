@@ -40,8 +40,7 @@ fn reads_the_plan(request: &Incoming) -> Reply {
 #[test]
 fn a_tool_is_run_and_its_result_goes_back_in_either_api() {
     for server in [MockServer::with(reads_the_plan), MockServer::without(Api::Responses, reads_the_plan)] {
-        let sandbox = sandbox(&server, 10);
-        let state = run(&sandbox);
+        let state = run(&sandbox(&server, 10));
         server.assert_clean();
         let metadata = &proposal(&state)["metadata"];
         assert_eq!(metadata["toolCalls"][0]["name"], "file_read");
@@ -66,8 +65,7 @@ fn a_model_that_refuses_configured_tools_is_not_asked_without_them() {
     let server = MockServer::with(|request| {
         if request.tools().is_empty() { short_reply(request) } else { Reply::error(400, "no support for tools") }
     });
-    let sandbox = sandbox(&server, 10);
-    let ended = sandbox.run(["debate", "Design a queue", "--context", "context"]);
+    let ended = sandbox(&server, 10).run(["debate", "Design a queue", "--context", "context"]);
     assert!(ended.stderr.contains("no support for tools"), "{ended}");
     let asked = server.requests().into_iter().filter(|request| request.model() == "model-architect");
     assert!(asked.into_iter().all(|request| !request.tools().is_empty()), "{ended}");
@@ -158,8 +156,7 @@ fn without_a_context_directory_the_prompt_names_the_one_that_the_tools_see() {
     }
     // Nobody can read files: nothing is said of any.
     let server = MockServer::with(short_reply);
-    let plain = two_agents(&server, &json!({}));
-    plain.run(["debate", "Design a queue"]).expect_code(0);
+    two_agents(&server, &json!({})).run(["debate", "Design a queue"]).expect_code(0);
     assert!(server.requests().iter().all(|request| !request.prompt().contains("# Files")));
 }
 

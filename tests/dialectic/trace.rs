@@ -30,8 +30,7 @@ pub(crate) fn serve(routes: Router) -> SocketAddr {
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         block_on(async {
-            let listener = tokio::net::TcpListener::from_std(listener).unwrap();
-            axum::serve(listener, routes).await.unwrap();
+            axum::serve(tokio::net::TcpListener::from_std(listener).unwrap(), routes).await.unwrap();
         });
     });
     address
@@ -111,8 +110,7 @@ fn complaints(finished: &Finished) -> Vec<&str> {
 fn langfuse_gets_the_whole_debate() {
     let collector = Collector::start(StatusCode::OK);
     let sandbox = langfuse(&collector.url()).env("OTEL_EXPORTER_OTLP_HEADERS", "x-other=secret-of-another");
-    let finished = debate(&sandbox).expect_code(0);
-    assert_eq!(complaints(&finished), [""; 0]);
+    assert_eq!(complaints(&debate(&sandbox).expect_code(0)), [""; 0]);
     let delivered = collector.delivered();
     for request in &delivered {
         assert_eq!(request.path, "/api/public/otel/v1/traces");
@@ -205,8 +203,7 @@ fn any_collector_gets_it_by_the_standard_variables() {
     );
     let sandbox = traced("otlp").file(".env", variables);
     sandbox.trust(".env");
-    let finished = debate(&sandbox).expect_code(0);
-    assert_eq!(complaints(&finished), [""; 0]);
+    assert_eq!(complaints(&debate(&sandbox).expect_code(0)), [""; 0]);
     let delivered = collector.delivered();
     let spans: Vec<&Span> = delivered.iter().flat_map(|request| &request.spans).collect();
     let root = spans.iter().find(|span| span.parent_span_id.is_empty()).unwrap();

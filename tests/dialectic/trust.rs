@@ -360,8 +360,7 @@ fn what_cannot_be_trusted_is_refused() {
     let list = sandbox.read(".config/dialectic/trusted");
     assert!(list.ends_with(&format!("  {}\n", place.display())) && list.lines().count() == 1, "{list}");
     // The same content elsewhere is another file.
-    let text = sandbox.read(CONFIG);
-    let elsewhere = Sandbox::new().file(CONFIG, text).file(".config/dialectic/trusted", list);
+    let elsewhere = Sandbox::new().file(CONFIG, sandbox.read(CONFIG)).file(".config/dialectic/trusted", list);
     refused(elsewhere.run(DEBATE), &["is not trusted"]);
 }
 
@@ -446,8 +445,7 @@ fn a_record_defines_nothing() {
             let mut settings = agents_of("openai", &named);
             settings["debate"]["arena"] = json!({"contextCommands": ["touch ran"]});
             sandbox.write("named.json", settings.to_string());
-            let command = [&["resume", &*id, "-c", "named.json"][..], options].concat();
-            let finished = sandbox.run(command);
+            let finished = sandbox.run([&["resume", &*id, "-c", "named.json"][..], options].concat());
             let is_there = !servers.strangers.requests().is_empty() || sandbox.directory().join("ran").exists();
             assert!(is_there, "{finished}");
             servers.strangers.forget();

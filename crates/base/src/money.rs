@@ -182,7 +182,6 @@ mod tests {
     #[test]
     fn the_wire_form_survives_a_round_trip() {
         let amount = Usd::for_tokens(12_345, 0.0125);
-        let wire = serde_json::to_string(&amount).unwrap();
-        assert_eq!(serde_json::from_str::<Usd>(&wire).unwrap(), amount);
+        assert_eq!(serde_json::from_str::<Usd>(&serde_json::to_string(&amount).unwrap()).unwrap(), amount);
     }
 }

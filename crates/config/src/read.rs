@@ -431,8 +431,7 @@ mod tests {
 
     #[test]
     fn an_absent_value_is_placed_at_its_container() {
-        let agent = KeyPath::root().key("agents").index(0);
-        assert_eq!(at(&agent.key("name")), (4, 5));
+        assert_eq!(at(&KeyPath::root().key("agents").index(0).key("name")), (4, 5));
         assert_eq!(at(&KeyPath::root().key("judge").key("id")), (1, 1));
         assert_eq!(at(&KeyPath::root().key("agents").index(7)), (3, 13));
     }

@@ -77,8 +77,7 @@ async fn an_evaluator_that_says_nothing_is_asked_twice_and_what_it_cost_is_unkno
     let (evaluators, subjects) = (evaluator(Manner::Silent), [subject()]);
     let evaluated = evaluate(&evaluators, &subjects, NonZeroU32::MIN, &|_| {}).await;
     let attempt = &evaluated[0].runs[0][0];
-    let skipped = attempt.outcome.as_ref().unwrap_err().to_string();
-    assert_eq!(skipped, "no answer within 40s (after 2 attempts)");
+    assert_eq!(attempt.outcome.as_ref().unwrap_err().to_string(), "no answer within 40s (after 2 attempts)");
     assert_eq!(attempt.usage, Usage { answers: 0, tokens: 0, silent_calls: 1, cost: None });
     let all = Usage::of_answer(None, Some(Usd::from_dollars(1.0))).and(attempt.usage);
     assert_eq!(all.cost, None, "a sum with something unknown in it");

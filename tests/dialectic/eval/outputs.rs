@@ -214,6 +214,5 @@ fn a_device_is_written_to_and_not_replaced() {
     std::os::unix::fs::symlink("/dev/full", sandbox.directory().join("s.md")).unwrap();
     let finished = sandbox.run(["eval", "--offline", "-d", "simple.json", "-o", "s.md"]).expect_code(1);
     assert!(finished.stderr.contains("error: cannot write s.md\ncaused by: No space left on device"), "{finished}");
-    let found = sandbox.directory().join("s.md").metadata().unwrap();
-    assert!(found.file_type().is_char_device());
+    assert!(sandbox.directory().join("s.md").metadata().unwrap().file_type().is_char_device());
 }

@@ -101,8 +101,7 @@ fn what_is_put_in_is_never_looked_through_for_placeholders() {
     let request = request(&sandbox, &server, "made");
     let problem = "Explain {final_solution}, {clarifications} and {{ problem }} to me";
     assert_eq!(request.system(), format!("You are {{nobody}}. {{\"json\": 1}} Problem:\n{problem}\n"));
-    let fenced = format!("```problem\n{problem}\n```");
-    assert!(request.prompt().contains(&fenced), "{}", request.prompt());
+    assert!(request.prompt().contains(&format!("```problem\n{problem}\n```")), "{}", request.prompt());
     // The fence is longer than the one inside, so that the solution cannot leave it.
     let solution = "`````solution\nSee {requirements_info}.\n````\n{problem}\n`````";
     assert!(request.prompt().contains(solution), "{}", request.prompt());

@@ -66,8 +66,7 @@ impl Hostile {
     /// All attacks in one text. Each number begins with another one, since what a text begins with decides how
     /// Markdown reads it.
     pub(super) fn text(&self, number: usize) -> String {
-        let first = number % self.attacks.len();
-        let (end, start) = self.attacks.split_at(first);
+        let (end, start) = self.attacks.split_at(number % self.attacks.len());
         let separator = if number.is_multiple_of(2) { "\n\n" } else { " " };
         let mut text = start.iter().chain(end).cloned().collect::<Vec<_>>().join(separator);
         if number % LONG_EVERY == LONG_EVERY - 1 {
@@ -227,8 +226,7 @@ fn full() -> Value {
     let mut state = serde_json::to_value(fold(&plan.events(1)).unwrap()).unwrap();
     let agent = |agent: usize| Plan::agent_id(agent);
     let merge = |value: &mut Value, more: Value| {
-        let fields = value.as_object_mut().expect("an object");
-        fields.extend(more.as_object().expect("an object").clone());
+        value.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
     };
     let poll = |stage: &str| json!({"stage": stage, "votes": {agent(0): "a word", agent(2): "another word"}, "reasons": {agent(0): "a motive"}});
     let judged = |pass: u8| {

@@ -190,8 +190,7 @@ fn the_judges_answer_after_tools_that_cannot_be_read_is_asked_for_once_more() {
             _ => good(request),
         }
     });
-    let sandbox = changed(&server);
-    let run = sandbox.run(["review", "-c", "own.json"]).expect_code(0);
+    let run = changed(&server).run(["review", "-c", "own.json"]).expect_code(0);
     assert!(run.stdout.contains("- Ruling: stands"), "{}", run.stdout);
     let rulings = server.requests().into_iter().filter(|request| request.task() == "rule on the findings");
     assert_eq!(rulings.map(|request| request.tools().len()).collect::<Vec<_>>(), [3, 3, 0]);

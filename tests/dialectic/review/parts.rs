@@ -107,8 +107,7 @@ fn a_part_that_nobody_read_is_in_the_verdict() {
         let is_last = request.prompt().contains("+begin_f29");
         if request.task() == "find faults" && is_last { Reply::error(400, "no") } else { script(request) }
     });
-    let sandbox = with_window(&server, 32_000);
-    let run = sandbox.run(["review", "-c", "own.json", "--head", "work"]);
+    let run = with_window(&server, 32_000).run(["review", "-c", "own.json", "--head", "work"]);
     assert_eq!(run.code, Some(5), "{run}");
     assert!(run.stdout.contains("; reviewed ") && run.stdout.contains(" of 21 files.**"), "{run}");
     assert!(run.stdout.contains("There are no readable findings from The architect on part"), "{run}");

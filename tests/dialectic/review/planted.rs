@@ -68,8 +68,7 @@ fn what_is_true_is_reported_with_its_lines_and_what_is_false_is_not() {
             (comments.len(), &comments[0]["path"], &comments[0]["line"]),
             (1, &json!(planted.path), &json!(last))
         );
-        let start = comments[0].get("start_line").unwrap_or(&comments[0]["line"]);
-        assert_eq!(*start, json!(first), "{name}");
+        assert_eq!(*comments[0].get("start_line").unwrap_or(&comments[0]["line"]), json!(first), "{name}");
         assert!(github["body"].as_str().unwrap().contains("## Rejected"), "{name}");
     }
 }

@@ -304,8 +304,7 @@ fn the_description_of_the_api_is_what_the_server_does() {
         }
     }
     serving.ask("DELETE", "/debates", None).expect(405);
-    let unknown = serving.ask("GET", "/nothing", None).expect(404).json();
-    assert_eq!(unknown["type"], "not_found");
+    assert_eq!(serving.ask("GET", "/nothing", None).expect(404).json()["type"], "not_found");
 }
 
 /// A validator from outside: the command in `OPENAPI_VALIDATOR`, which gets the file as its last argument.

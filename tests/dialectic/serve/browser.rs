@@ -180,8 +180,7 @@ fn nothing_that_anybody_wrote_runs_or_becomes_markup() {
         {"role": "kiss", "name": "\"><svg onload=window.hacked=3>", "model": "model-kiss", "provider": "openai"},
     ]);
     let body = json!({"problem": HOSTILE, "files": [{"name": HOSTILE, "text": HOSTILE}], "agents": agents});
-    let id = serving.begin(&body);
-    serving.wait_for(&id, "completed");
+    serving.wait_for(&serving.begin(&body), "completed");
     let mut profile = Profile::new();
     let mut tab = profile.tab();
     tab.go(&serving.address);

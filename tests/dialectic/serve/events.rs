@@ -130,8 +130,7 @@ fn what_a_branch_took_over_is_told_too() {
     let body = json!({"at": "1.refinement", "agents": null, "judge": {"temperature": 0.1}});
     let fork = serving.post(&format!("/debates/{id}/fork"), &body).expect(201).json();
     let fork = fork["id"].as_str().unwrap();
-    let events = serving.events(fork, 0);
-    assert_eq!(recorded(&events), journal(&sandbox, fork));
+    assert_eq!(recorded(&serving.events(fork, 0)), journal(&sandbox, fork));
     let state = sandbox.state(fork);
     assert_eq!((&state["forkedFrom"]["id"], &state["settings"]["judge"]["temperature"]), (&json!(id), &json!(0.1)));
     assert!(server.requests().len() - before < before, "what was there is not made again");

@@ -72,8 +72,7 @@ fn a_request_does_not_raise_the_users_standing_limit() {
     let refused = serving.post("/debates", &json!({"problem": "x", "maxCost": 7})).expect(422).json();
     assert_eq!(refused["type"], "cost_limit", "{refused:#}");
     let id = serving.complete(&json!({"problem": "Design a queue"}));
-    let state = sandbox.state(&id);
-    assert_eq!(state["settings"]["debate"]["budget"]["maxCostUsd"], 0.5);
+    assert_eq!(sandbox.state(&id)["settings"]["debate"]["budget"]["maxCostUsd"], 0.5);
     assert!(spent(&sandbox, &id) > 0.0, "the user's prices count");
     let branch = serving.fork(&id, &json!({"at": "1.refinement"}));
     assert_eq!(sandbox.state(&branch)["settings"]["debate"]["budget"]["maxCostUsd"], 0.5);
@@ -247,8 +246,7 @@ fn a_question_costs_no_more_than_is_left_of_the_servers_limit_and_is_noted_for_o
         let answer = serving.post(&format!("/debates/{id}/follow-ups"), &json!({"question": "Why?"}));
         answer.expect(status).json()
     };
-    let limit = spent(&sandbox, &id) + 0.000_1;
-    let refused = ask(limit, 422);
+    let refused = ask(spent(&sandbox, &id) + 0.000_1, 422);
     assert_eq!((&refused["type"], server.requests().len()), (&json!("cost_limit"), made), "{refused:#}");
     ask(0.9, 200);
     let ledger: Value = serde_json::from_str(&sandbox.read("debates/spending.ledger")).unwrap();

@@ -121,8 +121,7 @@ fn a_journal_that_somebody_else_writes_to_is_not_written_behind() {
         |directory, id| fs::write(journal(directory, id), "").unwrap(),
         |directory, id| {
             let path = journal(directory, id);
-            let text = fs::read_to_string(&path).unwrap() + "one line more\n";
-            fs::write(path, text).unwrap();
+            fs::write(&path, fs::read_to_string(&path).unwrap() + "one line more\n").unwrap();
         },
     ];
     for deed in deeds {

@@ -34,7 +34,8 @@ pub(crate) use terminal::Terminal;
 
 /// Runs what waits for programs and servers.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime can be made").block_on(future)
 }
 
 /// How many times the usual number of cases a loop over cases goes through: `PROPTEST_CASES` over its default in

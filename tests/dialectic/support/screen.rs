@@ -102,8 +102,7 @@ impl Screen {
             ('K', "2") => self.line().clear(),
             ('J', "" | "0") => {
                 self.line().truncate(column);
-                let kept = self.row + 1;
-                self.lines.truncate(kept);
+                self.lines.truncate(self.row + 1);
             }
             ('h', "?7") => self.wrap_is_off = false,
             ('l', "?7") => self.wrap_is_off = true,

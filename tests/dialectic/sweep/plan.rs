@@ -132,8 +132,7 @@ fn what_belongs_to_one_machine_is_no_part_of_a_plan() {
     let refused = |change: fn(&mut Value), expected: &str| {
         let mut config = priced(&["architect", "kiss"], &json!({"rounds": 1, "check": 0}));
         change(&mut config);
-        let sandbox = sandbox(&server).config(&config);
-        let planned = sandbox.run(PLAN).expect_code(4);
+        let planned = sandbox(&server).config(&config).run(PLAN).expect_code(4);
         assert!(planned.stderr.contains(expected), "{planned}");
     };
     refused(|config| config["agents"][0]["tools"] = json!([{"name": "file_read"}]), "has the tool `file_read`");

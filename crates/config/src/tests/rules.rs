@@ -70,8 +70,7 @@ fn a_whole_number_may_be_written_as_javascript_writes_it() {
 #[test]
 fn null_is_absent_everywhere() {
     let config = with(&json!({"providers": {"x": null}, "prices": null}));
-    let settings = load_value(&config).unwrap().settings;
-    assert!(settings.providers.is_empty());
+    assert!(load_value(&config).unwrap().settings.providers.is_empty());
 
     let schema = schema();
     let debate_keys = schema["$defs"]["Debate"]["properties"].as_object().unwrap().keys();

@@ -569,8 +569,7 @@ mod tests {
         let headers = BTreeMap::from([("X-Team".to_owned(), "${TEAM}".to_owned())]);
         settings.providers.insert("openai".to_owned(), ProviderSettings { headers, ..Default::default() });
         let environment = Environment::from_pairs([("OPENAI_API_KEY", "sk-1")]);
-        let error = missing_keys(&settings, &environment).unwrap_err();
-        assert_eq!(error.missing[0].variable, "TEAM");
+        assert_eq!(missing_keys(&settings, &environment).unwrap_err().missing[0].variable, "TEAM");
     }
 
     #[test]

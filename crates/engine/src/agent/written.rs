@@ -611,8 +611,7 @@ mod tests {
         let none = Written::read(&BLOCK.replace("82", "\"none\""));
         assert_eq!((none.assessment.confidence, none.missing), (None, None), "a rehearsal says that it claims none");
         for confidence in ["null", "101", "-1", "\"high\"", "\"\""] {
-            let text = BLOCK.replace("82", confidence);
-            let written = Written::read(&text);
+            let written = Written::read(&BLOCK.replace("82", confidence));
             assert_eq!(
                 written.missing.unwrap().to_string(),
                 "`confidence`: expected a number from 0 to 100 (82, not 0.82)"
@@ -628,8 +627,7 @@ mod tests {
             let text = lines.join("\n");
             let written = Written::read(&text);
             prop_assert_eq!(written.solution.replace(['`', '~', '\n'], ""), text.trim().replace(['`', '~', '\n'], ""));
-            let with_block = format!("{text}\n\nEnd.\n\n```json\n{BLOCK}\n```");
-            let written = Written::read(&with_block);
+            let written = Written::read(&format!("{text}\n\nEnd.\n\n```json\n{BLOCK}\n```"));
             prop_assert_eq!(written.assessment.confidence, Some(82.0));
             prop_assert!(written.solution.ends_with("End."), "{}", written.solution);
         }

@@ -237,8 +237,7 @@ mod tests {
             ("You've hit your usage limit.", None),
             ("You've hit your limit · resets soon", None),
         ] {
-            let found = until(message, &now).map(|at| at.to_rfc3339());
-            assert_eq!(found.as_deref(), expected, "{message}");
+            assert_eq!(until(message, &now).map(|at| at.to_rfc3339()).as_deref(), expected, "{message}");
         }
     }
 

@@ -186,8 +186,7 @@ mod tests {
         assert_eq!(first, [(1, "Which database runs?".to_owned(), 2), (2, "Who pays?".to_owned(), 1)]);
         debate.clarifications = Some(asked("Postgres"));
         assert_eq!(shown(&debate), first);
-        let judges = group("judge", &[("q11", "Which version?", "")]);
-        debate.clarifications.as_mut().unwrap().push(judges);
+        debate.clarifications.as_mut().unwrap().push(group("judge", &[("q11", "Which version?", "")]));
         assert_eq!(shown(&debate)[..2], first);
         assert_eq!(shown(&debate)[2].0, 3);
         // With another answer it becomes a separate question.

@@ -532,7 +532,6 @@ mod tests {
         let pairs = [("a", "b/c"), ("a/b", "c"), ("a%2Fb", "c"), ("a", "b%2Fc"), ("a%252Fb", "c")];
         let ids: std::collections::BTreeSet<PointId> = pairs.iter().map(|(one, other)| id(one, other)).collect();
         assert_eq!(ids.len(), pairs.len(), "{ids:?}");
-        let of_check = PointId::of_check(1, "facts", &"r1/x".into(), 3).to_string();
-        assert_eq!(of_check, "check1/facts/r1%2Fx/3");
+        assert_eq!(PointId::of_check(1, "facts", &"r1/x".into(), 3).to_string(), "check1/facts/r1%2Fx/3");
     }
 }

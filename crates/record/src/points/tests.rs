@@ -99,8 +99,7 @@ fn only_a_stated_change_or_a_withdrawal_closes_a_point() {
         ]
     );
     assert!(is_bare(&ledger.objections[1]) && !is_bare(&ledger.objections[0]));
-    let tally = ledger.tally(1).unwrap().to_string();
-    assert_eq!(tally, "5 points · 3 open · 1 claimed · 1 rejected");
+    assert_eq!(ledger.tally(1).unwrap().to_string(), "5 points · 3 open · 1 claimed · 1 rejected");
     let decided: Vec<_> = ledger.to_decide().into_iter().map(|one| one.id.to_string()).collect();
     assert_eq!(decided, ["r1/a/b/2", "r1/a/b/3", "r1/a/b/5"], "a minor one is not the judge's");
 }

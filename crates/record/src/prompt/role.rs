@@ -228,8 +228,7 @@ mod tests {
         assert_eq!(error(&TEXT.replace("# Cost\n", "# Cost\nhello\n")), RoleError::StrayText("hello".into()));
         assert_eq!(error(&TEXT.replace("## Refine\nR", "")), RoleError::MissingSection("Refine"));
         assert_eq!(error(&TEXT.replace("\nR\n", "\n \n")), RoleError::EmptySection("Refine"));
-        let twice = error(&TEXT.replace("## Refine", "## Clarify"));
-        assert_eq!(twice, RoleError::DuplicateSection("Clarify"));
+        assert_eq!(error(&TEXT.replace("## Refine", "## Clarify")), RoleError::DuplicateSection("Clarify"));
         assert_eq!(
             error(&TEXT.replace("## Refine", "## Vote")).to_string(),
             "unknown section `## Vote`; known: System, Propose, Critique, Refine, Summarize, Clarify"

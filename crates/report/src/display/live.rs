@@ -458,8 +458,7 @@ mod tests {
     #[test]
     fn text_without_spaces_is_cut_anywhere() {
         let words = received(&["設計は簡単であるべきです。".repeat(4).as_str()]);
-        let shown = last_words(&words, 11);
-        assert_eq!(shown, "…べきです。");
+        assert_eq!(last_words(&words, 11), "…べきです。");
     }
 
     #[test]
@@ -599,8 +598,7 @@ mod tests {
 
     #[test]
     fn before_the_first_round_the_stage_that_was_entered_is_named() {
-        let clarifying = [stage_entered(CLARIFICATION)];
-        assert_eq!(drawn(&clarifying, 80, 3), "▸ question\n0:02 · ? for keys");
+        assert_eq!(drawn(&[stage_entered(CLARIFICATION)], 80, 3), "▸ question\n0:02 · ? for keys");
         assert_eq!(drawn(&[], 80, 2), "0:02 · ? for keys");
     }
 

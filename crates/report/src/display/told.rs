@@ -700,10 +700,7 @@ mod tests {
     #[test]
     fn points_of_a_round_stand_apart_from_earlier_ones() {
         let tally = Tally { by_status: [1, 2, 6, 0], ..Tally::default() };
-        let said = |raised| {
-            let parts = apart(&tally, raised);
-            parts.into_iter().map(|part| part.text).collect::<Vec<_>>().join(" · ")
-        };
+        let said = |raised| apart(&tally, raised).into_iter().map(|part| part.text).collect::<Vec<_>>().join(" · ");
         assert_eq!(said(0), "no new point · 1 open · 2 claimed · 6 fixed");
         assert_eq!(said(2), "2 new points · 1 open · 2 claimed · 6 fixed");
     }

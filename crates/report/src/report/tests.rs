@@ -327,8 +327,7 @@ fn the_check_is_reported_with_what_was_read_found_and_changed() {
     let texts = super::said(&view);
     let stages: Vec<&str> = texts.iter().rev().take(5).filter_map(|one| Some(one.stage.as_ref()?.as_str())).collect();
     assert_eq!(stages, ["final", "final", "check", "check", "synthesis"]);
-    let record = record(&debate);
-    assert_says(&record, &["Partly fulfilled: No gaps", "- Check of the answer: checked by 2 lenses"]);
+    assert_says(&record(&debate), &["Partly fulfilled: No gaps", "- Check of the answer: checked by 2 lenses"]);
 }
 
 #[test]

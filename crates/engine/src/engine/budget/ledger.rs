@@ -256,8 +256,7 @@ mod tests {
             (answered(call(None, Some(3.0), &json!({"copied": true}))), 4.0),
             (Event::Resumed, 4.0),
         ] {
-            let ledger = ledger([reserved(4.0), settled.clone()]);
-            assert_eq!(ledger.taken(), usd(taken), "{settled:?}");
+            assert_eq!(ledger([reserved(4.0), settled.clone()]).taken(), usd(taken), "{settled:?}");
         }
     }
 
@@ -277,8 +276,7 @@ mod tests {
     #[test]
     fn what_was_sent_before_there_was_a_limit_counts_with_its_attempts() {
         let before = answered(call(None, Some(0.5), &json!({"attempts": 3})));
-        let taken = ledger([before, reserved(1.0)]).taken_in_all();
-        assert_eq!(taken, Amount { usd: usd(1.5), requests: 4 });
+        assert_eq!(ledger([before, reserved(1.0)]).taken_in_all(), Amount { usd: usd(1.5), requests: 4 });
     }
 
     #[test]
@@ -303,8 +301,7 @@ mod tests {
             let ledger = ledger([reserved(4.0), answered(call(Some(1), Some(0.1), &tokens))]);
             ledger.measures(&("p".to_owned(), "m".to_owned())).bound(1000, 100, PRICE)
         };
-        let usual = usd(f64::from(500 + 64 + 100) / 1e6);
-        assert_eq!(of(100, 50), usual);
+        assert_eq!(of(100, 50), usd(f64::from(500 + 64 + 100) / 1e6));
         assert_eq!(of(1064, 50), usd(f64::from(1000 + 64 + 100) / 1e6));
         assert_eq!(of(100, 300), usd(f64::from(500 + 64 + 300) / 1e6));
         assert!(of(u64::MAX, u64::MAX) > usd(1_000_000.0));

@@ -291,8 +291,7 @@ fn secrets_are_refused_by_the_place_they_are_in_and_by_what_is_in_them() {
         assert_eq!(place.read(path), refused(SECRET), "{path}");
     }
     // The context directory itself has a secret name.
-    let tools = toolbox(&place.path("ctx/.git"), Vec::new());
-    assert_eq!(read(&tools, "config"), refused(SECRET));
+    assert_eq!(read(&toolbox(&place.path("ctx/.git"), Vec::new()), "config"), refused(SECRET));
     fs::write(place.path("ctx/notes.txt"), "-----BEGIN OPENSSH PRIVATE KEY-----\nTOP SECRET\n").expect("written");
     assert_eq!(place.read("notes.txt"), refused(SECRET));
     // For source code and directories such names are ordinary, and names are not secret.

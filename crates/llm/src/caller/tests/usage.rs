@@ -56,8 +56,7 @@ async fn a_stated_cost_of_nothing_does_not_beat_a_price() {
         if is_local {
             stage.caller.chat = Arc::new(Local(free.clone()));
         }
-        let request = Request { model: model.into(), ..request() };
-        let record = stage.caller.call(&request).await.unwrap().record;
+        let record = stage.caller.call(&Request { model: model.into(), ..request() }).await.unwrap().record;
         assert_eq!((record.cost_usd, record.cost_stated), (Some(cost), is_stated), "{model} {price:?} {is_local}");
     }
     // A free call is free whatever its usage.
@@ -157,7 +156,6 @@ proptest! {
         };
         let sum = |sum: Option<AttemptUsage>, next: AttemptUsage| Some(next.and(sum));
         let forward = usage.iter().map(spent).fold(None, sum);
-        let backward = usage.iter().rev().map(spent).fold(None, sum);
-        prop_assert_eq!(forward, backward);
+        prop_assert_eq!(forward, usage.iter().rev().map(spent).fold(None, sum));
     }
 }

@@ -39,8 +39,7 @@ async fn a_program_finds_nothing_where_it_starts_and_leaves_nothing_there() {
              done\nenv | sort > \"$KEPT/environment\"\ncat \"$RECORDINGS/{recording}\""
         ));
         for prompt in ["/cost", "!ls", "@/etc/passwd"] {
-            let model = CommandModel::new(stage.program(name));
-            ask(&model, &request(prompt)).await.0.unwrap();
+            ask(&CommandModel::new(stage.program(name)), &request(prompt)).await.0.unwrap();
             assert_eq!(stage.kept("input"), format!("Answer what follows.\n\n{prompt}"), "{name}");
         }
         assert_eq!(stage.kept("found"), "", "{name}");

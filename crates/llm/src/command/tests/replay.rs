@@ -231,8 +231,7 @@ async fn a_text_is_whole_only_if_its_program_ends_by_itself() {
         ("cat > /dev/null\necho 'A part of it'\nexec >&- 2>&-\nsleep 60", false),
     ] {
         let stage = Stage::new(script);
-        let model = CommandModel::new(stage.program("mine"));
-        let (answer, _) = ask(&model, &request("What now?")).await;
+        let (answer, _) = ask(&CommandModel::new(stage.program("mine")), &request("What now?")).await;
         assert_eq!(answer.is_ok(), is_whole, "{script}: {answer:?}");
     }
 }

@@ -92,8 +92,7 @@ fn an_end_without_a_beginning_is_one_too() {
         }
     }
     assert_eq!(answer("{\"score\": 1}</think>{\"score\": 2}"), "{\"score\": 2}");
-    let far = format!("{DRAFT}\n</think>{}The answer.", "\n".repeat(100));
-    assert_eq!(said(&far, 4, true), "The answer.");
+    assert_eq!(said(&format!("{DRAFT}\n</think>{}The answer.", "\n".repeat(100)), 4, true), "The answer.");
 }
 
 #[test]

@@ -306,8 +306,7 @@ fn after_a_call(message: Option<Value>) -> Request {
 async fn a_model_that_has_called_tools_keeps_them() {
     let refusal = json!({"error": {"message": "messages.2.tool_calls: an empty content is unsupported"}});
     let server = Server::with(move |_| answer_json(400, &refusal));
-    let client = client(&server, ApiKind::Chat);
-    complete(&client, &after_a_call(None)).await.unwrap_err();
+    complete(&client(&server, ApiKind::Chat), &after_a_call(None)).await.unwrap_err();
     assert_eq!(server.paths().len(), 1);
 }
 

@@ -52,8 +52,7 @@ async fn nobody_waits_for_the_success_of_the_first() {
     let client = client(&server, ApiKind::Auto);
     let request = request();
     let replies = join_all((0..8).map(|_| complete(&client, &request)));
-    let replies = timeout(LONG, replies).await.expect("the calls overlap");
-    assert_eq!(replies, vec![Ok(because()); 8]);
+    assert_eq!(timeout(LONG, replies).await.expect("the calls overlap"), vec![Ok(because()); 8]);
     assert_eq!((server.count(RESPONSES), server.count(CHAT)), (8, 0));
 }
 
@@ -141,8 +140,7 @@ async fn of_two_failures_the_one_that_may_be_billed_is_told_of() {
         CHAT => answer_text(500, "oops"),
         _ => answer_json(200, &json!({"object": "health", "ok": true})),
     });
-    let client = client(&server, ApiKind::Auto);
-    let error = complete(&client, &request()).await.unwrap_err();
+    let error = complete(&client(&server, ApiKind::Auto), &request()).await.unwrap_err();
     assert!(error.may_be_billed(), "{error}");
     assert_eq!(server.paths(), [RESPONSES, CHAT]);
 }
@@ -168,10 +166,8 @@ async fn of_two_failures_the_one_that_names_the_cause_is_told_of() {
 
 #[tokio::test]
 async fn what_is_named_without_a_schema_is_told_of() {
-    let server = Server::with(|seen| {
-        let has_schema = seen.body.get("response_format").is_some();
-        if has_schema { answer_text(500, "") } else { too_long() }
-    });
+    let server =
+        Server::with(|seen| if seen.body.get("response_format").is_some() { answer_text(500, "") } else { too_long() });
     let wanted = Request { answer: Some(score()), ..request() };
     let failed = complete(&client(&server, ApiKind::Chat), &wanted).await.unwrap_err();
     assert!(matches!(failed, ModelError::ContextExceeded { .. }), "{failed}");
@@ -327,8 +323,7 @@ async fn what_both_apis_took_is_charged_once_each_and_before_the_second_is_asked
     {
         let server =
             Server::with(move |seen| if seen.path == RESPONSES { answer_json(200, &billed(10)) } else { chat.clone() });
-        let client = client(&server, ApiKind::Auto);
-        let (charged, last) = charges(&client, &request(), 1).await;
+        let (charged, last) = charges(&client(&server, ApiKind::Auto), &request(), 1).await;
         assert_eq!(charged.iter().map(input).collect::<Vec<_>>(), [Some(10)]);
         assert_eq!((input(&last), last.may_be_billed), (last_input, may_be_billed), "{last:?}");
         let limits: Vec<Value> = server.requests().iter().map(|seen| seen.body["max_tokens"].clone()).collect();
@@ -357,8 +352,7 @@ async fn what_a_try_without_a_schema_took_is_charged_though_it_failed() {
         if has_schema { answer_text(500, "") } else { answer_json(200, &billed(10)) }
     });
     let client = client(&server, ApiKind::Chat);
-    let wanted = Request { answer: Some(score()), ..request() };
-    let (charged, last) = charges(&client, &wanted, 1).await;
+    let (charged, last) = charges(&client, &Request { answer: Some(score()), ..request() }, 1).await;
     assert_eq!(charged.iter().map(|failed| (input(failed), failed.may_be_billed)).collect::<Vec<_>>(), [(None, true)]);
     assert_eq!((input(&last), last.may_be_billed), (Some(10), true));
 }

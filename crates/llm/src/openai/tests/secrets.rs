@@ -39,9 +39,7 @@ fn refusal_of_the_model(secret: &str) -> HttpAnswer {
     let parts = json!([{"type": "refusal", "refusal": format!("I was given {secret}.")}]);
     answer_json(
         200,
-        &json!({
-            "choices": [{"message": {"content": parts}}], "output": [{"type": "message", "content": parts}],
-        }),
+        &json!({"choices": [{"message": {"content": parts}}], "output": [{"type": "message", "content": parts}]}),
     )
 }
 

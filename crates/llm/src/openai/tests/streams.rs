@@ -320,8 +320,7 @@ async fn what_is_no_text_is_replaced() {
             let bytes = [b"\xef\xbb\xbf", before.as_bytes(), said, behind.as_bytes(), b"\n\n"].concat();
             let mut pieces: Vec<Vec<u8>> = bytes.chunks(3).map(<[u8]>::to_vec).collect();
             pieces.push(events(&[end]).concat().into_bytes());
-            let reply = read(api, answer_events(pieces, Delivery::Whole)).await;
-            assert_eq!(reply.unwrap().text, text, "{event}");
+            assert_eq!(read(api, answer_events(pieces, Delivery::Whole)).await.unwrap().text, text, "{event}");
         }
     }
     assert_eq!(

@@ -112,8 +112,7 @@ fn a_review_names_the_approaches_to_give_up_word_for_word() {
         "### Approaches to give up:\n\nText 1: one `lock` for all.\nInstead: leases.\n\nText 3 (mine): it waits. Instead: Text 2.",
     ] {
         assert_eq!(read_given_up(&review(section)), two, "{section}");
-        let read = read_review(&review(section), &[1]);
-        assert_eq!(read[0].points.as_ref().map(Vec::len), Some(1), "{section}");
+        assert_eq!(read_review(&review(section), &[1])[0].points.as_ref().map(Vec::len), Some(1), "{section}");
     }
     let free = review("**Approach to give up**\n\nMy own: it waits for a lock that nobody gives back.");
     let said = "My own: it waits for a lock that nobody gives back.".to_owned();
@@ -412,6 +411,5 @@ fn a_text_without_a_list_decides_nothing() {
     {
         assert_eq!(read_decisions(text), Vec::<String>::new(), "{text}");
     }
-    let many = format!("## Decisions\n{}", "- x\n".repeat(500));
-    assert_eq!(read_decisions(&many).len(), MOST_DECISIONS);
+    assert_eq!(read_decisions(&format!("## Decisions\n{}", "- x\n".repeat(500))).len(), MOST_DECISIONS);
 }

@@ -130,8 +130,7 @@ fn nothing_is_chosen_where_nothing_is_to_choose_from() {
     course.settle(&proposals[0], ScriptedReply::Failed);
     course.settle(&proposals[2], ScriptedReply::Failed);
     course.stop(StopReason::User);
-    let course = course.run(&good, &mut first);
-    assert_eq!(solution(&course), "the only one");
+    assert_eq!(solution(&course.run(&good, &mut first)), "the only one");
 }
 
 #[test]

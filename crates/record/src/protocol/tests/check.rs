@@ -62,8 +62,7 @@ fn something_grave_has_the_answer_written_anew_once_and_says_what_nobody_read() 
     for protocol in CHECKED {
         for lens in Lens::ALL {
             let course = checked(protocol, 3, &faulted(lens));
-            let last = calls(&course)[3..].to_vec();
-            assert_eq!(last, ["final judge 1"], "{}", protocol.name);
+            assert_eq!(calls(&course)[3..], ["final judge 1"], "{}", protocol.name);
             assert_eq!(outcome(&course).0, OutcomeKind::Full);
             let text = course.debate.final_text().unwrap();
             assert_eq!(text.stage, FINAL);
@@ -104,8 +103,7 @@ fn a_lens_that_failed_degrades_and_a_final_text_that_failed_leaves_the_draft() {
         let (kind, reasons) = outcome(&course);
         assert_eq!(kind, OutcomeKind::Degraded);
         assert!(reasons.contains(&"the answer was not checked for facts".to_owned()), "{reasons:?}");
-        let unverified = course.debate.unverified();
-        assert_eq!(unverified, ["It was not checked for facts."]);
+        assert_eq!(course.debate.unverified(), ["It was not checked for facts."]);
         let course = checked(protocol, 3, &|step| match step.key.stage.as_str() {
             "final" => ScriptedReply::Failed,
             _ => faulted(Lens::Execute)(step),

@@ -317,8 +317,7 @@ fn what_failed_is_tried_again_when_the_debate_is_resumed() {
     assert_eq!(course.debate.rounds[0].contributions.len(), 6);
     let fails = |step: &Step| if step.answer == OutputSpec::Judgement { ScriptedReply::Failed } else { good(step) };
     let course = Course::start(&OXFORD, settings(&OXFORD, 2, 2)).run(&fails, &mut first);
-    let course = course.resumed().run(&good, &mut first);
-    assert_eq!(course.debate.verdict.as_ref().unwrap().stable, Some(true));
+    assert_eq!(course.resumed().run(&good, &mut first).debate.verdict.as_ref().unwrap().stable, Some(true));
 }
 
 #[test]

@@ -137,8 +137,7 @@ fn each_reads_the_findings_of_each_other_that_has_some() {
 fn without_findings_nobody_is_asked_to_rule() {
     let course = review(["No findings."; 3], |_| None);
     assert_eq!(course.calls.len(), 3);
-    let solution = course.debate.final_solution.as_ref().unwrap();
-    assert_eq!(solution.description, "**No findings.**\n");
+    assert_eq!(course.debate.final_solution.as_ref().unwrap().description, "**No findings.**\n");
     assert_eq!(Outcome::derive(&course.debate).kind, OutcomeKind::Full);
     let unread = review(["?", "?", "No findings."], |_| None);
     let description = &unread.debate.final_solution.as_ref().unwrap().description;

@@ -299,8 +299,7 @@ mod tests {
 
     #[test]
     fn above_the_answer_stands_what_it_is_worth() {
-        let debate = argued();
-        let page = page(&View::new(&debate, None));
+        let page = page(&View::new(&argued(), None));
         let (before, _) = page.split_once("<main>").unwrap();
         let (_, glance) = before.split_once("<dl class=\"story glance\">").unwrap();
         let glance = glance.split("</dl>").next().unwrap();

@@ -145,6 +145,5 @@ fn servers_of_the_settings_are_known_by_host_and_port() {
         json!({"a": {"baseUrl": "http://user:pass@llm.corp:8000/v1"}, "b": {"baseUrl": "http://box/v1"}});
     state["error"] = json!("cannot reach llm.corp:8000 or llm.corp, in a box");
     let debate: Debate = serde_json::from_value(state).unwrap();
-    let error = redacted(debate).error.unwrap();
-    assert_eq!(error, "cannot reach [address] or [address], in a box");
+    assert_eq!(redacted(debate).error.unwrap(), "cannot reach [address] or [address], in a box");
 }
