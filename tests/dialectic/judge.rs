@@ -22,7 +22,7 @@ fn one_is_long(request: &Incoming) -> Reply {
 
 /// Panics unless that was shortened, the other text is whole, and the run says so.
 fn assert_shortened(sent: &str, Debated { finished, state, .. }: &Debated) {
-    assert!(finished.stderr.contains("the longest texts shortened"), "{finished}");
+    assert!(finished.stderr.contains("with the longest texts cut"), "{finished}");
     assert!(sent.contains("LONG ") && sent.contains("more characters are left out here]"));
     assert!(sent.contains(&format!("KISS {}\n", prose(1, 12))));
     assert_eq!(state["outcome"]["kind"], "degraded");

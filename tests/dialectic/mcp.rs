@@ -456,7 +456,7 @@ fn two_clients_answer_in_place_of_the_models_without_a_limit() {
     });
     assert_eq!(over["structuredContent"]["outcome"], "full", "{over:#}");
     let asked = client.call("ask", &json!({"id": id, "question": "Why?"}));
-    assert!(text(&asked).contains("cannot be answered by the host"), "{asked:#}");
+    assert!(text(&asked).contains("cannot answer follow-up questions"), "{asked:#}");
 }
 
 /// Python's client, by the Python in `MCP_CLIENT`.

@@ -242,7 +242,7 @@ fn a_prompt_that_probably_will_not_fit_is_warned_of_and_sent() {
     let sandbox = Sandbox::new().model_server(&server).config(&reading(4_000));
     for arguments in [&["debate", "Design a queue"][..], &["debate", "Design a queue", "--dry-run"]] {
         let ran = sandbox.run(arguments).expect_code(0);
-        assert!(ran.stderr.contains("warning: the context window of `small` has 4,000 tokens, and the "), "{ran}");
+        assert!(ran.stderr.contains("warning: the context window of `small` has 4,000 tokens, but the "), "{ran}");
         assert_eq!(ran.stderr.matches("will probably have about").count(), 1, "once for a model: {ran}");
     }
     assert!(!server.requests().is_empty());

@@ -216,7 +216,7 @@ fn there_may_be_nothing_to_review_and_nothing_to_compare() {
         assert!(run.stderr.contains(said), "{}", run.stderr);
     }
     let bare = served(&server);
-    assert!(bare.run(["review"]).expect_code(2).stderr.contains("no git repository"));
+    assert!(bare.run(["review"]).expect_code(2).stderr.contains("not in a git repository"));
     assert!(bare.run_with_input(["review", "-c", "own.json"], "hello\n").expect_code(2).stderr.contains("no diff"));
     assert!(server.requests().is_empty());
 }
