@@ -139,8 +139,12 @@ pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_stric
         Standing::Asking if debate.open_questions().next().is_none() => Err(asks_host(id)),
         Standing::Asking => Err(asks(id)),
         Standing::Paused => Err(to_resume(format!("the debate {id} is paused"), "continue with", id)),
-        Standing::Interrupted | Standing::Unfinished => {
+        Standing::Interrupted => {
             Err(to_resume(format!("the debate {id} was interrupted: no process is running it"), "continue with", id))
+        }
+        Standing::Unfinished => {
+            let message = format!("the debate {id} is unfinished and cannot be resumed: it has no journal");
+            Err(UserError::of(ErrorCategory::Busy, message).into())
         }
         Standing::Running => Err(still_running(id)),
     }

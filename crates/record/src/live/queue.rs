@@ -293,7 +293,10 @@ impl Follower {
             match &*signal {
                 Signal::Recorded(event) => self.last = self.last.max(event.seq),
                 Signal::Gap(gap) => {
-                    (self.behind, self.warnings) = (gap.recorded, gap.warnings.clone());
+                    self.behind = gap.recorded;
+                    // Recorded warnings are read from the journal.
+                    let is_recorded = |signal: &Arc<Signal>| matches!(**signal, Signal::Recorded(_));
+                    self.warnings = gap.warnings.iter().filter(|warning| !is_recorded(warning)).cloned().collect();
                     if gap.missed == 0 {
                         continue;
                     }

@@ -126,9 +126,6 @@ fn labelled<S: Serializer>(candidates: &[Titled<'_>], serializer: S) -> Result<S
 }
 
 impl Prompt {
-    /// The prompt of a call that only sends texts.
-    pub const NONE: Self = Self { file: "", text: "", focus: Focus::None };
-
     /// Renders a prompt that has a single value.
     ///
     /// # Errors

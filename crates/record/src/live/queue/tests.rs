@@ -1,7 +1,11 @@
 //! What each subscriber receives, and that publishing never waits.
 
+use dialectic_base::money::Usd;
+
 use super::*;
 use crate::debate::fixture::{PROPOSAL, call_started, panel, round_begun, stage_started, warning, words};
+use crate::event::Event;
+use crate::ids::Timestamp;
 
 const AGENT: &str = "agent-kiss";
 
@@ -118,4 +122,27 @@ async fn a_wait_that_is_given_up_loses_nothing() {
         signals.publish(warning(text));
         assert!(matches!(next(&mut subscription).await, Signal::Warning { message, .. } if message == text));
     }
+}
+
+impl EventLog for Vec<Recorded> {
+    fn next_event(&mut self) -> io::Result<Option<Recorded>> {
+        Ok(self.pop())
+    }
+}
+
+#[tokio::test]
+async fn a_recorded_warning_in_a_gap_is_delivered_once() {
+    let signals = Signals::with(panel(), 0, 1);
+    let (_, subscription) = signals.subscribe(Words::Wanted);
+    let event = Event::CostWarned { usd: Usd::ZERO, limit: Usd::ZERO };
+    let warned = Recorded { seq: 1, at: Timestamp::now(), event };
+    signals.publish(Signal::Recorded(Arc::new(warned.clone())));
+    signals.publish(warning("after the gap"));
+    drop(signals);
+    let mut follower = Follower::new(subscription, Box::new(vec![warned]), 0, 0);
+    let mut delivered = Vec::new();
+    while let Some(signal) = follower.next().await.unwrap() {
+        delivered.push(matches!(*signal, Signal::Recorded(_)));
+    }
+    assert_eq!(delivered, [true, false]);
 }
