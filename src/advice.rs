@@ -440,10 +440,10 @@ impl Diagnostic for PlanError {
 impl Diagnostic for StoreFault {
     fn advice(&self) -> Advice {
         if self.is_lasting() {
-            let hint = "make sure that it exists and that you can read and write it; nothing stored in it is lost";
+            let hint = "check that the store exists and that you have read and write access; no stored data was lost";
             advise(Configuration, hint)
         } else {
-            advise(Busy, "nothing stored in it is lost; run the same command once the store works again")
+            advise(Busy, "no stored data was lost; run the same command once the store works again")
         }
     }
 }

@@ -77,7 +77,7 @@ pub async fn serve(options: Options) -> Result<(), UserError> {
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => {
             return Err(UserError::input("the client did not begin with an MCP handshake")
-                .with_hint("a coding agent is meant to start this command; see `docs/automation.md`")
+                .with_hint("this command is meant to be started by a coding agent; see `docs/automation.md`")
                 .with_source(error));
         }
     };

@@ -139,7 +139,7 @@ impl Access {
         }
         let problem =
             ProblemDetails::new(StatusCode::UNAUTHORIZED, Kind::Access, "the request has no valid token or cookie");
-        Err(problem.hint("send the header `Authorization: Bearer` with the token, or open the printed address first"))
+        Err(problem.hint("send `Authorization: Bearer <token>`, or first open the URL that `dialectic serve` printed"))
     }
 }
 

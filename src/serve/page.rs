@@ -141,7 +141,7 @@ fn shell() -> Html<String> {
                         a.button.primary href="/new" data-nav="new" { "New debate" }
                     }
                 }
-                div #offline .lost role="status" hidden { "The connection to the server is lost. Trying again…" }
+                div #offline .lost role="status" hidden { "Lost the connection to the server. Reconnecting…" }
                 div #said .visually-hidden role="status" aria-live="polite" {}
             }
             main #main tabindex="-1" {}

@@ -43,7 +43,7 @@ pub enum ConfigError {
         /// Never empty.
         problems: Vec<ConfigProblem>,
     },
-    #[error("there is no configuration `{}`", .0.display())]
+    #[error("configuration file `{}` not found", .0.display())]
     Missing(PathBuf),
     /// An untrusted file sets something that only the user may set.
     #[error("`{}` is not trusted, so {fault}", path.display())]

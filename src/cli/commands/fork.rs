@@ -56,7 +56,7 @@ pub(in crate::cli) struct ForkArgs {
     #[command(flatten)]
     calls: CallsArgs,
 
-    /// Call no model; print the planned calls with their tokens and their likely and maximum cost
+    /// Print the planned calls with their tokens and likely and maximum cost, without calling a model
     #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
     dry_run: bool,
 

@@ -175,7 +175,7 @@ commands! {
             "dialectic show vhkp round 2",
             "dialectic show vhkp points --json",
         ];
-        /// Write a report on a saved debate as Markdown, HTML, JSON or a decision record
+        /// Write a report on a saved debate in Markdown, HTML or another format
         Report(report::ReportArgs) = "report", report::run, [
             "dialectic report latest",
             "dialectic report vhkp -o decision.html",

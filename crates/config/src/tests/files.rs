@@ -51,7 +51,7 @@ fn role_files_beside_the_configuration_are_roles() {
 #[test]
 fn a_file_that_was_named_has_to_be_there() {
     let error = load_file(Path::new("none.json"), &Overrides::default()).unwrap_err();
-    assert_eq!(error.to_string(), "there is no configuration `none.json`");
+    assert_eq!(error.to_string(), "configuration file `none.json` not found");
 }
 
 #[test]

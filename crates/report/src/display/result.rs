@@ -183,7 +183,9 @@ fn named(progress: &Progress, round: u32, stage: StageId) -> String {
 
 fn event(progress: &Progress, event: &Event) -> Option<String> {
     match event {
-        Event::Stopping { reason: StopReason::Budget } => Some("stopping early: the limit is reached".to_owned()),
+        Event::Stopping { reason: StopReason::Budget } => {
+            Some("stopping early: reached the cost or call limit".to_owned())
+        }
         Event::Stopping { reason: StopReason::User } => Some("stopping early: the user requested it".to_owned()),
         Event::Suspended { stage } => Some(progress.panel().words(*stage).progressive.into_owned()),
         // Ignore a resumption before the first round, because the debate has usually paused only for questions.
@@ -249,7 +251,7 @@ mod tests {
         round 1/3: critiques started (2 expected)
         round 1/3: proposals ended: 2 of 2, $0.0200 so far
         round 1/3: critiques ended: 1 of 2, 1 failed, $0.0200 so far
-        stopping early: the limit is reached
+        stopping early: reached the cost or call limit
         synthesis started
         ");
     }

@@ -135,7 +135,7 @@ impl Scrollback {
             Event::Stopping { reason } => {
                 self.is_stopping = true;
                 Some(match reason {
-                    StopReason::Budget => "stopping early: the limit is reached".to_owned(),
+                    StopReason::Budget => "stopping early: reached the cost or call limit".to_owned(),
                     StopReason::User => "stopping early: the judge uses the current texts".to_owned(),
                 })
             }

@@ -206,7 +206,7 @@ fn course<'v>(round: &'v Round, of: &'v Convergence) -> Vec<ListItem<'v>> {
 pub(crate) fn challenged(round: &Round) -> Vec<ListItem<'_>> {
     let Some(challenge) = &round.challenge else { return Vec::new() };
     if challenge.is_empty() {
-        return vec![of_round(round, ": challenged, and nothing was found against it", Phrase::new())];
+        return vec![of_round(round, ": challenged; nothing contradicts the agreement", Phrase::new())];
     }
     let claims =
         challenge.claims.iter().map(|claim| of_round(round, ", agreed without support: ", line![foreign(claim)]));
