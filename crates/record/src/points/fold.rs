@@ -16,7 +16,7 @@ use super::{
     Response, Statement,
 };
 
-/// A hash of a text's lines, ignoring its answers to critics.
+/// Equal for texts that differ only in their answers to critics, in blank lines or in indentation.
 fn identity(text: &Contribution) -> u64 {
     // `DefaultHasher::new` has fixed keys, so ledgers of the same record are equal.
     let mut hasher = DefaultHasher::new();
@@ -40,12 +40,11 @@ pub(super) struct Folded {
     raised: usize,
 }
 
-/// An author's last text, and the points against all of that author's texts.
 #[derive(Debug, Clone, Default)]
 struct Criticised {
     /// The [`identity`] of the author's last text.
     text: Option<u64>,
-    /// The points, each with its rank among all points of the debate.
+    /// The points against all of the author's texts, each with its rank among all points of the debate.
     points: Vec<(usize, Point)>,
     /// Indices into `points`.
     by_id: Arc<HashMap<PointId, usize>>,
@@ -102,7 +101,7 @@ impl<'a> Fold<'a> {
         Ledger { objections, ..Ledger::default() }
     }
 
-    /// Folds in a contribution. Contributions must be passed in the order of the record.
+    /// Contributions must be passed in the order of the record.
     pub(crate) fn take(&mut self, round: u32, one: &Contribution) {
         // A carried-over text was already folded in its own round.
         if let Some(reading) = one.reading.as_ref().filter(|_| !one.metadata.carried_over) {
@@ -136,13 +135,13 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Whether the contribution is a proposal or of unknown kind.
+    /// A contribution of unknown kind counts as a text.
     fn is_text(&self, one: &Contribution) -> bool {
         let yields = self.debate.and_then(|debate| debate.yield_of(one));
         yields.is_none_or(|yields| yields == ResultKind::Proposal)
     }
 
-    /// Folds in the drafts, checks and rulings that follow the rounds.
+    /// Must be called last: drafts, checks and rulings follow the rounds.
     pub(super) fn close(&mut self, debate: &Debate) {
         let (mut draft, mut text, mut raised) = (0, None, 0);
         for one in &debate.checks {
@@ -297,7 +296,6 @@ fn raised_by(at: RemarkTime, one: &Contribution) -> Remark {
     Remark { at, by: Some(one.agent_id.clone()), kind: RemarkKind::Raised, section: None, reason: None }
 }
 
-/// The authors of the criticised texts, each once.
 fn targets(reading: &ParsedAnswer) -> Vec<&AgentId> {
     let mut targets: Vec<&AgentId> = Vec::new();
     for target in reading.points.iter().flatten().filter_map(|point| point.target.as_ref()) {
@@ -327,7 +325,8 @@ impl PartialEq for Past {
 }
 
 impl Past {
-    /// Returns the cached fold, or an empty one if the cache is invalid, and the contributions still to be folded.
+    /// Returns the cached fold, or an empty one if the cache is invalid, and all contributions still to be folded, also
+    /// those of `round` and later rounds.
     pub(super) fn begin(
         self,
         debate: &Debate,
@@ -353,7 +352,6 @@ impl Past {
         Self { folded: fold.folded, of, numbers, stages }
     }
 
-    /// Whether the cached fold is still valid for the rounds before `round`.
     fn holds(&self, debate: &Debate, numbers: &[&AgentId], round: u32) -> bool {
         let is_same = |(number, one): &(u32, Arc<Contribution>), other: Option<(u32, &Arc<Contribution>)>| {
             *number < round && other.is_some_and(|(round, other)| round == *number && Arc::ptr_eq(one, other))

@@ -26,7 +26,6 @@ pub struct Move {
 }
 
 impl Move {
-    /// Whether the author answered this point or left it unanswered.
     pub(super) fn names(&self, point: &PointId) -> bool {
         [&self.accepted, &self.partly, &self.rejected, &self.unanswered].iter().any(|points| points.contains(point))
     }
@@ -43,7 +42,6 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// All points with everything said about them so far, including checks and rulings.
     pub fn of(debate: &Debate) -> Self {
         let (mut fold, new) = debate.past.clone().begin(debate, u32::MAX);
         for (round, one) in new {
@@ -76,7 +74,7 @@ impl Ledger {
         fold.against(target)
     }
 
-    /// The points as they were after this round, without the checks and the rulings.
+    /// Without checks and rulings, which follow the last round.
     pub fn at_end_of(debate: &Debate, round: u32) -> Self {
         let (mut fold, new) = debate.past.clone().begin(debate, round.saturating_add(1));
         for (number, one) in new.filter(|(number, _)| *number <= round) {
@@ -93,7 +91,6 @@ impl Ledger {
         self.objections.iter().filter(move |one| one.target_id == *target)
     }
 
-    /// The approaches that reviewers rejected, each with its reviewer.
     pub fn given_up(debate: &Debate) -> Vec<(&AgentId, &RejectedApproach)> {
         let readings = debate.contributions().filter_map(|(_, one)| Some((&one.agent_id, one.reading.as_ref()?)));
         readings.flat_map(|(by, reading)| reading.given_up.iter().map(move |one| (by, one))).collect()
@@ -108,7 +105,6 @@ impl Ledger {
         open
     }
 
-    /// The open points of severity major or higher, most severe first.
     pub fn to_decide(&self) -> Vec<&Point> {
         let grave = self.objections.iter().filter(|one| one.is_undecided() && one.point.severity <= Severity::Major);
         let mut grave: Vec<_> = grave.collect();
@@ -116,7 +112,7 @@ impl Ledger {
         grave
     }
 
-    /// The points to display. Records of the older program lack saved points, so their texts are parsed here.
+    /// Parses the texts if the record is from the older program, which did not save points. For display only.
     pub fn shown(debate: &Debate) -> Self {
         let has_readings = debate.rounds.iter().flat_map(|round| &round.contributions).any(|one| one.reading.is_some());
         if has_readings {
@@ -132,21 +128,19 @@ impl Ledger {
         self.objections.is_empty()
     }
 
-    /// The points by status, open ones first, then by severity.
     pub fn in_order(&self) -> Vec<&Point> {
         let mut shown: Vec<&Point> = self.objections.iter().collect();
         shown.sort_by_cached_key(|one| (one.status(), one.point.severity));
         shown
     }
 
-    /// The unsettled points of `critic` against `target`'s text, except those raised in a check.
     pub fn to_recheck(&self, critic: &AgentId, target: &AgentId) -> Vec<&Point> {
         let own = self.against(target).filter(|one| one.critic_id == *critic);
         own.filter(|one| one.draft.is_none() && !one.is_settled()).collect()
     }
 
-    /// The points that the check examines, ordered by number: accepted at least in part, and neither verified nor
-    /// withdrawn by a critic. If the draft builds on one text, points against other texts are left out.
+    /// In the order of their numbers. If the draft builds on one text, points against other texts do not apply to the
+    /// draft.
     pub fn to_verify(&self, debate: &Debate) -> Vec<&Point> {
         let base = debate.draft.as_ref().and_then(|draft| draft.base.as_ref());
         let is_of_base = |one: &&Point| base.is_none_or(|base| one.target_id == *base);
@@ -162,7 +156,6 @@ impl Ledger {
         accepted
     }
 
-    /// The points that were accepted in the last round and whose changes nobody has verified.
     pub fn claimed_last(&self, debate: &Debate) -> Vec<&Point> {
         let last = debate.final_round().map_or(0, |round| round.round_number);
         let is_accepted =
@@ -173,14 +166,12 @@ impl Ledger {
         claimed
     }
 
-    /// The open points that the author must answer, except those raised in a check.
     pub fn to_answer(&self, author: &AgentId) -> Vec<&Point> {
         self.against(author).filter(|one| one.draft.is_none() && one.is_undecided()).collect()
     }
 }
 
 impl Debate {
-    /// Whether authors can answer critics in a stage after the critiques.
     pub(crate) fn has_answers(&self) -> bool {
         let yields = |wanted| move |stage: &StageInfo| stage.yields == Some(wanted);
         let criticised = self.stages.iter().skip_while(|stage| !yields(ResultKind::Critique)(stage));
@@ -233,7 +224,8 @@ pub struct Tally {
 }
 
 impl Ledger {
-    /// Counts the points by status, and what was said about them in `round`; `None` if nothing was said.
+    /// Statuses count the points of all rounds, except those raised in a check; the other counts are of `round`. `None`
+    /// if nothing was said in `round`.
     pub fn tally(&self, round: u32) -> Option<Tally> {
         let mut tally = Tally::default();
         let moves: Vec<&Move> = self.moves_in(round).collect();
@@ -303,7 +295,6 @@ impl Tally {
         listed(Severity::ALL.iter().map(|severity| (self.open[*severity as usize], severity.name())))
     }
 
-    /// The counts by status, in sentences.
     pub fn sentences(&self) -> String {
         let is = |count: usize| if count == 1 { "is" } else { "are" };
         let mut text = format!("The critics raised {}.", counted(self.all() as u64, "point"));
@@ -338,7 +329,6 @@ impl fmt::Display for Tally {
     }
 }
 
-/// `2 major, 1 minor`, omitting zeros.
 fn listed<'n>(counts: impl Iterator<Item = (usize, &'n str)>) -> String {
     let present = counts.filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
     present.collect::<Vec<_>>().join(", ")

@@ -1,8 +1,5 @@
-//! Points: objections by critics and checkers, and findings of a review.
-//!
-//! [`AnswerFormat`] says how to parse the text of a call, `parser` parses it, and the [`ParsedAnswer`] is recorded with
-//! the text. A [`Ledger`] folds the remarks about each point, from parsed texts and from the judge's rulings, into the
-//! point's state.
+//! Points: objections by critics and checkers, and findings of a review. `parser` parses a text as its [`AnswerFormat`]
+//! says; a [`Ledger`] derives each point's state from the parsed texts and the judge's rulings.
 
 mod findings;
 mod fold;

@@ -14,7 +14,7 @@ use crate::ids::AgentId;
 
 use super::{Found, Place, RecheckStanding, Remark, RemarkKind, RemarkTime, Response, Statement};
 
-/// The maximum characters of the section or subject shown after a point's number.
+/// The maximum number of characters of the section or subject shown after a point's number.
 const PLACE: usize = 60;
 const NOTHING: &str = "-";
 
@@ -100,7 +100,6 @@ impl RaisedPoint {
         Self { severity, about: None, place, text, resolution: None, evidence: None, target, fingerprint }
     }
 
-    /// `Part: objection`, or only the objection.
     pub fn in_words(&self) -> Cow<'_, str> {
         match &self.about {
             Some(about) => format!("{about}: {}", self.text).into(),
@@ -108,7 +107,6 @@ impl RaisedPoint {
         }
     }
 
-    /// The point with its remedy.
     pub fn in_full(&self) -> String {
         let text = self.in_words().trim().to_owned();
         match self.resolution.as_deref().map(str::trim) {
@@ -147,7 +145,6 @@ impl Ruling {
         }
     }
 
-    /// Whether the point needs more work.
     pub fn leaves_something(&self) -> bool {
         matches!(self.decision, Decision::Partly | Decision::NotMet)
     }
@@ -218,7 +215,7 @@ pub struct PointHistory {
     /// [`RemarkKind::Raised`].
     #[serde(skip)]
     pub remarks: Vec<Remark>,
-    /// Whether the critic criticised the text again without mentioning this point.
+    /// Whether the critic has criticised the author's text again since the point was raised or last answered.
     #[serde(skip)]
     pub(super) was_not_reraised: bool,
     /// The identity (see `fold`) of the text that the critic saw last.
@@ -253,7 +250,6 @@ struct PointState<'a> {
     recheck: Option<(RecheckStanding, &'a Remark)>,
     check: Option<(Found, &'a Remark)>,
     ruling: Option<&'a Ruling>,
-    /// Whether the judge still has to rule on the point.
     open: bool,
     critic_spoke: Option<RemarkTime>,
     was_answered_last: bool,
@@ -412,7 +408,6 @@ impl Point {
         !open && (self.was_not_reraised || recheck.is_some_and(|(standing, _)| standing.is_over()))
     }
 
-    /// Whether the author accepted the point and nobody has confirmed or denied the change.
     pub fn is_claimed(&self) -> bool {
         let PointState { answer, recheck, check, open, was_answered_last, .. } = self.state();
         let is_over = recheck.is_some_and(|(standing, _)| standing.is_over());
@@ -429,7 +424,6 @@ impl Point {
         }
     }
 
-    /// Whether the judge ruled that the solution does not meet the point.
     pub fn is_unmet(&self) -> bool {
         self.ruling().is_some_and(|ruling| ruling.decision == Decision::NotMet)
     }
@@ -463,7 +457,6 @@ impl Point {
 }
 
 impl RecheckStanding {
-    /// Whether the critic need not recheck the point again.
     pub(super) fn is_over(self) -> bool {
         match self {
             Self::Withdrawn | Self::Verified => true,

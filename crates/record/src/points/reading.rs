@@ -45,7 +45,7 @@ pub struct ParsedAnswer {
     /// The byte range of the answers in the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers_at: Option<Range<usize>>,
-    /// How much the text changed since the author's last proposal.
+    /// The change since the author's previous proposal. Absent if there was none, or if there were no points to answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
     /// A reader's findings about a change. Empty if the reader reported none; absent if none could be parsed.
@@ -61,7 +61,7 @@ pub struct ParsedAnswer {
 }
 
 impl ParsedAnswer {
-    /// Removes the answers to critics from `text`, which must be the text that was parsed.
+    /// `text` must be the text that was parsed.
     pub fn without_answers<'a>(&self, text: &'a str) -> Cow<'a, str> {
         without(text, self.answers_at.as_ref())
     }
@@ -82,7 +82,7 @@ pub struct RejectedApproach {
 }
 
 impl RejectedApproach {
-    /// The reason. A leading `Text 2:` is removed if `target` names the author.
+    /// The reason, without a leading `Text 2:` if `target` names the author.
     pub fn remark(&self) -> &str {
         let is_mark = |c: char| c.is_whitespace() || "*_`[]".contains(c);
         let label = || {
@@ -110,7 +110,6 @@ pub struct Change {
 pub enum AnswerFormat {
     /// A critique: new points, and rechecks of these points, which the critic raised earlier.
     Critique(Vec<Point>),
-    /// A review of several texts, with points against each.
     Review {
         /// The numbers and authors of the shown texts.
         texts: Vec<(u32, AgentId)>,
@@ -118,7 +117,6 @@ pub enum AnswerFormat {
     },
     /// A check of a draft: new points, and findings about these accepted points.
     Check(Vec<Point>),
-    /// A proposal with answers to points.
     Answers {
         /// Whether the prompt asks for answers, because it shows critiques or points.
         asked: bool,
@@ -139,8 +137,7 @@ fn numbers(points: &[Point]) -> Vec<&str> {
 }
 
 impl AnswerFormat {
-    /// How to parse the answer to this call, if it is parsed at all. `inputs` are the calls whose texts its prompt
-    /// shows.
+    /// `inputs` are the calls whose texts the prompt shows. `None` if the answer is not parsed.
     pub fn of(debate: &Debate, key: &CallKey, inputs: &[CallKey]) -> Option<Self> {
         let yields = debate.stage(key.stage)?.yields?;
         match (&key.target_agent_id, yields) {
@@ -267,8 +264,8 @@ impl AnswerFormat {
         if unread.len() < order.len() { unread } else { Vec::new() }
     }
 
-    /// Combines a critic's `first` text with the `second`, which answers the repeated request, and parses the result.
-    /// `None` if the second text has no points.
+    /// Combines a critic's `first` text with the `second`, which answers the repeated request. `None` if the second
+    /// text has no readable points.
     pub fn joined(&self, first: &str, second: &str) -> Option<(String, ParsedAnswer)> {
         let unread = self.unread_texts(first);
         if !unread.is_empty() {
@@ -290,7 +287,6 @@ impl AnswerFormat {
         Some((text, ParsedAnswer { given_up, rechecks, verifications, ..more }))
     }
 
-    /// Adds the second text's sections about the `unread` texts to the first text.
     fn with_sections(&self, first: &str, second: &str, unread: &[u32]) -> Option<(String, ParsedAnswer)> {
         let order = self.texts();
         let section = |number: &u32| {
@@ -316,7 +312,6 @@ impl AnswerFormat {
         Some((text, ParsedAnswer { points: Some(points), unread, unread_texts, ..reading }))
     }
 
-    /// The numbers of a review's texts; empty for all other formats.
     fn texts(&self) -> Vec<u32> {
         match self {
             Self::Review { texts, .. } => texts.iter().map(|(number, _)| *number).collect(),
@@ -330,7 +325,6 @@ impl AnswerFormat {
     }
 }
 
-/// Parses a review of several texts. A text whose section is unreadable gets no points.
 fn review(text: &str, texts: &[(u32, AgentId)], own: Option<&(u32, AgentId)>) -> ParsedAnswer {
     let order: Vec<u32> = texts.iter().map(|(number, _)| *number).collect();
     let read = read_review(text, &order);
@@ -356,7 +350,6 @@ fn answered(read: ReadAnswers, points: &[Point]) -> ParsedAnswer {
     ParsedAnswer { answers: about(answers, points), answers_at: read.section, ..ParsedAnswer::default() }
 }
 
-/// Replaces the points' indices with their ids.
 fn about<V>(said: impl IntoIterator<Item = Statement<V, usize>>, points: &[Point]) -> Vec<Statement<V>> {
     let about = |one: Statement<V, usize>| {
         let id = points.get(one.point)?.id.clone();

@@ -107,7 +107,6 @@ dialectic_base::named! {
     /// A critic's verdict on an earlier point.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum RecheckStanding {
-        /// The point still holds.
         Maintained = "maintained",
         Withdrawn = "withdrawn",
         /// The text now meets the point.
@@ -123,7 +122,6 @@ impl StatementKeys for RecheckStanding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Found {
-    /// The text contains the accepted change.
     Verified,
     NotFound,
     /// The point no longer applies to the changed text.
@@ -177,7 +175,7 @@ pub enum RemarkTime {
     Round(u32),
     /// The check of the draft with this number, from 1.
     Check(u32),
-    /// The text after the check.
+    /// A new draft or the final text, which answers the preceding check.
     Final,
     Ruling,
 }

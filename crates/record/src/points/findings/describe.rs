@@ -15,7 +15,7 @@ use dialectic_base::markdown::{defused, defused_line, inline, is_bidi_control};
 /// The maximum number of omitted files to list.
 const LISTED_FILES: usize = 100;
 
-/// The review as Markdown, with these rulings and the judge's summary. Markdown written by models is escaped.
+/// Escapes Markdown written by models.
 pub fn describe_review(debate: &Debate, rulings: &[FindingRuling], summary: &str) -> String {
     let review = ReviewText::of(debate, debate.findings_ruled(rulings));
     let mut out = format!("**{}**\n", review.verdict());
@@ -41,7 +41,6 @@ impl<'a> ReviewText<'a> {
         Self { debate, findings, voices: Voices::of(debate) }
     }
 
-    /// The findings that were neither dismissed nor fixed.
     pub fn kept(&self) -> impl Iterator<Item = &ReviewedFinding> {
         self.findings.iter().filter(|finding| finding.is_kept())
     }
@@ -50,7 +49,6 @@ impl<'a> ReviewText<'a> {
         self.findings.iter().filter(|finding| finding.is_dismissed())
     }
 
-    /// The review's result in one sentence.
     pub fn verdict(&self) -> String {
         let readers = self.debate.agents().len();
         let has_read = |agent: &&AgentSettings| {
@@ -94,7 +92,6 @@ impl<'a> ReviewText<'a> {
         format!("{}{of_all}: {}{rest}.{merge}", counted(kept as u64, "finding"), counts.join(", "))
     }
 
-    /// Notes for special cases: all readers use one model family, or an older version ruled on groups of findings.
     pub fn note(&self) -> String {
         let older = "An older version ruled on groups of these findings: its rulings are in the saved answer only.";
         let notes = [self.voices.note(), self.debate.has_group_rulings().then_some(older)];
@@ -102,7 +99,6 @@ impl<'a> ReviewText<'a> {
         notes.fold(String::new(), |notes, note| format!("{notes}\n{note}\n"))
     }
 
-    /// The kept findings that satisfy `is_wanted`, each under a numbered heading.
     pub fn kept_in_words(&self, is_wanted: impl Fn(&ReviewedFinding) -> bool) -> String {
         let numbered = (1..).zip(self.kept().filter(|finding| is_wanted(finding)));
         let section =
@@ -110,7 +106,7 @@ impl<'a> ReviewText<'a> {
         numbered.map(section).collect()
     }
 
-    /// The findings that were dismissed, or fixed since the earlier review, one line each.
+    /// Includes findings that were fixed since the earlier review.
     pub fn dismissed_in_words(&self) -> String {
         let section = |heading: &str, is_rejected: bool| {
             let line = |finding: &ReviewedFinding| {
@@ -134,7 +130,7 @@ impl<'a> ReviewText<'a> {
         format!("[{}]{}", finding.severity.name(), place.unwrap_or_default())
     }
 
-    /// The text of a finding below its title.
+    /// Without the title.
     pub fn in_words(&self, finding: &ReviewedFinding) -> String {
         let (lead, voices) = (finding.lead(), &self.voices);
         let mut out = format!("{}\n", defused(&lead.text));
@@ -145,8 +141,6 @@ impl<'a> ReviewText<'a> {
             let _ = write!(out, "\n{note}\n");
         }
         out.push('\n');
-        // Lists each report with its own severity, supporters and opponents, unless all reports are alike and
-        // undisputed.
         let is_alike = |report: &Report| {
             let point = &report.finding;
             point.text == lead.text
@@ -192,7 +186,6 @@ impl<'a> ReviewText<'a> {
         out
     }
 
-    /// A note for a finding whose place is not in the change.
     fn misplaced(&self, finding: &ReviewedFinding) -> Option<&'static str> {
         self.debate.change.as_ref()?;
         match finding.place(self.debate)? {
@@ -202,7 +195,6 @@ impl<'a> ReviewText<'a> {
         }
     }
 
-    /// Lists the files that were read, left out, or opened with tools, and the readers without readable findings.
     pub fn receipt(&self) -> String {
         let Some(set) = self.debate.change.as_deref() else { return String::new() };
         let ChangeSet { of, files, left_out, .. } = set;
@@ -257,7 +249,6 @@ impl Debate {
     }
 }
 
-/// A sentence about what `who` opened; empty if `opened` is empty.
 pub fn describe_opened(who: &str, opened: &[String]) -> String {
     let shown: Vec<String> = opened.iter().take(SHOWN_CALLS).map(|one| defused_line(one)).collect();
     let more = match opened.len().saturating_sub(SHOWN_CALLS) {
@@ -267,7 +258,6 @@ pub fn describe_opened(who: &str, opened: &[String]) -> String {
     if shown.is_empty() { String::new() } else { format!("\n{who} also opened: {}{more}\n", shown.join(", ")) }
 }
 
-/// The files and searches of successful tool calls, each once.
 pub fn opened<'a>(all: impl Iterator<Item = &'a Metadata>) -> Vec<String> {
     let mut opened: Vec<String> = Vec::new();
     for (call, result) in all.flat_map(|one| one.tool_calls.iter().zip(&one.tool_results)) {

@@ -54,7 +54,6 @@ pub struct FindingRuling {
 dialectic_base::named! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum FindingDecision {
-        /// The change has this fault.
         Stands = "stands",
         Dismissed = "dismissed",
         /// The material is not sufficient to decide.
@@ -109,18 +108,15 @@ pub struct Report {
 }
 
 impl Report {
-    /// The readers who hold this opinion, with their remarks.
     pub fn opinions(&self, stance: Stance) -> impl Iterator<Item = (&AgentId, &Remark)> {
         let given = self.opinions.iter().filter(move |one| one.kind == RemarkKind::Opinion(stance));
         given.filter_map(|one| Some((one.by.as_ref()?, one)))
     }
 
-    /// The reader's id, or `an earlier review`.
     pub fn author(&self) -> &str {
         self.by.as_ref().map_or("an earlier review", AgentId::as_str)
     }
 
-    /// Whether a number denotes a finding of an earlier review.
     pub fn is_earlier(number: &str) -> bool {
         number.starts_with(EARLIER_MARK)
     }
@@ -132,7 +128,6 @@ impl Report {
 }
 
 impl ReviewedFinding {
-    /// The report whose words are shown.
     pub fn lead(&self) -> &RaisedPoint {
         &self.reports[0].finding
     }
@@ -141,19 +136,16 @@ impl ReviewedFinding {
         self.ruling.as_ref().is_some_and(|ruling| ruling.decision == FindingDecision::Dismissed)
     }
 
-    /// Whether the finding still counts as a fault.
     pub fn is_kept(&self) -> bool {
         !self.is_dismissed() && self.since != Some(Since::Fixed)
     }
 
-    /// The first place that a report gives, and where it lies in the change.
     pub fn place<'a>(&'a self, debate: &Debate) -> Option<(&'a Place, Placed)> {
         let place = self.reports.iter().find_map(|report| report.finding.place.as_ref())?;
         let change = debate.change.as_ref();
         Some((place, change.map_or(Placed::Elsewhere, |change| change.place(&place.path, place.lines))))
     }
 
-    /// The readers who confirmed the finding without having reported it.
     pub fn confirmed_by(&self) -> BTreeSet<&AgentId> {
         let confirmed = self.reports.iter().flat_map(|report| report.opinions(Stance::Confirmed));
         confirmed
@@ -164,14 +156,13 @@ impl ReviewedFinding {
 }
 
 impl Debate {
-    /// The findings of a review, most severe first, with opinions and rulings.
     pub fn findings(&self) -> Vec<ReviewedFinding> {
         let rulings = self.final_solution.as_ref().map_or(&[][..], |solution| &solution.finding_rulings);
         self.findings_ruled(rulings)
     }
 
-    /// Like [`findings`](Self::findings), but with these rulings. Merges reports that a ruling or identical words
-    /// identify, unless their rulings differ.
+    /// Merges reports that a ruling or identical words identify, unless their decisions differ. Kept findings come
+    /// first, then the most severe.
     pub fn findings_ruled(&self, rulings: &[FindingRuling]) -> Vec<ReviewedFinding> {
         let reports = self.reports();
         let ruling_on = |report: &Report| rulings.iter().rev().find(|ruling| ruling.finding == report.number);
@@ -189,7 +180,6 @@ impl Debate {
         for at in 0..reports.len() {
             for of in (0..reports.len()).filter(|of| is_same(at, *of)) {
                 let (from, to) = (first[at], first[of]);
-                // Reports with different decisions stay separate.
                 if decision(&first, from).zip(decision(&first, to)).is_none_or(|(one, other)| one == other) {
                     first.iter_mut().filter(|first| **first == from).for_each(|first| *first = to);
                 }
@@ -231,24 +221,23 @@ impl Debate {
         findings
     }
 
-    /// Whether an older version ruled on groups of findings (`F1`), which no longer exist.
+    /// Older versions ruled on groups of findings (`F1`), which no longer exist.
     pub fn has_group_rulings(&self) -> bool {
         let mut rulings = self.final_solution.iter().flat_map(|solution| &solution.finding_rulings);
         rulings.any(|ruling| ruling.finding.starts_with('F'))
     }
 
-    /// The earlier review whose findings are ruled on again.
     pub fn earlier_review(&self) -> Option<&EarlierReview> {
         self.change.as_ref()?.since.as_ref()
     }
 
-    /// The earlier review's findings, with their numbers in this review.
+    /// Each finding with its number in this review, such as `E1`.
     pub fn earlier(&self) -> impl Iterator<Item = (String, &EarlierFinding)> {
         let findings = self.earlier_review().into_iter().flat_map(|review| &review.findings);
         (1..).zip(findings).map(|(number, one): (usize, _)| (format!("{EARLIER_MARK}{number}"), one))
     }
 
-    /// All reports, ordered by place: the readers' findings and those of an earlier review.
+    /// In the order of their places, including those of an earlier review.
     pub fn reports(&self) -> Vec<Report> {
         let agents = self.agents().iter();
         let of_agent = agents.flat_map(|agent| self.rounds.iter().map(|round| (&agent.id, round.round_number)));
@@ -299,14 +288,13 @@ impl Debate {
         Some((before + 1..).zip(findings).map(report).collect())
     }
 
-    /// The parts of the change for which this reader has no readable findings.
     pub fn unread_parts(&self, by: &AgentId) -> Vec<u32> {
         let parts = self.change.as_ref().map_or(1, |change| change.parts());
         (1..=parts).filter(|part| self.findings_of(by, *part).is_none()).collect()
     }
 
-    /// The number of files of which at least one reader read each part, and the total. `None` if the debate is not
-    /// about a change.
+    /// The number of files whose parts were each read by at least one reader, and the number of all files, including
+    /// those left out. `None` if the debate is not about a change.
     pub fn files_read(&self) -> Option<(usize, usize)> {
         let change = self.change.as_ref()?;
         let unread: Vec<Vec<u32>> = self.agents().iter().map(|agent| self.unread_parts(&agent.id)).collect();
@@ -320,7 +308,6 @@ impl Debate {
         self.contributions().map(|(_, one)| one.as_ref()).filter(move |one| self.yield_of(one) == Some(yields))
     }
 
-    /// The opinions on a finding, in the order of the readers' numbers.
     fn opinions_on(&self, number: &str) -> Vec<Remark> {
         let texts = self.contributions().filter(|(_, one)| self.yield_of(one) == Some(ResultKind::Opinion));
         let given = texts.flat_map(|(round, text)| {
@@ -351,7 +338,6 @@ impl<'a> Voices<'a> {
         Self { debate, by_family: families.len() > 1 }
     }
 
-    /// A warning if all readers use models of one family.
     pub fn note(&self) -> Option<&'static str> {
         let is_one = !self.by_family && self.debate.agents().len() > 1;
         is_one.then_some(
@@ -360,8 +346,6 @@ impl<'a> Voices<'a> {
         )
     }
 
-    /// The name that an agent is listed under: its model family, its model if the family is unknown, or its own name if
-    /// there is only one family.
     pub fn name(&self, id: &AgentId) -> String {
         match self.debate.agents().iter().find(|agent| agent.id == *id) {
             Some(agent) if self.by_family => kind(agent).to_owned(),
@@ -370,7 +354,6 @@ impl<'a> Voices<'a> {
         }
     }
 
-    /// The distinct names of `ids` in configuration order.
     pub fn names<'i>(&self, ids: impl IntoIterator<Item = &'i AgentId>) -> Vec<String> {
         let mut ids: Vec<&AgentId> = ids.into_iter().collect();
         ids.sort_by_key(|id| self.debate.agents().iter().position(|agent| agent.id == **id));
@@ -383,7 +366,6 @@ impl<'a> Voices<'a> {
         names
     }
 
-    /// The names of the reports' authors; an earlier review comes first.
     pub fn finders<'r>(&self, reports: impl IntoIterator<Item = &'r Report>) -> Vec<String> {
         let reports: Vec<&Report> = reports.into_iter().collect();
         let earlier = reports.iter().find(|report| report.by.is_none()).map(|report| report.author().to_owned());

@@ -28,7 +28,7 @@ pub(super) struct BlockLine {
     pub(super) first: bool,
 }
 
-/// A text with comments and thoughts blanked out instead of removed, which keeps offsets valid.
+/// HTML comments and reasoning such as `<think>` are blanked out instead of removed, which keeps offsets valid.
 #[derive(Debug)]
 pub(super) struct Page {
     pub(super) text: String,
@@ -45,7 +45,7 @@ impl Page {
 
 fn lines(text: &str) -> Vec<BlockLine> {
     let mut lines: Vec<BlockLine> = Vec::new();
-    // The columns of open list items, and the fence of an open code block.
+    // `items`: the columns at which the contents of the open list items begin.
     let (mut items, mut fence): (Vec<usize>, Option<&str>) = (Vec::new(), None);
     let (mut is_after_blank, mut at) = (true, 0);
     for whole in text.split_inclusive('\n') {
@@ -140,7 +140,6 @@ fn without_hidden(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Blanks out comments and thoughts.
 fn hide_markup(bytes: &mut [u8], lower: &str) {
     hide(bytes, lower, "<!--", "-->");
     for tag in ["think", "thinking", "reasoning"] {

@@ -13,9 +13,7 @@ pub(super) struct Entries<'a, V> {
     pub(super) verdicts: &'a [(&'a str, V)],
 }
 
-/// Markup around a number or a verdict.
 const DECORATION: &str = "*_`~[](){}#";
-/// Separators between a number, a verdict and a reason.
 const SEPARATORS: &str = ":.,;–—-=→|";
 
 /// The beginning of an entry: the indices of its points, its verdict, and the offset of the text after them.
@@ -26,8 +24,8 @@ struct Lead<V> {
 }
 
 impl<V: Copy + PartialEq> Entries<'_, V> {
-    /// Parses the entries. If entries repeat a point, only the last of them counts. An entry without a verdict yields
-    /// nothing.
+    /// If entries repeat a point, only the last of them counts. An entry without a verdict yields nothing, even as the
+    /// last.
     pub(super) fn read(&self, lines: &[BlockLine]) -> Vec<Statement<V, usize>> {
         let mut entries: Vec<Statement<V, usize>> = Vec::new();
         let mut at = 0;
@@ -65,7 +63,6 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
         Some((lead, end))
     }
 
-    /// Whether a line starts with a known number.
     pub(super) fn is_entry(&self, line: &BlockLine) -> bool {
         self.lead(line).is_some()
     }
@@ -154,7 +151,7 @@ pub(super) fn belongs(line: &BlockLine, next: &BlockLine) -> bool {
     }
 }
 
-/// Whether a verdict ends here rather than being part of a longer phrase.
+/// False for ` risks` in `accepted risks`.
 fn ends_a_verdict(after: &str) -> bool {
     let after = after.trim_start_matches(['*', '_', '`']);
     let next = after.trim_start().chars().next();
@@ -163,7 +160,7 @@ fn ends_a_verdict(after: &str) -> bool {
         || strip_word(after.trim_start(), "in").is_some()
 }
 
-/// The text without its list or heading marker.
+/// Also removes heading marks, checkboxes and numbers such as `1.`.
 pub(super) fn without_bullet(text: &str) -> &str {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || "#>".contains(c));
     let bulleted = text.strip_prefix(['-', '*', '+', '•', '|']).filter(|rest| rest.starts_with(char::is_whitespace));
@@ -179,13 +176,13 @@ pub(super) fn spoken(text: &str) -> &str {
     text.trim_start_matches(|c: char| !c.is_alphanumeric())
 }
 
-/// The rest of `text` after a word or phrase, ignoring case.
+/// Ignores case. `None` if `word` is only the beginning of a longer word.
 pub(super) fn strip_word<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     let rest = text.get(..word.len()).filter(|head| head.eq_ignore_ascii_case(word)).map(|_| &text[word.len()..])?;
     (!rest.starts_with(char::is_alphanumeric)).then_some(rest)
 }
 
-/// The offset of the bracket that closes one opened before `text`.
+/// The offset of the bracket, on the first line of `text`, that closes a bracket opened before `text`.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0;
     text.lines().next()?.find(|c| {

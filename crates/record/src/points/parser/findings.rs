@@ -28,8 +28,8 @@ const STANCES: &[(&str, Stance)] = &[
 const MARKS: &str = "*_`\"'([<{";
 const CLOSING_MARKS: &str = "*_`\"')]>}";
 
-/// Parses the findings in a text, and counts those beyond the limit. `paths` are the files of the change. Returns
-/// `None` for the findings if none can be parsed and the text does not say that there are none.
+/// `paths` are the files of the change. The number counts the findings beyond the limit. The findings are `None` if
+/// none can be parsed and the text does not say that there are none.
 pub fn read_findings(text: &str, paths: &[&str]) -> (Option<Vec<RaisedPoint>>, usize) {
     let page = Page::new(text);
     let finding = |text: &str, severity: Option<Severity>, in_section: Option<Severity>| {
@@ -48,7 +48,7 @@ pub fn read_findings(text: &str, paths: &[&str]) -> (Option<Vec<RaisedPoint>>, u
     list::read_as(&page, &page.lines, |_| false, false, &FORM, finding)
 }
 
-/// Parses the opinions on the findings with these numbers, at most one each.
+/// At most one opinion per number.
 pub fn read_opinions(text: &str, numbers: &[&str]) -> Vec<Statement<Stance>> {
     let page = Page::new(text);
     let said = Entries { page: &page, numbers, verdicts: STANCES }.read(&page.lines);
@@ -62,7 +62,6 @@ pub fn read_opinions(text: &str, numbers: &[&str]) -> Vec<Statement<Stance>> {
     said.into_iter().filter_map(opinion).collect()
 }
 
-/// The place at the beginning of a text, and the text after it.
 fn place<'t>(text: &'t str, paths: &[&str]) -> Option<(Place, &'t str)> {
     let start = text.trim_start_matches(|c: char| c.is_whitespace() || MARKS.contains(c));
     let start = ["file", "in"]
@@ -84,7 +83,6 @@ fn known_path<'p, 't>(text: &'t str, paths: &[&'p str]) -> Option<(&'p str, &'t 
     whole.max_by_key(|(path, _)| path.len()).map(|(path, rest)| (path, rest.strip_prefix(DIFF_ENDING).unwrap_or(rest)))
 }
 
-/// A word that looks like the path of a file.
 fn other_path(text: &str) -> Option<(&str, &str)> {
     let ends = |(at, c): (usize, char)| {
         let is_end = c.is_whitespace() || CLOSING_MARKS.contains(c) && c != '_' || ",;".contains(c);
@@ -101,8 +99,7 @@ fn other_path(text: &str) -> Option<(&str, &str)> {
     is_path.then_some((word, rest))
 }
 
-/// Parses line numbers such as `:42-48`, `:L42`, `#L42-L48`, ` lines 42 to 48`, `, line 42` and ` (42-48)`. Also
-/// returns the text after them.
+/// Matches `:42-48`, `:L42`, `#L42-L48`, ` lines 42 to 48`, `, line 42` and ` (42-48)`.
 fn lines(text: &str) -> (Option<Lines>, &str) {
     let bare = text.trim_start_matches(|c: char| c.is_whitespace() || "*_`,:#(".contains(c));
     let named = ["lines", "line"].iter().find_map(|word| strip_word(bare, word)).map(str::trim_start);

@@ -11,9 +11,9 @@ use crate::points::RaisedPoint;
 
 /// The maximum number of points per critique. Prompts ask for at most seven.
 const MOST: usize = 30;
-/// The maximum characters of a point's subject.
+/// The maximum length of a point's subject, in characters.
 const ABOUT: usize = 120;
-/// The maximum bytes of a quotation used as a subject.
+/// The maximum length of a quotation used as a subject, in bytes.
 const QUOTATION: usize = 600;
 const RESOLVED_BY: &str = "resolved by";
 /// Words for each severity in titles and labels, separated by spaces.
@@ -43,9 +43,8 @@ pub(super) struct Form {
 
 const OF_CRITIQUES: Form = Form { remedy: RESOLVED_BY, none: NONE };
 
-/// Parses the points in `lines`, and counts those beyond the limit. Lines for which `is_said` holds concern earlier
-/// points; `has_said` tells whether there are any. Returns `None` for the points if none can be read and the lines do
-/// not say that there are none.
+/// Lines for which `is_said` holds concern earlier points; `has_said` tells whether there are any. The number counts
+/// the points beyond the limit. The points are `None` if none can be read and the lines do not say that there are none.
 pub(super) fn read(
     page: &Page,
     lines: &[BlockLine],
@@ -55,8 +54,7 @@ pub(super) fn read(
     read_as(page, lines, is_said, has_said, &OF_CRITIQUES, point)
 }
 
-/// Like [`read`], for points of this `form`. `point` builds a point from its text, its own severity and its section's
-/// severity.
+/// `point` builds a point from its text, its own severity and its section's severity.
 pub(super) fn read_as<T>(
     page: &Page,
     lines: &[BlockLine],
@@ -117,7 +115,6 @@ pub(super) fn read_as<T>(
     (if points.is_empty() { is_none } else { is_list }.then_some(points), unread)
 }
 
-/// Whether `next` continues the point at `line`, for example with a remedy or a list of details.
 fn goes_on(page: &Page, line: &BlockLine, next: &BlockLine, form: &Form) -> bool {
     let text = spoken(&page.text[next.start..next.end]);
     let is_remedy = matches!(next.kind, BlockKind::Text | BlockKind::Item) && strip_word(text, form.remedy).is_some();
@@ -165,8 +162,7 @@ fn after_number(text: &str) -> (bool, &str) {
     }
 }
 
-/// The severity tag at the beginning of a text, and the text after it. Matches `[blocking]`, `**[major]**`, `(minor)`,
-/// `**Blocking:**` and `minor -`.
+/// Matches `[blocking]`, `**[major]**`, `(minor)`, `**Blocking:**` and `minor -`.
 fn tag(text: &str) -> Option<(Severity, &str)> {
     let inner = text.trim_start_matches(|c: char| "*_`[(".contains(c));
     let is_marked = inner.len() < text.len();
@@ -199,7 +195,7 @@ fn severities() -> impl Iterator<Item = (&'static str, Severity)> {
     SEVERITIES.into_iter().flat_map(|(words, one)| words.split(' ').map(move |word| (word, one)))
 }
 
-/// A severity at the end of a point's title: `Title (minor)`, `Severity: low`.
+/// Matches `Title (minor)` and `Severity: low`.
 fn tag_within(text: &str) -> Option<Severity> {
     let lower = text.to_ascii_lowercase();
     let is_tag = |at: usize, word: &str, one: Severity| {
@@ -214,7 +210,6 @@ fn tag_within(text: &str) -> Option<Severity> {
     places.filter(|(at, word, one)| is_tag(*at, word, *one)).min_by_key(|(at, ..)| *at).map(|(.., severity)| severity)
 }
 
-/// Splits a point into its parts, each verbatim.
 fn point(text: &str, severity: Option<Severity>, in_section: Option<Severity>) -> Option<RaisedPoint> {
     let severity = severity.or(in_section).or_else(|| tag_within(text)).unwrap_or(Severity::Major);
     let (text, resolution) = resolution(text, RESOLVED_BY);

@@ -1,8 +1,6 @@
-//! Parses Markdown critiques and refinements: points, rechecks of earlier points, answers.
-//!
-//! Accepts the English forms that the prompts request, with the decoration that models add. If nothing can be parsed,
-//! the engine repeats the request. Parsing never fails and depends only on the text and the possible numbers. The
-//! result is saved with each contribution, so that changes to the parser do not affect existing debates.
+//! Parses critiques and answers in the English forms that the prompts request, with the decoration that models add.
+//! Parsing never fails and depends only on the text and the possible numbers; the result is saved, so that changes to
+//! the parser do not affect existing debates.
 
 mod blocks;
 mod entries;
@@ -68,27 +66,26 @@ pub struct ReadAnswers {
     pub section: Option<Range<usize>>,
 }
 
-/// Parses a critique. `numbers` are those of the points that its prompt showed.
+/// `numbers` are those of the points that the critique's prompt showed.
 pub fn read_critique(text: &str, numbers: &[&str]) -> ReadCritique<RecheckStanding> {
     let page = Page::new(text);
     said_and_points(&page, &page.lines, numbers, STANDINGS)
 }
 
-/// Parses a check. `numbers` are those of the accepted points that its prompt showed.
+/// `numbers` are those of the accepted points that the check's prompt showed.
 pub fn read_check(text: &str, numbers: &[&str]) -> ReadCritique<Found> {
     let page = Page::new(text);
     said_and_points(&page, &page.lines, numbers, FOUND)
 }
 
-/// Parses a review of several texts, one section per text number. The points of a missing or unreadable section are
-/// `None`.
+/// One result per text. The points of a missing or unreadable section are `None`.
 pub fn read_review(text: &str, texts: &[u32]) -> Vec<ReadCritique<RecheckStanding>> {
     let page = Page::new(text);
     let lines = |number: &u32| section_of(&page, *number, texts).unwrap_or_default();
     texts.iter().map(|number| said_and_points(&page, lines(number), &[], STANDINGS)).collect()
 }
 
-/// The range of a text's section in a review, without its title; `None` if it is empty.
+/// Without the title; `None` if the section is missing or empty.
 pub(in crate::points) fn review_section(text: &str, number: u32, texts: &[u32]) -> Option<Range<usize>> {
     let page = Page::new(text);
     let lines = section_of(&page, number, texts)?;
@@ -103,7 +100,7 @@ fn section_of<'p>(page: &'p Page, number: u32, texts: &[u32]) -> Option<&'p [Blo
     lines.get(..lines.iter().position(is_other).unwrap_or(lines.len()))
 }
 
-/// Parses the approaches that a review rejects, verbatim, with the number of the text if the review gives one.
+/// The number of each text, if the review gives one, and the statement about the text, verbatim.
 pub fn read_given_up(text: &str) -> Vec<(Option<u32>, String)> {
     let page = Page::new(text);
     let Some(from) = page.lines.iter().rposition(|line| is_give_up(&page, line)) else { return Vec::new() };
@@ -129,7 +126,6 @@ fn is_give_up(page: &Page, line: &BlockLine) -> bool {
     ["Approach to give up", "Approaches to give up"].iter().any(|name| is_named(page, line, name))
 }
 
-/// Parses the answers under `heading` to the points with these numbers.
 pub fn read_answers(text: &str, heading: &str, numbers: &[&str]) -> ReadAnswers {
     let page = Page::new(text);
     let entries = Entries { page: &page, numbers, verdicts: RESPONSES };
@@ -163,7 +159,6 @@ fn said_and_points<V: Copy + PartialEq>(
     ReadCritique { points, unread, said }
 }
 
-/// The lines after the title at `from`, up to the next title of the same or a higher level.
 fn section(page: &Page, from: usize) -> &[BlockLine] {
     let level = title_level(page, &page.lines[from]);
     let ends = |line: &BlockLine| title_level(page, line).is_some_and(|other| level.is_none_or(|level| other <= level));
@@ -171,7 +166,7 @@ fn section(page: &Page, from: usize) -> &[BlockLine] {
     &below[..below.iter().position(ends).unwrap_or(below.len())]
 }
 
-/// The level of a title; bold lines rank below all headings.
+/// Bold lines rank below all headings.
 fn title_level(page: &Page, line: &BlockLine) -> Option<u8> {
     if let BlockKind::Heading(level) = line.kind {
         return Some(level);
@@ -182,21 +177,21 @@ fn title_level(page: &Page, line: &BlockLine) -> Option<u8> {
     (line.kind == BlockKind::Text && line.first && line.depth == 0 && is_bold).then_some(7)
 }
 
-/// Whether a line is a title with this name, possibly with a number or a colon.
+/// Matches `## 2. Response to critiques:`.
 fn is_named(page: &Page, line: &BlockLine, name: &str) -> bool {
     let text = page.text[line.start..line.end].trim_matches(|c: char| c.is_whitespace() || "#*_:".contains(c));
     let unnumbered = text.trim_start_matches(|c: char| c.is_ascii_digit() || ".)".contains(c)).trim_start();
     unnumbered.trim_start_matches(['*', '_']).eq_ignore_ascii_case(name) && title_level(page, line).is_some()
 }
 
-/// Whether a line is the title of a text's section: `## Text 3`.
+/// Matches `## Text 3`.
 fn is_title_of(page: &Page, line: &BlockLine, number: u32) -> bool {
     let text = page.text[line.start..line.end].trim_start_matches(|c: char| !c.is_alphanumeric());
     let rest = strip_word(text, "text").and_then(|rest| strip_word(rest.trim_start(), &number.to_string()));
     title_level(page, line).is_some() && rest.is_some()
 }
 
-/// Whether a line starts with any number and a verdict: `2.3 accepted: ...`.
+/// Matches `2.3 accepted: ...`, with any number.
 fn is_on_any_point<V: Copy + PartialEq>(page: &Page, line: &BlockLine, verdicts: &[(&str, V)]) -> bool {
     let text = without_bullet(&page.text[line.start..line.end]);
     let text = text.trim_start_matches(|c: char| "*_`[(".contains(c));
@@ -211,7 +206,6 @@ const MOST_DECISIONS: usize = 20;
 const DECISION_HEADINGS: [&str; 6] =
     ["decisions", "key decisions", "decisions made", "my decisions", "decision", "final decisions"];
 
-/// The decisions listed in a text, without list markers.
 pub fn read_decisions(text: &str) -> Vec<String> {
     let page = Page::new(text);
     let is_heading = |line: &BlockLine| DECISION_HEADINGS.iter().any(|name| is_named(&page, line, name));
