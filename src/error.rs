@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use crate::status::TRY_AGAIN;
 use dialectic_record::ids::DebateId;
 
-/// Determines the exit code of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCategory {
     /// Anything else, such as a failed write or an internal error.
@@ -20,9 +19,9 @@ pub enum ErrorCategory {
     Busy,
 }
 
-/// An error that can end the program. `advice` implements this for the errors of all modules.
+/// Implemented in `advice` for the errors of all other modules and crates.
 pub trait Diagnostic: std::error::Error + Send + Sync + 'static {
-    /// Returns the category and, unless the message already says it, what the user can do.
+    /// The category, and what the user can do unless the message already says it.
     fn advice(&self) -> (ErrorCategory, Option<String>);
 
     fn blame(&self) -> ErrorCategory {
@@ -52,7 +51,7 @@ pub enum Error {
     /// The user declined to start, which is not a failure.
     #[error("Nothing was started.")]
     Declined,
-    /// Any other error that sets an exit code.
+    /// An error with an exit code that no category has.
     #[error("{said}")]
     Coded { code: u8, said: String, hint: Option<String> },
     #[error("cannot write {path}")]
@@ -93,7 +92,6 @@ impl UserError {
         Self { blame, message: message.into(), hint: None, source: None }
     }
 
-    /// An error in the command line or an input file.
     pub fn input(message: impl Into<String>) -> Self {
         Self::of(ErrorCategory::Arguments, message)
     }
@@ -113,7 +111,7 @@ impl Diagnostic for UserError {
     }
 }
 
-/// The error and its causes on one line, separated by colons.
+/// The error and its causes, separated by colons.
 pub fn in_full(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -132,7 +130,6 @@ impl<E: Diagnostic> From<E> for Error {
 }
 
 impl Error {
-    /// An interrupt by the user; `said` is the message.
     pub fn stopped(said: impl Into<String>) -> Self {
         Self::Coded { code: INTERRUPTED, said: said.into(), hint: None }
     }

@@ -67,8 +67,6 @@ impl Presence {
 }
 
 impl Standing {
-    /// Derives the status from the debate's record and locks.
-    ///
     /// `before` must be taken before `debate` is read: a process that ended in between may have written more.
     pub fn of(entry: &Entry, debate: &Debate, before: Presence) -> Self {
         let now = Presence::of(entry);
@@ -94,7 +92,7 @@ impl Standing {
         }
     }
 
-    /// Returns the status for lists and reports. They show a debate with open questions as paused, like the state file.
+    /// Lists and reports show a debate that waits for answers or replies as paused.
     pub(crate) fn listed(entry: &Entry, debate: &Debate) -> &'static str {
         match Self::of(entry, debate, Presence::default()) {
             Self::Asking => Self::Paused.name(),
@@ -164,8 +162,8 @@ pub fn open_requests(entry: &Entry) -> Result<Vec<OpenRequest>, StoreError> {
     Ok(open.map(|request| OpenRequest { about: one_line(&request.about()), id: request.id }).collect())
 }
 
-/// Whether the debate has open requests to the host. Also true if the requests cannot be read: `dialectic requests`
-/// then resumes the debate, which opens them again.
+/// Also true if the requests cannot be read, because `dialectic requests` then resumes the debate, which opens them
+/// again.
 fn is_host_asked(entry: &Entry) -> bool {
     entry.host_requests().map_or(true, |open| !open.requests.is_empty())
 }
@@ -244,7 +242,6 @@ pub struct DebateStatus {
     /// How complete the run was, in words. `None` until it ends.
     #[serde(skip)]
     pub run: Option<String>,
-    /// The major requirements that the answer does not fully meet, and the open points.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerState>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -263,7 +260,7 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The open questions. A question that several agents ask is listed once.
+/// A question that several agents ask is listed once.
 pub fn open_questions(debate: &Debate) -> Vec<OpenQuestion> {
     let open = debate.questions().into_iter().filter(|question| question.answer.is_empty());
     let shown = open.map(|question| OpenQuestion {

@@ -20,7 +20,7 @@ pub(super) const COLORS: &[(&str, &str, ColorMode)] = &[
     ("never", "Never", ColorMode::Never),
 ];
 
-/// Parses a name in `all`, which lists names, help texts and values.
+/// `all` lists names, help texts and values.
 pub(super) fn choice<T: Copy + Send + Sync + 'static>(
     all: &'static [(&'static str, &'static str, T)],
 ) -> impl TypedValueParser<Value = T> {
@@ -189,7 +189,7 @@ pub(super) fn without_empty(command: &Command, arguments: impl IntoIterator<Item
     kept
 }
 
-/// Whether `option` (without `=value`) names an option of `command` that takes a path.
+/// `option` must not contain `=value`.
 fn takes_path(command: &Command, option: &str) -> bool {
     let is_named = |argument: &Arg| match option.strip_prefix("--") {
         Some(long) => {

@@ -75,8 +75,6 @@ pub(super) fn conclude(
     }
 }
 
-/// Prints the result or writes it to `--output`, then prints the outcome. Fails if the run did not complete, if a
-/// review is incomplete or has a finding that `--fail-on` forbids, or if `--strict` is not met.
 fn finish(
     debate: &Debate,
     ending: RunEnding,
@@ -128,8 +126,6 @@ fn finish(
     if args.strict && !debate.is_clean() { Err(unclean(debate)) } else { printed }
 }
 
-/// Succeeds if the debate is completed and, with `is_strict`, clean. Otherwise returns an error that names the debate's
-/// state.
 pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_strict: bool) -> Result<(), Error> {
     let id = &debate.id;
     match Standing::of(entry, debate, before) {
@@ -199,8 +195,8 @@ fn reason(debate: &Debate) -> String {
     debate.error.clone().unwrap_or_else(|| "unknown reason".to_owned())
 }
 
-/// Returns the error for a failed debate. Quotes the last failed call of the current round. If all calls failed and the
-/// provider rejected the key, names the key's variable.
+/// Quotes the last failed call of the current round. If all calls failed and the provider rejected the key, names the
+/// key's variable.
 fn failed(debate: &Debate, is_kept: bool) -> Error {
     let id = &debate.id;
     let of_round = debate.failures.iter().rfind(|failure| failure.key.round == debate.current_round);

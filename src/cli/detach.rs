@@ -41,7 +41,7 @@ pub(super) fn start(command: &str, terminal: &mut Terminal) -> Result<(), Error>
     }
 }
 
-/// Resumes a debate in a detached process. Returns false if another process is already running the debate.
+/// Returns false if another process is already running the debate.
 pub(super) fn resume(entry: &Entry, keys: &KeyArgs) -> Result<bool, Error> {
     let mut command = Command::new(this()?);
     command.arg("resume").arg(&entry.state).arg("--quiet").stdin(Stdio::null());
@@ -92,8 +92,8 @@ pub(super) fn check() -> Result<(), UserError> {
     Err(UserError::input("runs cannot be detached on Windows").with_hint("use a separate window, or WSL"))
 }
 
-/// Prints the debate's id and detaches: starts a new session, stops reading input, and redirects output to the log next
-/// to the record. The log stays locked until the process ends.
+/// Prints the debate's id, for which [`start`] waits, before standard output becomes the log. The log stays locked
+/// until the process ends.
 #[cfg(unix)]
 pub(super) fn leave(ready: &Ready, terminal: &mut Terminal) -> Result<(), Error> {
     use std::fs::{File, OpenOptions};

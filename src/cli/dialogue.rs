@@ -16,9 +16,8 @@ use dialectic_report::display::price_tag;
 
 use super::terminal::{Terminal, is_automated};
 
-/// Asks questions on a terminal. The arrow keys recall earlier answers.
 pub(super) struct Dialogue {
-    /// Oldest first.
+    /// The answers that the arrow keys recall, oldest first.
     earlier: Vec<String>,
 }
 
@@ -36,7 +35,7 @@ impl Dialogue {
         })
     }
 
-    /// Asks `question`, and returns the answer, or `proposal` if the answer is empty. Fails on Ctrl-D and Ctrl-C.
+    /// An empty answer means `proposal`. Fails on Ctrl-D and Ctrl-C.
     pub(super) fn ask(&mut self, question: &str, proposal: &str) -> Result<String, Error> {
         let shown = if proposal.is_empty() { String::new() } else { format!(" [{proposal}]") };
         let answer = self.line(&format!("{question}{shown}: "))?;
@@ -44,8 +43,7 @@ impl Dialogue {
         Ok(if answer.is_empty() { proposal.to_owned() } else { answer })
     }
 
-    /// Asks `question` until the answer is yes or no, and returns whether it is yes. An empty answer means `proposal`;
-    /// Ctrl-D and Ctrl-C mean no.
+    /// An empty answer means `proposal`; Ctrl-D and Ctrl-C mean no.
     pub(super) fn confirm(&mut self, question: &str, proposal: bool) -> Result<bool, Error> {
         let mut prompt = format!("{question} [{}] ", if proposal { "Y/n" } else { "y/N" });
         loop {
@@ -60,7 +58,7 @@ impl Dialogue {
         }
     }
 
-    /// Reads a line and trims it. `None` on Ctrl-D and Ctrl-C.
+    /// `None` on Ctrl-D and Ctrl-C.
     fn line(&mut self, prompt: &str) -> Result<Option<String>, Error> {
         match self.read(prompt) {
             Ok(TypedLine::Line(line) | TypedLine::Editor(line)) => Ok(Some(line.trim().to_owned())),
@@ -70,8 +68,7 @@ impl Dialogue {
         }
     }
 
-    /// Prints `prompt` to standard error and reads a line from the terminal, key by key. Ctrl-C raises a signal and
-    /// returns `Interrupted`.
+    /// Ctrl-C raises a signal and fails with `Interrupted`.
     pub(super) fn read(&mut self, prompt: &str) -> io::Result<TypedLine> {
         let term = Term::stderr();
         let mut line = EditedLine::default();
@@ -93,7 +90,7 @@ impl Dialogue {
         Ok(typed)
     }
 
-    /// Lets the user pick one of `choices` by its number or first word.
+    /// Accepts a choice's number or first word; an empty answer means the first choice. Returns the choice's index.
     pub(super) fn choose(
         &mut self,
         question: &str,
@@ -114,7 +111,6 @@ impl Dialogue {
         }
     }
 
-    /// Reads text without echoing it.
     #[expect(clippy::unused_self, reason = "only a caller with a dialogue may ask for a secret")]
     pub(super) fn secret(&mut self, question: &str, terminal: &mut Terminal) -> Result<String, Error> {
         terminal.notice(question);
@@ -123,8 +119,7 @@ impl Dialogue {
     }
 }
 
-/// Prints the estimated cost of a debate, and asks for confirmation if there is no cost limit and the cost may exceed
-/// the user's threshold. Returns the forecast, or `None` if no model is called or the cost cannot be estimated.
+/// `None` if no model is called or the cost cannot be estimated. Fails if the user declines.
 pub(super) fn agreed(
     prepared: &Prepared,
     settings: &Settings,
@@ -144,8 +139,8 @@ pub(super) fn agreed(
     if agree(forecast.as_ref(), limit, "Begin?", terminal)? { Ok(forecast) } else { Err(Error::Declined) }
 }
 
-/// Prints the estimated cost, and asks `question` if there is no limit and the cost may exceed the user's threshold or
-/// is unknown. Returns whether to proceed.
+/// Asks `question` if there is no limit and the cost may exceed the user's threshold or is unknown. In CI and without a
+/// terminal, proceeds without asking.
 pub(super) fn agree(
     forecast: Option<&Forecast>,
     limit: Option<Usd>,
@@ -171,7 +166,7 @@ pub(super) fn agree(
 /// comments, because they are Markdown headings.
 const SCISSORS: &str = "------------------------ >8 ------------------------";
 
-/// Opens `text` in the user's editor and returns the edited text. `note` is shown below the text and is not returned.
+/// `note` is shown below the text and is not returned.
 pub(super) fn edit(text: &str, note: &str) -> Result<String, UserError> {
     let environment = process_environment();
     let usual = if cfg!(windows) { "notepad" } else { "vi" };
@@ -231,7 +226,7 @@ struct EditedLine {
 }
 
 impl EditedLine {
-    /// Applies a key. Returns the result if the key ends the line.
+    /// `Some` if the key ends the line.
     fn press(&mut self, key: &Key, earlier: &[String]) -> Option<TypedLine> {
         match key {
             Key::Enter => return Some(TypedLine::Line(self.text.iter().collect())),
@@ -275,8 +270,8 @@ impl EditedLine {
         (self.back, self.cursor) = (back, self.text.len());
     }
 
-    /// Redraws the prompt and the line. `cursor_row` is the cursor's row after the previous drawing. Returns the
-    /// cursor's new row.
+    /// `cursor_row` is the cursor's row after the previous drawing, counting from the prompt's first row. Returns the
+    /// new one.
     fn draw(&self, term: &Term, prompt: &str, cursor_row: usize) -> io::Result<usize> {
         let (drawn, row) = self.drawn(prompt, cursor_row, usize::from(term.size().1).max(2));
         term.write_str(&drawn)?;
@@ -302,7 +297,7 @@ fn up(rows: usize) -> String {
     if rows > 0 { format!("\x1b[{rows}A") } else { String::new() }
 }
 
-/// The row and column of the cursor after `text`.
+/// The row and column of the cursor after `text`, counting from 0.
 fn place(text: &str, columns: usize) -> (usize, usize) {
     let (mut row, mut column) = (0, 0);
     for c in text.chars() {

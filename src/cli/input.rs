@@ -53,8 +53,8 @@ pub(super) fn has_text() -> bool {
     false
 }
 
-/// Reads the file at `path`, or standard input if it is `-`. Fails if there are more than `most` bytes. `what` names
-/// the content in messages.
+/// `path` may be `-`, which is standard input. Fails if there are more than `most` bytes. `what` names the content in
+/// messages.
 pub(super) fn read_file(what: &str, path: &Path, most: u64, terminal: &mut Terminal) -> Result<Vec<u8>, UserError> {
     let limit = most.saturating_add(1);
     let read = if is_dash(path) {
@@ -71,8 +71,7 @@ pub(super) fn read_file(what: &str, path: &Path, most: u64, terminal: &mut Termi
     Ok(bytes)
 }
 
-/// Decodes a UTF-8 text, drops the byte order mark that Windows editors add, and checks the text. `what` names the text
-/// in messages.
+/// Drops the byte order mark that Windows editors add. `what` names the text in messages.
 pub(super) fn text_of(what: &str, bytes: &[u8]) -> Result<String, UserError> {
     let text =
         decode(bytes).map_err(|fault| UserError::input(format!("{what} is not UTF-8 text")).with_hint(fault.hint()))?;
@@ -80,8 +79,7 @@ pub(super) fn text_of(what: &str, bytes: &[u8]) -> Result<String, UserError> {
     Ok(text.to_owned())
 }
 
-/// Reads at most `limit` bytes from standard input. On a terminal, explains how to end the input. Elsewhere, if nothing
-/// arrives for a second, says that the program is waiting for `what`.
+/// Reads at most `limit` bytes, without an error if there are more. `what` names the content in notices.
 pub(super) fn read_stdin(what: &str, limit: u64, terminal: &mut Terminal) -> io::Result<Vec<u8>> {
     if io::stdin().is_terminal() {
         terminal.notice(&format!("Type {what}; press Ctrl-D on an empty line to finish."));
@@ -105,8 +103,7 @@ pub(super) fn is_stdin(text: Option<&str>, file: Option<&Path>) -> bool {
     file.map_or(matches!(text, None | Some("-")), is_dash)
 }
 
-/// Reads the problem from `text` or `file`. Without them, reads a pipe or file on standard input, unless
-/// `stdin_is_taken`.
+/// Without `text` and `file`, the problem comes from a pipe or file on standard input, unless `stdin_is_taken`.
 pub(super) fn read_problem(
     text: Option<&str>,
     file: Option<&Path>,
@@ -151,7 +148,7 @@ fn name_of(path: &Path) -> String {
     if is_dash(path) { STANDARD_INPUT.to_owned() } else { path.display().to_string() }
 }
 
-/// Reads the files at `paths`. `-` is standard input, which only one attachment or the problem can use.
+/// `-` is standard input, which only one attachment or the problem can use.
 pub(super) fn read_attachments(
     paths: &[PathBuf],
     problem_is_stdin: bool,
@@ -178,7 +175,7 @@ pub(super) fn read_attachments(
     Ok(attachments.into_all())
 }
 
-/// Reads the files at `names`, which are relative to `base`, and attaches them under these names.
+/// `names` are paths relative to `base`, and remain the attachments' names.
 pub(super) fn read_below(
     base: &Path,
     names: &[String],
@@ -199,7 +196,7 @@ fn read_attachment(path: &Path, name: &str, most: u64, environment: &Environment
         return Err(UserError::input(format!("the attachment {name} is a directory")).into());
     }
     let file = File::open(path).map_err(unreadable)?;
-    // Check the name of the link and the name of its target.
+    // A link with a harmless name may lead to a file with secrets, so check both names.
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let is_env_file = environment.file().is_some_and(|env_file| is_same_file(env_file, path));
     if is_env_file || may_hold_secrets(path) || may_hold_secrets(&real) {

@@ -25,7 +25,6 @@ pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationTo
     cancel.cancel();
     interrupts.next().await;
     view.leave();
-    // Do not wait long: the display cannot be erased while the terminal is paused (Ctrl-S).
     drop(timeout(TO_LEAVE, view.ended()).await);
     keys::restore();
     end_all();
@@ -152,8 +151,8 @@ mod system {
         ctrl_shutdown,
     };
 
-    /// Receives Ctrl-C and Ctrl-Break, and notices when the console is closed, the user logs off or the system shuts
-    /// down. In the last three cases, Windows kills the program within about five seconds.
+    /// When the console is closed, the user logs off or the system shuts down, Windows kills the program within about
+    /// five seconds.
     pub(in crate::cli) struct Interrupts {
         interrupt: Option<CtrlC>,
         interruption: Option<CtrlBreak>,

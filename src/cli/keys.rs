@@ -11,18 +11,17 @@ use tokio::sync::mpsc::UnboundedSender;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
-    /// Pauses or continues the debate.
+    /// Also continues a paused debate.
     Pause,
     /// Ends the debate early, with an answer.
     Stop,
     /// Switches between whole texts and their first sentences.
     MoreOrLess,
-    /// Shows or hides the list of keys.
     Help,
     Quit,
 }
 
-/// Reads single keys from the terminal. Clones share their state.
+/// Clones share their state.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Keyboard {
     /// How many [`Off`] values exist. Keys are read only if there are none.
@@ -55,7 +54,7 @@ impl Key {
 }
 
 impl Keyboard {
-    /// Starts a thread that sends keys to `keys`. `None` if standard input is not a terminal.
+    /// `None` if standard input is not a terminal, and on Windows.
     pub(super) fn listen(keys: UnboundedSender<Key>) -> Option<Self> {
         if !cfg!(unix) || !stdin().is_terminal() {
             return None;
@@ -66,7 +65,8 @@ impl Keyboard {
         Some(keyboard)
     }
 
-    /// Stops reading keys and restores the terminal's original modes.
+    /// No keys are read until the result is dropped. Waits at most a tenth of a second, and restores the terminal's
+    /// original modes.
     pub(super) fn off(&self) -> Off {
         self.off.fetch_add(1, Ordering::SeqCst);
         // Once this lock is acquired, no thread is reading.
@@ -136,7 +136,7 @@ mod unix {
         tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp())
     }
 
-    /// Saves the terminal's modes, unless they are already saved.
+    /// Must be called before the modes change. Keeps modes that are already saved.
     pub(in crate::cli) fn remember() {
         if let Ok(found) = tcgetattr(stdin()) {
             FOUND.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(found);
@@ -161,7 +161,7 @@ mod unix {
         tcsetattr(stdin(), OptionalActions::Now, &modes).is_ok()
     }
 
-    /// Restores the original modes, unless the program is in the background.
+    /// Does nothing in the background, where setting the modes would suspend the program.
     pub(in crate::cli) fn restore() {
         let mut kept = match FOUND.try_lock() {
             Ok(kept) => kept,

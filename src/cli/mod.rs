@@ -37,7 +37,6 @@ use dialectic_base::sanitize::sanitize;
 
 pub use commands::command;
 
-/// Runs the program with the process's arguments, and returns its exit code.
 pub fn main() -> ExitCode {
     interrupt::survive_file_limit();
     commands::completions::answer_request(Cli::command);
@@ -63,7 +62,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Prints the help or an argument error, without control characters: file names in arguments may be untrusted.
+/// Removes control characters, because file names in arguments may be untrusted.
 fn refused(mut error: clap::Error) -> ExitCode {
     suggest_debate(&mut error);
     let text = error.render().to_string();
@@ -75,7 +74,6 @@ fn refused(mut error: clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// Suggests `debate` if the user wrote a problem instead of a command.
 fn suggest_debate(error: &mut clap::Error) {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return };
     if typed.split_whitespace().count() > 1 {

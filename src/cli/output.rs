@@ -33,8 +33,7 @@ pub(super) fn report_format() -> impl TypedValueParser<Value = &'static ReportFo
     PossibleValuesParser::new(names).try_map(|name| ReportFormat::named(&name).ok_or("unknown format"))
 }
 
-/// Returns the report format for the path's extension, or Markdown if the path has no extension. Fails on an unknown
-/// extension; `option` names the argument in the error.
+/// Markdown if the path has no extension. Fails on an unknown extension; `option` names the argument in the error.
 pub(super) fn format_of(option: &'static str, path: &Path) -> Result<&'static ReportFormat, Error> {
     if path.extension().is_none() {
         return Ok(ReportFormat::usual());
@@ -113,8 +112,7 @@ impl ReviewEnd {
         }
     }
 
-    /// Fails if a finding that is neither dismissed nor fixed is at least as severe as `--fail-on`. The debate's id is
-    /// empty if there was no change to review.
+    /// Findings that are dismissed or fixed do not count. The debate's id is empty if there was no change to review.
     pub(super) fn check_findings(self, debate: &Debate) -> Result<(), Error> {
         let fails = |finding: &&ReviewedFinding| {
             finding.is_kept() && self.fail_on.is_some_and(|least| finding.severity <= least)
@@ -137,8 +135,8 @@ impl ReviewEnd {
     }
 }
 
-/// Writes a report to `path`, or to standard output. Without `format`, the path's extension decides. Participants are
-/// taken from `configured` if it matches the record, otherwise from the record.
+/// Without `path`, writes to standard output. Without `format`, the path's extension decides. Participants are taken
+/// from `configured` if it matches the record, otherwise from the record.
 pub(super) fn write_report(
     entry: &Entry,
     configured: Option<&Settings>,
@@ -180,7 +178,6 @@ pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> PathBuf {
     named
 }
 
-/// Opens a page in the user's browser. On failure, prints where the page is.
 pub(super) fn open_page(path: &Path, environment: &Environment, terminal: &mut Terminal) {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let has_display =

@@ -97,9 +97,8 @@ enum ReadLine {
     Unwritten(UserError),
 }
 
-/// Asks every open question and records each answer immediately. An empty answer becomes `NA`. The end of input skips
-/// all remaining questions and allows no further ones. An interrupt restores the terminal's modes and keeps the answers
-/// given so far. Returns false if there was an interrupt.
+/// An empty answer becomes `NA`. The end of input skips all remaining questions and allows no further ones. Returns
+/// false after an interrupt, which keeps the answers given so far.
 pub(super) async fn ask(
     run: &Run,
     debate: &Debate,

@@ -28,8 +28,7 @@ use super::terminal::Terminal;
 use super::watchers::{Seen, Watchers};
 
 impl Session<'_> {
-    /// Runs and shows the debate, and reports its end. Without `foreseen`, the forecast is computed while the debate
-    /// runs.
+    /// Without `foreseen`, the forecast is computed while the debate runs.
     pub(super) fn run(
         mut self,
         ready: Ready,
@@ -138,8 +137,7 @@ impl Session<'_> {
         Ok(watchers)
     }
 
-    /// Runs the debate to its end, handles keys, and asks the user the agents' questions. Returns the tracer if it has
-    /// received all signals.
+    /// Returns the tracer if it has received all signals.
     async fn run_while_shown(
         &mut self,
         mut run: Run,
@@ -200,7 +198,6 @@ impl Session<'_> {
     }
 }
 
-/// Returns the error for a run that failed, usually because its record cannot be written.
 fn unsaved(Failed { debate, source }: Failed, saved_to: &Path) -> Error {
     let EngineError::Store(source) = source else { return source.into() };
     let id = &debate.id;
@@ -215,7 +212,6 @@ fn unsaved(Failed { debate, source }: Failed, saved_to: &Path) -> Error {
         .into()
 }
 
-/// Runs the hooks, and updates the ratings and the memory.
 fn run_after_hooks(after: After, state: &Path, terminal: &mut Terminal) {
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => {
@@ -225,7 +221,7 @@ fn run_after_hooks(after: After, state: &Path, terminal: &mut Terminal) {
     }
 }
 
-/// Computes the forecast on a separate thread, so that the debate need not wait for it.
+/// Uses a separate thread, so that the debate need not wait for the forecast.
 fn foresee(forecast: impl FnOnce() -> Result<Forecast, ForecastError> + Send + 'static, messages: Messages) {
     let foreseen = move || {
         // Ignore errors: the view works without a forecast.

@@ -55,7 +55,6 @@ impl Terminal {
         self.color
     }
 
-    /// Returns how to display progress: live on a terminal, otherwise as plain lines, or not at all if `quiet`.
     pub(super) fn display(&self, quiet: bool) -> DisplayOptions {
         let progress = match (quiet, self.is_watched()) {
             (true, _) => ProgressMode::Quiet,
@@ -65,7 +64,7 @@ impl Terminal {
         DisplayOptions { progress, color: self.color }
     }
 
-    /// Whether someone may be watching the debate. Unlike [`Self::is_watched`], also true for a dumb terminal.
+    /// Unlike [`Self::is_watched`], also true for a dumb terminal.
     #[expect(clippy::unused_self, reason = "only `Terminal` may access the streams")]
     pub(super) fn shows(&self, quiet: bool) -> bool {
         !quiet && io::stderr().is_terminal()
@@ -76,25 +75,23 @@ impl Terminal {
         io::stderr().is_terminal() && !self.dumb
     }
 
-    /// Prints text to standard output, without control characters.
+    /// Removes control characters, unlike [`Self::result`].
     pub(super) fn text(&self, text: &str) -> Result<(), Error> {
         self.result(&sanitize(text))
     }
 
-    /// Prints a value to standard output as JSON, with control characters escaped.
     pub(super) fn json(&self, value: &impl Serialize) -> Result<(), Error> {
         let json = serde_json::to_string_pretty(value).map_err(|error| Error::Stdout(error.into()))?;
         self.result(&escaped_json(json))
     }
 
-    /// Prints text to standard output, ending with a newline. The text must be sanitized if it may go to a terminal.
+    /// Adds a newline if `text` lacks one. `text` must be sanitized if standard output may be a terminal.
     pub(super) fn result(&self, text: &str) -> Result<(), Error> {
         let newline = if text.ends_with('\n') { "" } else { "\n" };
         self.result_from(|out| out.write_all(text.as_bytes()).and_then(|()| out.write_all(newline.as_bytes())))
     }
 
-    /// Prints the output of `write`. If standard output is closed, fails with [`Error::PipeClosed`], which ends the
-    /// program silently.
+    /// If standard output is closed, fails with [`Error::PipeClosed`], which ends the program silently.
     #[expect(clippy::unused_self, reason = "all output goes through `Terminal`, even if it needs none of its fields")]
     pub(super) fn result_from(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
         let mut out = io::BufWriter::with_capacity(BUFFER, io::stdout().lock());
@@ -108,19 +105,19 @@ impl Terminal {
         }
     }
 
-    /// The width of standard output; `None` if it is not a terminal.
+    /// `None` if standard output is not a terminal.
     #[expect(clippy::unused_self, reason = "only `Terminal` may access the streams")]
     pub(super) fn columns(&self) -> Option<usize> {
         console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
     }
 
-    /// The layout of standard output, for text. Pipes and files have no width.
+    /// For text: at most [`TEXT_WIDTH`] columns. Pipes and files have no width.
     pub(super) fn layout(&self) -> Layout {
         let color = self.color.choice(&io::stdout()) == ColorChoice::Always;
         Layout { width: self.columns().map(|columns| columns.min(TEXT_WIDTH)), color }
     }
 
-    /// Like [`Self::layout`], but with the terminal's full width, for tables.
+    /// For tables: the terminal's full width.
     pub(super) fn screen(&self) -> Layout {
         Layout { width: self.columns(), ..self.layout() }
     }
@@ -131,7 +128,7 @@ impl Terminal {
         render_markdown(text, width, choice)
     }
 
-    /// Like [`Self::pages`], for Markdown that `write` produces. Buffers it only on a terminal.
+    /// Like [`Self::pages`], but buffers the output of `write` only on a terminal.
     pub(super) fn markdown_from(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
         if !io::stdout().is_terminal() {
             return self.result_from(write);
@@ -141,8 +138,6 @@ impl Terminal {
         self.pages(&String::from_utf8_lossy(&text))
     }
 
-    /// Prints a debate's solution. On a terminal, renders it after a blank line, or in a pager if it is longer than the
-    /// screen and `may_page` is set.
     pub(super) fn solution(&self, text: &str, may_page: bool) -> Result<(), Error> {
         if !io::stdout().is_terminal() {
             return self.result(text);
@@ -151,24 +146,25 @@ impl Terminal {
         if may_page && self.is_paged(&rendered) { Ok(()) } else { self.result(&format!("\n{rendered}")) }
     }
 
-    /// Prepares a debate for standard output: on a terminal, replaces the numbers of texts with their authors' names.
+    /// On a terminal, replaces the numbers of texts with their authors' names.
     pub(super) fn shown(debate: &Debate) -> Cow<'_, Debate> {
         if io::stdout().is_terminal() { Cow::Owned(debate.with_named_texts()) } else { Cow::Borrowed(debate) }
     }
 
-    /// Prints Markdown: rendered on a terminal (in a pager if it is longer than the screen), raw elsewhere.
+    /// Renders Markdown on a terminal, in a pager if the text is longer than the screen. Elsewhere, prints the text
+    /// unchanged.
     pub(super) fn pages(&self, text: &str) -> Result<(), Error> {
         let is_rendered = io::stdout().is_terminal();
         self.clean_pages(&if is_rendered { self.rendered(text) } else { text.to_owned() })
     }
 
-    /// Prints formatted, sanitized text, in a pager if it is longer than the screen.
+    /// `text` must be formatted and sanitized.
     pub(super) fn clean_pages(&self, text: &str) -> Result<(), Error> {
         let is_paged = io::stdout().is_terminal() && self.is_paged(text);
         if is_paged { Ok(()) } else { self.result(text) }
     }
 
-    /// Shows `text` in a pager if `text` is longer than the screen and a pager is available. Otherwise returns false.
+    /// False if the text fits on the screen or no pager is available. In that case, nothing was printed.
     fn is_paged(&self, text: &str) -> bool {
         let rows = console::Term::stdout().size_checked().map_or(usize::MAX, |(rows, _)| usize::from(rows));
         let environment = process_environment();
@@ -176,7 +172,7 @@ impl Terminal {
         pager.is_some_and(|pager| text.lines().count() >= rows && page(&pager, text, &environment))
     }
 
-    /// Prints how a debate ended, with its result in three lines. `name` is the debate's short name.
+    /// `name` is the debate's short name.
     pub(super) fn footer(&mut self, debate: &Debate, name: &str) {
         let columns = console::Term::stderr().size_checked().map_or(TEXT_WIDTH, |(_, columns)| usize::from(columns));
         let columns = columns.saturating_sub(1);
@@ -217,7 +213,7 @@ pub(super) fn pager_is_open() -> bool {
     PAGER_IS_OPEN.load(Ordering::SeqCst)
 }
 
-/// The pager from `PAGER`, or the default one. `None` on Windows, in CI, or if the user chose `cat`.
+/// `None` on Windows, in CI, or if the user chose `cat`.
 fn wanted_pager(environment: &Environment) -> Option<String> {
     if !cfg!(unix) || is_automated(environment) {
         return None;
@@ -226,7 +222,7 @@ fn wanted_pager(environment: &Environment) -> Option<String> {
     (pager != "cat").then(|| pager.to_owned())
 }
 
-/// Shows `text` in a pager. Returns false if the pager is not installed.
+/// Returns false if the pager is not installed.
 fn page(pager: &str, text: &str, environment: &Environment) -> bool {
     let mut command = Command::new("sh");
     // `command -v` detects a missing pager before anything is written.

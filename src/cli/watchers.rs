@@ -31,7 +31,6 @@ pub(super) struct Watchers {
     pub(super) cancel: CancellationToken,
 }
 
-/// Whether the output of a run was read completely.
 pub(super) struct Seen {
     /// `Complete` if there is no event stream.
     pub(super) stream: StreamEnd,
@@ -40,8 +39,8 @@ pub(super) struct Seen {
 }
 
 impl Watchers {
-    /// Starts the live view and listens for interrupts; the first one cancels `cancel`. Must be called before the run
-    /// starts, because watchers miss earlier signals.
+    /// The first interrupt cancels `cancel`. Must be called before the run starts, because watchers miss earlier
+    /// signals.
     pub(super) fn start(signals: &Signals, options: DisplayOptions, cancel: &CancellationToken) -> Result<Self, Error> {
         let interrupts = Interrupts::listen();
         let words = if options.progress == ProgressMode::Live { Words::Wanted } else { Words::Unwanted };
@@ -60,8 +59,7 @@ impl Watchers {
         Ok(())
     }
 
-    /// Lets the user press keys and suspend the program, if there is a live view. `meaning` is what the view says about
-    /// keys.
+    /// Without a live view, no keys are read. `meaning` is what the view says about keys.
     pub(super) fn read_keys(&mut self, options: DisplayOptions, meaning: KeysMeaning) -> UnboundedReceiver<Key> {
         let (pressed, keys) = unbounded_channel();
         if options.progress == ProgressMode::Live {
@@ -82,7 +80,7 @@ impl Watchers {
         self.view.messages()
     }
 
-    /// Waits until the reader of the event stream is gone; forever if there is no stream.
+    /// Never resolves if there is no event stream.
     pub(super) async fn reader_gone(&mut self) {
         match &mut self.stream {
             Some(stream) => stream.reader_gone().await,

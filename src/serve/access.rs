@@ -21,7 +21,7 @@ use super::problem::{Kind, ProblemDetails};
 pub(super) const OWN_HEADER: &str = "x-dialectic";
 /// In characters. Shorter tokens could be guessed.
 pub(super) const LEAST_TOKEN: usize = 16;
-/// The default content security policy: pages load resources only from this server.
+/// The content security policy of responses that set none of their own.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                            worker-src 'self'; frame-src 'self'; form-action 'none'; base-uri 'none'; \
                            frame-ancestors 'none'";
@@ -69,7 +69,6 @@ impl Access {
         }
     }
 
-    /// Returns whether the one-time token matches, and if so, invalidates it.
     pub(super) fn redeem(&self, given: &str) -> bool {
         let mut one_time = self.one_time.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = one_time.as_ref() == Some(&Secret::of(given));
@@ -124,7 +123,6 @@ impl Access {
         Ok(())
     }
 
-    /// Checks the token or cookie if the path requires one, and the header that changes require.
     fn check_asker(&self, method: &Method, headers: &HeaderMap, path: &str) -> Result<(), ProblemDetails> {
         let changes = !matches!(*method, Method::GET | Method::HEAD);
         // No form of another site can send `Authorization`, so a request with that header does not need `X-Dialectic`.
@@ -143,14 +141,13 @@ impl Access {
     }
 }
 
-/// Paths of the API that need no token or cookie.
+/// Need no token or cookie: clients use these paths before they have one.
 const PUBLIC: [&str; 2] = ["/api/v1/openapi.json", "/api/v1/session"];
 
 fn refused(detail: &str) -> ProblemDetails {
     ProblemDetails::new(StatusCode::FORBIDDEN, Kind::Access, detail)
 }
 
-/// Rejects unauthorized requests, and adds security headers to every response.
 pub(super) async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
     // Container health checks may use any host name.
     if request.uri().path() == "/healthz" {

@@ -53,20 +53,20 @@ impl App {
         done.map_err(|_| ProblemDetails::internal("internal error; please report it"))
     }
 
-    /// Reserves an event stream. Fails if all are in use.
+    /// Reserves an event stream until the permit is dropped.
     pub(super) fn client(&self) -> Result<OwnedSemaphorePermit, ProblemDetails> {
         let place = Arc::clone(&self.clients).try_acquire_owned();
         place.map_err(|_| ProblemDetails::busy(format!("{MOST_CLIENTS} clients are already watching")))
     }
 
-    /// What is left of today's cost limit; `None` if there is no limit.
+    /// `None` without a daily limit.
     pub(super) fn left_today(&self) -> Result<Option<Usd>, ProblemDetails> {
         let Some(limit) = self.inputs.max_cost_per_day else { return Ok(None) };
         Ok(Some(limit.saturating_sub(spent_today(&self.inputs.directory)?)))
     }
 }
 
-/// Finds a saved debate. If the debate failed without leaving a record, the error says why.
+/// If the debate failed without leaving a record, the error says why.
 pub(super) fn found(app: &App, id: &str) -> Result<Entry, ProblemDetails> {
     entry_of(&app.inputs.directory, id).map_err(|missing| {
         let lost = app.runs.lost(&DebateId::new(id));

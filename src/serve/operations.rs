@@ -37,7 +37,7 @@ struct Operation {
     handler: fn() -> MethodRouter<Arc<App>>,
 }
 
-/// The response to a successful request.
+/// A successful response, with its status (200 for `Texts`) and description. `Texts` lists media types.
 #[derive(Clone, Copy)]
 enum Gives {
     Json(u16, &'static str, SchemaOf),

@@ -126,7 +126,6 @@ fn frame(title: &str, scripts: &Markup, body: &Markup) -> Html<String> {
     Html(page.into_string())
 }
 
-/// The page that the script fills.
 fn shell() -> Html<String> {
     frame(
         "dialectic",

@@ -99,7 +99,6 @@ impl ProblemDetails {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// The error for an invalid value of `key`.
     pub(super) fn key(key: impl Into<String>, detail: impl Into<String>) -> Self {
         let key = Some(key.into());
         Self { key, ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, Kind::Validation, detail) }
@@ -145,7 +144,7 @@ impl ProblemDetails {
         Some(Self { retryable, ..Self::new(StatusCode::BAD_GATEWAY, kind, detail) })
     }
 
-    /// Classifies an error by its category. Omits the hint, which may name options of the command line.
+    /// Omits the hint, which may name options of the command line.
     pub(super) fn diagnosed(error: &dyn Diagnostic) -> Self {
         let detail = in_full(error);
         match error.blame() {
@@ -255,7 +254,7 @@ impl IntoResponse for ProblemDetails {
     }
 }
 
-/// A JSON response. Control characters are escaped.
+/// Escapes control characters.
 pub(super) struct Json<T>(pub(super) StatusCode, pub(super) T);
 
 impl<T: Serialize> IntoResponse for Json<T> {

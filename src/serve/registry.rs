@@ -86,7 +86,8 @@ impl RunRegistry {
         Ok(Arc::new(Self { state, max_running, changes, engine, notices, given_up }))
     }
 
-    /// Starts a debate, or queues it until a slot is free. Fails if the server is shutting down.
+    /// Queues the debate if no slot is free, however long the queue is: callers check [`Self::check_room`] first. Fails
+    /// if the server is shutting down.
     pub(super) fn admit(self: &Arc<Self>, admission: Admission) -> Result<(), ProblemDetails> {
         let mut state = self.state();
         if state.is_closed {
@@ -102,7 +103,6 @@ impl RunRegistry {
         Ok(())
     }
 
-    /// Fails if the queue is full.
     pub(super) fn check_room(&self) -> Result<(), ProblemDetails> {
         let state = self.state();
         let is_full = state.running.len() >= self.max_running && state.waiting.len() >= MOST_WAITING;
@@ -112,7 +112,7 @@ impl RunRegistry {
         Ok(())
     }
 
-    /// Lets clients watch and control a debate that this process runs outside the server.
+    /// Lets clients watch and control a debate that this process runs outside the server, until the result is dropped.
     pub fn show(self: &Arc<Self>, run: &Run, signals: Signals) -> Watched {
         self.state().running.insert(run.id().clone(), (signals, run.controls()));
         self.changed();
@@ -137,8 +137,8 @@ impl RunRegistry {
         });
     }
 
-    /// Cleans up after a run and starts the next debate. Returns whether the debate is over, in which case it must be
-    /// indexed and its hooks must be run.
+    /// Returns whether the debate is over. If so, the debate counts as `finishing` until [`Self::run_after_hooks`] has
+    /// run.
     fn ended(self: &Arc<Self>, id: &DebateId, ended: Result<Finished, Failed>) -> bool {
         let is_over =
             matches!(&ended, Ok(Finished { ending: RunEnding::Completed | RunEnding::Failed, is_kept: true, .. }));
@@ -168,7 +168,7 @@ impl RunRegistry {
         is_over
     }
 
-    /// Indexes a finished debate and runs its hooks. Only the server's shutdown waits for this.
+    /// Only the server's shutdown waits for this, and may abort it.
     async fn run_after_hooks(&self, after: After, saved_to: PathBuf) {
         let warnings = tokio::select! {
             warnings = after.run(&saved_to) => warnings,
@@ -203,7 +203,6 @@ impl RunRegistry {
         self.state().running.get(id).is_some_and(|(signals, _)| !signals.is_running())
     }
 
-    /// Sends a command to a debate. Fails if this server does not run it.
     pub(super) fn tell(&self, id: &DebateId, what: impl FnOnce(&Controls)) -> Result<(), ProblemDetails> {
         let state = self.state();
         let (_, controls) = state.running.get(id).ok_or_else(|| {
@@ -229,7 +228,7 @@ impl RunRegistry {
         true
     }
 
-    /// Removes a debate from the queue but not from the record. Returns whether it was queued.
+    /// Removes a debate from the queue; its record stays. Returns whether the debate was queued.
     pub(super) fn withdraw(&self, id: &DebateId) -> bool {
         let mut state = self.state();
         let place = state.waiting.iter().position(|waiting| waiting.ready.debate().id == *id);
@@ -241,7 +240,7 @@ impl RunRegistry {
         withdrawn
     }
 
-    /// Why a debate has no record.
+    /// Why a debate has no record, if it is one of the last [`MOST_LOST`] such debates.
     pub(super) fn lost(&self, id: &DebateId) -> Option<ProblemDetails> {
         self.state().lost.iter().find(|(lost, _)| lost == id).map(|(_, problem)| problem.clone())
     }
@@ -250,8 +249,8 @@ impl RunRegistry {
         self.changes.subscribe()
     }
 
-    /// Pauses the running debates and accepts no more. Returns the ids of these debates once they are saved and all
-    /// hooks have ended, when the time is up, or when `hurry` resolves.
+    /// Pauses the running debates, empties the queue and accepts no more debates. Returns the ids of the paused debates
+    /// once they are saved and all hooks have ended, when the time is up, or when `hurry` resolves.
     pub(super) async fn close(&self, hurry: impl Future<Output = ()>) -> Vec<DebateId> {
         let ids = {
             let mut state = self.state();
@@ -275,7 +274,6 @@ impl RunRegistry {
         ids
     }
 
-    /// Waits until `is_so` is true, for at most `most`.
     async fn comes_to(&self, most: Duration, is_so: impl Fn(&RegistryState) -> bool) {
         let mut changes = self.changes();
         let waited = async { while !is_so(&self.state()) && changes.changed().await.is_ok() {} };

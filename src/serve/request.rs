@@ -240,7 +240,7 @@ pub(super) struct SignIn {
     pub(super) token: String,
 }
 
-/// Parses a request's body. An error names the key that is invalid or not allowed.
+/// An error names the key that is invalid or not allowed.
 fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, ProblemDetails> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     let fault = |error| ProblemDetails::validation(format!("the body is not a JSON object: {error}"));
@@ -401,7 +401,7 @@ fn of_debate(agent: &AgentSettings, settings: &Settings) -> Map<String, Value> {
 /// The maximum size of a request's body.
 const MOST_BYTES: usize = 1024 * 1024;
 
-/// Parses the JSON body of a request. Refuses more than `MOST_BYTES`.
+/// Refuses bodies larger than [`MOST_BYTES`].
 pub(super) struct RequestBody<T>(pub(super) T);
 
 impl<T: DeserializeOwned + JsonSchema, S: Sync> FromRequest<S> for RequestBody<T> {

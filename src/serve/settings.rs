@@ -25,7 +25,6 @@ use dialectic_record::store::{Directory, Entry};
 use super::problem::ProblemDetails;
 use super::request::{Choices, Fork, MOST_AGENTS, NewDebate};
 
-/// The directory, configuration and limits of the server's debates.
 #[derive(Clone)]
 pub struct DebateInputs {
     pub directory: Directory,
@@ -204,7 +203,7 @@ impl DebateInputs {
         })
     }
 
-    /// Applies the choices to `settings`. The models and roles that the choices name must occur in `known`.
+    /// The models and roles that `choices` names must occur in `known`.
     fn chosen(
         &self,
         settings: &Settings,
@@ -232,15 +231,13 @@ impl DebateInputs {
         Ok((settings, warnings))
     }
 
-    /// The settings of the server's user, from configuration files and the server's command line.
     fn own(&self) -> Result<UserSettings, ProblemDetails> {
         let mut own = self.files().own()?;
         own.budget.max_calls = self.max_calls.or(own.budget.max_calls);
         Ok(own)
     }
 
-    /// Fails if a command-line program would be called without a limit on calls. The server also checks this when it
-    /// starts, but the configuration may have changed since.
+    /// Also checked when the server starts, but the configuration may have changed since.
     fn check_calls(&self, settings: &Settings) -> Result<(), ProblemDetails> {
         let mut called = settings.everybody().map(|agent| agent.provider.as_str());
         let Some(program) = called.find(|name| is_program(name, &settings.providers)) else { return Ok(()) };
@@ -254,12 +251,10 @@ impl DebateInputs {
             .hint("start the server with it, or set `debate.budget.maxCalls` in your own configuration"))
     }
 
-    /// The cost limit per debate: the server's, otherwise the user's default.
     fn most(&self, own: &UserSettings) -> Option<Usd> {
         self.max_cost.or(own.budget.max_cost_usd)
     }
 
-    /// Checks the requested cost limit against the server's limit per debate and the rest of the daily limit.
     fn check_limit(asked: Option<Usd>, most: Option<Usd>, left_today: Option<Usd>) -> Result<(), ProblemDetails> {
         let refused =
             |detail: String| Err(ProblemDetails { key: Some("maxCost".to_owned()), ..ProblemDetails::cost(detail) });
@@ -335,7 +330,7 @@ impl DebateInputs {
         Ok((created, warnings, loaded))
     }
 
-    /// Forecasts a debate without a call or a key.
+    /// Needs no key and makes no call.
     pub(super) fn forecast(
         &self,
         request: &NewDebate,
@@ -371,7 +366,6 @@ impl DebateInputs {
         })
     }
 
-    /// Records a new debate.
     pub(super) fn begin(&self, request: &NewDebate, left_today: Option<Usd>) -> Result<Admission, ProblemDetails> {
         let (created, mut warnings, loaded) = self.created(request, left_today)?;
         self.check_calls(&created.settings)?;
@@ -440,7 +434,6 @@ impl DebateInputs {
         Ok(runner.ask(saved, question, BudgetLimit { usd, calls: None }, &own)?)
     }
 
-    /// Records a fork of a saved debate.
     pub(super) fn fork(
         &self,
         entry: &Entry,

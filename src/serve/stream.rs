@@ -196,7 +196,7 @@ fn in_flight(progress: &Progress) -> Vec<Signal> {
     progress.busy().iter().flat_map(|(_, calls)| calls.iter().flat_map(of)).collect()
 }
 
-/// Sends the journal's events after number `told`. Returns the last number sent.
+/// `told` is the number of the last event that the client knows; the result is that number afterwards.
 async fn tell_past(
     reader: &mut JournalReader,
     mut told: u64,
@@ -217,7 +217,6 @@ async fn tell_past(
     Ok(told)
 }
 
-/// Reports changed and removed rows of the list until the client disconnects.
 async fn list(app: &Arc<App>, frames: &mpsc::Sender<Frame>) -> Result<(), SendError<Frame>> {
     let mut known: Option<BTreeMap<String, DebateRow>> = None;
     let mut changes = app.runs.changes();
@@ -244,7 +243,7 @@ async fn list(app: &Arc<App>, frames: &mpsc::Sender<Frame>) -> Result<(), SendEr
     }
 }
 
-/// Sends keep-alives until the client disconnects.
+/// Returns when the client disconnects.
 async fn keep_alive(frames: &mpsc::Sender<Frame>) {
     let mut times = interval(KEEP_ALIVE);
     times.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -289,7 +288,7 @@ impl StreamFormat {
                     let all: Vec<String> = positions.iter().map(|(id, seq)| format!("{id}:{seq}")).collect();
                     format!("id: {}\n", all.join(","))
                 });
-                // Adds the debate's id to the JSON object. Ids need no escaping.
+                // Ids need no escaping: `entry_of` allows only letters, digits and `-_.`.
                 let rest = line.strip_prefix('{').unwrap_or_default();
                 format!("{id}data: {{\"debate\":\"{debate}\",{rest}\n\n")
             }
