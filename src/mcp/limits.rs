@@ -17,19 +17,17 @@ use dialectic_record::ids::DebateId;
 use dialectic_record::settings::Settings;
 use dialectic_record::store::{Directory, Entry};
 
-/// How often to check whether a command has locked its debate.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// The maximum cost of a debate.
+    /// The maximum cost of each debate.
     pub debate: Option<Usd>,
     /// The maximum cost per day (UTC) of all debates in the directory.
     pub day: Option<Usd>,
 }
 
-/// Permission to spend. While one process holds the permission, no other process under the daily limit can start
-/// anything.
+/// Holds the directory's spending lock: no other process obtains a permit until this one is dropped.
 pub(super) struct SpendingPermit {
     most: Option<Usd>,
     lock: SpendingLock,
@@ -45,7 +43,7 @@ impl Limits {
         Ok(Some(left))
     }
 
-    /// Grants permission to spend on a new debate. Blocks while another process holds the spending lock.
+    /// Blocks the thread while another process holds the spending lock.
     pub(super) fn permit(&self, directory: &Directory, asked: Option<f64>) -> Result<SpendingPermit, UserError> {
         let asked = asked.map(amount).transpose()?;
         if let Some((_, most)) = asked.zip(self.debate).filter(|(asked, most)| asked > most) {
@@ -56,8 +54,8 @@ impl Limits {
         Ok(SpendingPermit { most, lock })
     }
 
-    /// Grants permission to ask about a debate. Records what the debate has cost plus the maximum cost of the answer,
-    /// so that other processes count both towards the daily limit.
+    /// Records what the debate has cost plus the maximum cost of the answer, so that other processes count both towards
+    /// the daily limit.
     pub(super) fn permit_question(
         &self,
         directory: &Directory,
@@ -72,8 +70,7 @@ impl Limits {
         Ok(permit)
     }
 
-    /// Grants permission to continue a debate up to a total limit. Records this limit, so that other processes count it
-    /// towards the daily limit.
+    /// Records the new total limit of the debate, so that other processes count it towards the daily limit.
     pub(super) fn permit_continuation(
         &self,
         directory: &Directory,
@@ -107,8 +104,8 @@ impl SpendingPermit {
         self.most.into_iter().flat_map(option)
     }
 
-    /// Runs a command that starts or continues a debate. Gives up the permission as soon as the command has locked the
-    /// record, because the debate's spending counts from then on.
+    /// Drops the permit as soon as the command has locked the record, because the debate's spending counts from then
+    /// on.
     pub(super) async fn until_taken_up<T>(self, entry: &Entry, command: impl Future<Output = T>) -> T {
         let mut command = pin!(command);
         loop {

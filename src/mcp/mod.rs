@@ -1,15 +1,9 @@
 //! Runs debates for coding agents and other programs that speak the Model Context Protocol, over standard input and
 //! output.
 //!
-//! The server keeps no state. Each debate is a detached run that continues when the server ends; its status is read
-//! from its record. Each tool runs the command of the same name in a separate process, so that all checks of the
-//! command line apply.
-//!
-//! | file | what it does |
-//! | --- | --- |
-//! | `server.rs` | answers the protocol's requests and runs the tools |
-//! | `tools.rs` | the tools and their parameters |
-//! | `limits.rs` | limits the cost of debates; marks model-written texts |
+//! The server keeps no state: each debate is a detached run that continues when the server ends, and its status is read
+//! from its record. Tools that change or spend something run a command of this program in a separate process, so that all
+//! checks of the command line apply.
 
 mod limits;
 mod server;
@@ -33,8 +27,8 @@ struct Done {
     stderr: String,
 }
 
-/// Runs a command of this program until the command exits, with `input` on its standard input. Dropping the future
-/// kills the process, but not a run that the command detached.
+/// `input` goes to the command's standard input. Dropping the future kills the process, but not a run that the command
+/// detached.
 async fn run(program: &Path, arguments: Vec<OsString>, input: &str) -> io::Result<Done> {
     let mut command = Command::new(program);
     command.args(["--color", "never"]).args(arguments).kill_on_drop(true);

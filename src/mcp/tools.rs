@@ -28,7 +28,6 @@ pub(super) struct NewDebate {
     pub(super) model: Option<NamedModel>,
 }
 
-/// The models that a client may name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum NamedModel {
@@ -107,7 +106,6 @@ pub(super) struct List {
 
 /// The maximum duration of a `wait` call in seconds, because clients time out soon after.
 pub(super) const MOST_SECONDS: u64 = 45;
-/// The maximum number of debates to list.
 pub(super) const MOST_LISTED: u32 = 100;
 /// The default number of debates to list.
 pub(super) const LISTED: u32 = 20;

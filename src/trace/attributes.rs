@@ -17,7 +17,6 @@ use dialectic_record::event::Event;
 use dialectic_record::ids::AgentId;
 use dialectic_record::settings::{AgentSettings, Settings};
 
-/// The name of the root span and of the trace.
 pub(super) const TRACE_NAME: &str = "dialectic debate";
 
 pub(super) const OPERATION: &str = "gen_ai.operation.name";
@@ -40,12 +39,10 @@ pub(super) const LEVEL: &str = "langfuse.observation.level";
 pub(super) const STATUS_MESSAGE: &str = "langfuse.observation.status_message";
 pub(super) const MODEL: &str = "langfuse.observation.model.name";
 
-/// OpenInference's names for a span's input: the text, and its MIME type.
 pub(super) const INPUT_VALUE: [&str; 2] = ["input.value", "input.mime_type"];
-/// OpenInference's names for a span's output: the text, and its MIME type.
 pub(super) const OUTPUT_VALUE: [&str; 2] = ["output.value", "output.mime_type"];
 
-/// OpenTelemetry's type for errors without a name of their own.
+/// The value that OpenTelemetry prescribes for `error.type` if no specific value is known.
 pub(super) const OTHER_ERROR: &str = "_OTHER";
 
 pub(super) const NODE: &str = "dialectic.node";
@@ -67,7 +64,6 @@ pub(super) fn of_every_span(debate: &Debate) -> [KeyValue; 3] {
     ]
 }
 
-/// Attributes of a debate at its start or resumption.
 pub(super) fn of_start(debate: &Debate) -> Vec<KeyValue> {
     let problem = debate.problem.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let mut attributes = vec![
@@ -87,7 +83,6 @@ pub(super) fn of_start(debate: &Debate) -> Vec<KeyValue> {
     attributes
 }
 
-/// The settings, and tags with the protocol and the models.
 fn of_settings(settings: &Settings) -> [KeyValue; 2] {
     let everybody = || settings.everybody();
     let mut tags = vec![settings.debate.protocol.clone()];
@@ -119,7 +114,7 @@ pub(super) fn strings(texts: impl IntoIterator<Item = String>) -> Value {
     Value::Array(Array::String(texts.into_iter().map(StringValue::from).collect()))
 }
 
-/// Attributes of a debate at its end. Tokens and cost include earlier runs.
+/// Tokens and cost include earlier runs of the debate.
 pub(super) fn of_end(debate: &Debate) -> Vec<KeyValue> {
     let mut attributes = vec![
         KeyValue::new("dialectic.debate.status", debate.status.name()),
@@ -151,14 +146,13 @@ fn is_content_sent(debate: &Debate) -> bool {
     debate.settings.as_ref().is_some_and(|settings| settings.debate.trace_content)
 }
 
-/// A text and its MIME type under OpenInference's names.
 pub(super) fn of_content([value, mime_type]: [&'static str; 2], text: String) -> [KeyValue; 2] {
     let is_json = text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(&text).is_ok();
     let kind = if is_json { "application/json" } else { "text/plain" };
     [KeyValue::new(value, text), KeyValue::new(mime_type, kind)]
 }
 
-/// The vote or judgement of a call, without the reasons, which count as content.
+/// Omits the reasons, which count as content.
 pub(super) fn of_choices(event: &Event) -> Vec<KeyValue> {
     match event {
         Event::Polled { vote, .. } => vec![KeyValue::new("dialectic.ballot.choice", vote.clone())],
@@ -167,7 +161,6 @@ pub(super) fn of_choices(event: &Event) -> Vec<KeyValue> {
     }
 }
 
-/// Sets no winner attribute if there is no winner.
 fn of_winner(of: &str, winner: Option<&AgentId>, scores: &BTreeMap<AgentId, f64>) -> Vec<KeyValue> {
     let mut attributes = vec![KeyValue::new(format!("dialectic.{of}.scores"), json!(scores).to_string())];
     attributes.extend(winner.map(|winner| KeyValue::new(format!("dialectic.{of}.winner"), winner.to_string())));

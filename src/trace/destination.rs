@@ -48,10 +48,9 @@ pub(super) struct Credentials {
     pub(super) password: SecretString,
 }
 
-/// Why traces cannot be sent as configured. Never quotes values, because they may be keys.
+/// Never quotes values, because they may be keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TraceConfigError {
-    /// Variables for Langfuse are missing, so the debate runs without a trace.
     #[error(
         "no trace is sent: `debate.trace` is `langfuse`, which needs the environment variable{} {}",
         plural(.0),
@@ -128,7 +127,7 @@ impl TraceDestination {
         Ok(Self { url, credentials: None, headers, timeout, service_name: service_name(environment) })
     }
 
-    /// The URL without secrets.
+    /// Omits the user name, the password and the query, which may contain keys.
     pub(super) fn shown(&self) -> String {
         let Self { url, .. } = self;
         let host = url.host_str().unwrap_or_default();
@@ -165,7 +164,7 @@ fn url(variable: &'static str, base: &str, path: &str) -> Result<Url, TraceConfi
     Ok(url)
 }
 
-/// Parses `name=value,name=value`, with percent-encoded values.
+/// The format is `name=value,name=value`, with percent-encoded values.
 fn headers(variable: &'static str, text: &str) -> Result<HeaderMap, TraceConfigError> {
     let invalid = TraceConfigError::Invalid { variable, fault: "is not a list of headers (`name=value,name=value`)" };
     let header = |pair: &str| {

@@ -1,4 +1,4 @@
-//! A model call, in flight and afterwards.
+//! Collects what a model call's span contains, from the start of the call to its end.
 
 use std::time::{Duration, SystemTime};
 
@@ -16,10 +16,9 @@ use dialectic_record::settings::Settings;
 
 use super::attributes as names;
 
-/// The error type of a call that was in flight when the debate ended.
 const ABANDONED: &str = "abandoned";
 
-/// A call in flight. It becomes a span only when it ends, because it has no children.
+/// Becomes a span only when the call ends: unlike the spans of stages and agents, that of a call has no children.
 pub(super) struct Generation {
     pub(super) key: CallKey,
     /// The number of the stage visit in which the call began.
@@ -32,24 +31,23 @@ pub(super) struct Generation {
     choices: Vec<KeyValue>,
     /// The messages before this call's answer; `None` if the trace excludes content.
     asked: Option<Vec<Value>>,
-    /// Whether the call's result was recorded as unreadable.
     is_unreadable: bool,
 }
 
 pub(super) enum CallEnd<'a> {
-    /// The call ended; the values come from the signal.
+    /// The values come from [`Signal::CallEnded`](dialectic_record::live::Signal::CallEnded).
     Back {
         latency_ms: u64,
         tokens: Option<Tokens>,
         cost: Option<Usd>,
         error: Option<&'a str>,
     },
-    /// The call returned a reply, but not yet a result; another event with the same key will follow.
+    /// A reply that does not settle the call: another event with the same key follows.
     Replied {
         reply: &'a StoredReply,
         call: &'a CallRecord,
     },
-    /// The call failed permanently, as recorded. `call` is the usage of an unreadable answer.
+    /// A permanent failure. `call` is the usage of an unreadable answer.
     Failed {
         failure: &'a Failure,
         call: Option<&'a CallRecord>,
@@ -82,7 +80,6 @@ impl Generation {
         }
     }
 
-    /// The call that continues the conversation after `reply`.
     pub(super) fn next(&self, reply: &StoredReply, now: SystemTime) -> Self {
         let asked = self.asked.clone().map(|mut asked| {
             asked.push(json!({"role": "assistant", "content": reply.text, "tool_calls": reply.tool_calls}));
@@ -93,7 +90,6 @@ impl Generation {
         Self { asked, ..Self::new(self.key.clone(), self.model.clone(), None, self.stage, now) }
     }
 
-    /// Whether the trace contains prompts and answers.
     pub(super) fn has_content(&self) -> bool {
         self.asked.is_some()
     }
@@ -112,7 +108,7 @@ impl Generation {
         self.retries.push(Event::new("retry", now, attributes, 0));
     }
 
-    /// Adds the result, which is recorded just before the call ends.
+    /// Must come before the call's end, because the signal of the end lacks the result.
     pub(super) fn record(&mut self, event: &DebateEvent) {
         self.record = event.call().cloned();
         self.output = output(event);
@@ -130,7 +126,7 @@ impl Generation {
         }
     }
 
-    /// The span and its status, without the common attributes.
+    /// Lacks the attributes of every span and of the prompts, which the caller adds.
     pub(super) fn span(self, ended: &CallEnd<'_>, debate: &Debate) -> (SpanBuilder, Status) {
         let Self { key, stage: _, model, started, retries, mut record, mut output, choices, asked, is_unreadable } =
             self;
@@ -222,7 +218,7 @@ impl Generation {
     }
 }
 
-/// The finish reason in OpenTelemetry's terms.
+/// The server's own word if the record has one, otherwise OpenTelemetry's.
 fn finish_reason(call: &CallRecord, called_tools: bool) -> &str {
     if let Some(word) = &call.finish_reason {
         word

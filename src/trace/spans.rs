@@ -37,12 +37,11 @@ struct AgentSpan {
     stage: usize,
     span: Span,
     in_flight: usize,
-    /// The end of the agent's last call.
+    /// The end of the agent's last call, which is also the end of the span.
     quiet_since: SystemTime,
 }
 
 impl Spans {
-    /// Starts the trace of a debate that starts or resumes from `debate`.
     pub(super) fn new(tracer: SdkTracer, debate: Debate, prompts: String, now: SystemTime) -> Self {
         let attributes = names::of_start(&debate).into_iter().chain(names::of_every_span(&debate));
         let root = SpanBuilder::from_name(names::TRACE_NAME).with_start_time(now).with_attributes(attributes);
@@ -160,7 +159,6 @@ impl Spans {
         self.start(id.as_str().to_owned(), attributes, &parent(self.stage.as_ref().unwrap_or(&self.root)), now)
     }
 
-    /// Ends a call and begins the next one with the same key.
     fn replied(&mut self, key: &CallKey, ended: &CallEnd<'_>, now: SystemTime) {
         let CallEnd::Replied { reply, call } = ended else { return };
         let Some(place) = self.calls.iter().position(|call| call.key == *key) else { return };
@@ -175,7 +173,6 @@ impl Spans {
         }
     }
 
-    /// Emits a tool's span, which includes the result only if the trace includes content.
     fn emit_tool(
         &self,
         call: &ToolCall,
@@ -203,7 +200,7 @@ impl Spans {
         span.end_with_timestamp(ran.end);
     }
 
-    /// Ends a call. A failed call is reported twice, by its record and by its signal; the second report is ignored.
+    /// A failed call is reported twice, by its record and by its signal. The second report is ignored.
     fn call_ended(&mut self, key: &CallKey, ended: &CallEnd<'_>, now: SystemTime) {
         let Some(place) = self.calls.iter().position(|call| call.key == *key) else { return };
         let generation = self.calls.remove(place);
@@ -233,7 +230,6 @@ impl Spans {
         parent(agent.map_or(&self.root, |agent| &agent.span))
     }
 
-    /// Ends the spans of agents without open calls whose stage has ended.
     fn end_quiet_agents(&mut self) {
         let current = self.stage.as_ref().map(|_| self.entered);
         self.agents.retain_mut(|agent| {

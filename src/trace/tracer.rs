@@ -50,8 +50,7 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Starts the trace of `debate`. `prompts` is the version of the prompts; `http` sends the spans from a separate
-    /// thread.
+    /// `prompts` is the version of the prompts.
     ///
     /// # Errors
     ///
@@ -86,14 +85,14 @@ impl Tracer {
         Ok(Self { spans: Some(spans), provider, reports, to })
     }
 
-    /// Adds a signal at the current time. Never blocks.
+    /// Never blocks.
     pub fn see(&mut self, signal: &Signal) {
         if let Some(spans) = &mut self.spans {
             spans.see(signal, SystemTime::now());
         }
     }
 
-    /// Ends the trace without waiting until its last spans are sent.
+    /// Unlike [`finish`](Self::finish), does not wait until the last spans are sent.
     pub fn close(&mut self) {
         if let Some(spans) = self.spans.take() {
             spans.close(SystemTime::now());
@@ -144,7 +143,7 @@ pub(super) enum SendError {
 }
 
 impl SendError {
-    /// Whether the protocol allows a retry.
+    /// Whether OTLP allows a retry.
     fn is_transient(&self) -> bool {
         matches!(self, Self::Refused(status) if matches!(status.as_u16(), 429 | 502 | 503 | 504))
     }
@@ -163,7 +162,7 @@ fn innermost(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-/// Sends batches. Runs on a thread of the SDK, where it may block.
+/// Runs on a thread of the SDK, where it may block.
 pub(super) struct Exporter {
     destination: TraceDestination,
     http: Client,
