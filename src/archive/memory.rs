@@ -162,7 +162,6 @@ impl Memory {
     }
 }
 
-/// Whether the objection proved right and the answer takes it into account.
 fn is_evidence(one: &Point) -> bool {
     match one.ruling() {
         Some(ruling) => ruling.decision != Decision::Dismissed && !ruling.leaves_something(),
@@ -308,7 +307,7 @@ impl Archive {
     }
 }
 
-/// The distinct words of a text in order, without stop words.
+/// The distinct words of a text in lower case and in order, without stop words and single characters.
 fn words(text: &str) -> Vec<String> {
     let mut passed_over: HashSet<String> = STOP_WORDS.split(' ').map(str::to_owned).collect();
     let words = text.split(|character: char| !character.is_alphanumeric()).map(str::to_lowercase);

@@ -1,8 +1,7 @@
-//! Results of past debates: the ratings of models by role, and decisions by subject.
+//! Ratings of models by role, and decisions by subject, from past debates.
 //!
-//! Both are in a `SQLite` file next to the debates. The file is only a cache, which [`Archive::update`] brings up to
-//! date before each use. So a run that is killed after its last event loses nothing, and no debate counts twice, even
-//! with concurrent processes.
+//! The `SQLite` file next to the debates is only a cache. [`Archive::update`] brings it up to date before each use, so
+//! a run that is killed after its last event loses nothing, and no debate counts twice, even with concurrent processes.
 
 mod memory;
 mod ratings;
@@ -26,7 +25,6 @@ use dialectic_record::store::{Directory, ListedDebate, StoreError, read_state};
 pub use memory::{Memory, PastDebates};
 pub use ratings::{Player, Rating};
 
-/// The file's name in the debates directory.
 pub const FILE: &str = "archive.sqlite";
 /// Increase this with every change of the schema.
 const VERSION: u32 = 3;
@@ -38,7 +36,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The number of debates to read per transaction. Bounds memory, and how long other processes wait.
 const BATCH: usize = 100;
 
-/// The ratings and memories of a debates directory.
 pub struct Archive {
     connection: Connection,
     directory: Directory,
@@ -174,7 +171,6 @@ fn nanoseconds(time: SystemTime) -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// Whether the offline provider plays all agents and the judge.
 fn is_rehearsal(settings: &Settings) -> bool {
     settings.everybody().all(|agent| agent.provider == OFFLINE)
 }

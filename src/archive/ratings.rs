@@ -12,10 +12,8 @@ use dialectic_record::settings::AgentSettings;
 
 use super::{Archive, ArchiveError};
 
-/// The protocol whose debates are rated.
 const RATED: &str = "arena";
 
-/// A model in a role.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Player {
     pub model: String,
@@ -40,7 +38,7 @@ pub struct Rating {
     pub debates: u32,
 }
 
-/// Records a debate's scores, unless they are already recorded.
+/// Has no effect if the debate's scores are already recorded.
 pub(super) fn count(transaction: &Transaction<'_>, debate: &Debate, at: Timestamp) -> rusqlite::Result<()> {
     let Some(verdict) = &debate.verdict else { return Ok(()) };
     let id = debate.id.as_str();
@@ -64,7 +62,7 @@ pub(super) fn count(transaction: &Transaction<'_>, debate: &Debate, at: Timestam
     Ok(())
 }
 
-/// The calibration of each agent's ballots. Empty if the judge ranked no candidate first.
+/// Empty if the judge ranked no candidate first.
 fn calibrations<'d>(debate: &'d Debate, verdict: &Verdict) -> HashMap<&'d AgentId, Vec<f64>> {
     let mut scores: HashMap<&AgentId, Vec<f64>> = HashMap::new();
     let Some(winner) = &verdict.winner else { return scores };

@@ -48,7 +48,7 @@ pub(super) fn config(git: &Git, commit: &str, directory: &Path) -> Result<Option
     Ok(Some(place.join(DEFAULT_PATH.trim_start_matches("./"))))
 }
 
-/// The strings in a configuration that could be paths below its directory.
+/// The strings in a configuration that could be paths below its directory. The caller copies those that have a file.
 fn named(config: &[u8]) -> BTreeSet<String> {
     fn collect(value: &Value, found: &mut BTreeSet<String>) {
         match value {
@@ -81,7 +81,7 @@ fn place(commit: &str) -> Result<PathBuf, Error> {
     Ok(path.keep())
 }
 
-/// The files and directories to review; all if empty.
+/// The files and directories to review, relative to the repository's root; all if empty.
 #[derive(Debug, Default)]
 pub struct Wanted(Vec<String>);
 
@@ -105,7 +105,7 @@ fn relative<'p>(path: &'p Path, root: Option<&Path>) -> &'p Path {
     root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path)
 }
 
-/// Resolves `.` and `..` in a path, and joins its names with forward slashes.
+/// A path as git writes it: with forward slashes, without `.` and `..`.
 pub(super) fn plain(path: &Path) -> String {
     let mut names: Vec<String> = Vec::new();
     for component in path.components() {

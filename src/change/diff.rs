@@ -6,12 +6,11 @@ use imara_diff::{Algorithm, Diff, InternedInput, Interner};
 
 use dialectic_record::change::Lines;
 
-/// The number of unchanged lines around a change.
+/// The number of unchanged lines before and after a change, as in git's diffs.
 const CONTEXT: usize = 3;
 /// The bytes reserved for a hunk's header.
 const HUNK_HEADER: usize = 100;
 
-/// A file's change, as described by a diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileDiff {
     /// `None` if the file is new.
@@ -24,9 +23,9 @@ pub(super) struct FileDiff {
     pub(super) kind: FileKind,
     /// The number of old versions: more than one for a merge. The diff has a column of markers for each of them.
     pub(super) parents: usize,
-    /// The line ranges that the diff shows from the new version.
+    /// Lines of the new version, including unchanged lines around a change.
     pub(super) hunks: Vec<Lines>,
-    /// The whole diff, including its header.
+    /// Includes the header.
     pub(super) text: String,
 }
 
@@ -51,7 +50,6 @@ impl FileDiff {
     fn follow(&mut self, later: &Self) {
         let lines: Vec<&str> = later.text.split_inclusive('\n').collect();
         let stretches = stretches(&lines);
-        // Maps a line number before the later patch to the number after it.
         let moved = |line: u32| {
             let mut at = i64::from(line);
             for Stretch { old, new } in &stretches {
@@ -117,7 +115,7 @@ impl FileDiff {
     }
 }
 
-/// Compares two versions of a file, each given by its path and text. Returns `None` if nothing changed.
+/// Each version has a path and a text; `None` if the file does not exist in it. Returns `None` if nothing changed.
 pub(super) fn between(old: Option<(&str, &str)>, new: Option<(&str, &str)>) -> Option<FileDiff> {
     let (before, after) = (old.map_or("", |(_, text)| text), new.map_or("", |(_, text)| text));
     let (old_path, new_path) = (old.map(|(path, _)| path.to_owned()), new.map(|(path, _)| path.to_owned()));
@@ -239,8 +237,7 @@ pub(super) fn read(text: &str) -> Vec<FileDiff> {
     found.into_iter().map(|(file, _)| file).collect()
 }
 
-/// Finds the end of a file's section. Counts the lines of each hunk, so that no line can imitate the start of another
-/// file.
+/// Counts the lines of each hunk, so that no line can imitate the start of another file.
 fn end_of(lines: &[&str], start: usize) -> usize {
     let mut at = start + 1;
     let mut has_hunks = false;
@@ -331,7 +328,6 @@ fn stretch(line: &str) -> Option<Stretch> {
     (ats == stretch.old.len() + 1).then_some(stretch)
 }
 
-/// The file's path, if `line` begins a merge's diff.
 fn combined(line: &str) -> Option<&str> {
     line.strip_prefix("diff --cc ").or_else(|| line.strip_prefix("diff --combined "))
 }
@@ -409,7 +405,7 @@ fn file(lines: &[&str]) -> FileDiff {
     file
 }
 
-/// Finds the hunks of a diff. Counts their lines, because a line of the file may look like a hunk header.
+/// Counts the lines of each hunk, because a line of the file may look like a hunk header.
 fn stretches(lines: &[&str]) -> Vec<Stretch> {
     let (mut found, mut left) = (Vec::new(), Stretch::default());
     for line in lines {
@@ -479,7 +475,7 @@ fn path_of(text: &str, sides: &[&str]) -> Option<String> {
     (path != "/dev/null").then(|| bare.map_or_else(|| path.clone(), str::to_owned))
 }
 
-/// Decodes the C escapes of a quoted path.
+/// Git quotes a path with special characters and escapes them as in C.
 fn unquoted(text: &str) -> String {
     let Some(inner) = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) else { return text.to_owned() };
     let (mut bytes, mut rest) = (Vec::new(), inner.bytes());

@@ -53,7 +53,6 @@ impl Change {
     }
 }
 
-/// The findings in the `wanted` files that the `earlier` review kept.
 fn kept(earlier: &Debate, wanted: &Wanted) -> Vec<ReviewedFinding> {
     let is_wanted = |finding: &ReviewedFinding| wanted.has(path(finding).unwrap_or_default());
     earlier.findings().into_iter().filter(|finding| finding.is_kept() && is_wanted(finding)).collect()
@@ -81,8 +80,7 @@ fn earlier_review(
     EarlierReview { id: earlier.id.clone(), findings: kept.into_iter().map(finding).collect() }
 }
 
-/// A finished review that says what became of the findings `kept` by the `earlier` one. `now` contains the current
-/// texts of the findings' files. `fixed_by` says why a finding is fixed, or returns `None`.
+/// `now` contains the current texts of the findings' files. `fixed_by` says why a finding is fixed, or returns `None`.
 fn judged_again(
     kept: Vec<ReviewedFinding>,
     earlier: &Debate,
@@ -184,7 +182,7 @@ impl Repository {
         let is_on_disk = |path: &&str| !matches!(directory.read(path, 0), Err(AccessError::NotFound));
         let on_disk: BTreeSet<&str> = paths.iter().copied().filter(is_on_disk).collect();
         let source = Source::after(set, directory, self.git.clone())?;
-        // If the head is a commit, look for the files there, not in the working tree.
+        // If the head is a commit, the working tree may be at another one.
         let listed = self.head.as_ref().map(|_| source.paths().into_iter().collect::<BTreeSet<_>>());
         let is_there = |path: &String| match &listed {
             Some(listed) => listed.contains(path),

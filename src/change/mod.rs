@@ -29,7 +29,7 @@ use base::plain;
 use diff::{FileDiff, FileKind};
 use parts::{Files, ONLY_PERMISSIONS, assemble};
 
-/// The default bases, in order of preference.
+/// In order of preference.
 const BASES: [&str; 5] = [
     "refs/remotes/origin/HEAD",
     "refs/remotes/origin/main",
@@ -37,9 +37,8 @@ const BASES: [&str; 5] = [
     "refs/heads/main",
     "refs/heads/master",
 ];
-/// How many hexadecimal digits of a hash suffice to identify a file.
+/// The minimum number of hexadecimal digits for an abbreviated hash to identify a file.
 const TELLING: usize = 7;
-/// The two sides of a comparison in a repository.
 #[derive(Debug)]
 pub struct Repository {
     git: Git,
@@ -210,7 +209,7 @@ impl Repository {
         entries.sort_by(|one, other| one.path.cmp(&other.path));
     }
 
-    /// The differences between the base and the working tree, including committed renames.
+    /// Joins the deletion and the addition of a file that a commit renamed.
     fn since_base(&self) -> Result<Vec<Entry>, Error> {
         let mut entries = self.git.since(&self.base)?;
         for renamed in self.git.between(&self.base, "HEAD")?.into_iter().filter(|entry| entry.path != entry.old_path) {
@@ -276,12 +275,11 @@ impl Repository {
     }
 }
 
-/// Shortens a reference: `refs/remotes/origin/main` becomes `origin/main`.
+/// `refs/remotes/origin/main` becomes `origin/main`.
 fn short(name: &str) -> String {
     name.trim_start_matches("refs/").trim_start_matches("remotes/").trim_start_matches("heads/").to_owned()
 }
 
-/// The working tree, read through the sandbox.
 struct Tree {
     directory: ContextDirectory,
     keys: KnownKeys,
@@ -324,7 +322,6 @@ fn secret(text: &str, keys: &KnownKeys) -> Option<String> {
     keys.find(text).map(|variable| format!("it contains the value of {variable}"))
 }
 
-/// The text of a diff, without the markers at the start of each line.
 fn without_marks(diff: &FileDiff) -> String {
     let bare = |line: &str| {
         let marks = line.bytes().take(diff.parents).take_while(|byte| b"+- ".contains(byte)).count();

@@ -14,9 +14,8 @@ use crate::error::{Error, UserError};
 
 use super::diff::{self, FileDiff};
 
-/// The attachment that lists the withheld files.
 const LEFT_OUT: &str = "left-out.txt";
-/// The attachment that lists all files, if the change is divided into parts.
+/// Attached only if the change is divided into parts.
 const ALL_FILES: &str = "all-files.txt";
 /// The bytes reserved for the list of withheld files.
 const SHARE: usize = 2000;
@@ -31,7 +30,6 @@ pub(super) const ONLY_PERMISSIONS: &str = "only its permissions changed";
 pub enum Found {
     Change(Box<Change>),
     Nothing,
-    /// Only permissions changed, so there is nothing to review.
     OnlyPermissions,
 }
 
@@ -39,11 +37,10 @@ pub enum Found {
 pub struct Change {
     pub problem: String,
     pub attachments: Arc<[Attachment]>,
-    /// The changed and the withheld files.
     pub set: ChangeSet,
 }
 
-/// The files of a change, each with its diff and, if known, its full text after the change.
+/// `read` has each file's diff and, if known, the full text after the change.
 #[derive(Debug, Default)]
 pub(super) struct Files {
     pub(super) read: Vec<(FileDiff, Option<String>)>,
@@ -61,7 +58,7 @@ fn reasons(left_out: &[LeftOut]) -> String {
     first.join(", ")
 }
 
-/// Prefixes each line with its number, because models cannot count lines.
+/// Models cannot count lines.
 pub(super) fn numbered(text: &str) -> String {
     let line = |(number, line): (usize, &str)| format!("{number:>4} | {line}\n");
     (1..).zip(text.lines()).map(line).collect()
@@ -110,8 +107,7 @@ fn in_parts(mut pieces: Vec<Piece>, room: usize) -> Vec<Vec<Piece>> {
     parts
 }
 
-/// Fits a change into the models' context windows. Includes all diffs, divided into parts if necessary, and as many
-/// full files as fit.
+/// Includes all diffs, in several parts if necessary, and as many full files as fit into the models' context windows.
 pub(super) fn assemble(
     Files { read, mut left_out }: Files,
     mut set: ChangeSet,

@@ -28,7 +28,6 @@ const TELLING: usize = 40;
 const SHOWN: usize = 5;
 /// The maximum number of places shown for a name that the change defines or edits.
 const CALLERS: usize = 30;
-/// The beginnings of lines that only import a name.
 const IMPORTS: [&str; 4] = ["use ", "import ", "from ", "#include"];
 /// The number of lines shown before and after a use.
 const AROUND: usize = 2;
@@ -53,7 +52,6 @@ struct Place {
     text: String,
 }
 
-/// The names in a part of the change, and where other files use them.
 #[derive(Default)]
 struct Part {
     /// The names that the part defines or removes, or whose definitions contain its hunks.
@@ -83,7 +81,6 @@ impl Repository {
         }
         add_edited(&mut parts, &change.set, &source)?;
         find(&mut parts, &change.set, &source)?;
-        // Use at most an eighth of the room for attachments.
         let most = room_for_change(settings).min(DebateSettings::ATTACHMENT_LIMIT) / 8;
         let mut uses = Attachments::new(settings, environment).unlimited();
         for (number, part) in parts {
@@ -102,12 +99,11 @@ impl Repository {
     }
 }
 
-/// Whether a part shows changes to a file. `None` stands for an undivided change.
+/// `part` is `None` for an undivided change.
 fn has(part: Option<u32>, file: &ChangedFile) -> bool {
     part.is_none_or(|part| file.parts.contains(&part))
 }
 
-/// Adds the names of the definitions around the hunks of each part's files.
 fn add_edited(parts: &mut BTreeMap<Option<u32>, Part>, set: &ChangeSet, source: &Source) -> Result<(), Error> {
     let paths: Vec<String> = set.files.iter().map(|file| file.path.clone()).collect();
     source.visit(&paths, |path, text| {
@@ -126,7 +122,7 @@ fn add_edited(parts: &mut BTreeMap<Option<u32>, Part>, set: &ChangeSet, source: 
     Ok(())
 }
 
-/// Finds uses of the names in all parts. Reads each file once, and only files with the extension of a changed file.
+/// Reads each file once, and only files with the extension of a changed file.
 fn find(parts: &mut BTreeMap<Option<u32>, Part>, set: &ChangeSet, source: &Source) -> Result<(), Error> {
     let mut wanted: HashMap<String, Vec<Option<u32>>> = HashMap::new();
     for (number, Part { touched, called, .. }) in &*parts {
@@ -195,7 +191,7 @@ impl Part {
     }
 }
 
-/// The names that a pattern finds in the changed lines of a diff.
+/// The first group of `pattern` is the name.
 fn names(diff: &str, pattern: &Regex) -> BTreeSet<String> {
     let changed = diff
         .lines()

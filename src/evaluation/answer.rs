@@ -25,21 +25,14 @@ pub type Scores = BTreeMap<Criterion, f64>;
 /// The variants are in the order of all outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Criterion {
-    /// Whether the solution does what the problem asks for.
     FunctionalCompleteness,
-    /// How the solution copes with load, latency and growth.
     PerformanceScalability,
-    /// How the solution withstands attacks.
     Security,
-    /// How easy the solution is to operate and to change.
     MaintainabilityEvolvability,
-    /// Whether the solution follows laws and standards.
     RegulatoryCompliance,
-    /// Whether the solution can be verified.
     Testability,
-    /// Whether the solution fulfils the major requirements.
     RequirementsFulfillment,
-    /// The solution as a whole: the evaluators' own score, not an average.
+    /// The evaluators' own score, not an average.
     Overall,
 }
 
@@ -65,7 +58,6 @@ impl Criterion {
         Self::RequirementsFulfillment,
     ];
 
-    /// The heading of the criterion's column.
     pub fn title(self) -> &'static str {
         self.names().1
     }
@@ -108,11 +100,9 @@ pub struct EvaluatorAnswer {
     pub returned: Value,
     /// From 1 to 10.
     pub scores: Scores,
-    /// The values that were replaced or omitted.
     pub ignored: Vec<Ignored>,
 }
 
-/// A value that was not used as given.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ignored {
     /// The score was outside 1 to 10 and was replaced by the nearest bound.
@@ -122,7 +112,6 @@ pub enum Ignored {
         given: String,
         counted: f64,
     },
-    /// The value was not a number and was omitted.
     NotANumber {
         criterion: Criterion,
         /// The type of the value in words, such as `a list`.
@@ -189,7 +178,6 @@ impl EvaluatorAnswer {
     }
 }
 
-/// The value that the evaluator gave as a criterion's score.
 fn given(returned: &Value, criterion: Criterion) -> Option<&Value> {
     let evaluation = returned.get(SCORES_KEY);
     let entry = match criterion {
@@ -226,7 +214,6 @@ const COVERAGE: &str = "requirements coverage";
 pub struct Requirements {
     /// Lines of the problem that state a major requirement.
     pub major_requirements: Vec<String>,
-    /// Requirements that the judge called unfulfilled.
     pub judge_unfulfilled_requirements: Vec<String>,
     /// The coverage section of each agent's latest solution, in the order in which the agents first wrote such a
     /// section. Agents without the section are absent.
@@ -263,7 +250,7 @@ impl Requirements {
     }
 }
 
-/// The agents' own solutions with their rounds, in the order of the record.
+/// With their rounds, in the order of the record.
 fn own_solutions(debate: &Debate) -> Vec<(u32, &Contribution)> {
     let texts = debate.rounds.iter().flat_map(|round| round.contributions.iter().map(|one| (round.round_number, one)));
     let own = texts.filter(|(_, one)| debate.yield_of(one) == Some(ResultKind::Proposal));
@@ -316,7 +303,6 @@ fn after_line<'a>(open: Option<&'a str>, line: &'a str) -> Option<&'a str> {
     }
 }
 
-/// The level and the title of a heading.
 fn heading(line: &str) -> Option<(usize, &str)> {
     let title = line.trim_start_matches('#');
     let level = line.len() - title.len();

@@ -62,7 +62,7 @@ impl PromptText {
     }
 }
 
-/// Creates the configured evaluators, and warnings about their prompts. `caller` creates an evaluator's model.
+/// Also returns warnings about the evaluators' prompts.
 pub fn evaluators(
     settings: &[EvaluatorSettings],
     caller: impl Fn(&EvaluatorSettings) -> Caller,
@@ -140,22 +140,21 @@ pub enum SubjectError {
     Lacks { path: PathBuf, field: &'static str, fault: &'static str },
     #[error("none of the {debates} debates has a solution")]
     NoneFinished { debates: usize },
-    /// A prompt template is invalid.
     #[error(transparent)]
     Prompt(#[from] PromptError),
 }
 
 impl SubjectError {
-    /// Whether the debate lacks a solution.
     pub fn is_unfinished(&self) -> bool {
         matches!(self, Self::Lacks { field: SOLUTION, .. })
     }
 }
 
 impl Subject {
-    /// Builds the subject for the debate in the file at `path`.
+    /// `path` is the debate's file.
     ///
     /// # Errors
+    ///
     /// The debate has no problem or no solution.
     pub fn of(path: &Path, debate: &Debate) -> Result<Self, SubjectError> {
         let lacks = |field, fault| SubjectError::Lacks { path: path.to_owned(), field, fault };

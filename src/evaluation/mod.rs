@@ -1,7 +1,5 @@
-//! Has models score saved solutions, or compare them in pairs.
+//! Has models score saved solutions, or compare them in pairs. Must not print: warnings are returned.
 //!
-//! An [`Evaluator`] scores a [`Subject`]. [`evaluate`] asks all evaluators concurrently and returns each answer or
-//! failure; [`output`] formats these as a table, JSON or CSV. Nothing here prints: warnings are returned.
 //! `docs/evaluation.md` describes the usage.
 
 mod answer;

@@ -46,7 +46,7 @@ fn report(evaluated: &Evaluated, repeated: bool) -> Map<String, Value> {
     report
 }
 
-/// The scores by criterion, and the evaluators' answers. Standard deviations are left out unless `repeated`.
+/// Standard deviations are left out unless `repeated`.
 fn scores(
     figures: &BTreeMap<Criterion, Figure>,
     repeated: bool,

@@ -53,15 +53,12 @@ pub enum Side {
 /// A judge's verdict on two answers that it read in both orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ruling {
-    /// This side is better, in both orders.
     Better(Side),
-    /// Neither is better, in both orders.
     Equal,
     /// The verdict changed with the order, so it says nothing about the answers.
     Turned,
 }
 
-/// A ruling, with what the judge said in each order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ruled {
     pub judge: String,
@@ -141,7 +138,7 @@ impl Judge {
         self.request(pairwise_ruling(problem, checklist, texts), &RULING)
     }
 
-    /// The possible calls for a request. The second is made only if the answer to the first cannot be read.
+    /// The second call is made only if the answer to the first cannot be read.
     fn planned(&self, request: &Request) -> [PlannedCall; 2] {
         let EvaluatorSettings { id, provider, model, max_tokens, .. } = &self.settings;
         // Like a follow-up question, the call belongs to no stage.
@@ -162,7 +159,6 @@ impl Judge {
         ask(&self.caller, self.checklist_request(problem), read).await
     }
 
-    /// Has the judge compare the texts in both orders.
     async fn ruling(
         &self,
         problem: &str,
@@ -204,7 +200,6 @@ impl Ruling {
 }
 
 impl Contest {
-    /// The possible calls if the judges compare each pair `repeat` times.
     pub fn planned(&self, judges: &[Judge], repeat: u32) -> Vec<PlannedCall> {
         let mut calls = Vec::new();
         let Some(first) = judges.first().filter(|_| !self.pairs.is_empty()) else { return calls };
@@ -224,8 +219,7 @@ impl Contest {
         calls
     }
 
-    /// Has the judges compare each pair `repeat` times. `noted` receives the usage of each request when the request
-    /// ends. Also returns why rulings are missing.
+    /// `noted` receives the usage of each request when the request ends. Also returns why rulings are missing.
     async fn compare(
         &self,
         judges: &[Judge],

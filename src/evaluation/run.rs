@@ -25,7 +25,6 @@ pub struct Evaluated<'a> {
     pub runs: Vec<Vec<Attempt<'a>>>,
 }
 
-/// An evaluator's attempt to evaluate a subject.
 pub struct Attempt<'a> {
     pub evaluator: &'a Evaluator,
     pub outcome: Result<EvaluatorAnswer, Skipped>,
@@ -165,7 +164,6 @@ impl<'a> Evaluated<'a> {
         self.runs.iter().map(Vec::as_slice).filter(|run| answers(run).next().is_some())
     }
 
-    /// Each criterion's mean over the counted runs, and its standard deviation.
     pub fn figures(&self) -> BTreeMap<Criterion, Figure> {
         let averages: Vec<Scores> = self.counted().map(averages).collect();
         let figure = |criterion| {
