@@ -11,9 +11,8 @@ use crate::provider::HOST;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tokens {
-    /// Includes cached tokens.
+    /// Includes cached tokens and tokens written to the cache.
     pub input_tokens: u64,
-    /// Input tokens read from the provider's prompt cache.
     #[serde(default)]
     pub cached_input_tokens: u64,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -50,7 +49,7 @@ impl Tokens {
     }
 }
 
-/// What one finished call used and cost. The state's `usage` is the sum of these records.
+/// The state's `usage` is the sum of these records.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about one call, each under its own key")]
 #[serde(rename_all = "camelCase")]
@@ -83,13 +82,12 @@ pub struct CallRecord {
     /// [`interrupted`](Self::interrupted) is set, it reached the output limit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-    /// Set if a content filter cut the answer off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub filtered: bool,
     /// Set if the server stopped early, e.g. because it aborted or detected repetition.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// Set if the server's finish reason is unknown, so the answer may be complete.
+    /// Set if the server's finish reason is unknown. The answer may have been cut off, although `truncated` is not set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unknown_end: bool,
     /// The server's finish reason, if no other field expresses it.
@@ -107,7 +105,7 @@ impl CallRecord {
         self.tokens.is_none() && (self.attempts > 0 || self.cost_usd.is_none())
     }
 
-    /// Whether the host answered the call. The token counts are then estimates, and the cost is unknown.
+    /// The token counts of a hosted call are estimates.
     pub fn is_hosted(&self) -> bool {
         self.provider == HOST
     }
@@ -117,7 +115,7 @@ impl CallRecord {
     }
 }
 
-/// Why an answer was cut off. The answer is used nevertheless.
+/// An answer that was cut off is used nevertheless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cut {
@@ -130,7 +128,6 @@ pub enum Cut {
 }
 
 impl Cut {
-    /// Derives the reason from the flags of a [`CallRecord`].
     pub fn marked(truncated: bool, filtered: bool, interrupted: bool) -> Option<Self> {
         match (truncated, filtered, interrupted) {
             (_, true, _) => Some(Self::ContentFilter),

@@ -13,7 +13,6 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-/// The error for a file that is not UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotUtf8 {
     /// The length of the valid UTF-8 prefix, in bytes.
@@ -38,7 +37,6 @@ impl NotUtf8 {
         Self { valid_up_to: error.valid_up_to(), looks_like, iconv_name }
     }
 
-    /// Tells the user what the file looks like and how to convert it.
     pub fn hint(self) -> String {
         let Self { looks_like, iconv_name, .. } = self;
         let save = match iconv_name {

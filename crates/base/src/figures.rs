@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use crate::money::{BudgetLimit, Usd};
 
-/// Shown in place of an unknown figure.
 pub const UNKNOWN: &str = "N/A";
 
 /// `12345` as `12,345`.
@@ -48,7 +47,6 @@ pub fn list(items: &[String]) -> String {
     }
 }
 
-/// Names in backquotes, separated by commas.
 pub fn backquoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::ops::Range;
 
-/// One step of a [`KeyPath`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Segment {
     Key(String),
@@ -93,7 +92,7 @@ fn is_plain(key: &str) -> bool {
     !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '/'))
 }
 
-/// The values in a JSON text, each with its path and byte range.
+/// Values with their paths and byte ranges, each before the values inside it.
 #[derive(Debug, Clone, Default)]
 pub struct JsonText(Vec<(KeyPath, Range<usize>)>);
 
@@ -119,7 +118,6 @@ impl JsonText {
         self.0.iter().rfind(|(_, bytes)| is_in(bytes)).map(|(path, _)| path)
     }
 
-    /// Whether the document repeats the key at `path`.
     pub fn is_repeated(&self, path: &KeyPath) -> bool {
         self.0.iter().filter(|(known, _)| known == path).count() > 1
     }
@@ -132,7 +130,6 @@ struct Scanner<'a> {
 }
 
 impl Scanner<'_> {
-    /// Skips whitespace and returns the next byte without consuming it.
     fn peek(&mut self) -> Option<u8> {
         while self.bytes.get(self.at)?.is_ascii_whitespace() {
             self.at += 1;
@@ -140,7 +137,6 @@ impl Scanner<'_> {
         Some(self.bytes[self.at])
     }
 
-    /// Consumes the comma or closing bracket after a value. Returns true for a comma, since another element follows.
     fn goes_on(&mut self) -> Option<bool> {
         let goes_on = self.peek()? == b',';
         self.at += 1;

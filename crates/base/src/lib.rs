@@ -43,10 +43,8 @@ macro_rules! named {
         }
 
         impl $enum {
-            /// All variants in declaration order.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
 
-            /// The name on the wire and in messages.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+

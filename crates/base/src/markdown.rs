@@ -5,7 +5,7 @@ use std::iter::successors;
 
 use memchr::memchr;
 
-/// The fence for `content`: at least three backticks, and longer than any run of backticks inside.
+/// At least three backticks, and longer than any run of backticks in `content`, so that none of them ends the block.
 pub fn fence(content: &str) -> String {
     let mut longest = 0;
     let mut rest = content.as_bytes();
@@ -18,7 +18,6 @@ pub fn fence(content: &str) -> String {
     "`".repeat((longest + 1).max(3))
 }
 
-/// Wraps `content`, unchanged, in fences, with `info` after the opening fence.
 pub fn fenced(info: &str, content: &str) -> String {
     let fence = fence(content);
     format!("{fence}{info}\n{content}\n{fence}")
@@ -30,7 +29,6 @@ pub fn inline(text: &str) -> Cow<'_, str> {
     escaped(text, None)
 }
 
-/// Like [`inline`], for a table cell: also escapes `|`.
 pub fn cell(text: &str) -> Cow<'_, str> {
     escaped(text, Some('|'))
 }
@@ -88,12 +86,11 @@ fn on_one_line(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether `c` can have a special meaning within a line of Markdown.
 fn is_marked(c: char) -> bool {
     matches!(c, '\\' | '`' | '*' | '_' | '~' | '[' | '<' | '&')
 }
 
-/// Whether `c` has a special meaning between `before` and `after`. Escaping only where necessary keeps names readable.
+/// Escaping only where necessary keeps names such as `snake_case` readable.
 fn means_something(c: char, before: Option<char>, after: &str) -> bool {
     let next = after.chars().next();
     match c {
@@ -118,7 +115,6 @@ pub fn truncate(text: &str, chars: usize) -> &str {
     text.char_indices().nth(chars).map_or(text, |(end, _)| &text[..end])
 }
 
-/// `text` on one line, with every run of whitespace replaced by one space.
 pub fn single_spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -169,7 +165,7 @@ pub fn defused_line(text: &str) -> String {
     prose(&words.join(" "))
 }
 
-/// The opening fence, if `line` begins a code block.
+/// Returns the opening fence if `line` begins a code block.
 fn opens(line: &str) -> Option<&str> {
     let mark = ['`', '~'].into_iter().find_map(|mark| {
         let length = line.len() - line.trim_start_matches(mark).len();
@@ -197,7 +193,7 @@ fn prose(text: &str) -> String {
     out
 }
 
-/// The offset of the run of backticks that closes `mark`.
+/// Returns the offset of the run of backticks that closes `mark`.
 fn closing(inner: &str, mark: &str) -> Option<usize> {
     let mut at = 0;
     while let Some(found) = inner[at..].find('`') {

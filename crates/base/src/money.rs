@@ -34,7 +34,6 @@ impl Usd {
         self.0 as f64 / PICO_PER_DOLLAR
     }
 
-    /// The price of `tokens` at `per_million` dollars per million tokens.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub fn for_tokens(tokens: u64, per_million: f64) -> Self {
         Self::from_dollars(tokens as f64 * per_million / 1e6)
@@ -44,7 +43,6 @@ impl Usd {
         Self::from_dollars(self.dollars() * factor)
     }
 
-    /// Rounds up to a hundredth of a cent, the displayed precision.
     pub fn rounded_up(self) -> Self {
         Self(self.0.div_ceil(PICO_PER_SHOWN_DIGIT).saturating_mul(PICO_PER_SHOWN_DIGIT))
     }
@@ -92,11 +90,10 @@ impl<'de> Deserialize<'de> for Usd {
     }
 }
 
-/// A debate's limit, in dollars, calls or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BudgetLimit {
     pub usd: Option<Usd>,
-    /// The maximum number of requests to models.
+    /// Counts requests to models, including retries.
     pub calls: Option<u32>,
 }
 
@@ -107,7 +104,6 @@ impl BudgetLimit {
     }
 }
 
-/// Dollars and requests to models, as counted against a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Amount {
     pub usd: Usd,
@@ -129,7 +125,6 @@ impl Amount {
         Self { usd: self.usd.saturating_sub(other.usd), requests: self.requests.saturating_sub(other.requests) }
     }
 
-    /// The component-wise maximum.
     pub fn max(self, other: Self) -> Self {
         Self { usd: self.usd.max(other.usd), requests: self.requests.max(other.requests) }
     }

@@ -49,7 +49,6 @@ pub struct LongPrice {
 impl Price {
     pub const FREE: Self = Self::flat(0.0, None, 0.0);
 
-    /// Prices that do not depend on the length of the prompt.
     pub const fn flat(input_per_m_tok: f64, cached_input_per_m_tok: Option<f64>, output_per_m_tok: f64) -> Self {
         Self { input_per_m_tok, cached_input_per_m_tok, cache_write_per_m_tok: None, output_per_m_tok, long: None }
     }
@@ -102,7 +101,6 @@ impl Price {
         self.cache_write_per_m_tok.unwrap_or(self.input_per_m_tok)
     }
 
-    /// The price that applies to a request with this many input tokens.
     pub fn at(self, input_tokens: u64) -> Self {
         match self.long.filter(|long| input_tokens > long.above) {
             Some(long) => Self {
@@ -117,7 +115,6 @@ impl Price {
         self.input_per_m_tok <= 0.0 && self.output_per_m_tok <= 0.0 && self.cache_write() <= 0.0
     }
 
-    /// The cost of `tokens` used in one request.
     pub fn cost(self, tokens: Tokens) -> Usd {
         let price = self.at(tokens.input_tokens);
         let read = tokens.cached_input_tokens;

@@ -5,7 +5,6 @@ use std::fmt;
 /// Recorded as the answer if the user has none.
 pub const NO_ANSWER: &str = "NA";
 
-/// Why a text is rejected as a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProblemFault {
     Empty,
@@ -52,27 +51,23 @@ pub fn check_problem_text(text: &str) -> Result<(), ProblemFault> {
 
 /// In characters. Shorter lines are taken for headings or fragments.
 const SHORTEST: usize = 10;
-/// Phrases that mark a major requirement.
 const MAJOR: [&str; 6] = ["must", "shall", "required", "needs to", "critical", "essential"];
 const MINOR: [&str; 3] = ["should", "ideally", "if possible"];
 
-/// The lines of a problem that state a major requirement, with bullets removed.
 pub fn major_requirements(problem: &str) -> Vec<String> {
     requirements(problem).filter(|line| says(line, &MAJOR)).map(str::to_owned).collect()
 }
 
-/// The lines of a problem that state a minor requirement and no major one, with bullets removed. Skips questions.
 pub fn minor_requirements(problem: &str) -> Vec<String> {
     let is_minor = |line: &&str| !says(line, &MAJOR) && says(line, &MINOR) && !line.ends_with('?');
     requirements(problem).filter(is_minor).map(str::to_owned).collect()
 }
 
-/// The lines that are long enough to state a requirement, with bullets removed.
 fn requirements(problem: &str) -> impl Iterator<Item = &str> {
     problem.lines().map(|line| without_bullet(line.trim())).filter(|line| line.chars().count() > SHORTEST)
 }
 
-/// Whether `line` contains one of `phrases` as whole words, ignoring case.
+/// Whether `line` contains one of `phrases` as whole words, in any case.
 fn says(line: &str, phrases: &[&str]) -> bool {
     let words: Vec<String> =
         line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();

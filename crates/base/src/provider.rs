@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The provider that calls no model and returns canned answers.
 pub const OFFLINE: &str = "offline";
 
 /// The model name recorded for debates with the offline provider.
@@ -13,7 +12,6 @@ pub const OFFLINE_MODEL: &str = "rehearsal";
 /// host's default model name.
 pub const HOST: &str = "host";
 
-/// Whether a provider calls a server or a program.
 pub fn calls_models(name: &str) -> bool {
     ![OFFLINE, HOST].contains(&name)
 }
@@ -62,7 +60,6 @@ pub struct Preset {
     /// The environment variable for the key; `None` if the provider needs none.
     pub api_key_env: Option<&'static str>,
     pub api: ApiKind,
-    /// Headers sent with every request.
     pub headers: &'static [(&'static str, &'static str)],
     /// Headers that identify an account, each with the environment variable from which the provider's SDK reads the
     /// value.
@@ -77,7 +74,6 @@ pub const DEFAULT_PROVIDER: &str = "openai";
 
 pub const DEFAULT_MODEL: &str = "gpt-5.6-luna";
 
-/// The name of the provider that routes requests to other providers at their prices.
 pub const OPENROUTER: &str = "openrouter";
 
 const PROJECT_URL: &str = env!("CARGO_PKG_REPOSITORY");
@@ -158,7 +154,6 @@ pub fn serves_responses(name: &str, base_url: &str) -> bool {
     matches!(name, "openai" | "openrouter") && preset(name).is_some_and(same)
 }
 
-/// Each provider that has a default model, with that model.
 pub fn default_models() -> impl Iterator<Item = (&'static str, &'static str)> + Clone {
     PRESETS.iter().filter_map(|preset| Some((preset.name, preset.model?)))
 }

@@ -23,7 +23,6 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept.collect())
 }
 
-/// Sanitizes text, joins its lines, and replaces every run of whitespace with one space.
 pub fn one_line(text: &str) -> String {
     single_spaced(&sanitize(text))
 }

@@ -59,25 +59,23 @@ const COPIES: &[&str] = &[
     " - copy", ".dist", ".prev", ".rej", "#", "_bak", "_old", "-bak", "-old",
 ];
 
-/// Whether a file's name or directory suggests keys, tokens or passwords. Does not detect hard links with other names.
+/// Does not detect hard links with other names.
 pub fn may_hold_secrets(path: &Path) -> bool {
     is_secret_place(path) || is_secret_file(path)
 }
 
-/// Whether a file's own name suggests secrets, even outside private directories.
 pub fn is_secret_file(path: &Path) -> bool {
     let name = path.file_name().map(lower);
     name.is_some_and(|name| is_environment_file(&name) || is_secret_name(&name, path))
 }
 
-/// Whether a path leads to or through a private directory.
 pub fn is_secret_place(path: &Path) -> bool {
     let names: Vec<String> = path.iter().map(lower).collect();
     let is_pair = |pair: &[String]| matches!(pair, [outer, inner] if DIRECTORIES_IN.contains(&(outer, inner)));
     names.iter().any(|name| one_of(DIRECTORIES, name)) || names.windows(2).any(is_pair)
 }
 
-/// Whether a path is in `.git`, which contains every text ever committed.
+/// `.git` contains every text ever committed.
 pub fn is_in_git(path: &Path) -> bool {
     path.iter().any(|name| lower(name) == ".git")
 }
@@ -107,7 +105,6 @@ fn holds_account_key(text: &str) -> bool {
 const SHORTEST_KEY: usize = 16;
 /// The shortest prefix of a key, in bytes, that is hidden at the end of a truncated text.
 const SHORTEST_PIECE: usize = 8;
-/// Words that occur in placeholders for keys.
 const PLACEHOLDERS: &str = "\
     your-api your_api your-key your_key your-secret your_secret your-openai your_openai yourapikey yourkey \
     api-key-here api_key_here key-here key_here placeholder changeme change-me change_me change-this replace-me \
@@ -125,7 +122,6 @@ impl std::fmt::Debug for KnownKeys {
 }
 
 impl KnownKeys {
-    /// Keeps the values that are real keys: long enough and not placeholders.
     pub fn new(values: impl IntoIterator<Item = (String, SecretString)>) -> Self {
         let is_key = |value: &str| value.len() >= SHORTEST_KEY && !is_placeholder(value);
         let mut keys: Vec<_> = values.into_iter().filter(|(_, value)| is_key(value.expose_secret())).collect();
@@ -176,7 +172,7 @@ fn is_placeholder(value: &str) -> bool {
     is_template || words(PLACEHOLDERS).any(|word| value.contains(word))
 }
 
-/// Whether both paths lead to the same file. Follows links.
+/// Follows symbolic links. On systems other than Unix, hard links count as different files.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -230,7 +226,6 @@ fn is_below(path: &Path, directory: &str) -> bool {
     path.parent().into_iter().flat_map(Path::iter).map(lower).any(|name| name.ends_with(directory))
 }
 
-/// Removes what editors, tools and people add to the name of a copy.
 fn original(name: &str) -> &str {
     let mut name = name.trim_start_matches('#');
     // Emacs names its lock files `.#name`, and Vim its swap files `.name.swp`.

@@ -27,7 +27,6 @@ const WARM: f64 = 1.0;
 /// The role of an agent whose configured role is missing or unknown.
 const FALLBACK_ROLE: &str = "architect";
 
-/// The names that entries of agents may use, and the settings that agents inherit.
 pub(super) struct AgentScope<'a> {
     /// Roles for which the user has a prompt file.
     pub(super) own_roles: &'a [String],
@@ -58,7 +57,6 @@ pub(super) struct ResolvedAgent {
 }
 
 impl ResolvedAgent {
-    /// Replaces the provider and model, and records `source`.
     fn lend(&mut self, served: &ServedModel, source: ValueSource) {
         served.provider.clone_into(&mut self.agent.provider);
         served.model.clone_into(&mut self.agent.model);
@@ -94,7 +92,7 @@ fn enabled_agents(
     agents
 }
 
-/// The provider and model of an entry; `None` unless the entry names both.
+/// `None` unless the entry names a provider and a model.
 pub(super) fn served(entry: &Value) -> Option<ServedModel> {
     let text = |key: &str| entry[key].as_str().map(str::to_owned);
     Some(ServedModel { provider: text("provider")?, model: text("model")? })
@@ -186,7 +184,6 @@ fn criteria_of(written: &[String], path: &KeyPath, findings: &mut Diagnostics) -
     (!criteria.is_empty()).then_some(criteria)
 }
 
-/// The canonical name of a role, or an error message if the role is unknown.
 fn role(written: &str, scope: &AgentScope) -> Result<String, String> {
     let own = scope.own_roles.iter().map(String::as_str).find(|own| *own == written);
     let built_in = Role::built_in_names().into_iter().find(|known| known.eq_ignore_ascii_case(written.trim()));
@@ -208,7 +205,6 @@ fn tools(entries: &[Value], path: &KeyPath, findings: &mut Diagnostics) -> Vec<T
     tools
 }
 
-/// Converts the values of `--agents` to canonical role names without duplicates. Fails if a role is unknown.
 fn asked_roles(asked: &[String], scope: &AgentScope) -> Result<Vec<String>, String> {
     let known = scope.roles();
     let mut roles: Vec<String> = Vec::new();
@@ -222,7 +218,7 @@ fn asked_roles(asked: &[String], scope: &AgentScope) -> Result<Vec<String>, Stri
     Ok(roles)
 }
 
-/// Returns the agents with one of `roles`, in the order of `roles`, and a built-in agent for each missing role.
+/// Keeps the order of the agents, and adds a built-in agent for each missing role.
 fn of_roles(agents: Vec<ResolvedAgent>, roles: &[String], scope: &AgentScope) -> Vec<ResolvedAgent> {
     let mut agents: Vec<ResolvedAgent> = agents.into_iter().filter(|one| roles.contains(&one.agent.role)).collect();
     for role in roles {
@@ -238,7 +234,6 @@ fn of_roles(agents: Vec<ResolvedAgent>, roles: &[String], scope: &AgentScope) ->
     agents
 }
 
-/// Reports each agent or judge whose id is already taken.
 pub(super) fn check_ids(
     agents: &[ResolvedAgent],
     judge: &AgentSettings,
@@ -272,8 +267,7 @@ pub(super) fn check_ids(
     }
 }
 
-/// Determines the agents and judge for `protocol`, and the models chosen for those that name none. If `is_expected` is
-/// set, warns if the files name no agents or judge.
+/// If `is_expected` is set, warns if the files name no agents or judge.
 pub(super) fn roster(
     layers: &mut Layers,
     is_expected: bool,
@@ -436,13 +430,12 @@ impl ModelResolver<'_> {
     }
 }
 
-/// The available roles: the built-in ones and those with a file next to the configuration.
 pub fn role_names(base_dir: Option<&Path>) -> Vec<String> {
     let built_in = Role::built_in_names().into_iter().map(str::to_owned);
     built_in.chain(base_dir.map(role_files).unwrap_or_default()).collect()
 }
 
-/// The roles for which the user has a prompt file; none if the directory cannot be read.
+/// Finds the files `prompts/roles/<role>.md`. Returns none if the directory cannot be read.
 pub(super) fn role_files(base_dir: &Path) -> Vec<String> {
     let role = |entry: io::Result<std::fs::DirEntry>| {
         let path = entry.ok()?.path();

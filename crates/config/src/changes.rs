@@ -18,7 +18,6 @@ use super::resolve::{Resolved, resolve};
 use super::rules;
 use super::schema::{self, keys_at};
 
-/// A setting's path in the configuration, and its new value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SettingChange {
     path: KeyPath,
@@ -123,7 +122,6 @@ fn fault(message: String) -> ConfigError {
     ConfigError::Argument { option: "--set", message }
 }
 
-/// A configuration file that results in these settings.
 fn as_file(settings: &Settings) -> Value {
     let mut file = rules::with_programs(settings);
     if let Some(keys) = file.as_object_mut() {
@@ -186,7 +184,6 @@ fn put(file: &mut Value, path: &KeyPath, new: &Value) -> Result<(), ConfigError>
     Ok(())
 }
 
-/// Checks and resolves `file`. Returns the settings and warnings.
 fn resolved(file: &Value, context: &ResolveContext) -> Result<(Settings, Vec<String>), ConfigError> {
     let checked = check(&schema::CONFIG, file, |_| false)
         .map_err(|wrong| fault(format!("{}: expected {}, found {}", wrong.path, wrong.expected, wrong.found)))?;
@@ -210,7 +207,7 @@ fn resolved(file: &Value, context: &ResolveContext) -> Result<(Settings, Vec<Str
     Err(fault(findings.problems.iter().map(ConfigProblem::to_string).collect::<Vec<_>>().join("; ")))
 }
 
-/// Whether two values are equal; `1` equals `1.0`.
+/// `1` equals `1.0`.
 fn is_equal(one: &Value, other: &Value) -> bool {
     match (one.as_f64(), other.as_f64()) {
         (Some(one), Some(other)) => one.total_cmp(&other).is_eq(),

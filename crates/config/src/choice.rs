@@ -20,7 +20,7 @@ use super::read::ConfigDocument;
 const MODEL_VARIABLE: &str = "DIALECTIC_MODEL";
 const PROVIDER_VARIABLE: &str = "DIALECTIC_PROVIDER";
 
-/// The models for agents and judges that name none, and why they were chosen.
+/// For agents and judges that name no model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelChoice {
     /// Assigned to agents in turn. Never empty.
@@ -73,7 +73,6 @@ impl fmt::Display for ModelChoice {
     }
 }
 
-/// The environment variables that may contain a key for a default model.
 pub fn key_variables() -> Vec<&'static str> {
     default_models().filter_map(|(name, _)| preset(name)?.api_key_env).collect()
 }
@@ -95,7 +94,6 @@ impl ServedModel {
         Self { provider: agent.provider.clone(), model: agent.model.clone() }
     }
 
-    /// The provider's default model, if it has one.
     pub(super) fn by(provider: &str) -> Option<Self> {
         let model = preset(provider).and_then(|preset| preset.model).or_else(|| usual_model(provider))?;
         Some(Self::new(provider, model))
@@ -137,7 +135,6 @@ pub(super) struct ResolveContext<'a> {
     pub(super) overrides: &'a Overrides,
     /// Roles for which the user has a prompt file.
     pub(super) own_roles: &'a [String],
-    /// The preferred provider and model according to the files.
     pub(super) usual: &'a ModelPreference,
     /// Finds installed programs that have their own login. Called only when needed.
     pub(super) programs: &'a dyn Fn(&BTreeMap<String, ProviderSettings>) -> Vec<ProgramThere>,
@@ -151,12 +148,10 @@ pub(super) struct ModelResolver<'a> {
 }
 
 impl ModelResolver<'_> {
-    /// Chooses models for agents and judges that name none. Reports choices that cannot be used.
     pub(super) fn choose(&self, findings: &mut Diagnostics) -> ModelChoice {
         if self.context.overrides.mixed { self.mixed(findings) } else { self.one(findings) }
     }
 
-    /// The provider and model that an option names.
     pub(super) fn asked(&self, model: Option<&String>) -> ModelPreference {
         ModelPreference { model: model.cloned(), ..ModelPreference::default() }.with_provider_named(&self.own())
     }
@@ -307,7 +302,6 @@ impl ModelResolver<'_> {
         Err(format!("names an {}", unknown("provider", &served.provider, &names)).into())
     }
 
-    /// The error for naming `provider` without a model.
     fn no_default_model(&self, provider: &str) -> Fault {
         let names = provider_names(self.providers);
         if names.contains(&provider) {

@@ -68,7 +68,7 @@ pub fn cache_directory() -> Option<PathBuf> {
     Some(cache.join("dialectic"))
 }
 
-/// An environment with the user's own keys; variables added later override them.
+/// Variables that are added later override the keys.
 fn with_own_keys() -> Result<Environment, EnvError> {
     let mut environment = places();
     let keys = environment.keys_path().filter(|path| path.is_file());
@@ -84,7 +84,6 @@ fn with_own_keys() -> Result<Environment, EnvError> {
     Ok(environment)
 }
 
-/// An environment with the directories of this machine, but no variables.
 fn places() -> Environment {
     let strategy = etcetera::choose_base_strategy().ok();
     let user_directory = strategy.as_ref().map(|strategy| strategy.config_dir().join("dialectic"));
@@ -111,8 +110,7 @@ fn read(path: &Path) -> Result<String, EnvError> {
     decode(&bytes).map(str::to_owned).map_err(|fault| EnvError::NotUtf8 { path: path.to_owned(), fault })
 }
 
-/// The variables in an environment file, and warnings. Malformed lines are not errors, because the file may belong to
-/// another tool.
+/// Malformed lines only cause warnings, because the file may belong to another tool.
 fn read_text(text: &str, path: &Path) -> (Vec<(String, String)>, Vec<String>) {
     let mut faults = Vec::new();
     let pairs = parse(text, &mut faults);
@@ -229,7 +227,7 @@ fn quoted(text: &str, begin: usize, quote: char) -> Option<Range<usize>> {
     escaped.map(|end| begin..end)
 }
 
-/// Resolves the escapes of a double-quoted value. Keeps unknown escapes.
+/// Keeps unknown escapes.
 fn unescape(written: &str) -> String {
     let mut value = String::with_capacity(written.len());
     let mut chars = written.chars();

@@ -7,7 +7,6 @@ use dialectic_base::encoding::NotUtf8;
 use dialectic_base::figures::backquoted;
 use dialectic_base::key_path::KeyPath;
 
-/// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("cannot read the configuration `{}`", path.display())]
@@ -103,7 +102,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// A value that cannot be used. Its message never contains a secret.
+/// Messages never contain a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigProblem {
     Key {
@@ -128,7 +127,6 @@ impl fmt::Display for ConfigProblem {
     }
 }
 
-/// Puts a single problem on the same line, and several on separate lines.
 fn listed(problems: &[ConfigProblem]) -> String {
     if let [problem] = problems {
         return format!(": {problem}");
@@ -167,7 +165,6 @@ impl Diagnostics {
         self.problems.push(ConfigProblem::Variable { name: name.to_owned(), message: message.into() });
     }
 
-    /// Records that a command-line option cannot be used, unless an earlier error is recorded.
     pub(super) fn argument(&mut self, option: &'static str, fault: impl Into<Fault>) {
         let Fault { message, needs_provider } = fault.into();
         self.refusal.get_or_insert(if needs_provider {
@@ -177,7 +174,6 @@ impl Diagnostics {
         });
     }
 
-    /// Records that a model cannot be chosen as requested, unless an earlier error is recorded.
     pub(super) fn unmet(&mut self, message: String) {
         self.refusal.get_or_insert(ConfigError::Unmet(message));
     }
@@ -200,7 +196,7 @@ impl Diagnostics {
         self.problems
     }
 
-    /// Reports `name` unless it is in `known`. `what` is the kind of name, such as `provider`.
+    /// `what` is the kind of name, such as `provider`.
     pub(super) fn check_name(&mut self, path: KeyPath, name: Option<&str>, what: &str, known: &[&str]) {
         if let Some(name) = name.filter(|name| !known.contains(name)) {
             self.problem(path, unknown(what, name, known));
@@ -208,7 +204,6 @@ impl Diagnostics {
     }
 }
 
-/// A message such as `unknown protocol …`, with the nearest name and all known ones.
 pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     let all = backquoted(known.iter().copied());
     match nearest(name, known.iter().copied()) {
@@ -231,7 +226,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// `(did you mean …?)`, or a list of the candidates.
+/// `(did you mean …?)`, or a list of the candidates; empty if there are none.
 pub fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> String {
     if let Some(candidate) = nearest(name, candidates.clone()) {
         return format!("(did you mean `{candidate}`?)");

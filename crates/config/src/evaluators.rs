@@ -23,7 +23,7 @@ use super::error::{ConfigError, Diagnostics};
 use super::read::{ConfigDocument, parent, read};
 use super::{rules, schema};
 
-/// The default limit for an evaluator's first token, in milliseconds.
+/// In milliseconds, until the first token.
 const DEFAULT_TIMEOUT: u64 = 600_000;
 /// An older program wrote this default but never enforced it. Enforcing it would cut off evaluators that used to work.
 const OLD_DEFAULT_TIMEOUT: u64 = 30_000;
@@ -98,8 +98,6 @@ enum EvaluatorId {
     Number(f64),
 }
 
-/// The schema of a file of evaluators: each agent is an [`EvaluatorEntry`], and providers and prices are the same as
-/// for debates.
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let mut schema = schema::CONFIG.clone();
     let entries = schema::schema_of::<Vec<EvaluatorEntry>>();
@@ -140,7 +138,7 @@ pub fn load_evaluators(
     Ok(settings)
 }
 
-/// Settings with the user's judge as the only evaluator, for users who have no evaluators' file.
+/// For users who have no evaluators' file.
 pub fn judge_as_evaluator(settings: Settings, warnings: Vec<String>) -> EvaluationSettings {
     let Settings { judge, providers, prices, .. } = settings;
     let evaluator = EvaluatorSettings {

@@ -15,7 +15,6 @@ use dialectic_record::settings::TerminationKind;
 
 use super::error::Diagnostics;
 
-/// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ValueSource {
     /// No layer sets the value.
@@ -78,7 +77,7 @@ impl fmt::Display for ChoiceReason {
     }
 }
 
-/// The command-line layer. `None` means that an option is absent.
+/// `None` means that an option is absent.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent options")]
 pub struct Overrides {
@@ -99,7 +98,7 @@ pub struct Overrides {
     pub context_dir: Option<PathBuf>,
 }
 
-/// The values of each source above the built-in defaults, lowest first.
+/// From the lowest source to the highest, without the built-in defaults.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Layers(Vec<(ValueSource, Value)>);
 
@@ -180,7 +179,6 @@ impl Layers {
         }
     }
 
-    /// The source of the value at `path` in the effective settings.
     pub(super) fn source(&self, path: &KeyPath) -> ValueSource {
         let entry = path.0.get(..2).filter(|entry| matches!(&entry[0], Segment::Key(key) if is_by_entry(key)));
         for (source, tree) in self.0.iter().rev() {
@@ -207,7 +205,7 @@ fn is_by_entry(section: &str) -> bool {
     matches!(section, "providers" | "prices" | "models")
 }
 
-/// The value at `path`; `null` counts as absent.
+/// `null` counts as absent.
 pub(super) fn at<'a>(tree: &'a Value, path: &KeyPath) -> Option<&'a Value> {
     let found = path.0.iter().try_fold(tree, |value, segment| match segment {
         Segment::Key(key) => value.get(key),
@@ -223,7 +221,7 @@ fn at_mut<'a>(tree: &'a mut Value, path: &KeyPath) -> Option<&'a mut Value> {
     })
 }
 
-/// Merges down to `levels`; `null` keeps the lower layer's value.
+/// `null` keeps the lower layer's value.
 fn lay_over(below: &mut Value, over: &Value, levels: usize) {
     match over {
         Value::Null => {}
@@ -239,7 +237,7 @@ fn lay_over(below: &mut Value, over: &Value, levels: usize) {
     }
 }
 
-/// `base`, overridden by the values of a checked tree.
+/// `over` must come from a checked tree.
 pub(super) fn laid_over<T: Clone + Serialize + DeserializeOwned>(
     base: &T,
     over: &Value,

@@ -50,7 +50,6 @@ impl ConfigPath {
     }
 }
 
-/// Valid settings, and where their values come from.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     pub settings: Settings,
@@ -67,7 +66,7 @@ pub struct Loaded {
     pub hooks: Vec<String>,
 }
 
-/// The configuration files of a run. Each file is read once, when first needed.
+/// Each file is read once, when first needed.
 pub struct ConfigFiles<'a> {
     path: ConfigPath,
     environment: &'a Environment,
@@ -149,12 +148,10 @@ impl<'a> ConfigFiles<'a> {
         Ok(loaded)
     }
 
-    /// Whether the user named or trusts `file`.
     fn trusts(&self, file: &ConfigDocument) -> bool {
         matches!(self.path, ConfigPath::Named(_)) || is_trusted(&file.path, &file.text, self.environment)
     }
 
-    /// The project's file, if the user named or trusts it.
     fn trusted(&self) -> Result<Option<&ConfigDocument>, ConfigError> {
         match self.path {
             ConfigPath::Named(_) => self.project(),
@@ -217,7 +214,7 @@ impl FileSet<'_> {
         self.project.filter(|_| self.is_untrusted)
     }
 
-    /// Returns one layer per file, lowest first. `own` lists the providers that the files define.
+    /// Lowest first. `own` lists the providers that the files define.
     fn layers(&self, own: &OwnProviders) -> Layers {
         let mut layers = Layers::default();
         let named = |tree: &Value| rules::named_by_models(tree.clone(), own);
@@ -235,7 +232,6 @@ impl FileSet<'_> {
         layers
     }
 
-    /// Returns the warnings, or an error with the position of each problem.
     fn refuse(&self, findings: Diagnostics) -> Result<Vec<String>, ConfigError> {
         match self.project.or(self.user.map(|user| &user.document)) {
             Some(document) => document.refuse(findings),
@@ -298,8 +294,7 @@ pub(super) fn assemble(
     Ok(Loaded { settings, warnings, layers, own, file, choice, hooks })
 }
 
-/// The default model: the project's preference, or else the user's. If the project names only a model, the user's
-/// provider serves it.
+/// If the project names only a model, the user's provider serves the model.
 fn usual(user: Option<&UserConfig>, of_project: Option<ModelPreference>) -> ModelPreference {
     let own = user.map(|user| user.usual.clone()).unwrap_or_default();
     let Some(ModelPreference { provider, model, file }) = of_project else { return own };
@@ -311,7 +306,6 @@ fn usual(user: Option<&UserConfig>, of_project: Option<ModelPreference>) -> Mode
     }
 }
 
-/// The commands to run after a debate: the project's, or else the user's.
 fn hooks(project: Option<&ConfigDocument>, user: Option<&UserConfig>) -> Vec<String> {
     let documents = project.into_iter().chain(user.map(|user| &user.document));
     let mut commands = documents.filter_map(|document| document.tree["hooks"]["afterDebate"].as_array());
@@ -319,7 +313,7 @@ fn hooks(project: Option<&ConfigDocument>, user: Option<&UserConfig>) -> Vec<Str
     commands.map(str::to_owned).collect()
 }
 
-/// Removes limits in an untrusted file that are higher than the user's.
+/// An untrusted file may lower the user's limits, but not raise them.
 fn remove_higher_limits(tree: &mut Value, own: &Value) {
     let limits = tree.pointer_mut("/debate/budget").and_then(Value::as_object_mut);
     if let Some(limits) = limits {

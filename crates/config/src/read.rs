@@ -41,7 +41,6 @@ impl ConfigDocument {
         findings
     }
 
-    /// Returns the warnings, or all problems with their positions.
     pub(super) fn refuse(&self, findings: Diagnostics) -> Result<Vec<String>, ConfigError> {
         if findings.problems.is_empty() {
             return Ok(findings.warnings);
@@ -151,7 +150,7 @@ pub struct CheckedTree {
     pub problems: Vec<(KeyPath, String)>,
 }
 
-/// Whether a key is a remark. Remarks are allowed everywhere and ignored, since JSON has no comments.
+/// Remarks are allowed everywhere and ignored, since JSON has no comments.
 fn is_remark(key: &str) -> bool {
     key == "$schema" || key.starts_with("$comment") || key.starts_with("//")
 }
@@ -322,7 +321,7 @@ fn choices<'a>(schema: &'a Value, node: &'a Value) -> Vec<&'a Value> {
     }
 }
 
-/// Resolves a `$ref`, if `node` is one.
+/// Resolves a `$ref`. Returns any other node unchanged.
 pub(super) fn follow<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
     let reference = node.get("$ref").and_then(Value::as_str);
     reference.and_then(|reference| schema.pointer(reference.trim_start_matches('#'))).unwrap_or(node)
@@ -349,7 +348,6 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// How messages name a JSON type.
 fn words(kind: &str) -> &str {
     match kind {
         "string" => "a string",
@@ -395,13 +393,12 @@ fn expected(choices: &[&Value]) -> String {
     }
 }
 
-/// Uses scientific notation for very large and very small numbers.
 fn shown(number: f64) -> String {
     let magnitude = number.abs();
     if magnitude != 0.0 && !(1e-6..1e15).contains(&magnitude) { format!("{number:e}") } else { number.to_string() }
 }
 
-/// The absolute path of a file's directory. The file need not exist.
+/// The file need not exist.
 pub(super) fn parent(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     absolute.parent().map_or_else(|| absolute.clone(), Path::to_owned)

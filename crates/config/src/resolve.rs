@@ -15,7 +15,7 @@ use super::error::Diagnostics;
 use super::layers::Layers;
 use super::rules;
 
-/// Resolved settings, which are valid only if `findings` has no problems.
+/// `settings` are valid only if `findings` has no problems.
 pub(super) struct Resolved {
     pub(super) settings: Settings,
     /// The layers, with agents in the order of the settings.
@@ -24,7 +24,7 @@ pub(super) struct Resolved {
     pub(super) choice: Option<ModelChoice>,
 }
 
-/// Resolves the files' `layers` and the command line to settings. `findings` holds the problems found so far.
+/// `findings` holds the problems found so far.
 pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings: Diagnostics) -> Resolved {
     let overrides = context.overrides;
     // The user's own configuration need not name agents. If it does, warn about what is missing.

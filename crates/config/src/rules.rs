@@ -31,7 +31,7 @@ pub(super) fn debate(tree: &Value, findings: &mut Diagnostics) -> DebateSettings
     laid_over(&DebateSettings::default(), &tree, &KeyPath::root().key("debate"), findings)
 }
 
-/// Sets `summarization.enabled` to true if the section has other keys but no `enabled`.
+/// Users who set other keys of the section want summarization, even without `enabled`.
 pub(super) fn switch_on_summarization(of: &mut Value) {
     let section = of.get_mut("summarization").and_then(Value::as_object_mut);
     if let Some(section) = section.filter(|section| section.values().any(|value| !value.is_null())) {
@@ -42,7 +42,6 @@ pub(super) fn switch_on_summarization(of: &mut Value) {
     }
 }
 
-/// Checks the protocol and the summarization method of `debate`.
 pub(super) fn check_debate(tree: &Value, findings: &mut Diagnostics) {
     let path = KeyPath::root().key("debate");
     findings.check_name(path.key("protocol"), tree["protocol"].as_str(), "protocol", &Protocol::names());
@@ -55,7 +54,6 @@ pub(super) fn check_summarization(of: &Value, path: &KeyPath, findings: &mut Dia
     findings.check_name(path, method, "summarization method", SUMMARIZATION_METHODS);
 }
 
-/// Warns about settings that the protocol ignores.
 pub(super) fn warn_of_idle_keys(debate: &DebateSettings, protocol: &Protocol, findings: &mut Diagnostics) {
     let has = |wanted| protocol.stages.iter().any(|stage| stage.info.yields == Some(wanted));
     let name = protocol.name;
@@ -163,7 +161,7 @@ pub(super) fn named_by_models(mut tree: Value, own: &OwnProviders) -> Value {
     tree
 }
 
-/// The program that an entry describes, or `None` for a server.
+/// `None` for a server.
 fn program(name: &str, entry: &Value, path: &KeyPath, findings: &mut Diagnostics) -> Option<ProviderSettings> {
     if !describes_program(name, entry) {
         if entry.get("argv").is_some() {
@@ -189,7 +187,6 @@ fn program(name: &str, entry: &Value, path: &KeyPath, findings: &mut Diagnostics
     Some(ProviderSettings { program: Some(argv), ..ProviderSettings::default() })
 }
 
-/// A configuration file that results in these settings, including programs.
 pub(super) fn with_programs(settings: &Settings) -> Value {
     let mut all = serde_json::to_value(settings).unwrap_or_default();
     // These keys are not serialized if they have their defaults.
@@ -206,8 +203,6 @@ pub(super) fn with_programs(settings: &Settings) -> Value {
     all
 }
 
-/// Warns about models that are retired on `day`, output limits above a model's maximum, and tools of agents whose
-/// provider supports none.
 pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
     let mut retired: BTreeMap<(&str, &str), (NaiveDate, Vec<&str>)> = BTreeMap::new();
     let mut warnings = Vec::new();

@@ -52,7 +52,6 @@ pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
     schema
 });
 
-/// Adds the keys of providers that are programs to a configuration schema.
 fn add_program_keys(schema: &mut Value) {
     let keys = &mut schema["$defs"]["Provider"]["properties"];
     keys["argv"] = json!({
@@ -69,7 +68,6 @@ fn add_program_keys(schema: &mut Value) {
     });
 }
 
-/// The schema of the user's own configuration.
 pub(super) static OF_USER: LazyLock<Value> = LazyLock::new(|| {
     let mut schema = CONFIG.clone();
     let keys = &mut schema["properties"];
@@ -80,7 +78,6 @@ pub(super) static OF_USER: LazyLock<Value> = LazyLock::new(|| {
     schema
 });
 
-/// The schema of a type, with keys sorted by name.
 pub(super) fn schema_of<T: JsonSchema>() -> Value {
     let mut schema = schemars::schema_for!(T).to_value();
     schema.sort_all_objects();
@@ -113,7 +110,7 @@ pub fn schema() -> Value {
     schema
 }
 
-/// The schema of the properties `keys` of a definition, with references resolved.
+/// References are resolved, so the part is complete without the definitions.
 pub fn part_of(definition: &str, keys: &[&str]) -> Value {
     let mut part = inlined(&CONFIG["$defs"][definition]);
     if let Some(properties) = part["properties"].as_object_mut() {
@@ -188,7 +185,6 @@ fn or_null(node: &mut Value) {
     }
 }
 
-/// The known keys of the object at `path`.
 pub(super) fn keys_at(schema: &Value, path: &KeyPath) -> Vec<String> {
     let node = path.0.iter().try_fold(schema, |node, segment| {
         let node = follow(schema, node);

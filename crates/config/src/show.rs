@@ -21,7 +21,6 @@ pub struct SettingRow {
     pub source: ValueSource,
 }
 
-/// Lists every effective value with its source, and the endpoint and key status of each provider in use.
 pub fn show(loaded: &Loaded, environment: &Environment) -> Vec<SettingRow> {
     let mut settings = rules::with_programs(&loaded.settings);
     settings.sort_all_objects();

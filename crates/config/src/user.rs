@@ -26,7 +26,6 @@ const OWN: [&str; 5] = ["provider", "model", "directory", "color", "confirmAbove
 const OF_ONE_DEBATE: [&str; 2] = ["agents", "judge"];
 /// The default cost, in dollars, above which a debate needs confirmation.
 const CONFIRM_ABOVE: f64 = 1.0;
-/// Where debates are saved by default.
 const DIRECTORY: &str = "./debates";
 
 /// The user's own configuration, validated without the project's file.
@@ -39,7 +38,7 @@ pub(super) struct UserConfig {
     pub(super) warnings: Vec<String>,
 }
 
-/// The path of the user's own configuration, which may not exist; `None` if the platform has no place for it.
+/// `None` if the platform has no place for the file, which need not exist.
 pub fn user_path(environment: &Environment) -> Option<PathBuf> {
     Some(environment.user_directory()?.join(FILE))
 }
@@ -103,7 +102,7 @@ fn document(environment: &Environment) -> Result<Option<ConfigDocument>, ConfigE
     user_path(environment).map_or(Ok(None), |path| read(&path, &schema::OF_USER))
 }
 
-/// Reads and validates a user's own configuration. `None` if it does not exist.
+/// `None` if the file does not exist.
 pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>, ConfigError> {
     let Some(document) = document(environment)? else { return Ok(None) };
     let path = document.path.clone();
@@ -143,7 +142,6 @@ impl UserConfig {
         tree
     }
 
-    /// The keys in [`OWN`] that this file sets, with their displayed values.
     pub(super) fn own(&self) -> Vec<(String, String)> {
         let shown = |key: &str| {
             let value = match &self.document.tree[key] {
@@ -156,7 +154,6 @@ impl UserConfig {
         OWN.into_iter().filter_map(shown).collect()
     }
 
-    /// The absolute path of the user's prompt file for summaries.
     pub(super) fn summary_prompt(&self) -> Option<PathBuf> {
         let path = self.settings.debate.summarization.prompt_path.as_ref()?;
         Some(parent(&self.document.path).join(path))

@@ -31,7 +31,6 @@ pub use in_flight::ConcurrencyLimit;
 
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Observes one call until its answer arrives.
 pub trait CallObserver: Send + Sync {
     /// Called when attempt number `attempt` failed with `error`; the next attempt starts after `wait`.
     fn retrying(&self, attempt: u32, error: &ModelError, wait: Duration);
@@ -48,22 +47,21 @@ pub struct CallerLimits {
     pub max_retries: u32,
 }
 
-/// Makes calls to one model. `account` and `observer` are set for each call.
+/// `account` and `observer` are set for each call.
 #[derive(Clone)]
 pub struct Caller {
     pub chat: Arc<dyn ChatModel>,
     pub provider: Arc<str>,
-    /// The price of tokens; `None` if unknown.
+    /// `None` if unknown.
     pub price: Option<Price>,
     pub timeouts: Timeouts,
-    /// The idle limit that the calls of a round share.
+    /// Shared by the calls of a round.
     pub silence: Option<Arc<IdleTimeout>>,
     pub limits: CallerLimits,
     pub account: Option<Arc<dyn Account>>,
     pub observer: Option<Arc<dyn CallObserver>>,
 }
 
-/// A call that failed and is not retried.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct FailedCall {
@@ -95,7 +93,7 @@ impl AttemptUsage {
     /// The usage of an attempt that was never sent.
     const NONE: Self = Self { tokens: None, cost_usd: Some(Usd::ZERO), notional_usd: None };
 
-    /// Adds the usage of earlier attempts. If one cost is unknown, so is the sum.
+    /// If one cost is unknown, so is the sum.
     fn and(self, earlier: Option<Self>) -> Self {
         let Some(earlier) = earlier else { return self };
         Self {
@@ -193,8 +191,8 @@ impl Caller {
         }
     }
 
-    /// Makes one attempt and passes new text to the observer in batches. Limits only the time until the first token;
-    /// afterwards, the [`ChatModel`] aborts idle streams. A reply without text or usable tool calls is a failure.
+    /// Limits only the time until the first token; afterwards, the [`ChatModel`] aborts idle streams. A reply without
+    /// text or usable tool calls is a failure.
     async fn attempt(&self, request: &Request, attempt: u32, bill: &Bill<'_>) -> Result<Reply, FailedAttempt> {
         let batch = Batch::default();
         let tell = || {
@@ -246,7 +244,7 @@ impl Caller {
         Err(FailedAttempt::with_usage(error, reply.usage()))
     }
 
-    /// Adds the cost to a usage. A cost stated by the server takes precedence over the price table.
+    /// A cost stated by the server takes precedence over the price table.
     fn spent(&self, request: &Request, usage: StatedUsage) -> AttemptUsage {
         // A free model costs nothing even if its usage is unknown.
         let priced = self.price.and_then(|price| match usage.tokens {
@@ -265,12 +263,10 @@ impl Caller {
         usage.cost.filter(|cost| *cost > Usd::ZERO || can_be_free())
     }
 
-    /// Whether the host answers the calls. Requests to the host are displayed rather than sent.
     pub fn is_host(&self) -> bool {
         *self.provider == *HOST
     }
 
-    /// The record of a call to `model` that was never sent.
     pub fn unsent(&self, model: &str) -> CallRecord {
         self.record(model, StatedUsage::default(), None, AttemptUsage::NONE)
     }
@@ -294,8 +290,8 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The account that pays for a call's attempts. The cost of each attempt must be recorded immediately, because a call
-/// that waits for its next attempt may be abandoned.
+/// The cost of each attempt must be recorded immediately, because a call that waits for its next attempt may be
+/// abandoned.
 pub trait Account: Send + Sync {
     /// Asks for permission to send an attempt. Under a cost or call limit, waits for room; without a limit, reserves
     /// nothing.
@@ -308,7 +304,6 @@ pub trait Account: Send + Sync {
     fn enter_failure(&self, error: &ModelError, call: CallRecord);
 }
 
-/// Money reserved for one attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reserved {
     /// The number of the event that records the reservation.

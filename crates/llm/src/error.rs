@@ -10,18 +10,16 @@ use dialectic_base::money::BudgetLimit;
 /// comes from a proxy that did not connect, and Anthropic sends 529 if a model is overloaded.
 const UNBILLED: [u16; 13] = [400, 401, 402, 403, 404, 405, 407, 410, 413, 422, 429, 503, 529];
 
-/// Whether a provider may bill a request that ended with this status. Redirects are not followed, so they reach no
-/// model.
+/// Redirects are not followed, so they reach no model.
 pub(super) fn may_bill(status: u16) -> bool {
     !UNBILLED.contains(&status) && !(300..400).contains(&status)
 }
 
-/// Says when a limit resets, in local time.
 fn goes_on(until: DateTime<Utc>) -> String {
     format!("; it resets at {}", until.with_timezone(&Local).format("%Y-%m-%d %H:%M"))
 }
 
-/// The error of an attempt. The kind of error, never its text, decides whether another attempt may help.
+/// The kind of error, never its text, decides whether another attempt may help.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// Status 429, 402 with a delay, and other refusals that mention a rate limit.
@@ -77,10 +75,10 @@ pub enum ModelError {
     /// The program is not logged in, or its key was rejected.
     #[error("the program is not logged in: {message}")]
     LoggedOut { message: String },
-    /// The subscription's limit is reached.
+    /// The limit of a subscription, unlike a server's rate limit.
     #[error("the usage limit is reached{}: {message}", until.map(goes_on).unwrap_or_default())]
     UsageLimit {
-        /// When the limit ends, if reported.
+        /// `None` if the program does not say.
         until: Option<DateTime<Utc>>,
         message: String,
     },
@@ -101,7 +99,7 @@ pub enum ModelError {
     Unsendable { message: String },
 }
 
-/// Whether and when the same request may succeed after a failure.
+/// When the same request may succeed. `Later` means that retrying now is pointless.
 #[derive(PartialEq, Eq)]
 enum Prospect {
     Again,
@@ -165,7 +163,6 @@ impl ModelError {
         }
     }
 
-    /// Whether another attempt may help.
     pub fn is_transient(&self) -> bool {
         matches!(self.prospect(), Prospect::Again | Prospect::OnceAgain | Prospect::AgainOrLater)
     }
@@ -228,12 +225,10 @@ impl ModelError {
         matches!(self.prospect(), Prospect::AgainOrLater | Prospect::Later)
     }
 
-    /// Whether the limit of a subscription is reached.
     pub fn is_used_up(&self) -> bool {
         matches!(self, Self::UsageLimit { .. })
     }
 
-    /// The delay that the server asked for.
     pub fn retry_after(&self) -> Option<Duration> {
         let (Self::RateLimited { retry_after, .. }
         | Self::ServerFailed { retry_after, .. }

@@ -17,7 +17,7 @@ const BYTES_PER_TOKEN: usize = 4;
 pub struct HostModel(Mutex<Option<Reply>>);
 
 impl HostModel {
-    /// A host whose reply to the next request is `text`, written by the person or model `by`.
+    /// `by` names the person or model that wrote `text`.
     pub fn replying(text: String, by: Option<String>) -> Self {
         Self(Mutex::new(Some(Reply { text, served_model: by, ..Reply::default() })))
     }

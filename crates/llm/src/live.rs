@@ -23,7 +23,6 @@ pub struct Timeouts {
     pub idle: Duration,
 }
 
-/// The listener and the limits of one attempt.
 #[derive(Clone, Copy)]
 pub struct Live<'a> {
     pub listener: &'a dyn Listener,
@@ -51,7 +50,6 @@ pub trait Further: Send + Sync {
     fn repeats_once(&self) -> bool;
 }
 
-/// Receives the tokens of an answer as they arrive.
 pub trait Listener: Send + Sync {
     /// `text` continues the earlier text. It is empty for tokens such as reasoning and tool calls, which show that the
     /// model is working.
@@ -77,7 +75,6 @@ impl FailedAttempt {
     }
 }
 
-/// The usage of an attempt, as reported by the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StatedUsage {
     pub tokens: Option<Tokens>,
@@ -142,7 +139,6 @@ struct LastToken {
 pub(super) struct RetryWait(Arc<IdleTimeout>);
 
 impl IdleTimeout {
-    /// A timeout that starts now.
     pub fn of_at_most(limit: Duration) -> Self {
         Self { limit, heard: Mutex::new(LastToken { last: Instant::now(), waiting: 0, still_since: None }) }
     }

@@ -17,7 +17,7 @@ use dialectic_base::provider::{HOST, OFFLINE};
 
 pub use dialectic_base::provider::family;
 
-/// What is known about a model: a row of the table. Prices are in dollars per million tokens.
+/// A row of `models.json`. Prices are in dollars per million tokens.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ModelFacts {
@@ -30,10 +30,10 @@ pub struct ModelFacts {
     long_in: Option<f64>,
     long_cached: Option<f64>,
     long_out: Option<f64>,
-    /// The context window in tokens.
+    /// In tokens.
     #[serde(rename = "window")]
     pub context_window: Option<u64>,
-    /// The maximum number of output tokens.
+    /// In tokens.
     #[serde(rename = "output")]
     pub max_output: Option<u32>,
     #[serde(rename = "until")]
@@ -45,18 +45,14 @@ pub struct ModelFacts {
     lacks: Vec<Feature>,
 }
 
-/// A feature of a request that some models do not accept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Feature {
-    /// A JSON schema for the answer.
     Schema,
     Tools,
     Temperature,
     System,
-    /// The Responses API.
     Responses,
-    /// Chat Completions.
     Chat,
 }
 
@@ -73,7 +69,7 @@ impl ModelFacts {
         Some(Price { long, ..Price::flat(input, self.cached, output) })
     }
 
-    /// Whether the model accepts a feature; true unless the table says otherwise.
+    /// True unless the table says otherwise.
     pub fn takes(&self, feature: Feature) -> bool {
         !self.lacks.contains(&feature)
     }
@@ -101,7 +97,6 @@ fn read(json: &str) -> Result<ModelsFile, serde_json::Error> {
     serde_json::from_str(json)
 }
 
-/// The date of the table.
 pub fn as_of() -> NaiveDate {
     TABLE.as_of
 }
@@ -122,7 +117,6 @@ pub fn facts(provider: &str, model: &str) -> Option<&'static ModelFacts> {
     }
 }
 
-/// The names of a provider's models that are in service on `day`, sorted.
 pub fn current(provider: &str, day: NaiveDate) -> Vec<&'static str> {
     let models = TABLE.models.get(provider).into_iter().flatten();
     let mut names: Vec<&str> =
@@ -155,7 +149,7 @@ fn without_date(model: &str) -> Option<&str> {
 
 const FREE: Price = Price::flat(0.0, Some(0.0), 0.0);
 
-/// The list price of a provider's model; `None` if unknown. Local models and the host cost nothing.
+/// Local models and the host cost nothing. `None` if the price is unknown.
 pub fn built_in_price(provider: &str, model: &str) -> Option<Price> {
     match provider {
         OFFLINE | HOST | "ollama" => Some(FREE),
@@ -174,9 +168,8 @@ pub fn with_cache_writes(price: Price, provider: &str, model: &str) -> Price {
     if is_anthropics { price.with_writes(ANTHROPIC_WRITES) } else { price }
 }
 
-/// The maximum number of suggested models.
 const NAMED: usize = 3;
-/// The minimum Jaro-Winkler similarity of suggested names.
+/// The minimum Jaro-Winkler similarity of suggested names, from 0 to 1.
 const SIMILAR: f64 = 0.8;
 
 /// The names of a provider's models that are most similar to `model` and in service on `day`, best first. Omits dated

@@ -18,8 +18,8 @@ use super::{FailedAttempt, Live, ModelError, StatedUsage};
 /// The default output limit in tokens under a cost limit, which requires a maximum price for each call.
 pub const ANSWER_LIMIT: u32 = 4096;
 
-/// A model that can be called. Implementations make single attempts; the [`Caller`](super::Caller) handles retries, the
-/// time limit for the first token, and concurrency.
+/// Implementations make single attempts; the [`Caller`](super::Caller) handles retries, the time limit for the first
+/// token, and concurrency.
 pub trait ChatModel: Send + Sync {
     /// Makes one attempt. The answer is always streamed if the model supports it, so that cost and result do not depend
     /// on whether anyone watches.
@@ -55,28 +55,26 @@ pub trait ChatModel: Send + Sync {
     }
 }
 
-/// One request to a model, with the conversation so far.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub model: Arc<str>,
-    /// The sampling temperature, 0.0 to 2.0.
+    /// From 0.0 to 2.0.
     pub temperature: f64,
-    /// The output limit in tokens.
+    /// In tokens.
     pub max_tokens: Option<u32>,
     /// The system text, identical for every call of a debate, so that providers can cache it.
     pub system: Arc<str>,
     /// The user's text, which starts with shared material and ends with what is specific to the role and phase.
     pub prompt: Arc<str>,
-    /// The turns after the prompt: tool calls, their results, and further requests.
+    /// Continues the conversation after `prompt`.
     pub turns: Vec<Turn>,
-    /// The schema of the answer; free text if `None`.
+    /// `None` for free text.
     pub answer: Option<Arc<AnswerSchema>>,
     pub tools: Arc<[ToolSpec]>,
     /// Whether a model that rejects tools may answer without them; otherwise its refusal is final.
     pub tools_are_optional: bool,
 }
 
-/// The length of a request's input in bytes.
 pub fn request_bytes(request: &Request) -> usize {
     let turns = request.turns.iter().map(|turn| match turn {
         Turn::Assistant { message: Some(message), .. } => message.to_string().len(),
@@ -158,13 +156,12 @@ pub enum FinishReason {
     /// The answer is complete, or the server did not say otherwise.
     #[default]
     Complete,
-    /// The answer was cut off at the output limit.
     Length,
     /// The provider's filter or the model itself refused.
     Filtered,
     /// The server stopped the answer early, e.g. because it ran out of resources.
     Interrupted,
-    /// The server's reason is unknown, so the answer may be complete.
+    /// The server's finish reason is unknown. The answer may have been cut off.
     Unknown,
 }
 
@@ -190,7 +187,6 @@ impl AnswerSchema {
         Self::with_root(name, SchemaGenerator::into_root_schema_for::<T>)
     }
 
-    /// Like [`of`](Self::of), for the type whose schema `root` generates.
     pub fn with_root(name: &'static str, root: fn(SchemaGenerator) -> Schema) -> Self {
         let settings = SchemaSettings::draft2020_12().with(|settings| {
             settings.inline_subschemas = true;
@@ -201,7 +197,6 @@ impl AnswerSchema {
     }
 }
 
-/// The schema of an object with these properties. All are required, and no others are allowed.
 pub fn strict_object(properties: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     let properties: Map<String, Value> = properties.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let required: Vec<&String> = properties.keys().collect();
@@ -269,7 +264,7 @@ const ENDS: &[(Option<FinishReason>, &[&str])] = &[
     (None, &["error"]), // OpenRouter, vLLM
 ];
 
-/// The meaning of a known finish reason. Google's compatible API appends its own reason after a colon.
+/// Google's compatible API appends its own reason after a colon.
 fn meaning(word: &str) -> Option<&'static Option<FinishReason>> {
     let word = word.split(':').next().unwrap_or_default().trim();
     let is_it = |known: &&str| known.eq_ignore_ascii_case(word);
@@ -287,7 +282,6 @@ pub(crate) fn finish(word: Option<&str>) -> (FinishReason, Option<String>) {
     }
 }
 
-/// Whether the finish reason means that there is no answer.
 pub(crate) fn is_unfinished(word: &str) -> bool {
     meaning(word) == Some(&None)
 }

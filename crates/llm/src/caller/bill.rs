@@ -42,7 +42,7 @@ impl<'a> Bill<'a> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks for permission to send a request. Returns the output limit that the cost limit requires, if any.
+    /// Returns the output limit that the cost limit requires, in tokens, if any.
     pub(super) async fn reserve(&self) -> Result<Option<u32>, ModelError> {
         self.open().begun = None;
         let reserved = self.caller.reserve(self.request).await?;
@@ -62,7 +62,7 @@ impl<'a> Bill<'a> {
         is_in_full && open.in_full >= MOST_IN_FULL
     }
 
-    /// Charges a failed request to the account. Without an account, returns what was spent.
+    /// Returns what was spent if there is no account to charge.
     fn enter(&self, failed: &FailedAttempt, reserved: Option<Reserved>) -> Option<AttemptUsage> {
         let FailedAttempt { error, usage, may_be_billed } = failed;
         let has_usage = usage.tokens.is_some() || usage.cost.is_some();
@@ -148,7 +148,6 @@ pub(super) const RATE_WINDOW: Duration = Duration::from_mins(1);
 /// A longer `Retry-After` ends the call.
 pub(super) const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(5);
 
-/// Decides whether and when a call is retried.
 pub(super) struct Retries {
     most: u32,
     made: u32,

@@ -92,13 +92,11 @@ impl ConcurrencyLimit {
         }
     }
 
-    /// Takes a slot if one is free and the provider uses fewer than `most`.
     fn try_enter(&self, provider: &Arc<str>, most: usize) -> Option<Slot<'_>> {
         let permit = self.all.try_acquire().ok()?;
         self.entered(provider, Some(permit), most)
     }
 
-    /// Waits until the provider uses fewer than `most` slots.
     async fn has_room(&self, provider: &Arc<str>, most: usize) {
         loop {
             let mut room = pin!(self.room.notified());

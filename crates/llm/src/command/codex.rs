@@ -56,7 +56,7 @@ const OTHER_FEATURES: [&str; 4] =
 /// Kinds of items that involve no tool.
 const PLAIN: [&str; 3] = ["agent_message", "reasoning", "error"];
 
-/// How the user is logged in. Unknown if there are extra arguments, which may select a key or another provider.
+/// Unknown if there are extra arguments, which may select a key or another provider.
 fn login(ask: Ask<'_>, has_arguments: bool) -> Login {
     if has_arguments {
         return Login::Unsaid;

@@ -30,7 +30,7 @@ pub enum ProgramFault {
     NoSwitch { program: String, version: String, switch: String },
 }
 
-/// The directories of `PATH` to search: absolute ones outside the project's directories.
+/// Omits relative directories and those in the project, whose files could pose as the program.
 pub fn searched(path: &str, project: &[PathBuf]) -> Vec<PathBuf> {
     let real = |directory: &Path| directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let project: Vec<PathBuf> = project.iter().map(|directory| real(directory)).collect();
@@ -217,7 +217,6 @@ pub fn program_preset(name: &str) -> Option<&'static ProgramPreset> {
     PROGRAMS.iter().find(|preset| preset.name == name)
 }
 
-/// An installed program, and everything needed to call it.
 #[derive(Debug, Clone)]
 pub struct Program {
     pub name: Arc<str>,
@@ -226,7 +225,7 @@ pub struct Program {
     pub executable: PathBuf,
     /// Arguments to put before those of the preset; for the user's own program, all of its arguments.
     pub leading: Vec<String>,
-    /// The environment, without the variables of the preset.
+    /// Lacks the variables of the preset.
     pub environment: Vec<(String, SecretString)>,
 }
 
@@ -242,8 +241,6 @@ impl Program {
         self.preset.map_or(&[], |preset| preset.environment)
     }
 
-    /// The environment of a call, with the variables that switch features off, and with the output limit if the program
-    /// has a variable for it.
     pub(super) fn environment_of(&self, request: &Request) -> Vec<(String, SecretString)> {
         let variable = self.preset.and_then(|preset| preset.output_limit);
         let limit = variable.zip(request.max_tokens).map(|(name, limit)| (name.to_owned(), limit.to_string().into()));

@@ -36,7 +36,7 @@ pub use find::{PROGRAMS, Program, ProgramFault, find, program_preset, searched};
 pub use preset::{Login, ProgramPreset};
 pub use process::{ProcessGroup, end_all};
 
-/// The default number of concurrent processes of a program.
+/// The maximum number of concurrent processes of a program, in all debates of this process together.
 pub const CONCURRENCY: usize = 2;
 /// How long a usage limit is assumed to last if the program does not say.
 const UNTOLD_LIMIT: TimeDelta = TimeDelta::minutes(5);
@@ -106,7 +106,7 @@ impl CommandModel {
         heard.conclude(&exit)
     }
 
-    /// Checks the program again if its file has changed, since programs may be updated while debates run.
+    /// Programs may be updated while debates run.
     async fn check_again(&self) -> Result<(), ModelError> {
         let now = Stamp::of(&self.program.executable);
         let checked = || self.checked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -174,7 +174,6 @@ impl ChatModel for CommandModel {
 /// shell command.
 const OPENING: &str = "Answer what follows.";
 
-/// The text of a request, including the system text if `with_system` is set.
 fn text(request: &Request, with_system: bool) -> String {
     let mut text = format!("{OPENING}\n\n");
     if with_system && !request.system.trim().is_empty() {

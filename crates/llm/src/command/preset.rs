@@ -13,7 +13,6 @@ use super::transcript::Transcript;
 /// Queries a program with these arguments. The named variable, if any, is set to an empty directory.
 pub(super) type Ask<'a> = &'a dyn Fn(&[&str], Option<&str>) -> String;
 
-/// A built-in program: how to call it and read its output, and what is known about it.
 #[derive(Debug)]
 pub struct ProgramPreset {
     /// Also the provider's name in configurations.
@@ -36,7 +35,7 @@ pub struct ProgramPreset {
     pub(super) output_limit: Option<&'static str>,
     /// Whether the program reads the answer's schema from a file.
     pub(super) takes_schemas: bool,
-    /// Determines how the user is logged in. The flag tells whether the user configured extra arguments.
+    /// The flag tells whether the user configured extra arguments.
     pub(super) login: fn(Ask<'_>, bool) -> Login,
     pub(super) help: &'static [&'static str],
     /// The arguments that keep tools, MCP servers and the user's settings out of a call.
@@ -51,7 +50,6 @@ pub enum Login {
     Subscription,
     /// An account pays for each call.
     Account,
-    /// The program is not logged in.
     Nobody,
     /// Unknown: the program does not report its login, or the report does not apply to our calls.
     Unsaid,
@@ -65,7 +63,7 @@ pub(super) struct Workplace {
 }
 
 impl Workplace {
-    /// Creates the workspace with the files that a built-in program reads; the user's own programs read none.
+    /// The user's own programs read no files.
     pub(super) fn new(preset: Option<&ProgramPreset>, request: &Request) -> io::Result<Self> {
         let all = tempfile::Builder::new().prefix("dialectic-").tempdir()?;
         let place = Self { all };

@@ -36,7 +36,7 @@ impl From<ModelError> for Stop {
     }
 }
 
-/// A child process and its process group. Dropping it kills the group.
+/// Dropping a group kills all of its processes; on systems other than Unix, only the child.
 pub struct ProcessGroup {
     pub child: Child,
     #[cfg(unix)]
@@ -73,7 +73,6 @@ impl Drop for ProcessGroup {
     }
 }
 
-/// The process groups of all running programs.
 #[cfg(unix)]
 static RUNNING: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
@@ -87,7 +86,7 @@ fn end(id: rustix::process::Pid) {
     let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
 }
 
-/// Kills all running programs. Call it before exiting without running destructors.
+/// Must be called before exiting without running destructors.
 pub fn end_all() {
     #[cfg(unix)]
     for id in running().iter().filter_map(|id| rustix::process::Pid::from_raw(*id)) {
@@ -163,7 +162,6 @@ pub(super) async fn run(
             }
         }
     };
-    // If one of the three fails, the others are cancelled.
     let work = async { tokio::try_join!(write, listen, complain).map(|((), (), complaint)| complaint) };
     tokio::pin!(work);
     let enough = || Exit { code: Some(0), is_whole: true, complaint: String::new() };

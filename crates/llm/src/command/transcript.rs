@@ -9,7 +9,6 @@ use dialectic_base::call::Tokens;
 use dialectic_base::markdown::truncate;
 use dialectic_base::money::Usd;
 
-/// The JSON object from the first to the last brace of a text.
 pub(super) fn json_in(text: &str) -> Option<Value> {
     let (start, end) = (text.find('{')?, text.rfind('}')?);
     serde_json::from_str(text.get(start..=end)?).ok()
@@ -27,13 +26,11 @@ const LONGEST_MESSAGE: usize = 500;
 /// Recorded as the finish reason if a program that usually states one does not.
 pub(super) const UNSAID: &str = "not said";
 
-/// A program's output so far, filled in by the parser for its format.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about a run")]
 pub(super) struct Transcript {
-    /// The answer as it streamed in.
     text: String,
-    /// The answer as repeated at the end, which takes precedence over `text`.
+    /// The answer as repeated at the end of the output. Takes precedence over `text`.
     pub(super) whole: Option<String>,
     /// The finish reason; `None` for programs without one.
     pub(super) finish: Option<String>,
@@ -52,7 +49,7 @@ pub(super) struct Transcript {
     pub(super) is_overage: bool,
     pub(super) tool: Option<String>,
     pub(super) is_limited: bool,
-    /// When the subscription's limit ends, if reported.
+    /// `None` if not reported.
     pub(super) limited_until: Option<DateTime<Utc>>,
 }
 
@@ -66,7 +63,6 @@ pub(super) struct Exit {
 }
 
 impl Transcript {
-    /// Appends to the answer and tells the listener.
     pub(super) fn say(&mut self, text: &str, listener: &dyn Listener) {
         if !text.is_empty() {
             self.text.push_str(text);
@@ -78,8 +74,7 @@ impl Transcript {
         !self.text.is_empty()
     }
 
-    /// Turns the transcript into the result of the call. A failure that the program reports counts, whatever the exit
-    /// code.
+    /// A failure that the program reports counts, whatever the exit code.
     pub(super) fn conclude(self, exit: &Exit) -> Result<Reply, FailedAttempt> {
         // Zero tokens mean that the usage is unknown.
         let tokens = self.tokens.filter(|tokens| tokens.total() > 0);
@@ -136,7 +131,6 @@ impl Transcript {
 /// Phrases that report a reached subscription limit. They are only searched for in failure messages, never in answers.
 const LIMITS: [&str; 6] =
     ["usage limit", "you've hit your", "session limit reached", "weekly limit", "quota exceeded", "exhausted your"];
-/// Phrases that report a missing login.
 const LOGINS: [&str; 8] = [
     "not logged in",
     "please run /login",
@@ -148,7 +142,6 @@ const LOGINS: [&str; 8] = [
     "401 unauthorized",
 ];
 
-/// Classifies a failure by the program's message and the HTTP status that it reported.
 fn error_of(message: String, status: Option<u16>) -> ModelError {
     let lower = message.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|words| lower.contains(words));

@@ -8,7 +8,6 @@ use super::task::{
     COLOPHON, Fenced, ListedPoint, NOT_ASSESSED, PlayedAgent, QUESTIONS, TEXTS, listed, numbered, paragraphs,
 };
 
-/// The score of every debater, if a protocol requires scores.
 const EQUAL: u8 = 50;
 
 impl<'a> PlayedAgent<'a> {
@@ -54,14 +53,13 @@ impl<'a> PlayedAgent<'a> {
         instance("", schema, &known)
     }
 
-    /// The label and the text to vote for. The seed determines the choice, so all voters agree.
+    /// The seed determines the choice, so all voters agree. Returns the label and the text.
     pub(super) fn chosen(&self) -> Option<(&'a str, &'a str)> {
         let rank = |text: &Fenced| mixed(self.seed, text.text);
         let chosen = self.texts(&TEXTS).max_by_key(rank)?;
         Some((chosen.title.rsplit(' ').next()?, chosen.text))
     }
 
-    /// The assessment of a solution, without a confidence.
     pub(super) fn assessment(&self, solution: &str) -> Value {
         let mut assessment = json!({
             "base": self.chosen().map(|(label, _)| label),
@@ -170,7 +168,6 @@ impl PlayedAgent<'_> {
         self.texts(&["contribution"]).map(|speech| speech.text)
     }
 
-    /// Responds to the last speech's question and asks another one.
     fn rebuttal(&self, own: &[&Gap], last: &str) -> String {
         let is_said = |line: &str| self.speeches().any(|speech| speech.contains(line));
         let taken = |gap: &Gap| format!("Nobody answered “{}” That speaks for neither side.", gap.ask);

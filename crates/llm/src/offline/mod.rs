@@ -87,7 +87,6 @@ fn mixed(seed: u64, text: &str) -> u64 {
     hash ^ (hash >> 31)
 }
 
-/// Sends `text` word by word, spread evenly over `time`.
 async fn speak(text: &str, time: Duration, listener: &dyn Listener) {
     if time.is_zero() {
         return;

@@ -18,7 +18,7 @@ const OWN: usize = 4;
 const FUNCTION_WORDS: &str = " a an and are as at be but by can each every for from had has have if in into is it its \
      may must nor not of on or our per shall should so than that the their then they to until was we were when which \
      while will with would ";
-/// Numbers as words. “One” is rarely a number.
+/// “One” is omitted, because it is rarely a number.
 const NUMBER_WORDS: &str = " two three four five six seven eight nine ten eleven twelve hundred thousand million ";
 
 const BEFORE_YEARS: &str = " after before by during from in of since until ";
@@ -45,7 +45,7 @@ static GAPS: LazyLock<Vec<Gap>> = LazyLock::new(|| {
     rows.map(row).collect()
 });
 
-/// All gaps, most serious first.
+/// Most serious first.
 pub(super) fn gaps() -> impl Iterator<Item = &'static Gap> {
     GAPS.iter()
 }
@@ -61,23 +61,20 @@ pub(super) fn gap_of(point: &str) -> Option<(&'static Gap, bool)> {
 }
 
 impl Gap {
-    /// Whether critics may say that the gap does not matter.
+    /// Critics dispute only minor gaps.
     pub(super) fn is_minor(&self) -> bool {
         self.severity == "minor"
     }
 
-    /// The question as a list item.
     pub(super) fn item(&self) -> String {
         format!("**{}**: {} {}", self.title, self.ask, self.why)
     }
 
-    /// A critic's point against a text that lacks the question.
     pub(super) fn missing(&self) -> String {
         let Self { title, severity, ask, why, .. } = self;
         format!("[{severity}] {title}: the list leaves it out. {why} Resolved by: asking “{ask}”")
     }
 
-    /// A critic's point against a text that has the question.
     pub(super) fn disputed(&self) -> String {
         format!("[minor] {}: {} Resolved by: leaving the question out.", self.title, self.dispute())
     }
@@ -105,7 +102,7 @@ pub(super) struct ProblemReading {
 }
 
 impl ProblemReading {
-    /// Analyses a problem and the additional text `more`.
+    /// `more`, such as attachments and answers, can fill gaps. Its requirements and figures do not count.
     pub(super) fn new(problem: &str, more: &str) -> Self {
         let broken = |text: String, end: &str| text.replace(end, &format!("{}\n", end.trim_end()));
         let sentences = [". ", "! ", "? ", "; ", "。", "！", "？"].into_iter().fold(problem.to_owned(), broken);
@@ -178,7 +175,6 @@ fn figures(text: &str) -> Vec<Figure> {
     found
 }
 
-/// The figure that starts at the word with index `at`; `None` if there is none.
 fn figure_at(line: &[&str], at: usize) -> Option<Figure> {
     let word = bare(line[at]);
     let is_in_words = NUMBER_WORDS.contains(&format!(" {} ", word.to_lowercase()));
@@ -221,7 +217,6 @@ fn figure_at(line: &[&str], at: usize) -> Option<Figure> {
     (!is_nothing).then(|| Figure { text: quotable(&text.join(" ")), has_unit })
 }
 
-/// A word without surrounding punctuation.
 fn bare(word: &str) -> &str {
     word.trim_matches(|c: char| ".,;:!?()[]{}\"'`*_“”‘’".contains(c))
 }

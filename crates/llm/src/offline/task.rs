@@ -18,7 +18,6 @@ const RESPONSE: &str = "Response to critiques";
 const CHECKED: &str = "Response to the check";
 /// The info strings of fenced solutions.
 pub(super) const TEXTS: [&str; 5] = ["text", "draft", "solution", "proposal", "candidate"];
-/// The notice at the top of an answer.
 const NOTICE: &str = "This is a rehearsal: no model was called. It shows how the program reads your problem, and \
                       which questions a debate would have to settle.";
 /// The maximum number of decisions that a text lists.
@@ -26,7 +25,6 @@ const DECIDED: usize = 7;
 /// The maximum length of a quotation from a line of a change, in characters.
 const QUOTED: usize = 60;
 
-/// The agent to play, and the contents of its prompt.
 pub(super) struct PlayedAgent<'a> {
     sections: Vec<PromptSection<'a>>,
     /// The task according to the prompt's heading.
@@ -63,7 +61,7 @@ impl<'a> PlayedAgent<'a> {
         named(&self.sections, label)
     }
 
-    /// A free-text answer. Never empty, since an empty answer would count as a failure.
+    /// Never empty, since an empty answer would count as a failure.
     pub(super) fn text(&self) -> String {
         let text = match self.task {
             "propose" => self.list(&self.own(), ""),
@@ -89,7 +87,6 @@ impl<'a> PlayedAgent<'a> {
         format!("This is a rehearsal: no model was called, so “{asked}” has no answer.")
     }
 
-    /// Whether the task mentions this name.
     pub(super) fn names(&self, name: &str) -> bool {
         ["`", "\"", "`## "].iter().any(|mark| self.brief.contains(&format!("{mark}{name}")))
     }
@@ -109,7 +106,6 @@ impl<'a> PlayedAgent<'a> {
         points.flat_map(|points| listed(points.text)).collect()
     }
 
-    /// The open gaps that the agent's role lists.
     pub(super) fn own(&self) -> Vec<&'static Gap> {
         self.problem.gaps_of(self.role)
     }
@@ -124,7 +120,6 @@ impl<'a> PlayedAgent<'a> {
         if known.is_empty() { self.own() } else { known }
     }
 
-    /// Writes a text that asks `questions` and ends with the section `responses`.
     fn list(&self, questions: &[&Gap], responses: &str) -> String {
         let names: Vec<String> = questions.iter().map(|gap| gap.title.to_lowercase()).collect();
         let open = match names.as_slice() {
@@ -163,7 +158,6 @@ impl<'a> PlayedAgent<'a> {
         section("Decisions", &bullets(questions.iter().map(decision).take(DECIDED).chain(none)))
     }
 
-    /// Writes the judge's answer with these questions, followed by an assessment of the answer.
     fn answer(&self, questions: &[&Gap], responses: &str) -> String {
         let figure =
             |Figure { text, has_unit }: &Figure| format!("{text}{}", if *has_unit { "" } else { " (of what?)" });
@@ -172,8 +166,6 @@ impl<'a> PlayedAgent<'a> {
         format!("{text}\n\n```json\n{}\n```", self.assessment(&text))
     }
 
-    /// Writes a critique: rechecks the earlier points, or if there are none, raises one missing and one superfluous
-    /// question.
     fn criticism(&self, text: &str, earlier: &[ListedPoint]) -> String {
         if earlier.is_empty() {
             let own = self.own();
@@ -195,7 +187,6 @@ impl<'a> PlayedAgent<'a> {
         paragraphs([section("Earlier points", &earlier.join("\n")), section("New points", "No objections.")])
     }
 
-    /// Checks the draft through the lens that the task names.
     fn check(&self) -> String {
         let draft = self.at_hand().text;
         let lens = self.brief.lines().find_map(|line| line.strip_prefix("Lens: ")).unwrap_or_default().trim();
@@ -216,7 +207,6 @@ impl<'a> PlayedAgent<'a> {
         paragraphs([section("Accepted points", &accepted.join("\n")), found])
     }
 
-    /// Writes findings about the first new line of the change, and about another line chosen by role.
     fn findings(&self) -> String {
         let attached = self.texts(&["attachment"]).map(|one| one.text);
         let lines: Vec<_> = attached.filter(|text| text.contains("\n@@ ")).flat_map(new_lines).collect();
@@ -242,7 +232,6 @@ impl<'a> PlayedAgent<'a> {
         listed.lines().filter_map(|line| line.strip_prefix("- ")?.split(' ').next())
     }
 
-    /// Returns the agent's own text, or the draft, with every point adopted or answered in a section titled `heading`.
     fn revision(&self, heading: &str) -> String {
         let mut accepted = Vec::new();
         let answer = |ListedPoint { number, text }: &ListedPoint| match gap_of(text) {

@@ -20,7 +20,6 @@ use super::{OpenAiClient, chat, marks, responses};
 /// value of the output limit.
 const MOST_TURNS: usize = 12;
 
-/// Whether the API is the reason for a refusal.
 enum RefusalCause {
     /// The server or the model lacks the Responses API.
     Lacking,
@@ -37,7 +36,6 @@ enum Doubt {
 }
 
 impl OpenAiClient {
-    /// Asks through the API that the model is known to support, or finds out which API it supports.
     pub(super) async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, RequestFailure> {
         let (known, model) = (&self.known, &request.model);
         let _probe = known.await_turn(model).await;
@@ -267,7 +265,6 @@ impl OpenAiClient {
         self.accept::<P>(request, whole.into(), answer)
     }
 
-    /// Turns an answer into a reply. Fails if it is an error, does not belong to this API, or has no usable text.
     fn accept<A: ApiAnswer>(
         &self,
         request: &Request,

@@ -56,7 +56,7 @@ pub(super) struct Capabilities {
     pub(super) schemas_by_chat: bool,
     pub(super) takes_tools: bool,
     pub(super) takes_temperature: bool,
-    /// Whether the model accepts a system message. If not, the system text is put before the user's text.
+    /// For a model without system messages, the system text is put before the user's text.
     pub(super) takes_system: bool,
     /// Whether the model accepts its own messages unchanged rather than just their text and calls.
     pub(super) replays: bool,
@@ -80,7 +80,6 @@ pub(super) const PROBE_TIMEOUT: Duration = Duration::from_millis(250);
 const LOOPBACK_PROBE_TIMEOUT: Duration = Duration::from_millis(20);
 
 pub(super) struct KnownCapabilities {
-    /// Determines the initial assumptions about models.
     endpoint: Endpoint,
     pub(super) serves_responses: bool,
     pub(super) probe_timeout: Duration,
@@ -92,11 +91,10 @@ pub(super) struct KnownCapabilities {
     findings: Mutex<Findings>,
 }
 
-/// What was learned about models and their server. Some servers fail when streams are requested.
 struct Findings {
     models: HashMap<Arc<str>, Capabilities>,
     schemas: SchemaRoute,
-    /// How many more failures may be blamed on streaming; 0 once a stream arrived.
+    /// How many more failures may be blamed on streaming; 0 once a stream arrived. Some servers fail on every stream.
     stream_doubts: u8,
     /// How often a complete answer followed a failed stream.
     wholes: u8,
@@ -119,7 +117,6 @@ impl Default for Findings {
     }
 }
 
-/// The API to use for requests with a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum SchemaRoute {
     /// The model's own API, which might ignore schemas.
@@ -204,7 +201,7 @@ impl KnownCapabilities {
         self.findings().schemas = SchemaRoute::Settled;
     }
 
-    /// Whether a failure may be blamed on streaming. Every call that returns true uses up one doubt.
+    /// Every call that returns true uses up one doubt.
     pub(super) fn may_fail_on_streams(&self) -> bool {
         let left = &mut self.findings().stream_doubts;
         let may = *left > 0;
@@ -233,7 +230,6 @@ impl KnownCapabilities {
         (findings.stream_doubts, findings.wholes, findings.breaks) = (0, 0, (String::new(), 0));
     }
 
-    /// Records which API the server has, unless that is already known.
     pub(super) fn settle(&self, api: Api) {
         self.api.get_or_init(|| api);
         self.probe.close();
@@ -274,7 +270,7 @@ impl KnownCapabilities {
     }
 }
 
-/// How much of a schema a model accepts, in descending order.
+/// How much of a schema a model accepts. Later variants accept less, so `max` combines two findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Schemas {
     Whole,
@@ -317,7 +313,7 @@ impl Schemas {
         }
     }
 
-    /// Whether `answer`'s schema contains bounds in this form.
+    /// Whether the part of `answer`'s schema that is sent contains bounds.
     pub(super) fn bounds(self, answer: &AnswerSchema) -> bool {
         let Some(AnswerSchema { schema: sent, .. }) = self.of(Some(answer)) else { return false };
         LENGTHS.iter().chain(&AMOUNTS).any(|keyword| uses(&sent, keyword))
@@ -350,7 +346,7 @@ fn uses(schema: &Value, keyword: &str) -> bool {
     without != *schema
 }
 
-/// Whether `reply` shows that the schema was ignored. A server that enforces it returns exactly the described object.
+/// A server that enforces a schema returns exactly the described object.
 pub(super) fn is_ignored(answer: &AnswerSchema, reply: &Reply) -> bool {
     let text = reply.text.trim();
     if text.is_empty() || !reply.tool_calls.is_empty() || reply.finish == FinishReason::Filtered {

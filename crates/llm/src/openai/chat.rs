@@ -246,12 +246,12 @@ impl ApiAnswer for Chunks {
     }
 }
 
-/// The first choice; only one answer is requested.
+/// Only one answer is requested, so the first choice is the answer.
 fn choice(answer: &Value) -> Option<&Value> {
     answer["choices"].as_array()?.iter().find(|choice| choice.is_object())
 }
 
-/// Takes the first choice; null if there is none.
+/// Returns null if there is no choice.
 fn take_choice(answer: &mut Value) -> Value {
     let choices = answer.get_mut("choices").and_then(Value::as_array_mut);
     let first = choices.into_iter().flatten().find(|choice| choice.is_object());

@@ -12,7 +12,6 @@ use secrecy::{ExposeSecret, SecretString};
 
 use dialectic_base::provider::ApiKind;
 
-/// A server with OpenAI's API, as configured.
 #[derive(Clone)]
 pub struct Endpoint {
     pub name: Arc<str>,
@@ -23,7 +22,6 @@ pub struct Endpoint {
     pub headers: Vec<(String, SecretString)>,
     pub api: ApiKind,
     pub streams: bool,
-    /// Whether requests may contain a schema.
     pub takes_schemas: bool,
 }
 
@@ -39,7 +37,7 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// Why an endpoint cannot be used. Never contains secret values.
+/// Messages never contain secret values.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
     #[error("the base URL of provider `{0}` must begin with http:// or https:// and name a host")]
@@ -61,11 +59,11 @@ const LABELS: [&str; 2] = ["http-referer", "x-title"];
 /// messages.
 const SHORTEST_SECRET: usize = 4;
 
-/// The paths of the APIs. A base URL that ends with one of them selects that API.
+/// A base URL that ends with one of these paths selects that API.
 const PATHS: [(&str, ApiKind); 2] = [("/chat/completions", ApiKind::Chat), ("/responses", ApiKind::Responses)];
 
 impl Endpoint {
-    /// Removes an API's path from the base URL. That API is then used unless another is configured.
+    /// An API's path at the end of the base URL selects that API, unless another is configured.
     pub(super) fn meant(mut self) -> Self {
         let url = self.base_url.trim().trim_end_matches('/');
         let meant = PATHS.into_iter().find_map(|(path, api)| Some((url.strip_suffix(path)?.to_owned(), api)));
@@ -135,7 +133,6 @@ impl Address {
         without_userinfo(&text)
     }
 
-    /// The URL of `path`, with the query of the base URL.
     pub(super) fn url(&self, path: &str) -> Url {
         let mut url = self.base.clone();
         url.set_path(&format!("{}{path}", self.base.path().trim_end_matches('/')));
@@ -153,19 +150,17 @@ impl Address {
         is_on_this_machine(&self.base)
     }
 
-    /// The URL for `path`, without credentials, for display.
     pub(super) fn shown(&self, path: &str) -> String {
         self.redact(&format!("{}{}{path}", self.origin(), self.base.path().trim_end_matches('/')))
     }
 
-    /// Whether the base URL's path lacks a version such as `v1`, which nearly every server has.
+    /// Nearly every server's base URL contains a version such as `v1`.
     pub(super) fn lacks_version(&self) -> bool {
         let is_version =
             |part: &str| part.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
         !self.base.path().split('/').any(is_version)
     }
 
-    /// Scheme, host and port, for messages.
     pub(super) fn origin(&self) -> String {
         self.base.origin().ascii_serialization()
     }
@@ -214,11 +209,11 @@ pub const CERTIFICATE_FILE: &str = "SSL_CERT_FILE";
 #[error("cannot set up the HTTP client")]
 pub struct HttpClientError(#[from] reqwest::Error);
 
-/// Connections to servers; clones share them.
+/// Clones share their connections.
 #[derive(Clone)]
 pub struct HttpClient {
     direct: Client,
-    /// Uses the system's proxies, if there are any.
+    /// `None` if the system has no proxies.
     proxied: Option<Client>,
     proxies: Arc<Matcher>,
     certificates: Result<(), EndpointError>,
@@ -266,8 +261,7 @@ fn client_that_keeps(kept: Duration, certificate_file: Option<&Path>) -> Result<
 }
 
 impl HttpClient {
-    /// The client for `url`. Local servers are reached without a proxy, since a proxy would look for them on its own
-    /// machine.
+    /// Local servers are reached without a proxy, since a proxy would look for them on its own machine.
     pub fn client_for(&self, url: &Url) -> &Client {
         match (self.proxy_for(url), &self.proxied) {
             (Some(_), Some(proxied)) => proxied,

@@ -5,7 +5,6 @@ use crate::error::may_bill;
 
 use super::failure::ServerRefusal;
 
-/// The meaning of a known error, whatever its status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// The request plus its output limit exceeds the context window.
@@ -21,7 +20,6 @@ pub(super) enum Meaning {
 
 use Meaning::{BadKey, Filtered, ModelFailed, NoCredit, TooFast, TooLong};
 
-/// The statuses to which a row applies.
 enum On {
     /// All statuses: the words are unambiguous, and proxies wrap errors in any status.
     Any,
@@ -178,7 +176,6 @@ const ERRORS: &[(Meaning, On, &[&str])] = &[
 ];
 
 impl ServerRefusal {
-    /// What the error means, if a row matches.
     pub(super) fn meaning(&self) -> Option<Meaning> {
         let holds = |on: &On| match on {
             Any => true,
@@ -188,7 +185,7 @@ impl ServerRefusal {
         ERRORS.iter().find(|(_, on, rows)| holds(on) && self.says_any(rows)).map(|(meaning, ..)| *meaning)
     }
 
-    /// Whether codes and message contain all parts of `words`, which are separated by `*`.
+    /// All parts of `words`, which are separated by `*`, must occur in the codes or the message.
     pub(super) fn says(&self, words: &str) -> bool {
         words.split('*').all(|part| self.said.contains(part))
     }

@@ -74,7 +74,7 @@ impl ServerRefusal {
         Self { status, retry_after, param, message, said, url: None, in_answer: false, is_http_status: false }
     }
 
-    /// A refusal inside an answer with a success status; `fault` is the error found there.
+    /// `fault` is the error found in an answer with a success status.
     pub(super) fn inside(fault: Fault, answer: &HttpAnswer, address: &Address) -> Self {
         let status = fault.codes.iter().find_map(|code| status_of_code(code)).unwrap_or(answer.status.as_u16());
         let message = fault.message.clone().unwrap_or_else(|| fault.codes.join(", "));
@@ -186,7 +186,6 @@ fn prose(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The HTTP status that an error code corresponds to, if any.
 fn status_of_code(code: &str) -> Option<u16> {
     match code {
         "rate_limit_exceeded"
@@ -223,7 +222,6 @@ fn duration(text: &str) -> Option<Duration> {
     (!text.is_empty()).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
 }
 
-/// The delay that the headers ask for, counted from `now`.
 fn wait_in(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let amount = |text: &str, unit: f64| {
@@ -253,17 +251,14 @@ fn reason(status: StatusCode) -> String {
     status.canonical_reason().unwrap_or("no reason given").to_lowercase()
 }
 
-/// A message on one line, limited in length, without secrets.
 pub(super) fn one_line(said: &str, address: &Address) -> String {
     tidy(&address.redact(said), LONGEST_MESSAGE)
 }
 
-/// The beginning of an unknown body, as readable text without secrets.
 pub(super) fn excerpt(body: &[u8], address: &Address) -> String {
     tidy(&without_tags(&address.redact(&String::from_utf8_lossy(body))), LONGEST_EXCERPT)
 }
 
-/// `text` on one line, without control characters, limited to `longest` characters.
 fn tidy(text: &str, longest: usize) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let line = words.collect::<Vec<_>>().join(" ");
@@ -273,7 +268,7 @@ fn tidy(text: &str, longest: usize) -> String {
     }
 }
 
-/// `html` with tags, scripts and styles replaced by spaces.
+/// Also removes scripts and styles.
 fn without_tags(html: &str) -> String {
     let mut text = String::with_capacity(html.len());
     let mut rest = html;
@@ -324,7 +319,6 @@ impl RequestFailure {
         Self { failed: failed.into(), cause: FailureCause::Foreign }
     }
 
-    /// The same failure, charged like `other`.
     pub(super) fn charged_as(self, other: &Self) -> Self {
         let FailedAttempt { usage, may_be_billed, .. } = *other.failed;
         Self { failed: FailedAttempt { usage, may_be_billed, ..*self.failed }.into(), ..self }

@@ -18,17 +18,17 @@ const COST_HEADER: &str = "x-litellm-response-cost";
 /// xAI states costs in ticks.
 const TICKS_PER_DOLLAR: f64 = 1e10;
 
-/// Takes the value out of a field; null if it is absent.
+/// Returns null if the field is absent.
 pub(super) fn take(object: &mut Value, key: &str) -> Value {
     object.get_mut(key).map(Value::take).unwrap_or_default()
 }
 
-/// Takes the text out of a field; another type counts as absent.
+/// Another type counts as absent.
 pub(super) fn take_text(object: &mut Value, key: &str) -> Option<String> {
     if let Value::String(text) = take(object, key) { Some(text) } else { None }
 }
 
-/// Takes a word out of a field; keeps a value of another type as an unknown word.
+/// Keeps a value of another type as an unknown word.
 pub(super) fn take_word(object: &mut Value, key: &str) -> Option<String> {
     match take(object, key) {
         Value::Null => None,
@@ -45,7 +45,7 @@ pub(super) struct Borrowed<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 /// Larger counts are mistakes, and sums of them could overflow.
 const LARGEST_COUNT: f64 = 1_099_511_627_776.0;
 
-/// A number, possibly written as text.
+/// Accepts numbers written as text.
 fn figure(value: &Value) -> Option<f64> {
     let figure = value.as_f64().or_else(|| value.as_str()?.trim().trim_start_matches('$').parse().ok());
     figure.filter(|figure| (0.0..=LARGEST_COUNT).contains(figure))
@@ -60,7 +60,6 @@ fn count(value: &Value) -> Option<u64> {
     figure(value).map(|count| count as u64)
 }
 
-/// Where answers may state their usage.
 #[rustfmt::skip]
 const USAGE: &[&str] = &[
     "/usage", // OpenAI and most others
@@ -78,7 +77,7 @@ const COSTS: &[&str] = &[
     "/choices/0/delta/provider_metadata/gateway/cost", // the same in a stream
 ];
 
-/// Where the usage may state a cost.
+/// JSON pointers, relative to the usage.
 #[rustfmt::skip]
 const USAGE_COSTS: &[&str] = &[
     "/cost", // OpenRouter and most others
@@ -231,8 +230,8 @@ impl ReportedUsage {
         self.completion().is_some_and(|output| output > 0) || self.cost().is_some() || has_total
     }
 
-    /// Combines usage from a stream by keeping the larger values. Servers may send usage more than once: the input
-    /// first and the output last, or an empty usage at the end.
+    /// Servers may send usage more than once: the input first and the output last, or an empty usage at the end. The
+    /// larger values count.
     pub(super) fn later(known: Option<Self>, next: Option<Self>) -> Option<Self> {
         match (known, next) {
             (Some(known), Some(next)) => Some(Self(largest(known.0, next.0))),
@@ -322,19 +321,17 @@ pub(super) fn grow(known: &mut Value, more: Value) {
     }
 }
 
-/// The types of parts with reasoning.
 const THOUGHTS: [&str; 4] = ["thinking", "reasoning", "reasoning_text", "summary_text"];
 
 fn is_thought(part: &Value) -> bool {
     part["type"].as_str().is_some_and(|kind| THOUGHTS.contains(&kind))
 }
 
-/// Whether part of a message's content is reasoning, as from Mistral.
+/// Mistral sends reasoning as part of the content.
 pub(super) fn has_thoughts(content: &Value) -> bool {
     content.as_array().is_some_and(|parts| parts.iter().any(is_thought))
 }
 
-/// Reads a message's content, a text or a list of parts. Appends the answer to `text` and any refusal to `refusal`.
 pub(super) fn read_content(mut content: Value, text: &mut String, refusal: &mut String) {
     match content {
         Value::String(said) => append(text, said),
@@ -355,7 +352,7 @@ pub(super) fn read_content(mut content: Value, text: &mut String, refusal: &mut 
     }
 }
 
-/// Appends `more` to `text`, without copying if `text` is empty.
+/// Does not copy `more` if `text` is empty.
 fn append(text: &mut String, more: String) {
     if text.is_empty() { *text = more } else { text.push_str(&more) }
 }
@@ -391,7 +388,7 @@ pub(super) fn readable(body: &[u8]) -> Cow<'_, str> {
     Cow::Owned(well_formed(text.trim_start_matches(BYTE_ORDER_MARK)).into_owned())
 }
 
-/// Parses `json`, tolerating raw control characters in strings and numbers such as `NaN`.
+/// Tolerates raw control characters in strings, and values such as `NaN`.
 pub(super) fn parsed<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
     serde_json::from_str(json).or_else(|error| match tolerable(json) {
         Some(json) => serde_json::from_str(&json),
@@ -485,7 +482,7 @@ fn surrogate_at(json: &str, at: usize) -> Option<Half> {
     }
 }
 
-/// A JSON object of the fields that are not null.
+/// Omits fields that are null.
 pub(super) fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     fields.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.to_owned(), value)).collect()
 }

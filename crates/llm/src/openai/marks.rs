@@ -87,7 +87,7 @@ fn json_end(text: &str) -> Option<usize> {
     Some(start + values.byte_offset())
 }
 
-/// Whether JSON is a tool call or a list of them. An object with further fields is an answer.
+/// An object with further fields is an answer, not a call.
 fn is_call(json: &Value) -> bool {
     if let Some(list) = json.as_array() {
         return !list.is_empty() && list.iter().all(is_call);
@@ -98,7 +98,6 @@ fn is_call(json: &Value) -> bool {
     call["name"].is_string() && arguments.is_some_and(Value::is_object) && fields <= 3
 }
 
-/// `text` without trailing marks for the end of a turn.
 pub(super) fn without_end_of_turn(mut text: &str) -> &str {
     while let Some(rest) = ENDS_OF_TURN.iter().find_map(|end| text.trim_end().strip_suffix(end)) {
         text = rest;
@@ -106,7 +105,6 @@ pub(super) fn without_end_of_turn(mut text: &str) -> &str {
     text
 }
 
-/// `text` without the marks around an answer.
 pub(super) fn without(mut text: String) -> String {
     text.truncate(without_end_of_turn(&text).len());
     let [begin, end] = BOX;

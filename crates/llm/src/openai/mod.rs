@@ -42,7 +42,7 @@ use endpoint::Address;
 use failure::{ServerRefusal, excerpt, refusal_body};
 use transport::{Transport, broken};
 
-/// A client for one server, shared by all its models.
+/// Shared by all models of a server.
 pub struct OpenAiClient {
     transport: Transport,
     known: KnownCapabilities,
@@ -68,11 +68,10 @@ const REACH_TIMEOUT: Duration = Duration::from_secs(10);
 const WINDOWS: [&str; 6] =
     ["/context_length", "/context_window", "/max_model_len", "/max_context_length", "/max_input_tokens", "/meta/n_ctx"];
 
-/// A model that a server offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offered {
     pub name: String,
-    /// The context window in tokens, if the server states it.
+    /// In tokens; `None` if the server does not state it.
     pub context_window: Option<u64>,
 }
 

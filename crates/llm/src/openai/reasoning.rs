@@ -14,7 +14,6 @@ use super::marks::without_end_of_turn;
 /// Parts of the names of models whose prompt already contains the opening tag of their reasoning.
 const BEGIN_WITHIN: [&str; 4] = ["deepseek-r1", "qwq", "-thinking", "minimax-m2"];
 
-/// Whether a model's name implies that its answers begin inside reasoning.
 pub(super) fn begins_within(model: &str) -> bool {
     let model = model.to_lowercase();
     BEGIN_WITHIN.iter().any(|part| model.contains(part))
@@ -53,12 +52,10 @@ pub(super) fn drop_reasoning(text: &mut String) -> bool {
     false
 }
 
-/// `text` from its first word on.
 fn beginning(text: &str) -> &str {
     text.trim_start_matches(|c: char| c.is_whitespace() || c == BYTE_ORDER_MARK)
 }
 
-/// An answer without the wrappers that some models add after reasoning.
 fn unwrapped(answer: &str) -> &str {
     let answer = without_end_of_turn(answer);
     for (open, close) in WRAPPERS {
@@ -90,7 +87,6 @@ fn is_quoted(before: &str, after: &str) -> bool {
     before.ends_with(['"', '\'', '“', '(']) && after.starts_with(['"', '\'', '”', ')'])
 }
 
-/// Whether a sentence continues from `before` to `after`.
 fn is_in_sentence(before: &str, after: &str) -> bool {
     let breaks_off = before.trim_end().ends_with(|c: char| c.is_alphanumeric() || matches!(c, ',' | ':' | ';' | '-'));
     let goes_on =
@@ -114,7 +110,7 @@ pub(super) struct TextSink<'a> {
 }
 
 enum ReasoningState {
-    /// Nothing was passed on yet. `reasoned` is set if reasoning was removed.
+    /// `reasoned` is set if reasoning was removed.
     Beginning {
         reasoned: bool,
     },
@@ -127,8 +123,7 @@ enum ReasoningState {
 }
 
 impl<'a> TextSink<'a> {
-    /// The sink for a new answer. If `begins_within` is set, the model starts inside reasoning, so text is held until
-    /// the reasoning ends.
+    /// If `begins_within` is set, the model starts inside reasoning, so text is held until the reasoning ends.
     pub(super) fn new(listener: &'a dyn Listener, begins_within: bool) -> Self {
         let state = if begins_within {
             ReasoningState::Reasoning { block: ReasoningTag::Unopened, searched: 0 }
@@ -138,7 +133,7 @@ impl<'a> TextSink<'a> {
         Self { listener, state, held: String::new(), has_begun: false }
     }
 
-    /// Adds `text`, and passes on words that certainly belong to the answer.
+    /// Passes on only words that certainly belong to the answer.
     pub(super) fn say(&mut self, text: &str) {
         if text.is_empty() {
             return;
@@ -169,7 +164,7 @@ impl<'a> TextSink<'a> {
         self.work();
     }
 
-    /// Ends the answer and passes on held text that is not reasoning.
+    /// Must be called at the end of an answer, because text may be held.
     pub(super) fn finish(&mut self) {
         let mut held = std::mem::take(&mut self.held);
         let rest = match &self.state {
@@ -186,7 +181,7 @@ impl<'a> TextSink<'a> {
         }
     }
 
-    /// Removes reasoning from the held text as far as possible. If the answer follows, passes it on and returns true.
+    /// Returns true if the answer has begun and was passed on.
     fn begins_answer(&mut self) -> bool {
         loop {
             match self.state {
@@ -281,7 +276,7 @@ const MARKS: [(&str, &[&str]); 18] = [
     ("Here's my thought process:", &["Here is my response:", "Here's my response:"]),
 ];
 
-/// Wrappers around answers after reasoning.
+/// Opening and closing tags that some models put around the answer after their reasoning.
 const WRAPPERS: [(&str, &str); 7] = [
     ("<answer>", "</answer>"),
     ("<response>", "</response>"),
@@ -374,7 +369,6 @@ fn begins(text: &str, parts: [&str; 3]) -> Option<usize> {
     Some(at)
 }
 
-/// The range of the next end tag of reasoning from `at` on.
 fn next_ending(text: &str, at: usize) -> Option<(usize, usize)> {
     // The kinds whose opening mark may be missing.
     let tags = BRACKETS.iter().flat_map(|[_, open, close]| {
@@ -385,13 +379,11 @@ fn next_ending(text: &str, at: usize) -> Option<(usize, usize)> {
     tags.chain(mark).min()
 }
 
-/// Whether an opening tag precedes the end tag between `start` and `end`.
 fn is_opened_before(text: &str, start: usize, end: usize) -> bool {
     let opening = text[start..end].replacen('/', "", 1);
     find(&text[..start], 0, &opening).is_some()
 }
 
-/// `text` without trailing end tags.
 fn without_ending(text: &str) -> &str {
     let mut rest = text.trim_end();
     while let Some((start, end)) = next_ending(rest, rest.floor_char_boundary(rest.len().saturating_sub(LONGEST_END))) {
@@ -403,12 +395,12 @@ fn without_ending(text: &str) -> &str {
     rest
 }
 
-/// `text` after `start`, ignoring case.
+/// Ignores ASCII case.
 fn strip_start<'a>(text: &'a str, start: &str) -> Option<&'a str> {
     begins(text, [start, "", ""]).and_then(|len| text.get(len..))
 }
 
-/// `text` before `end`, ignoring case.
+/// Ignores ASCII case.
 fn strip_end<'a>(text: &'a str, end: &str) -> Option<&'a str> {
     let at = text.len().checked_sub(end.len()).filter(|at| text.is_char_boundary(*at))?;
     text[at..].eq_ignore_ascii_case(end).then(|| &text[..at])
@@ -427,7 +419,7 @@ fn find_tag(text: &str, from: usize, open: &str, name: &str, close: &str) -> Opt
     None
 }
 
-/// The offset of `mark` in `text` at or after `from`, ignoring case.
+/// Ignores ASCII case.
 fn find(text: &str, from: usize, mark: &str) -> Option<usize> {
     let Some(first) = mark.bytes().next() else { return Some(from) };
     let rest = text.get(from..)?.as_bytes();

@@ -113,7 +113,6 @@ const NO_MODEL: &[&str] = &[
     "deprecated", // OpenAI, Anthropic
 ];
 
-/// What a refusal tells us about a model.
 pub(super) type Adjustment = Box<dyn FnOnce(&mut Capabilities) + Send>;
 
 impl ServerRefusal {
@@ -180,7 +179,6 @@ impl ServerRefusal {
         (highest > 1).then(|| highest - u32::from(excludes))
     }
 
-    /// The other name for the output limit, if the refusal asks for it.
     fn other_limit(&self, limit: &str) -> Option<&'static str> {
         if limit == MAX_TOKENS {
             (self.is_about_parameters() && self.says(MAX_COMPLETION_TOKENS)).then_some(MAX_COMPLETION_TOKENS)
@@ -189,7 +187,6 @@ impl ServerRefusal {
         }
     }
 
-    /// A simpler way of streaming, if the refusal concerns streaming.
     fn streaming(&self, api: Api, streaming: Streaming) -> Option<Streaming> {
         let mut words = self.said.split(|c: char| !c.is_alphanumeric() && c != '_');
         // Excludes "upstream", "stream_options" and similar words.
@@ -204,8 +201,7 @@ impl ServerRefusal {
         }
     }
 
-    /// Whether the server or the model lacks the Responses API. `None` if the refusal does not say so or names another
-    /// fault.
+    /// `None` if the refusal does not say that the Responses API is missing, or names another fault.
     pub(super) fn lacks_responses(&self) -> Option<Missing> {
         let without_route = self.says_any(NO_ROUTE) || self.says_any(RESPONSES_API) && self.says_any(NOT_THERE);
         let names_no_parameter = self.param.as_deref().is_none_or(|param| param == "model") && !self.says("parameter");
@@ -249,7 +245,6 @@ impl ServerRefusal {
         matches!(self.status, 400 | 415 | 422 | 500 | 501 | 502) && !self.in_answer && !self.is_about_the_request()
     }
 
-    /// Whether the refusal names a keyword of a schema.
     fn refuses_keyword(&self, keyword: &str) -> bool {
         let keyword = keyword.to_lowercase();
         let of_a_schema = self.says_any(&["schema", "response_format", "propert", "keyword"]);

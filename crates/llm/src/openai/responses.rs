@@ -224,7 +224,6 @@ impl ApiAnswer for Events {
                 self.shown = Some(answer);
                 self.is_done = true;
             }
-            // Other events, including future ones.
             _ => {
                 // Reasoning, summaries and server-side tools are not passed on, but are signs of life.
                 if kind.rsplit('.').next() == Some("delta") {
@@ -248,7 +247,6 @@ impl ApiAnswer for Events {
         self.text.settle(sink);
     }
 
-    /// The answer in the last event, completed with the output of earlier events.
     fn into_whole(self) -> Value {
         let mut answer = self.shown.unwrap_or_else(|| json!({}));
         if let Some(error) = self.error {
@@ -316,7 +314,6 @@ struct EventWords<'a> {
 }
 
 impl PendingItem {
-    /// The item as JSON, with the arguments that arrived separately.
     fn into_item(self) -> Option<Value> {
         let mut item = self.item?;
         if is_call(&item) && (item["arguments"].is_null() || item["arguments"] == "") {

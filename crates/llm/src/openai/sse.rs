@@ -38,7 +38,6 @@ pub(super) struct EventParser {
 }
 
 impl EventParser {
-    /// Adds bytes; [`next`](Self::next) returns the completed events.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.at);
         self.searched -= self.at;

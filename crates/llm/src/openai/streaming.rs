@@ -16,7 +16,6 @@ use super::reasoning::TextSink;
 use super::sse::{DONE, EventParser, ServerSentEvent, looks_like_events};
 use super::transport::{HttpAnswer, Streamed, broken, is_event_stream};
 
-/// How long to wait for the usage after the answer.
 const USAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +28,6 @@ pub(super) enum Completeness {
     Closed,
 }
 
-/// What a server returns when a stream is requested.
 pub(super) enum StreamOutcome<P> {
     /// The answer's events. `false` means that the connection broke after the answer, so usage may be missing.
     Pieces(P, Result<bool, ModelError>),
@@ -209,7 +207,6 @@ impl Deltas {
         }
     }
 
-    /// Decides whether the held deltas repeat the text.
     pub(super) fn settle(&mut self, sink: &mut TextSink<'_>) {
         let length = self.text.len();
         if self.whole.is_empty() {
@@ -283,7 +280,6 @@ pub(super) trait ApiAnswer: Default {
     /// other event. Runs for every word of a debate.
     fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool;
 
-    /// Reads any event and passes its words to `sink`.
     fn take(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>);
 
     fn completeness(&self) -> Completeness;
@@ -295,7 +291,6 @@ pub(super) trait ApiAnswer: Default {
     fn into_whole(self) -> Value;
 }
 
-/// What an answer contains besides its text.
 pub(super) struct ReplyNotes {
     /// The model's refusal; empty if there is none.
     pub(super) refusal: String,

@@ -16,7 +16,7 @@ use crate::ModelError;
 
 use super::endpoint::{Address, EndpointError, HttpClient};
 
-/// The initial capacity of a request's buffer, enough for most requests.
+/// In bytes, enough for most requests.
 const USUAL_REQUEST: usize = 64 << 10;
 
 /// In bytes.
@@ -38,7 +38,7 @@ pub(super) struct HttpAnswer {
     pub(super) body: Vec<u8>,
 }
 
-/// An answer whose head has arrived. Dropping it closes the connection.
+/// Dropping an answer closes its connection.
 pub(super) struct Streamed {
     response: Response,
     decoder: Decoder,
@@ -48,7 +48,6 @@ pub(super) struct Streamed {
 }
 
 impl Streamed {
-    /// The head, as an answer without a body.
     pub(super) fn head(&self) -> HttpAnswer {
         HttpAnswer { status: self.response.status(), headers: self.response.headers().clone(), body: Vec::new() }
     }
@@ -124,7 +123,7 @@ impl Transport {
         Ok(Self { address, client, proxy })
     }
 
-    /// Posts `body` to an API's path. Fails if no answer arrives; a refusal counts as an answer.
+    /// A refusal counts as an answer.
     pub(super) async fn post(&self, path: &str, body: &(impl Serialize + Sync)) -> Result<Streamed, ModelError> {
         let mut json = Vec::with_capacity(USUAL_REQUEST);
         serde_json::to_writer(&mut json, body).map_err(|error| unsendable(&error.to_string()))?;
@@ -142,7 +141,7 @@ impl Transport {
         self.send(request).await
     }
 
-    /// Gets the resource at `path`. Fails if no complete answer arrives; a refusal counts as an answer.
+    /// A refusal counts as an answer.
     pub(super) async fn get(&self, path: &str) -> Result<HttpAnswer, ModelError> {
         let request = self.client.get(self.address.url(path)).headers(self.address.headers.clone()).build();
         let request = request.map_err(|error| unsendable(&root_cause(error)))?;
