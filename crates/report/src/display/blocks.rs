@@ -17,7 +17,6 @@ use super::markdown::rendered_after;
 
 /// The minimum width for wrapping; a narrower terminal wraps lines itself.
 const NARROWEST: usize = 30;
-/// The indentation of nested blocks and continuation lines.
 const INDENT: usize = 2;
 /// A table with more columns becomes a paragraph per row, even if it fits.
 const COLUMNS: usize = 6;
@@ -33,7 +32,6 @@ pub fn objections(ledger: &Ledger, is_shown: impl Fn(&Point) -> bool, view: &Vie
     written(&blocks, view, layout)
 }
 
-/// Renders a point and its history.
 pub fn story(point: &Point, view: &View<'_>, layout: Layout) -> String {
     let blocks = [vec![subject::title(point)], subject::point(point)].concat();
     written(&blocks, view, layout)
@@ -108,7 +106,6 @@ impl TerminalPage<'_> {
         }
     }
 
-    /// Writes a table, or a paragraph per row if the columns do not fit.
     fn table(&mut self, table: &TableBlock<'_>, indent: usize) {
         let kept: Vec<usize> =
             (0..table.columns.len()).filter(|place| table.columns[*place].audience != Audience::Programs).collect();
@@ -140,7 +137,6 @@ impl TerminalPage<'_> {
         }
     }
 
-    /// Writes a model's Markdown after a label.
     fn prose(&mut self, label: Vec<StyledText>, text: &str, indent: usize) {
         let lines = rendered_after(label, text, self.room(indent + INDENT), self.layout.color);
         self.lines(lines, indent, INDENT);
@@ -151,7 +147,7 @@ impl TerminalPage<'_> {
         self.lines(lines, indent, hanging);
     }
 
-    /// Appends lines, indented by `indent` columns. Indents all but the first by `hanging` more columns.
+    /// `hanging` is the additional indentation of all lines but the first.
     fn lines(&mut self, lines: impl IntoIterator<Item = impl AsRef<str>>, indent: usize, hanging: usize) {
         for (place, line) in lines.into_iter().enumerate() {
             let line = line.as_ref();

@@ -23,7 +23,7 @@ pub enum StreamEnd {
     ReaderGone,
 }
 
-/// A running event stream. It ends after the last signal or an error, or when the reader closes standard output.
+/// Ends after the last signal or an error, or when the reader closes standard output.
 #[derive(Debug)]
 pub struct EventStream {
     end: watch::Receiver<Option<StreamEnd>>,
@@ -77,14 +77,13 @@ async fn write(mut follower: Follower, mut sink: EventSink, messages: &Messages)
     }
 }
 
-/// The destination of the event stream. Each line is flushed immediately.
+/// Flushes each line, so that readers see events at once.
 pub struct EventSink {
     out: Box<dyn Write + Send>,
     /// The name to use in errors; `None` for stdout.
     name: Option<String>,
 }
 
-/// Why the event stream ended before the debate did.
 #[derive(Debug, thiserror::Error)]
 pub enum EventSinkError {
     /// The reader closed stdout, which is not an error.
@@ -127,7 +126,7 @@ impl EventSink {
         Ok(Self::new(path.display().to_string(), Box::new(File::create(path)?)))
     }
 
-    /// A sink that writes to `out`. Errors refer to `out` as `name`.
+    /// Errors refer to `out` as `name`.
     pub fn new(name: String, out: Box<dyn Write + Send>) -> Self {
         Self { out, name: Some(name) }
     }

@@ -23,7 +23,7 @@ const LESS: Style = AnsiColor::Yellow.on_default().bold();
 const QUIET: Style = Style::new().dimmed();
 
 const INDENT: &str = "  ";
-/// The approximate maximum number of rows for the reason why a run is incomplete.
+/// The maximum number of rows for the reason why a run is incomplete. Wrapping between words may add a row.
 const REASON_ROWS: usize = 2;
 /// The maximum number of rows for the case in which a requirement fails.
 const CASE_ROWS: usize = 3;
@@ -83,7 +83,6 @@ pub fn footer(debate: &Debate, columns: usize) -> String {
     lines.join("\n")
 }
 
-/// Appends parts with separators. Starts a new line when a part does not fit.
 fn append(lines: &mut Vec<String>, parts: impl Iterator<Item = String>, columns: usize) {
     for part in parts {
         match lines.last_mut().filter(|line| measure_text_width(line) + 3 + measure_text_width(&part) <= columns) {
@@ -99,8 +98,7 @@ const TITLE: usize = 80;
 /// The maximum length of a sentence or an objection, in characters.
 const SENTENCE: usize = 160;
 
-/// The answer, the strongest objection and suggested commands, wrapped to `columns` if given. `name` is the debate's
-/// short name.
+/// Wrapped to `columns` if given. `name` is the debate's short name.
 pub fn gist(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     format!("{}\n{}", essence(debate, columns), next(debate, &one_line(name), columns))
 }
@@ -116,7 +114,6 @@ pub fn essence(debate: &Debate, columns: Option<usize>) -> String {
     lines.map(broken).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether the record contains critiques or checks.
 fn was_criticised(debate: &Debate) -> bool {
     let is_critique = |(_, one): (u32, &Arc<Contribution>)| debate.yield_of(one) == Some(ResultKind::Critique);
     !debate.checks.is_empty() || debate.contributions().any(is_critique)

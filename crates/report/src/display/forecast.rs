@@ -78,7 +78,6 @@ pub fn price_tag(forecast: &Forecast, limit: Option<Usd>) -> String {
     format!("{calls}, likely {}, at most {}{reason}", shown(likely.min(most)), shown(most))
 }
 
-/// Says what the limit on cost or calls covers.
 pub fn purchase(purchase: &Purchase) -> String {
     let Purchase { limit, all_rounds, bought, rounds, left_out, answer_limit, .. } = purchase;
     let held = answer_limit.map(|tokens| format!(", with answers of at most {} tokens", thousands(tokens.into())));
@@ -103,7 +102,7 @@ pub fn purchase(purchase: &Purchase) -> String {
     format!("The {limit} covers {covered}{held}{without}{all}.")
 }
 
-/// Tracks the remaining calls. Empty until the forecast arrives.
+/// Empty until the forecast arrives.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     /// The number of calls that will certainly be made, by round and stage.
@@ -112,7 +111,7 @@ pub(super) struct Plan {
     to_come: BTreeMap<CallKey, PlannedCall>,
     /// The last round that is likely to happen; further rounds are only possible.
     likely_rounds: u32,
-    /// The finished calls with their cost, if known.
+    /// `None` if the cost of the call is unknown.
     settled: BTreeMap<CallKey, Option<Usd>>,
     over: BTreeSet<(u32, StageId)>,
     /// The range of the total number of calls. Its bounds only move closer together, unless calls exceed the forecast.
@@ -126,7 +125,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Adds the forecast, which may arrive while the debate runs.
+    /// The forecast may arrive while the debate runs.
     pub(super) fn expect(&mut self, forecast: &Forecast, progress: &Progress) {
         let panel = progress.panel();
         self.likely_rounds = panel.rounds;
@@ -142,7 +141,7 @@ impl Plan {
         self.narrow(progress);
     }
 
-    /// Updates the plan for `signal`, which `progress` has already seen.
+    /// Must be called after `progress` has seen `signal`.
     pub(super) fn see(&mut self, signal: &Signal, progress: &Progress) {
         let panel = progress.panel();
         match signal {
@@ -180,7 +179,6 @@ impl Plan {
         }
     }
 
-    /// Removes calls that will not be made, and narrows the range of the total.
     fn narrow(&mut self, progress: &Progress) {
         let panel = progress.panel();
         let in_round = |stage| panel.stage(stage).is_some_and(|stage| stage.in_round);

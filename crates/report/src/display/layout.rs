@@ -12,7 +12,7 @@ pub struct Layout {
     pub color: bool,
 }
 
-/// A run of text in one style, such as a cell of a [`Table`]. `\n` breaks the line.
+/// `\n` in the text starts a new line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StyledText {
     pub(super) text: String,
@@ -33,8 +33,7 @@ pub(super) fn width_of(spans: &[StyledText]) -> usize {
     spans.iter().map(|span| measure_text_width(&span.text)).sum()
 }
 
-/// Wraps `spans` to `width` columns between words, and splits words that are wider than a line. Each line closes its
-/// styles.
+/// Splits words that are wider than a line. Each line closes its styles.
 pub(super) fn wrap(spans: &[StyledText], width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Lines::default();
@@ -160,29 +159,24 @@ pub struct TableColumn {
 }
 
 impl TableColumn {
-    /// A left-aligned text column, as wide as its widest cell.
     pub fn text(title: impl Into<String>) -> Self {
         Self { title: title.into(), is_figure: false, rank: 0, least: None }
     }
 
-    /// A right-aligned column of figures.
     pub fn figure(title: impl Into<String>) -> Self {
         Self { is_figure: true, ..Self::text(title) }
     }
 
-    /// Allows dropping the column; columns with the highest ranks are dropped first.
     pub fn rank(self, rank: u8) -> Self {
         Self { rank, ..self }
     }
 
-    /// Lets the column shrink to `least` columns by wrapping or cutting its cells.
     pub fn flexible(self, least: usize) -> Self {
         Self { least: Some(least), ..self }
     }
 }
 
-/// A table with column titles. To fit the screen, it drops the least important columns, and wraps or cuts flexible
-/// cells.
+/// To fit the screen, a table drops the least important columns, and wraps or cuts flexible cells.
 #[derive(Debug, Clone)]
 pub struct Table {
     columns: Vec<TableColumn>,
@@ -205,7 +199,7 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// The table as text: the titles, then the rows. Without a width, nothing is dropped or wrapped.
+    /// Without a width, no column is dropped and no cell is wrapped.
     pub fn drawn(&self, layout: Layout) -> String {
         let shown = self.shown(layout.width.unwrap_or(usize::MAX));
         let mut widths: Vec<usize> = shown.iter().map(|index| self.width(*index)).collect();

@@ -56,14 +56,14 @@ pub(super) struct TerminalSize {
 }
 
 impl TerminalSize {
-    /// The size of the terminal on stderr; 80 by 24 if unknown.
+    /// 80 by 24 if unknown.
     pub(super) fn of_stderr() -> Self {
         let (rows, columns) = console::Term::stderr().size_checked().unwrap_or((24, 80));
         Self { columns: columns.into(), rows: rows.into() }
     }
 }
 
-/// Draws the live block, and erases it when dropped.
+/// Erases the block when dropped.
 pub(super) struct LiveBlock {
     bar: ProgressBar,
     out: SharedWriter,
@@ -81,7 +81,7 @@ impl LiveBlock {
         Self { bar, out, size: None, is_shown: false }
     }
 
-    /// Replaces the last frame with `lines`, which must fit into `size`.
+    /// `lines` must fit into `size`.
     pub(super) fn draw(&mut self, lines: &[String], size: TerminalSize) {
         let was_shown = std::mem::replace(&mut self.is_shown, !lines.is_empty());
         if !was_shown && !self.is_shown {
@@ -107,7 +107,7 @@ impl LiveBlock {
         out.write_all(END_UPDATE.as_bytes()).and_then(|()| out.flush()).ok();
     }
 
-    /// Prints `text`, which must consist of whole lines, above the block.
+    /// `text` must consist of whole lines.
     pub(super) fn print_above(&self, text: &[u8]) {
         let mut out = self.out.clone();
         self.at_once(|bar| {
@@ -124,7 +124,6 @@ pub(super) enum HeardKeys {
     Replay,
 }
 
-/// What the user has requested with keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct PendingControls {
     pub(super) keys: HeardKeys,

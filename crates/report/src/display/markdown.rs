@@ -64,7 +64,6 @@ struct Renderer<'a> {
 }
 
 impl Renderer<'_> {
-    /// The lines of all blocks in `node`, separated by blank lines unless `is_tight`.
     fn children(&self, node: Node<'_>, width: usize, depth: usize, is_tight: bool) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         for child in node.children() {

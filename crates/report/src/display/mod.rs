@@ -1,9 +1,8 @@
-//! Displays a running debate.
+//! Displays a running debate from its signals (`dialectic_record::live`), on separate threads, so that a stalled reader
+//! blocks nothing else.
 //!
-//! Consumes a debate's signals (`dialectic_record::live`): [`LiveView`] shows them on standard error, as a live
-//! block on a terminal or as plain lines elsewhere, and [`EventStream`] writes them as NDJSON. Each runs on its own
-//! thread, so a stalled reader blocks nothing else. This module depends only on the record (`dialectic_record::debate`)
-//! and on `crate::report`. It never reads the environment or ends the process, and does not panic on closed streams.
+//! Depends only on the record (`dialectic_record::debate`) and on `crate::report`. Must not read the environment, end
+//! the process, or panic on closed streams.
 
 mod blocks;
 mod events;

@@ -21,7 +21,6 @@ pub enum ColorMode {
     Never,
 }
 
-/// Writes notices, warnings and errors, each on its own lines.
 #[derive(Debug)]
 pub struct Notices<W> {
     out: W,
@@ -61,7 +60,6 @@ impl<W: Write> Notices<W> {
         Self { out, width: None }
     }
 
-    /// Wraps lines between words, to `width` columns if given.
     pub fn within(self, width: Option<usize>) -> Self {
         Self { width, ..self }
     }

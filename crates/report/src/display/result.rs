@@ -85,7 +85,6 @@ pub(super) fn measured(convergence: &Convergence) -> String {
     text
 }
 
-/// The number of objections by kind, or `nothing contradicts the agreement`.
 pub(super) fn challenged(challenge: &Challenge) -> String {
     if challenge.is_empty() {
         return "nothing contradicts the agreement".to_owned();
@@ -123,7 +122,6 @@ fn whole(percent: f64) -> String {
     format!("{percent:.0}")
 }
 
-/// Shown in place of lines that were dropped.
 pub(super) const GAP: &str = "… some progress is missing here, because the reader was too slow …";
 
 /// The lines for `signal`, which `progress` has already seen. Updates `begun`, the stages that have started calls but

@@ -16,7 +16,6 @@ use indicatif::TermLike;
 #[derive(Clone)]
 pub(super) struct SharedWriter(Arc<Mutex<Box<dyn Write + Send>>>);
 
-/// Collects the lines of one frame and writes them together.
 pub(super) struct Screen {
     out: SharedWriter,
     next: Mutex<Vec<String>>,
@@ -72,7 +71,6 @@ impl fmt::Debug for Screen {
     }
 }
 
-/// The output that replaces the last frame with `lines` and moves the cursor back to the start of the block.
 fn frame(lines: &[String]) -> String {
     if lines.is_empty() {
         return format!("{ERASE_BLOCK}{CURSOR_ON}");

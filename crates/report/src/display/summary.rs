@@ -14,7 +14,6 @@ use super::layout::Layout;
 
 const LAYOUT: Layout = Layout { width: Some(80), color: false };
 
-/// Tables of the agents and the judge, of the attachments, and of the sources of the prompts.
 pub fn participants(debate: &Debate) -> String {
     if debate.settings.is_none() {
         return format!("Agents: {UNKNOWN}\n");
@@ -37,7 +36,6 @@ pub fn participants(debate: &Debate) -> String {
     written(&blocks, &view, LAYOUT)
 }
 
-/// The calls, scores and failures of each round, then polls, vote, verdict and check, and the total usage.
 pub fn summary(debate: &Debate) -> String {
     let view = View::new(debate, None);
     let mut blocks: Vec<Block<'_>> = debate.rounds.iter().flat_map(|round| round_of(debate, round)).collect();

@@ -29,7 +29,6 @@ const QUIET: Style = Style::new().dimmed();
 /// backgrounds.
 const OF_AGENTS: [u8; 8] = [33, 168, 98, 31, 161, 133, 62, 97];
 
-/// The indentation of a result below its call.
 const INDENT: &str = "    ";
 /// Names are never cut to less than this width.
 const LEAST_NAME: usize = 6;
@@ -40,7 +39,6 @@ const REASON_ROWS: usize = 3;
 /// How many bytes of a text to search for its first sentence.
 const READ: usize = 4_000;
 
-/// The colour of an agent, or bold for the judge.
 pub(super) fn style_of(panel: &PanelInfo, id: &AgentId) -> Style {
     match panel.agents.iter().position(|agent| agent.id == *id) {
         Some(place) => Style::new().fg_color(Some(Ansi256Color(OF_AGENTS[place % OF_AGENTS.len()]).into())),
@@ -104,7 +102,6 @@ impl Scrollback {
         (note.map_or_else(Vec::new, |text| rows(&format!("{NOTE}◆{NOTE:#} "), &text, columns)), None)
     }
 
-    /// Remembers the points raised, and the judge's score, for the rule after the round.
     fn count(&mut self, event: &Event) {
         match event {
             Event::Contributed { contribution, .. } => {
@@ -166,7 +163,6 @@ impl Scrollback {
         format!("the debate ends after round {round} of {rounds}{}", why.unwrap_or_default())
     }
 
-    /// The parts of the rule after a round, with the most important one last.
     fn rule(&self, progress: &Progress, round: u32, points: Option<&Tally>) -> Vec<LinePart> {
         let spent = progress.spent();
         let used = spent.tokens().saturating_sub(self.before.tokens());
@@ -202,12 +198,10 @@ fn apart(points: &Tally, raised: usize) -> Vec<LinePart> {
     [LinePart { text: new, rank: 2 }].into_iter().chain(statuses).collect()
 }
 
-/// A text for use inside quotation marks, with its own quotation marks replaced.
 pub(super) fn inner_quotes(text: &str) -> String {
     text.replace('“', "‘").replace('”', "’")
 }
 
-/// A part of a line. Omitted if there is no room.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LinePart {
     pub(super) text: String,
@@ -483,7 +477,7 @@ fn point_of(contribution: &Contribution) -> String {
     sentences.into_iter().find(|sentence| !sentence.is_empty()).unwrap_or_default()
 }
 
-/// The number of a checker's points, and the first sentence of the first point.
+/// `2 points: “A write is lost.”`
 fn seen(contribution: &Contribution) -> String {
     match contribution.reading.as_ref().and_then(|reading| reading.points.as_deref()) {
         None => "could not be read".to_owned(),
@@ -495,7 +489,7 @@ fn seen(contribution: &Contribution) -> String {
     }
 }
 
-/// The first sentence of a Markdown text, without markup. Uses headings only if there is no prose.
+/// Without markup. Uses headings only if there is no prose.
 pub(super) fn first_sentence(markdown: &str) -> String {
     let mut end = markdown.len().min(READ);
     while !markdown.is_char_boundary(end) {
@@ -531,7 +525,7 @@ pub(super) fn first_sentence(markdown: &str) -> String {
     one_line(sentence(&text).unwrap_or(&text))
 }
 
-/// The first complete sentence of a text.
+/// `None` if no sentence is complete.
 fn sentence(text: &str) -> Option<&str> {
     let ends = text.char_indices().filter(|(_, c)| ".!?。！？".contains(*c));
     // Dots in numbers and names, and after abbreviations, do not end a sentence.
@@ -547,7 +541,6 @@ fn sentence(text: &str) -> Option<&str> {
     Some(&text[..place + c.len_utf8()])
 }
 
-/// A line without list, quote and emphasis marks.
 fn unmarked(line: &str) -> String {
     let text = line.trim_start_matches(|c: char| "#>-*+ ".contains(c) || c.is_whitespace());
     let behind = text.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -32,12 +32,11 @@ const GATHERING: Duration = Duration::from_millis(10);
 
 const INDENT: &str = "    ";
 
-/// How to show progress. Warnings are always shown.
+/// Warnings are always shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgressMode {
     /// A redrawn block, for terminals with escape codes.
     Live,
-    /// Plain lines, for example when a stage starts or ends.
     Plain,
     Quiet,
 }
@@ -48,7 +47,7 @@ pub struct DisplayOptions {
     pub color: ColorMode,
 }
 
-/// Shows a running debate on standard error. Ends after the last signal, and removes the live block.
+/// Ends after the last signal, and removes the live block.
 #[derive(Debug, Clone)]
 pub struct LiveView {
     messages: Messages,
@@ -56,8 +55,7 @@ pub struct LiveView {
     ended: watch::Receiver<()>,
 }
 
-/// Shows messages to the user during a debate. The view writes messages and progress in order. A stopped terminal does
-/// not block the sender.
+/// The view shows messages and signals in order. A stopped terminal does not block the sender.
 #[derive(Debug, Clone)]
 pub struct Messages(UnboundedSender<ViewMessage>);
 
@@ -70,16 +68,13 @@ enum ViewMessage {
     Hidden { is_hidden: bool, shown: oneshot::Sender<()> },
 }
 
-/// A message to the view about the keyboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeysMeaning {
     /// Keys that control a debate are accepted, and the block says so.
     Heard,
-    /// Keys that control a replay are accepted.
     HeardInReplay,
     /// Toggles between full texts and first sentences.
     MoreOrLess,
-    /// Toggles the list of keys.
     Help,
     /// Whether the user has requested a pause.
     Held(bool),
@@ -99,7 +94,6 @@ impl Messages {
         drop(self.0.send(ViewMessage::Error(Box::new(error))));
     }
 
-    /// Lets the view show the remaining stages and the likely cost.
     pub fn expect(&self, forecast: Forecast) {
         drop(self.0.send(ViewMessage::Forecast(Box::new(forecast))));
     }
@@ -144,7 +138,7 @@ impl LiveView {
         self.messages.clone()
     }
 
-    /// Removes the block and shows nothing more.
+    /// Removes the block. The view shows nothing afterwards.
     pub fn leave(&self) {
         self.leave.cancel();
     }
@@ -195,7 +189,6 @@ async fn show(
     }
 }
 
-/// Removes colours from `line` if they are disabled.
 fn painted(colors: ColorChoice, line: String) -> String {
     match colors {
         ColorChoice::Never => anstream::adapter::strip_str(&line).to_string(),
@@ -208,7 +201,7 @@ struct Reporter {
     out: SharedWriter,
     colors: ColorChoice,
     form: ViewForm,
-    /// Whether texts are shown in full. Otherwise, only their first sentences are shown.
+    /// If not, only the first sentence of each text is shown.
     in_full: bool,
     teller: Scrollback,
     plan: Plan,
@@ -267,7 +260,6 @@ impl Reporter {
         }
     }
 
-    /// Writes the lines for `signal` permanently above the block.
     fn tell_above(&mut self, progress: &Progress, signal: &Signal, columns: usize) {
         self.plan.see(signal, progress);
         if matches!(signal, Signal::Recorded(recorded) if recorded.event == Event::Resumed) {
@@ -319,7 +311,6 @@ impl Reporter {
         }
     }
 
-    /// Reports that signals were dropped, and shows any warnings among them.
     fn skip(&mut self, gap: &Gap, progress: &Progress) {
         match &self.form {
             ViewForm::Plain(_) | ViewForm::Live { .. } => self.print(format!("{GAP}\n").as_bytes()),
