@@ -2,8 +2,8 @@
 //! output.
 //!
 //! The server keeps no state: each debate is a detached run that continues when the server ends, and its status is read
-//! from its record. Tools that change or spend something run a command of this program in a separate process, so that all
-//! checks of the command line apply.
+//! from its record. Tools that change or spend something run a command of this program in a separate process, so that
+//! all checks of the command line apply.
 
 mod limits;
 mod server;

@@ -9,7 +9,6 @@ use dialectic_base::call::Cut;
 pub enum AnswerError {
     #[error("it contains no JSON object")]
     NoObject,
-    /// The answer could not be read, probably because it was cut off.
     #[error("{error}; the answer was cut off {}", cut.how())]
     Cut { error: String, cut: Cut },
     #[error("{error}, and asking again failed: {message}")]
@@ -22,7 +21,7 @@ pub enum AnswerError {
     NoAssessment,
     #[error("it has no solution")]
     NoSolution,
-    /// The object does not have the requested form.
+    /// The answer does not have the requested form.
     #[error("{message}")]
     Unfit { message: String },
 }
@@ -56,7 +55,7 @@ pub fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, AnswerError> {
     })
 }
 
-/// Like [`read_json`], with a custom parser. `read` returns why it rejects an object.
+/// Like [`read_json`], with a custom parser: `read` returns why it rejects an object.
 pub(super) fn read_object<T>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<T, AnswerError> {
     let mut closest: Option<(usize, AnswerError)> = None;
     for candidate in objects(text) {
@@ -123,7 +122,7 @@ pub(super) fn object_length(text: &str) -> usize {
 /// Limits how many braces are tried as the start of an object, because trying all of them takes quadratic time.
 pub(super) const MOST_CANDIDATES: usize = 64;
 
-/// Parses the object at the beginning of `text`, and repairs it if it is not valid JSON.
+/// Unlike [`whole`], also accepts an incomplete object, as far as it goes.
 pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
     if let Ok(whole) = serde_json::from_str(text) {
         return Some(whole);
@@ -139,7 +138,7 @@ pub(super) fn whole(text: &str) -> Option<String> {
     is_whole.then_some(closed)
 }
 
-/// The length of the comment at `at`, if there is one. The `//` of a URL is not a comment.
+/// `None` if no comment begins at `at`. The `//` of a URL does not begin a comment.
 pub(super) fn comment_length(text: &str, at: usize) -> Option<usize> {
     let rest = text.get(at..)?;
     if text[..at].ends_with(':') {
@@ -149,7 +148,6 @@ pub(super) fn comment_length(text: &str, at: usize) -> Option<usize> {
     Some(rest[open.len()..].find(close).map_or(rest.len(), |length| open.len() + length + close.len()))
 }
 
-/// Two repairs of incomplete JSON.
 struct Mended {
     /// The text with its open strings and brackets closed.
     closed: String,
@@ -247,7 +245,7 @@ impl JsonReader {
         }
     }
 
-    /// Reads a character outside strings. Returns whether it closes the object.
+    /// `c` is outside strings. Returns whether `c` closes the object.
     fn between(&mut self, c: char) -> bool {
         match c {
             '"' => self.begin_string(Some(c)),
@@ -309,7 +307,7 @@ impl JsonReader {
     }
 }
 
-/// The length of an unfinished string without a partial escape.
+/// The length of `text`, which ends within a string, without a partial escape such as `\u00`.
 fn without_half_escape(text: &str, escaped: bool) -> usize {
     if escaped {
         return text.len() - 1;

@@ -35,7 +35,6 @@ pub type OnReply = Arc<dyn Fn(StoredReply, CallRecord) + Send + Sync>;
 /// A reply that an earlier run already paid for.
 pub type PaidReply = (StoredReply, CallRecord);
 
-/// A request with everything needed to get a usable answer.
 pub struct Ask {
     caller: Caller,
     request: Request,
@@ -70,11 +69,10 @@ pub struct RequestResult {
     /// The last call; earlier ones were passed to `on_reply`.
     pub call: CallRecord,
     pub metadata: Metadata,
-    /// Objections, answers to points and other statements parsed from the text, if any.
+    /// `None` if no objections, answers to points or other statements were parsed from the text.
     pub reading: Option<Box<ParsedAnswer>>,
 }
 
-/// The parsed content of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     Text,
@@ -83,15 +81,14 @@ pub enum Value {
     Score(f64),
     /// A vote for an agent's text.
     Choice(Cast<AgentId>),
-    /// A vote for one of the offered words.
     Word(Cast<&'static str>),
     Relations(Relations),
     Challenge(Challenge),
     Kinds(Vec<Observation>),
     Judgement(Judgement),
-    /// The judge's rulings on findings, or why they could not be read after a second request.
+    /// The error says why no rulings could be read, even after a second request.
     Ruled(Ruled, Option<AnswerError>),
-    /// The answer of the debate. Its `parse_error` says which parts of the assessment are missing.
+    /// The solution's `parse_error` says which parts of the assessment are missing.
     Solution(Box<Solution>),
     /// JSON that remained unreadable after a second request.
     Unreadable(AnswerError),
@@ -197,7 +194,6 @@ pub async fn answer(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<Reques
     }
 }
 
-/// Whether the author of a new draft may abandon the old draft's approach.
 fn may_rethink(call: &Call) -> bool {
     call.step.delivery == Delivery::DraftIfRethought
 }
@@ -211,7 +207,8 @@ fn is_without_solution(missing: Option<&AnswerError>) -> bool {
     }
 }
 
-/// Separates a text that replaces a draft from its answers to points. Rejects a text that is empty or was cut off.
+/// Rejects a text that is empty or was cut off, because the text would replace a whole draft. The returned text lacks
+/// the answers to points.
 fn rewritten(call: &Call, text: &str, cut: Option<Cut>) -> Result<(String, Option<Box<ParsedAnswer>>), AnswerError> {
     let reading = call.read(text);
     let bare = reading.as_ref().map_or(Cow::Borrowed(text), |reading| reading.without_answers(text)).into_owned();
@@ -235,12 +232,8 @@ impl Ask {
         Self { caller, request, past, on_reply, tools, is_kept, metadata }
     }
 
-    /// Asks for text. Runs the tools that the model calls and asks again, up to `tools.limit` times. The last call
-    /// offers no tools, which forces a text.
-    ///
-    /// # Errors
-    ///
-    /// A call fails permanently.
+    /// Runs the tools that the model calls and asks again, up to `tools.limit` times. The last call offers no tools,
+    /// which forces a text.
     async fn text(&mut self) -> Result<Reply, FailedCall> {
         let begun = self.request.turns.len();
         self.go_on_with_past();
@@ -280,14 +273,12 @@ impl Ask {
         }
     }
 
-    /// Continues the conversation with the tool calls that an earlier run paid for.
     fn go_on_with_past(&mut self) {
         for (reply, record) in std::mem::take(&mut self.past) {
             self.go_on(reply, &record);
         }
     }
 
-    /// Appends a reply with tool calls and their results to the conversation.
     fn go_on(&mut self, reply: StoredReply, record: &CallRecord) {
         let StoredReply { text, tool_calls: calls, message, tool_results, .. } = reply;
         self.metadata.add(record);
@@ -298,11 +289,7 @@ impl Ask {
         self.request.turns.push(Turn::ToolResults(tool_results));
     }
 
-    /// Returns the first text: an unreadable one from an earlier run, otherwise a new one.
-    ///
-    /// # Errors
-    ///
-    /// A call fails permanently.
+    /// Returns an unreadable text from an earlier run if there is one, so that only the second request is made.
     async fn first(&mut self) -> Result<Reply, FailedCall> {
         let unread = self.past.iter().position(|(reply, _)| reply.parse_error.is_some());
         let Some(at) = unread else { return self.text().await };
@@ -314,12 +301,8 @@ impl Ask {
         Ok(first)
     }
 
-    /// Asks for a text with points, and asks once more if points are missing. The first answer is kept even if the
-    /// second call fails.
-    ///
-    /// # Errors
-    ///
-    /// The first call fails permanently, or a later one because the server is unavailable.
+    /// Asks once more if points are missing. Keeps the first answer if the second call fails, unless the server is
+    /// unavailable.
     async fn points(mut self, reads: &AnswerFormat) -> Result<RequestResult, FailedCall> {
         let first = self.first().await?;
         let result = |text: String, reading: ParsedAnswer, call, metadata| {
@@ -379,7 +362,6 @@ impl Ask {
         self.json_after(first, read).await
     }
 
-    /// Continues [`json`](Self::json) after the first reply.
     async fn json_after<T>(
         &mut self,
         first: Reply,
@@ -389,8 +371,8 @@ impl Ask {
             Ok(value) => return Ok((Ok(value), first.record)),
             Err(error) => error.of_answer(first.record.cut()),
         };
-        // This template always renders, as tests ensure; the reason alone is only a fallback.
         let reason = error.to_string();
+        // This template always renders, as tests ensure; the reason alone is only a fallback.
         let again = SECOND_CHANCE.with("error", &reason).unwrap_or_else(|_| reason.clone());
         self.ask_again(&first, again);
         self.keep(&first, &error);
@@ -408,7 +390,6 @@ impl Ask {
         })
     }
 
-    /// Returns the next reply of an earlier run. If none is left, makes a request.
     async fn next(&mut self) -> Result<Reply, FailedCall> {
         self.is_kept = !self.past.is_empty();
         if self.is_kept {
@@ -418,7 +399,8 @@ impl Ask {
         self.caller.call(&self.request).await
     }
 
-    /// Records a reply before it is followed by another request, unless an earlier run recorded it.
+    /// Must precede the next request, so that the paid reply is not lost. Does nothing if an earlier run recorded the
+    /// reply.
     fn keep(&self, reply: &Reply, error: &impl ToString) {
         if !self.is_kept {
             let (text, message) = (reply.text.clone(), reply.message.clone());
@@ -427,7 +409,6 @@ impl Ask {
         }
     }
 
-    /// Appends an answer and the next request to the conversation.
     fn ask_again(&mut self, Reply { text, message, .. }: &Reply, said: String) {
         let (text, message) = (text.clone(), message.clone());
         self.request.turns.push(Turn::Assistant { text, calls: Vec::new(), message });
@@ -445,13 +426,8 @@ impl Ask {
         }
     }
 
-    /// Asks the judge for a solution with its assessment, and asks once more if the solution is missing. If the
-    /// assessment is missing or `check` rejects it, asks for the assessment alone with the request from `assess`; the
-    /// solution is kept even if that fails.
-    ///
-    /// # Errors
-    ///
-    /// The first call fails permanently, or a later one because the server is unavailable.
+    /// Asks once more if the solution is missing. If the assessment is missing or `check` rejects it, asks for the
+    /// assessment alone with the request from `assess`, and keeps the solution even if that fails.
     async fn written(
         mut self,
         assess: impl Fn(&str) -> Result<Option<Request>, PromptError> + Send,
@@ -519,11 +495,7 @@ impl Ask {
         Ok((written, cut, call))
     }
 
-    /// Asks for rulings on the findings with these numbers. If none can be parsed, asks once more and says why.
-    ///
-    /// # Errors
-    ///
-    /// A call fails permanently before there is an answer, or because the server is unavailable.
+    /// `numbers` are those of the findings to rule on.
     async fn rulings(mut self, numbers: &[String]) -> Result<RequestResult, FailedCall> {
         // Many servers reject a schema together with tools, and the prompt describes the format anyway.
         let schema = if self.tools.is_some() { self.request.answer.take() } else { self.request.answer.clone() };
@@ -538,7 +510,6 @@ impl Ask {
     }
 }
 
-/// Returns the prompt that asks again for the part of a text that could not be parsed.
 fn once_more(reads: &AnswerFormat, missing: Option<&str>) -> String {
     let said = match reads {
         AnswerFormat::Findings(..) => FINDINGS_AGAIN.render(&()),

@@ -50,12 +50,11 @@ pub struct Call {
     pub length: usize,
     /// The unused characters of the point lists if a further point did not fit, otherwise 0.
     pub room: usize,
-    /// How to parse objections in the answer.
+    /// Set by [`to_be_read`](Self::to_be_read).
     pub(super) reads: Option<AnswerFormat>,
-    /// The points that the judge's final text must answer: those that the check raised, and accepted ones that it did
-    /// not find in the draft.
+    /// The points that the judge's final text must answer: see [`answered_at_the_end`].
     pub(super) checked: Vec<Point>,
-    /// The rulings on the old draft, if the answer is the judge's final text.
+    /// The rulings on the old draft; empty unless the answer is the judge's final text.
     pub(super) standing: Vec<Ruling>,
     pub(super) assess: Option<MakeAssessment>,
 }
@@ -76,7 +75,7 @@ impl Agent {
     }
 }
 
-/// Builds the request for a missing assessment of a solution.
+/// Builds the request for a missing assessment. The argument is the solution.
 pub(super) type MakeAssessment = Arc<dyn Fn(&str) -> Result<Request, PromptError> + Send + Sync>;
 
 /// Renders the text with which all prompts of a debate begin, because providers cache identical beginnings. A change
@@ -148,8 +147,7 @@ fn named_by_findings(debate: &Debate) -> BTreeSet<usize> {
     named
 }
 
-/// Selects what the prompt of `step` shows of the debate. Texts that may be shortened are cut to `room` characters in
-/// total.
+/// Texts that may be shortened are cut to `room` characters in total.
 fn shown<'a>(debate: &'a Debate, step: &Step, room: usize) -> Values<'a> {
     let (agent, round) = (&step.key.agent_id, step.key.round);
     let inputs: Vec<&Arc<Contribution>> = step.inputs.iter().filter_map(|key| debate.contribution(key)).collect();
@@ -231,7 +229,7 @@ fn shown<'a>(debate: &'a Debate, step: &Step, room: usize) -> Values<'a> {
     values
 }
 
-/// Shows the finished debate for a follow-up question. Names are included, because they can no longer bias a decision.
+/// Includes names, because they can no longer bias a decision.
 fn show_record<'a>(values: &mut Values<'a>, debate: &'a Debate, step: &Step, room: usize) {
     let number = usize::from(step.key.pass);
     let (earlier, asked) = debate.follow_ups.split_at(number.saturating_sub(1).min(debate.follow_ups.len()));
@@ -252,7 +250,6 @@ fn show_record<'a>(values: &mut Values<'a>, debate: &'a Debate, step: &Step, roo
     values.question = asked.first().map(|asked| &*asked.question);
 }
 
-/// Shows the inputs of a step with numbers in place of the authors' names, and the agent's own text separately.
 fn show_texts<'a>(values: &mut Values<'a>, debate: &'a Debate, step: &Step, room: usize) {
     let is_own = |one: &&Arc<Contribution>| one.agent_id == step.key.agent_id;
     let (own, there): (Vec<_>, Vec<_>) =
@@ -270,13 +267,13 @@ fn show_texts<'a>(values: &mut Values<'a>, debate: &'a Debate, step: &Step, room
 }
 
 impl Call {
-    /// Sets how to parse objections in the answer.
+    /// Without this, no statements are parsed from the answer.
     pub fn to_be_read(self, debate: &Debate) -> Self {
         let reads = AnswerFormat::of(debate, &self.step.key, &self.step.inputs);
         Self { reads, ..self }
     }
 
-    /// The objections in an answer, if any were requested and found.
+    /// `None` if no statements were requested or found.
     pub(super) fn read(&self, text: &str) -> Option<Box<ParsedAnswer>> {
         let reading = self.reads.as_ref()?.read(text);
         Some(reading).filter(ParsedAnswer::says_something).map(Box::new)
@@ -349,7 +346,7 @@ pub fn prepare(
     Ok(Call { step: step.clone(), request, listing, length, room, reads: None, checked, standing, assess })
 }
 
-/// The format of the answer; `None` if it is text.
+/// `None` if the answer is text.
 fn schema(step: &Step, listing: &Listing) -> Option<AnswerSchema> {
     let Listing { labels, requirements, criteria, .. } = listing;
     Some(match &step.answer {
@@ -379,13 +376,11 @@ fn criteria_for(debate: &Debate, step: &Step) -> Vec<String> {
     criteria_or(settings, default).into_iter().map(str::to_owned).collect()
 }
 
-/// The label of the candidate on which a step builds its solution.
 fn base_of(step: &Step, labels: &[Label]) -> Option<String> {
     let OutputSpec::Solution(Authorship::Based(key)) = &step.answer else { return None };
     word_for(labels, &key.agent_id).map(str::to_owned)
 }
 
-/// Shows the last round and the earlier ones within `room` characters.
 fn show_whole_debate<'a>(values: &mut Values<'a>, debate: &'a Debate, room: usize) {
     let histories = wants_histories(debate);
     let mut last = final_texts(debate, histories);
@@ -413,7 +408,7 @@ fn show_whole_debate<'a>(values: &mut Values<'a>, debate: &'a Debate, room: usiz
     values.material = parts.into_iter().filter(|part| !part.entries.is_empty()).collect();
 }
 
-/// Lists the points that were accepted in the last round and never rechecked, for the author of a solution.
+/// The points that were accepted in the last round and never rechecked. Empty unless `step` is for a solution.
 fn claims(debate: &Debate, step: &Step) -> String {
     if !matches!(step.answer, OutputSpec::Solution(_)) {
         return String::new();
@@ -423,7 +418,6 @@ fn claims(debate: &Debate, step: &Step) -> String {
     ledger.claimed_last(debate).into_iter().map(item).collect::<Vec<_>>().join("\n")
 }
 
-/// Lists the reviews that reject a whole approach.
 fn approaches(debate: &Debate) -> String {
     let item = |(by, one): &(&AgentId, &RejectedApproach)| {
         let whose = match &one.target {
@@ -436,7 +430,7 @@ fn approaches(debate: &Debate) -> String {
     Ledger::given_up(debate).iter().map(item).collect::<Vec<_>>().join("\n")
 }
 
-/// The texts of a step, without critiques whose points are listed in its prompt.
+/// Omits critiques whose points are listed in the prompt.
 fn unread<'a>(debate: &Debate, inputs: Vec<&'a Arc<Contribution>>) -> Vec<Authored<'a>> {
     let unread = inputs.into_iter().filter(|one| one.target_agent_id.is_none() || !has_points(one));
     unread.map(|one| authored(debate, one)).collect()
@@ -446,7 +440,6 @@ fn authored<'a>(debate: &Debate, one: &'a Contribution) -> Authored<'a> {
     Authored { author: number(debate, &one.agent_id), text: one.without_answers() }
 }
 
-/// Returns the function that builds a request for the missing assessment of a solution.
 fn assessing(beginning: &Arc<str>, judge: &Agent, step: &Step, values: &Values<'_>) -> MakeAssessment {
     let (beginning, judge) = (Arc::clone(beginning), judge.clone());
     let is_amended = step.answer == OutputSpec::Solution(Authorship::Amended);

@@ -171,7 +171,7 @@ impl RawScores {
         answer
     }
 
-    /// Requires a score of every candidate on every criterion. A candidate's total score is their mean.
+    /// Requires a score of every candidate on every criterion. A candidate's total score is the mean of its scores.
     pub(super) fn read(text: &str, labels: &[Label], criteria: &[String], pass: u8) -> Result<Judgement, AnswerError> {
         let Self { candidates, reasoning } = read_json(text)?;
         let mut by_criterion: BTreeMap<AgentId, BTreeMap<String, f64>> = BTreeMap::new();
@@ -248,7 +248,7 @@ const ITEM: usize = 300;
 /// The maximum number of disputed matters in a prompt.
 const MATTERS: usize = 12;
 
-/// Describes to an agent what was in dispute before `round`; `None` if nothing was.
+/// `None` if nothing was in dispute before `round`.
 pub(super) fn dispute(debate: &Debate, agent: &AgentId, round: u32) -> Option<String> {
     let before = round.checked_sub(1)?;
     let mut parts: Vec<String> = Vec::new();
@@ -277,7 +277,6 @@ pub(super) fn dispute(debate: &Debate, agent: &AgentId, round: u32) -> Option<St
     (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
-/// The decisions of a matter, each with the number of its supporters.
 fn on_one_line(matter: &Matter, agent: &AgentId) -> String {
     let decisions: Vec<String> = matter
         .decisions
@@ -291,7 +290,6 @@ fn on_one_line(matter: &Matter, agent: &AgentId) -> String {
     format!("- {mark}{}", decisions.join(" / "))
 }
 
-/// Puts a text on one line and shortens it.
 pub(super) fn short(text: &str) -> String {
     let words = single_spaced(text);
     let shown = truncate(&words, ITEM);

@@ -8,15 +8,12 @@ use dialectic_record::settings::AgentSettings;
 use super::AnswerError;
 use super::answer::unfit;
 
-/// The word before a text's number.
 pub(super) const TEXT: &str = "Text";
-/// The word before a debater's colour in the judge's prompts.
 pub(super) const DEBATER: &str = "Debater";
-/// Colours that rarely occur in speeches.
+/// Words that rarely occur in speeches, because every occurrence in the judge's text is replaced by a name.
 const COLOURS: [&str; 12] =
     ["Indigo", "Amber", "Teal", "Crimson", "Olive", "Violet", "Coral", "Slate", "Saffron", "Magenta", "Cobalt", "Jade"];
 
-/// Labels the debaters with colours, in order.
 pub(super) fn of_debaters<'a>(debaters: impl IntoIterator<Item = &'a AgentSettings>) -> Vec<Label> {
     let label = |(place, agent): (usize, &AgentSettings)| Label {
         word: colour(place),
@@ -30,7 +27,6 @@ pub(super) fn word_for<'l>(labels: &'l [Label], author: &AgentId) -> Option<&'l 
     labels.iter().find(|label| label.author == *author).map(|label| label.word.as_str())
 }
 
-/// Replaces the debaters' names with labels.
 pub(super) fn hide(labels: &[Label], text: &str) -> String {
     let names = labels.iter().map(|known| (known.name.as_str(), format!("{DEBATER} {}", known.word)));
     // Longest first, because a longer name may contain a shorter one.
@@ -39,7 +35,7 @@ pub(super) fn hide(labels: &[Label], text: &str) -> String {
     replaced(text, &names)
 }
 
-/// Replaces the colours in the judge's text with names, escaped for Markdown.
+/// Names are escaped for Markdown.
 pub(super) fn reveal_debaters(labels: &[Label], text: &str) -> String {
     let called = |known: &Label| [DEBATER, "debater", ""].map(|noun| format!("{noun} {}", known.word));
     let named = labels.iter().flat_map(|known| called(known).map(|called| (called, inline(&known.name).into_owned())));
@@ -48,7 +44,7 @@ pub(super) fn reveal_debaters(labels: &[Label], text: &str) -> String {
     replaced(text, &named.iter().map(|(called, name)| (called.trim_start(), name.clone())).collect::<Vec<_>>())
 }
 
-/// Adds the author after each label in the judge's text.
+/// Keeps the labels and adds the authors: `Text 2 (ada)`.
 pub(super) fn reveal_texts(labels: &[Label], text: &str) -> String {
     let called: Vec<String> = labels.iter().map(|known| format!("{TEXT} {}", known.word)).collect();
     let pairs = called.iter().zip(labels).map(|(called, known)| (&**called, format!("{called} ({})", known.author)));

@@ -69,8 +69,7 @@ impl Agent {
     }
 }
 
-/// Reads a configured prompt file. Returns `None` if no file is configured, and adds a warning and returns `None` if
-/// the file cannot be used.
+/// Returns `None` if no file is configured, or if the file cannot be used, which adds a warning.
 fn prompt_of(
     configured: Option<&PathBuf>,
     owner: &AgentSettings,
@@ -87,8 +86,7 @@ fn prompt_of(
     }
 }
 
-/// Replaces a role's prompts with the user's files. Returns the paths of the system prompt and the summary prompt, if
-/// they were replaced.
+/// Returns the paths of the files that replace the system prompt and the summary prompt.
 fn replace_prompts(
     role: &mut Role,
     owner: &AgentSettings,
@@ -169,7 +167,7 @@ impl Panel {
         })
     }
 
-    /// The agent with this id, which may be the judge.
+    /// Also finds the judge.
     pub fn agent(&self, id: &AgentId) -> Option<&Agent> {
         self.agents.iter().chain([&self.judge]).find(|agent| agent.settings.id == *id)
     }
@@ -207,7 +205,6 @@ pub fn facts_of(agent: &AgentSettings, settings: &Settings) -> Option<&'static M
     if settings.elsewhere.contains(&agent.provider) { None } else { facts(&agent.provider, &agent.model) }
 }
 
-/// The configured token limits of an agent's model, otherwise the listed ones.
 pub fn limits_of(agent: &AgentSettings, settings: &Settings) -> ModelLimits {
     let configured = settings.models.get(&agent.model).copied().unwrap_or_default();
     let listed = facts_of(agent, settings);
@@ -217,14 +214,13 @@ pub fn limits_of(agent: &AgentSettings, settings: &Settings) -> ModelLimits {
     }
 }
 
-/// The maximum characters of a contribution's tool results.
+/// In characters per contribution.
 const TOOL_ROOM: usize = 300_000;
-/// Lower than [`TOOL_ROOM`], because all agents of a review have tools, and each request sends the earlier results
-/// again.
+/// In characters per contribution. Lower than [`TOOL_ROOM`], because all agents of a review have tools, and each
+/// request sends the earlier results again.
 const REVIEW_TOOL_ROOM: usize = 60_000;
 
-/// The maximum characters of a contribution's tool results: at most one character per token of the model's context
-/// window.
+/// In characters: at most one per token of the model's context window.
 pub fn tool_room(agent: &AgentSettings, settings: &Settings, is_review: bool) -> usize {
     let most = if is_review { REVIEW_TOOL_ROOM } else { TOOL_ROOM };
     let window = limits_of(agent, settings).context_window.and_then(|window| usize::try_from(window).ok());

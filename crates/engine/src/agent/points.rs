@@ -20,7 +20,6 @@ const LIST: usize = 24_000;
 /// The maximum characters shown of a point that already has a ruling.
 const BRIEF: usize = 160;
 
-/// The points that `step` shows: a critic rechecks them, an author answers them, and the judge rules on open ones.
 pub(super) fn listed(debate: &Debate, step: &Step) -> PointList {
     let key = &step.key;
     let yields = debate.stage(key.stage).and_then(|stage| stage.yields);
@@ -73,7 +72,7 @@ pub(super) fn listed(debate: &Debate, step: &Step) -> PointList {
     if listed.points.is_empty() { PointList::default() } else { listed }
 }
 
-/// The undecided points and those with a ruling on the draft, except the points that the final text answers.
+/// Includes undecided points. Omits the points that the final text answers.
 fn ruled(debate: &Debate, ledger: &Ledger, draft: &Draft<'_>) -> PointList {
     let answered = answered_at_the_end(ledger, draft);
     let rulings = debate.draft.iter().flat_map(|draft| &draft.rulings);
@@ -111,7 +110,6 @@ fn list(points: &[&Point], entry: impl Fn(&Point) -> String) -> PointList {
     PointList { text, points: kept.iter().map(|(place, _)| points[*place].clone()).collect(), room }
 }
 
-/// A point verbatim, followed by its history with a line for each event.
 fn told(one: &Point) -> String {
     let mut entry = format!("{} [{}] {}", one.number(), one.point.severity.name(), in_full(one));
     for remark in &one.remarks {
@@ -153,7 +151,6 @@ fn with_ruling(one: &Point, ruling: Option<&Ruling>) -> String {
     entry
 }
 
-/// Describes the point and its history to the judge, and notes a missing answer or recheck.
 fn to_judge(one: &Point) -> String {
     let mut entry = told(one);
     if one.is_unanswerable {
@@ -170,7 +167,6 @@ fn to_judge(one: &Point) -> String {
     entry
 }
 
-/// The point with the names of its critics and the text's author.
 fn with_names(debate: &Debate, one: &Point) -> String {
     let name = |id: &AgentId| {
         let everybody = debate.settings.iter().flat_map(Settings::everybody);
@@ -197,13 +193,12 @@ fn with_names(debate: &Debate, one: &Point) -> String {
     entry
 }
 
-/// The point's text and remedy. Continuation lines are indented, since numbers at the beginning of a line belong to
-/// points.
+/// Continuation lines are indented, since numbers at the beginning of a line belong to points.
 fn in_full(one: &Point) -> String {
     one.point.in_full().replace('\n', "\n   ")
 }
 
-/// A remark on a point, as text; `None` for kinds that prompts show separately.
+/// `None` for kinds that prompts show separately.
 fn said(remark: &Remark) -> Option<String> {
     let what = match &remark.kind {
         RemarkKind::Raised | RemarkKind::Ruled(_) => return None,
@@ -222,7 +217,6 @@ fn section_and_reason(remark: &Remark) -> String {
     section + &reason
 }
 
-/// The newest draft as `step` shows it.
 pub(super) fn checked_draft(debate: &Debate, step: &Step) -> Option<CheckedDraft> {
     let draft = debate.newest_draft()?;
     let text = draft.text.without_answers().into_owned();
@@ -260,7 +254,6 @@ fn assessment(draft: &Solution) -> String {
     lists.map(list).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The accepted points in full, each with the author's answer.
 fn accepted(debate: &Debate) -> PointList {
     let ledger = Ledger::of(debate);
     list(&ledger.to_verify(debate), |one| {
@@ -278,7 +271,7 @@ fn points(ledger: &Ledger, draft: &Draft<'_>) -> String {
     of_draft.map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The accepted points that the check did not find in the draft, each with the checker's remark.
+/// Each point is followed by the checker's remark.
 fn not_found(ledger: &Ledger, draft: &Draft<'_>) -> PointList {
     let readings = draft.checks.iter().filter_map(|one| one.reading.as_ref());
     let missing = readings.flat_map(|reading| &reading.verifications).filter(|one| one.verdict == Found::NotFound);

@@ -34,13 +34,12 @@ enum RawQuestion {
 }
 
 impl Questions {
-    /// The schema to request. [`read`](Self::read) is more lenient.
+    /// Stricter than [`read`](Self::read).
     pub(super) fn schema() -> AnswerSchema {
         let question = strict_object([("id", text_of_at_most(20)), ("text", text_of_at_most(600))]);
         AnswerSchema { name: "questions", schema: strict_object([("questions", list_of_at_most(20, &question))]) }
     }
 
-    /// The texts of the questions, without blank ones.
     pub(super) fn read(text: &str) -> Result<Vec<String>, AnswerError> {
         let questions: Self = read_json(text)?;
         let texts = questions.questions.iter().map(|question| match question {
@@ -87,7 +86,7 @@ pub struct Cast<T> {
     pub reason: String,
 }
 
-/// The maximum length of a reason that contains numbered points.
+/// The maximum length, in characters, of a reason that contains numbered points.
 const LONG_REASON: u64 = 8000;
 
 impl Ballot {
@@ -98,7 +97,6 @@ impl Ballot {
         answer
     }
 
-    /// Parses a vote that names a text by its label.
     pub(super) fn read(text: &str, labels: &[Label]) -> Result<Cast<AgentId>, AnswerError> {
         let Self { choice, confidence, reason } = read_json(text)?;
         Ok(Cast { choice: author(labels, &choice)?.clone(), confidence, reason })

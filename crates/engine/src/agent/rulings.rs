@@ -23,7 +23,7 @@ use super::answer::unfit;
 use super::texts::length;
 use super::{AnswerError, Assessment, read_json};
 
-/// Shows the judge all findings with the opinions on them, or a reader the findings of one other reader.
+/// The judge sees all findings with the opinions on them; a reader sees the findings of one other reader.
 pub(super) fn show_findings(values: &mut Values<'_>, debate: &Debate, step: &Step) {
     let is_ruling = step.answer == OutputSpec::FindingRulings;
     let author = step.key.target_agent_id.as_ref();
@@ -141,7 +141,7 @@ pub struct Ruled {
 }
 
 impl Ruled {
-    /// Makes the review the answer of the debate. If there are no rulings, `missing` says why.
+    /// `missing` says why there are no rulings.
     pub fn into_solution(self, debate: &Debate, judge: &AgentId, missing: Option<&AnswerError>) -> Solution {
         Solution {
             title: clean_title(&self.title),
@@ -154,7 +154,6 @@ impl Ruled {
     }
 }
 
-/// A ruling as parsed from the judge's answer. Points are named by their numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RawPointRuling {
     /// The numbers of the points: similar ones may share a ruling.
@@ -192,7 +191,7 @@ impl RawPointRuling {
         Some(Self { points: vec![point.number()], is_number: false, decision, section, remains, reason })
     }
 
-    /// Parses the rulings of an assessment. Skips malformed ones: their points count as not ruled.
+    /// Skips malformed rulings: their points count as not ruled.
     pub(super) fn read_all(rulings: Option<&Value>) -> Vec<Self> {
         rulings.and_then(Value::as_array).into_iter().flatten().filter_map(|one| Self::read(one.as_object()?)).collect()
     }
@@ -265,14 +264,13 @@ fn bare_numbers(text: &str) -> Vec<String> {
     words.map(|word| word.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned()).collect()
 }
 
-/// Whether a phrase means that nothing remains.
 fn is_nothing(remains: &str) -> bool {
     let bare = remains.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     matches!(bare.as_str(), "nothing" | "none" | "no" | "n/a" | "na" | "nothing remains")
 }
 
-/// Returns the blocking points that the solution does not meet, each with whether it is maintained. Maintained ones
-/// limit the judge's confidence. Omits points that were neither rechecked, maintained nor ruled on.
+/// Each point comes with whether it is maintained; maintained points limit the judge's confidence. Omits points that
+/// were neither rechecked, maintained nor ruled on.
 pub(super) fn unmet<'a>(listed: &'a [Point], rulings: &[Ruling]) -> Vec<(&'a Point, bool)> {
     let blocking = listed.iter().zip(rulings).filter(|(point, _)| point.point.severity == Severity::Blocking);
     let unmet = blocking.filter(|(_, ruling)| ruling.decision == Decision::NotMet);
@@ -280,9 +278,8 @@ pub(super) fn unmet<'a>(listed: &'a [Point], rulings: &[Ruling]) -> Vec<(&'a Poi
     told.map(|(point, _)| (point, point.is_maintained())).collect()
 }
 
-/// Returns the section on the judge's rulings under the solution: a line that counts the rulings of each kind, and an
-/// item for each point that is not fully met. `None` if there are no rulings, or if all are missing and so is the
-/// assessment.
+/// The first text counts the rulings of each kind; the items are the points that are not fully met. `None` if there are
+/// no rulings, or if all are missing and so is the assessment.
 pub(super) fn under_the_solution(
     listed: &[Point],
     rulings: &[Ruling],

@@ -44,8 +44,7 @@ fn speech_title(debate: &Debate, one: &Contribution, name: impl Fn(&AgentId) -> 
     }
 }
 
-/// The number of an agent's text in prompts. An agent without a number, as in a record without settings, is named by
-/// its id.
+/// An agent without a number, as in a record without settings, is named by its id.
 pub(super) fn number(debate: &Debate, author: &AgentId) -> String {
     debate.text_number(author).map_or_else(|| author.to_string(), |number| number.to_string())
 }
@@ -54,13 +53,12 @@ pub(super) fn text_label(debate: &Debate, author: &AgentId) -> String {
     format!("{TEXT} {}", number(debate, author))
 }
 
-/// Whether this is the agent's first solution in a round, which a later one may replace.
+/// Whether a later solution of the round may replace this one.
 fn is_first_solution(debate: &Debate, one: &Contribution) -> bool {
     let first = debate.stages.iter().find(|stage| stage.yields == Some(ResultKind::Proposal));
     first.is_some_and(|first| first.id == one.stage)
 }
 
-/// The debate's material. The title of each text names its source.
 pub(super) fn material<'a>(debate: &'a Debate) -> Vec<Titled<'a>> {
     let all = debate.gathered.iter().flat_map(|gathered| &gathered.material);
     let there = all.filter(|one| !one.text.trim().is_empty());
@@ -77,7 +75,7 @@ pub(super) fn material<'a>(debate: &'a Debate) -> Vec<Titled<'a>> {
     there.map(titled).collect()
 }
 
-/// An agent's newest summary of its own history, with its round.
+/// The number is that of the round in which the summary was made.
 pub(super) fn newest_summary<'a>(debate: &'a Debate, agent: &AgentId) -> Option<(u32, &'a Summary)> {
     let summary_of = |round: &'a Round| Some((round.round_number, round.summaries.as_ref()?.get(agent)?));
     debate.rounds.iter().rev().find_map(summary_of)
@@ -89,7 +87,6 @@ fn open_rounds<'a>(debate: &'a Debate, agent: &AgentId, round: u32) -> impl Doub
     debate.rounds.iter().filter(move |one| (covered..round).contains(&one.round_number))
 }
 
-/// An agent's own texts from the finished rounds that its newest summary does not cover.
 pub(super) fn own_rounds<'a>(debate: &'a Debate, agent: &AgentId, round: u32) -> Vec<OwnRound<'a>> {
     let authored =
         |one: &'a Contribution| Authored { author: number(debate, &one.agent_id), text: Cow::Borrowed(&one.content) };
@@ -115,8 +112,7 @@ pub(super) fn own_rounds<'a>(debate: &'a Debate, agent: &AgentId, round: u32) ->
     rounds.collect()
 }
 
-/// An agent's history in the finished rounds that its newest summary does not cover, newest first. Empty unless the
-/// settings include it.
+/// Newest first. Empty unless the settings include histories.
 pub(super) fn history<'a>(debate: &'a Debate, agent: &AgentId, round: u32) -> Vec<Titled<'a>> {
     if !wants_histories(debate) {
         return Vec::new();
@@ -152,7 +148,6 @@ fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<
     ranked.into_iter().map(titled).collect()
 }
 
-/// The agent's side, as a suffix for its name.
 fn side_of(debate: &Debate, id: &AgentId) -> &'static str {
     match debate.settings.as_ref().map_or(Position::Neutral, |settings| side(settings, id)) {
         Position::For => " (for)",
@@ -161,7 +156,7 @@ fn side_of(debate: &Debate, id: &AgentId) -> &'static str {
     }
 }
 
-/// All texts of finished rounds in order, followed by `now`, the texts of the current round.
+/// `now` are the texts of the current round.
 pub(super) fn transcript<'a>(debate: &'a Debate, now: &[&'a Arc<Contribution>], round: u32) -> Vec<Titled<'a>> {
     let name = |id: &AgentId| {
         let known = debate.agents().iter().find(|agent| agent.id == *id);
@@ -209,7 +204,6 @@ fn sort_by_number(debate: &Debate, texts: &mut [&Contribution]) {
     texts.sort_by_key(|one| (one.target_agent_id.as_ref().and_then(number), number(&one.agent_id)));
 }
 
-/// One line per participant, with the label of its text or with its side.
 pub(super) fn who_is_who(debate: &Debate) -> String {
     let agents = debate.agents().iter();
     let has_speeches = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Speech));
@@ -225,7 +219,6 @@ pub(super) fn who_is_who(debate: &Debate) -> String {
     lines.join("\n")
 }
 
-/// The earlier follow-up questions and their answers. Omits unanswered ones.
 pub(super) fn earlier_answers(asked: &[FollowUp]) -> Vec<Titled<'_>> {
     let answered = (1..).zip(asked.iter().filter_map(|one| Some((one, one.answer.as_ref()?))));
     answered
@@ -255,12 +248,11 @@ pub(super) fn final_texts(debate: &Debate, histories: bool) -> Vec<Titled<'_>> {
     whole.chain(critiques).collect()
 }
 
-/// Whether a critique's points were parsed. True also for a critique that states that it has no points.
+/// True also for a critique that states that it has no points.
 pub(super) fn has_points(critique: &Contribution) -> bool {
     critique.reading.as_ref().is_some_and(|reading| reading.points.is_some())
 }
 
-/// Which texts of earlier rounds to include.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Earlier {
     Whole,
@@ -268,7 +260,7 @@ pub(super) enum Earlier {
     ToBeCondensed,
 }
 
-/// The texts of earlier rounds, newest first.
+/// Newest first.
 pub(super) fn earlier_texts(debate: &Debate, wanted: Earlier) -> Vec<Titled<'_>> {
     let longest_critique = if wanted == Earlier::Whole { usize::MAX } else { LONGEST_EARLIER_CRITIQUE };
     let mut texts = Vec::new();
@@ -296,7 +288,6 @@ pub(super) fn earlier_texts(debate: &Debate, wanted: Earlier) -> Vec<Titled<'_>>
     texts
 }
 
-/// Whether the settings include texts of earlier rounds besides the points in the ledger.
 pub(super) fn wants_histories(debate: &Debate) -> bool {
     debate.settings.as_ref().is_none_or(|settings| settings.debate.include_full_history)
 }
@@ -312,7 +303,7 @@ pub(super) fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// The total length in characters.
+/// In characters.
 pub(super) fn total(texts: &[Titled<'_>]) -> usize {
     texts.iter().map(|one| length(&one.text)).sum()
 }
@@ -366,7 +357,7 @@ pub fn cut_summary(text: &str, chars: usize) -> &str {
     before_cut_remedy(text, truncate(text, chars)).trim_end()
 }
 
-/// Introduces the remedy of a point.
+/// The words that the prompts request before a point's remedy.
 const REMEDY: &str = "Resolved by";
 
 /// Removes an incomplete remedy from the end of `kept`, which is the beginning of `text`.

@@ -1,5 +1,5 @@
-//! Reads the judge's answer: the solution in Markdown, and the assessment in a JSON block at its end. Makes the
-//! solution for the user from both.
+//! Reads the judge's answer: the solution in Markdown, and the assessment in a JSON block at its end. Combines the two
+//! into the [`Solution`] shown to the user.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -19,7 +19,6 @@ use super::rulings::{RawPointRuling, under_the_solution, unmet};
 
 /// The keys that every assessment should have.
 const KEYS: [&str; 5] = ["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions", "confidence"];
-/// Optional keys of an assessment.
 const FURTHER_KEYS: [&str; 5] = ["base", "approach", "partlyFulfilled", "rulings", "title"];
 /// The key that identifies an assessment: solutions do not contain it.
 const TELLING_KEY: &str = "unfulfilledMajorRequirements";
@@ -33,7 +32,6 @@ pub struct Assessment {
     pub tradeoffs: Vec<String>,
     pub recommendations: Vec<String>,
     pub unfulfilled_major_requirements: Vec<String>,
-    /// Requirements that are fulfilled except in a stated case.
     pub partly_fulfilled: Vec<PartlyFulfilled>,
     pub open_questions: Vec<String>,
     pub(super) rulings: Vec<RawPointRuling>,
@@ -50,12 +48,11 @@ pub struct Written {
     pub solution: String,
     /// The readable part of the assessment.
     pub assessment: Assessment,
-    /// Why the assessment is incomplete.
+    /// `None` if the assessment is complete.
     pub missing: Option<AnswerError>,
 }
 
 impl Assessment {
-    /// Reads an answer that should be only an assessment.
     pub fn read(text: &str) -> (Self, Option<AnswerError>) {
         let Written { assessment, missing, .. } = Written::read(text);
         (assessment, missing)
@@ -133,14 +130,12 @@ impl Written {
     }
 }
 
-/// Whether the author states that the draft's approach was abandoned.
 fn is_changed(object: &Map<String, Value>) -> bool {
     let approach = object.get("approach").and_then(Value::as_str);
     approach.is_some_and(|approach| approach.trim().eq_ignore_ascii_case("changed"))
 }
 
-/// Removes a JSON object about the approach from the end of `text`. Returns the rest, and whether the draft's approach
-/// was abandoned.
+/// Returns the rest, and whether the draft's approach was abandoned.
 pub(super) fn without_approach(text: &str) -> (&str, bool) {
     let whole = text.trim_end();
     let found = whole.rfind('{').and_then(|start| Some((start, object(&whole[start..])?)));
@@ -148,7 +143,6 @@ pub(super) fn without_approach(text: &str) -> (&str, bool) {
         return (whole, false);
     };
     let before = whole[..start].trim_end();
-    // Drop the fence around the object.
     let (rest, last) = before.rsplit_once('\n').unwrap_or(("", before));
     let before = if fence_of(last).is_some() { rest } else { before };
     (before.trim_end().trim_end_matches('`').trim_end(), is_changed(&object))
@@ -156,7 +150,6 @@ pub(super) fn without_approach(text: &str) -> (&str, bool) {
 
 enum AssessmentContent {
     Assessment(Map<String, Value>),
-    /// A block too damaged to read.
     Damaged,
 }
 
@@ -208,7 +201,7 @@ fn fenced_block(text: &str) -> Option<(Range<usize>, AssessmentContent)> {
     None
 }
 
-/// Splits a line that is a code fence into the fence and its info text.
+/// Returns the fence and its info text.
 fn fence_of(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let first = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
@@ -217,7 +210,7 @@ fn fence_of(line: &str) -> Option<(&str, &str)> {
     (marker.len() >= 3 && !info.contains('`')).then_some((marker, info.trim()))
 }
 
-/// Reads `content` as an assessment; `None` for other JSON, which belongs to the solution.
+/// `None` for other JSON, which belongs to the solution.
 fn assessed(content: &str, is_last: bool) -> Option<AssessmentContent> {
     let Some(object) = object(content) else {
         let is_named = |key: &&&str| {
@@ -236,7 +229,6 @@ fn assessed(content: &str, is_last: bool) -> Option<AssessmentContent> {
     is_one.then_some(AssessmentContent::Assessment(object))
 }
 
-/// Finds the last assessment that is not in a fenced block.
 fn bare_object(text: &str) -> Option<(Range<usize>, AssessmentContent)> {
     let braces = text.rmatch_indices('{').take(MOST_CANDIDATES);
     braces.map(|(start, _)| start).find_map(|start| {
@@ -256,7 +248,6 @@ fn without_comments(text: &str) -> &str {
     after.map_or(text, |(_, rest)| without_comments(rest))
 }
 
-/// Joins the text before and after the assessment, without the line that announces it.
 fn tidy(before: &str, after: &str) -> String {
     let (before, after) = (before.trim(), after.trim());
     // A fence around a whole answer closes after the assessment.
@@ -344,20 +335,18 @@ pub(super) fn percentage_of(value: &Value) -> Option<f64> {
     number.filter(|number| *number == 0.0 || (1.0..=100.0).contains(number))
 }
 
-/// Deserializes a single field with [`percentage_of`].
 pub(super) fn percentage<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let value = Value::deserialize(deserializer)?;
     percentage_of(&value).ok_or_else(|| serde::de::Error::custom(EXPECTED))
 }
 
-/// [`percentage`] for an optional number; an unreadable one counts as missing.
+/// An unreadable number counts as missing.
 pub(super) fn percentage_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     Ok(percentage_of(&Value::deserialize(deserializer)?))
 }
 
 impl Written {
-    /// Appends the judge's assessment to the solution. `listed` are the points that need a ruling, and `standing` are
-    /// the earlier rulings.
+    /// `listed` are the points that need a ruling, and `standing` the earlier rulings.
     pub fn into_solution(self, judge: &AgentId, listed: &[Point], standing: &[Ruling]) -> Solution {
         let Self { solution, assessment, missing } = self;
         let Assessment {
@@ -439,8 +428,7 @@ impl Written {
         }
     }
 
-    /// Like [`into_solution`](Self::into_solution), for a solution that amends a candidate. Appends a list of the
-    /// candidates with their authors.
+    /// Also lists the candidates with their authors.
     pub fn into_amended_solution(
         self,
         judge: &AgentId,
@@ -484,12 +472,10 @@ fn is_always(fails: &str) -> bool {
     })
 }
 
-/// The text in lower case, without surrounding punctuation.
 fn bare(text: &str) -> String {
     text.trim_matches(|c: char| c.is_whitespace() || ".,;:!-–—*_`\"'()".contains(c)).to_lowercase()
 }
 
-/// Continuation lines are indented.
 fn bullet(item: &str) -> String {
     format!("- {}\n", item.replace('\n', "\n  "))
 }
