@@ -29,7 +29,6 @@ pub(crate) enum Piece<'a> {
 
 #[derive(Debug, Clone)]
 pub(crate) enum Block<'a> {
-    /// A heading within a subject.
     Heading(Phrase<'a>),
     Paragraph(Phrase<'a>),
     /// In Markdown, even an empty list ends with a blank line.
@@ -45,7 +44,6 @@ pub(crate) enum Block<'a> {
     Folded(Phrase<'a>, Vec<Block<'a>>),
     /// Blocks indented below a line.
     Indented(Phrase<'a>, Vec<Block<'a>>),
-    /// Highlighted blocks that qualify the surrounding text.
     Warning(Vec<Block<'a>>),
     /// Blocks omitted from the Markdown report.
     Aside(Vec<Block<'a>>),
@@ -54,7 +52,6 @@ pub(crate) enum Block<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct ListItem<'a> {
     pub(crate) line: Phrase<'a>,
-    /// Blocks that explain the item.
     pub(crate) more: Vec<Block<'a>>,
     /// Whether the Markdown report omits the item.
     pub(crate) is_aside: bool,
@@ -76,7 +73,6 @@ pub(crate) struct TableHead<'a> {
     pub(crate) is_figure: bool,
     /// Whether a narrow terminal may drop the column.
     pub(crate) is_detail: bool,
-    /// The formats that include the column.
     pub(crate) audience: Audience,
 }
 
@@ -106,7 +102,7 @@ impl From<Severity> for Piece<'_> {
     }
 }
 
-/// A figure, or other words from the program.
+/// Not for text from models or users, because formats do not escape the result.
 #[expect(clippy::needless_pass_by_value, reason = "call sites pass temporary figures")]
 pub(crate) fn figure<'a>(figure: impl ToString) -> Piece<'a> {
     Piece::Words(figure.to_string().into())
@@ -161,7 +157,6 @@ impl<'a> ListItem<'a> {
         Self { line, more, is_aside: false }
     }
 
-    /// Omits the item from the Markdown report.
     pub(crate) fn aside(self) -> Self {
         Self { is_aside: true, ..self }
     }
@@ -188,7 +183,6 @@ impl<'a> TableHead<'a> {
         Self { is_figure: true, ..Self::words(title) }
     }
 
-    /// Lets narrow terminals drop the column.
     pub(crate) fn detail(self) -> Self {
         Self { is_detail: true, ..self }
     }

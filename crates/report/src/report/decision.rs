@@ -50,7 +50,7 @@ pub(super) fn is_unedited(text: &str) -> bool {
     end.trim_end() == format!("{} -->", seal(record))
 }
 
-/// Hashes a record, regardless of its line endings.
+/// Ignores line endings, because git may convert them.
 fn seal(record: &str) -> String {
     hash(&record.trim_end().replace('\r', ""))
 }
@@ -105,7 +105,6 @@ fn front_matter(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     writeln!(out, "---\n")
 }
 
-/// The problem without its title (unless there is nothing else), and the debate's context.
 fn context(view: &View<'_>) -> String {
     let problem = Some(view.problem_below_title()).filter(|rest| !rest.trim().is_empty());
     let problem = below(problem.unwrap_or(&view.debate.problem));
@@ -172,13 +171,11 @@ fn options<'v>(view: &'v View<'_>) -> Vec<Choice<'v>> {
     view.agents.iter().filter_map(option).collect()
 }
 
-/// The name of an untitled text: its first sentence.
 fn name_of(text: &str) -> String {
     gist(text, NAME)
 }
 
-/// The decision: the chosen option, the reason, and the text of the answer. Also returns the title of the judge's own
-/// option, if that was chosen.
+/// Returns the section's text and, if the judge's own option was chosen, the title of that option.
 fn decision(view: &View<'_>, options: &[Choice<'_>]) -> (String, Option<String>) {
     let debate = view.debate;
     let Some(solution) = &debate.final_solution else { return ("Nothing has been decided yet.".to_owned(), None) };
@@ -203,7 +200,7 @@ fn decision(view: &View<'_>, options: &[Choice<'_>]) -> (String, Option<String>)
     (format!("{chosen}\n\n{}", below(text)), own)
 }
 
-/// Describes open points with the same text, and says what remains to be done.
+/// `points` have the same text.
 fn open_point(points: &[&Point]) -> String {
     let ruling = points.first().and_then(|one| one.ruling());
     let remains = ruling.map(|ruling| ruling.remains.trim()).filter(|remains| !remains.is_empty());
@@ -225,8 +222,7 @@ fn with_points(text: &str, ledger: &Ledger) -> String {
     format!("{}{}", inline(&plain(text)), points.collect::<String>())
 }
 
-/// The rejected objections with reasons from the author or the judge. Merges objections with the same critic, text and
-/// reasons.
+/// Merges objections with the same critic, text and reasons.
 fn rejected(view: &View<'_>, ledger: &Ledger) -> Vec<String> {
     let mut items: Vec<(String, Vec<String>, String)> = Vec::new();
     for one in ledger.in_order() {
@@ -264,14 +260,12 @@ fn rejection(view: &View<'_>, one: &Point) -> Option<(String, String)> {
     Some((point, if fates.is_empty() { "Its critic withdrew it.".to_owned() } else { fates.join(" ") }))
 }
 
-/// A text on one line that ends with a punctuation mark.
 fn sentence(text: &str) -> String {
     let text = plain(text);
     let is_ended = text.ends_with(['.', '!', '?', '…', '。']);
     if is_ended || text.is_empty() { text } else { format!("{text}.") }
 }
 
-/// Writes a collapsed section about the debate behind the record.
 fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Result<()> {
     let debate = view.debate;
     writeln!(out, "## More Information\n\n<details>\n<summary>The debate behind this record</summary>\n")?;

@@ -35,15 +35,14 @@ mod tests;
 
 #[derive(Debug)]
 pub struct ReportFormat {
-    /// The name of the format in options and requests.
+    /// Used in options and requests.
     pub name: &'static str,
     pub about: &'static str,
     /// The file extensions that select the format, in lower case and without the dot.
     pub endings: &'static [&'static str],
-    /// The extension of a downloaded file.
+    /// The extension of a downloaded file, without the dot.
     pub ending: &'static str,
     pub media_type: &'static str,
-    /// Whether the format is only available for reviews.
     is_of_reviews: bool,
     write: fn(&View<'_>, &mut dyn io::Write) -> io::Result<()>,
 }
@@ -71,7 +70,7 @@ const STATE: ReportFormat = ReportFormat {
     ..DECISION
 };
 
-/// The formats in display order.
+/// In display order. The first format is the default.
 pub static FORMATS: [ReportFormat; 6] = [
     ReportFormat {
         name: "markdown",
@@ -111,7 +110,6 @@ pub static FORMATS: [ReportFormat; 6] = [
 ];
 
 impl ReportFormat {
-    /// The default format, Markdown.
     pub fn usual() -> &'static Self {
         &FORMATS[0]
     }

@@ -22,7 +22,7 @@ const HASH: usize = 12;
 /// The maximum length of an item, in characters.
 const ITEM: usize = 300;
 
-/// The overview as Markdown. `name` is the debate's short name.
+/// `name` is the debate's short name.
 pub fn overview(view: &View<'_>, name: &str) -> String {
     let debate = view.debate;
     let mut page = format!("# {}\n\n{}", heading(&debate.title()), facts(view));
@@ -123,7 +123,6 @@ fn course(debate: &Debate, round: &Round, ledger: &Ledger) -> String {
     format!("Round {}: {}", round.round_number, parts.join("; "))
 }
 
-/// Adds the winner, if any, the beginning of the solution, and the judge's assessment.
 fn decided(page: &mut String, view: &View<'_>) {
     let debate = view.debate;
     if let Some(won) = won(view) {
@@ -139,8 +138,7 @@ fn decided(page: &mut String, view: &View<'_>) {
     list(page, "Not verified", items(&solution.unverified));
 }
 
-/// The winner, the way the winner was chosen, and whether the verdict is stable. `None` if there is neither a winner
-/// nor a verdict.
+/// `None` if there is neither a winner nor a verdict.
 pub(super) fn won(view: &View<'_>) -> Option<String> {
     let debate = view.debate;
     let name = |id: &AgentId| inline(view.name_of(id)).into_owned();
@@ -207,7 +205,6 @@ fn list(page: &mut String, title: &str, items: Vec<String>) {
     section(page, title, &lines.join("\n"));
 }
 
-/// The first paragraphs of a text, up to about [`BEGINNING`] characters.
 fn beginning(text: &str) -> String {
     let mut taken = String::new();
     let mut paragraphs = text.trim().split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty());
@@ -218,7 +215,6 @@ fn beginning(text: &str) -> String {
         }
         let cut = truncate(paragraph, room.max(BEGINNING / 2));
         if cut.len() < paragraph.len() {
-            // Cut between words.
             taken.push_str(cut.rsplit_once(char::is_whitespace).map_or(cut, |(words, _)| words.trim_end()));
             return below(&(taken + " …"));
         }

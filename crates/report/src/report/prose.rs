@@ -28,7 +28,6 @@ enum LineKind {
     Code,
 }
 
-/// Enables the Markdown extensions that all reports support.
 pub(super) fn options() -> Options<'static> {
     let mut options = Options::default();
     options.extension.strikethrough = true;
@@ -37,7 +36,7 @@ pub(super) fn options() -> Options<'static> {
     options
 }
 
-/// Splits a text of at most [`RENDERED_BYTES`] into lines without markup.
+/// `text` must not exceed [`RENDERED_BYTES`].
 fn lines(text: &str) -> Vec<(LineKind, String)> {
     let arena = Arena::new();
     let mut reader = ProseReader::default();

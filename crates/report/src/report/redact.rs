@@ -14,7 +14,6 @@ use dialectic_record::settings::{AgentSettings, DebateSettings, Settings, Summar
 const PATH: &str = "[path]";
 const ADDRESS: &str = "[address]";
 
-/// Removes everything that reports must not show.
 pub fn redact(debate: &mut Debate) {
     let (paths, addresses) = (known_paths(debate), known_addresses(debate));
     debate.attachments = Arc::default();
@@ -34,7 +33,6 @@ pub fn redact(debate: &mut Debate) {
     hide_paths(debate, &paths, &addresses);
 }
 
-/// The settings without paths, servers and commands.
 fn without_machine(settings: &Settings) -> Settings {
     // List every field of `Settings`, so that a new one causes a compile error. Fields of agents, the debate and
     // summaries are kept unless they are removed here.
@@ -157,7 +155,6 @@ fn is_path(word: &str) -> bool {
     is_bare_path(word) || labelled.is_some_and(|(_, rest)| is_bare_path(rest))
 }
 
-/// Whether a word is the address of a server: a URL, or an IP address.
 fn is_address(word: &str) -> bool {
     let word = word.trim_end_matches([':', '.', '!', '?']);
     word.contains("://") || word.parse::<SocketAddr>().is_ok() || word.parse::<IpAddr>().is_ok()

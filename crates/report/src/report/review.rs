@@ -17,7 +17,6 @@ fn shown<'a>(debate: &Debate, finding: &'a ReviewedFinding) -> Option<(&'a str, 
     (placed != Placed::Elsewhere).then_some((&*place.path, placed))
 }
 
-/// Indented JSON with a final line break.
 fn pretty(value: &impl Serialize) -> String {
     // Cannot fail, because keys are text and numbers are integers.
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"

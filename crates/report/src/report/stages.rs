@@ -61,7 +61,6 @@ pub(super) fn first(debate: &Debate, yields: ResultKind) -> Option<&StageInfo> {
     debate.stages.iter().find(|stage| stage.yields == Some(yields))
 }
 
-/// The noun for the debate's answer.
 pub(super) fn answer(debate: &Debate) -> &str {
     let stage = first(debate, ResultKind::Solution).or_else(|| first(debate, ResultKind::Verdict));
     stage.map_or("solution", |stage| &stage.words.noun)

@@ -20,7 +20,6 @@ const OLD_JUDGE: &str = "judge-main";
 const OLD_JUDGE_ROLE: &str = "generalist";
 const OLD_JUDGE_TEMPERATURE: f64 = 0.3;
 
-/// A debate and what reports need to know about its participants.
 #[derive(Debug, Clone)]
 pub struct View<'a> {
     pub debate: &'a Debate,
@@ -69,7 +68,7 @@ impl<'a> View<'a> {
         Self { debate, agents, judge, assumed, is_judge_assumed, sides, standing: None, has_usage: false }
     }
 
-    /// The same view of another copy of the debate.
+    /// `debate` must be a copy of the view's debate.
     pub(super) fn on(&self, debate: &'a Debate) -> Self {
         Self { debate, ..self.clone() }
     }
@@ -79,12 +78,10 @@ impl<'a> View<'a> {
         Self { standing: Some(standing), ..self }
     }
 
-    /// Sets whether Markdown shows the latency and tokens of each contribution.
     pub fn with_usage(self, has_usage: bool) -> Self {
         Self { has_usage, ..self }
     }
 
-    /// Says whether a finished run is complete, or what the status of an unfinished run is.
     pub fn run_in_words(&self) -> String {
         match self.standing {
             Some(standing) if self.debate.outcome.is_none() && self.debate.status != Status::Failed => {
@@ -94,17 +91,14 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether the settings of an agent are known.
     pub(super) fn knows_agent(&self, id: &AgentId) -> bool {
         !self.assumed.contains(id)
     }
 
-    /// Whether the judge's settings are known.
     pub(super) fn knows_judge(&self) -> bool {
         !self.is_judge_assumed
     }
 
-    /// The agents in the order of their numbers.
     pub fn by_number(&self) -> Vec<&AgentSettings> {
         let mut agents: Vec<&AgentSettings> = self.agents.iter().collect();
         agents.sort_by_key(|one| self.number_of(&one.id).unwrap_or(u32::MAX));
@@ -174,7 +168,6 @@ impl<'a> View<'a> {
         self.sides.get(id).copied()
     }
 
-    /// Whether any agent has a side other than neutral.
     pub fn has_sides(&self) -> bool {
         self.sides.values().any(|side| *side != Position::Neutral)
     }
@@ -192,7 +185,6 @@ fn members(debate: &Debate) -> Vec<(&AgentId, &str)> {
     settled.chain(spoke).filter(|(id, _)| seen.insert(*id)).collect()
 }
 
-/// The assumed settings of an agent.
 fn agent_of(id: &AgentId, role: &str) -> AgentSettings {
     let known = KNOWN_ROLES.contains(&role);
     AgentSettings {
@@ -206,7 +198,6 @@ fn agent_of(id: &AgentId, role: &str) -> AgentSettings {
     }
 }
 
-/// The assumed settings of the judge.
 fn judge_of(debate: &Debate) -> AgentSettings {
     let by = debate.final_solution.as_ref().and_then(|solution| solution.synthesized_by.clone());
     // After a vote, the solution is by an agent, not by the judge.

@@ -12,7 +12,7 @@ use dialectic_record::settings::AgentSettings;
 
 use super::text::{SHORT, markdown, name, plain, verbatim};
 
-/// Renders the blocks of a section. Its headings have level `top`; headings inside texts are lower.
+/// The section's headings have level `top`; headings inside texts are lower.
 pub(super) fn blocks(blocks: &[Block<'_>], participants: &Participants<'_>, top: u8) -> Markup {
     html! { @for one in blocks { (block(one, participants, top)) } }
 }
@@ -106,7 +106,6 @@ fn pill(severity: Severity) -> Markup {
     html! { span.pill.(class) { (severity.name()) } }
 }
 
-/// A point's severity, shown as a pill only while the point is open.
 pub(super) fn severity(point: &Point) -> Markup {
     if point.status() == PointStatus::Open {
         return pill(point.point.severity);
@@ -124,7 +123,7 @@ pub(super) fn column(heading: impl Render) -> Markup {
     html! { @if heading.0.is_empty() { td {} } @else { th scope="col" { (heading) } } }
 }
 
-/// Renders a table. `rows` contains the `<tr>` elements, and `foot` contains the total.
+/// `rows` contains the `<tr>` elements, and `foot` contains the total.
 pub(super) fn table(
     class: &'static str,
     caption: &str,
@@ -172,7 +171,7 @@ pub(super) struct Participants<'v> {
 
 pub(super) struct PanelMember<'v> {
     pub(super) id: &'v AgentId,
-    /// The display name, truncated if it is long.
+    /// Truncated if it is long.
     name: String,
     /// The number, if it is greater than [`COLOURS`]. Otherwise, the class already implies it.
     high_number: Option<usize>,

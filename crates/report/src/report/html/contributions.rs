@@ -11,7 +11,6 @@ use dialectic_record::ids::{ResultKind, StageId};
 use super::blocks::{Participants, blocks};
 use super::text::{SHORT, beginning, markdown, name, noun, plain, words};
 
-/// The model, tokens and time of a contribution, if known.
 fn figures(contribution: &Contribution) -> Markup {
     let metadata = &contribution.metadata;
     let model = metadata.model.as_deref().map(name);
@@ -27,7 +26,6 @@ fn latency(millis: u64) -> Markup {
     html! { (duration(millis)) }
 }
 
-/// Joins the known figures with ` · `.
 fn separated<const N: usize>(figures: [Option<Markup>; N]) -> Markup {
     html! {
         @for (place, figure) in figures.into_iter().flatten().enumerate() {
@@ -53,7 +51,6 @@ pub(super) fn summaries(view: &View<'_>, participants: &Participants<'_>) -> Mar
     }
 }
 
-/// The summaries of a round, in the order of the participants.
 fn ordered<'v>(round: &'v Round, participants: &Participants<'_>) -> Vec<&'v Summary> {
     let mut summaries: Vec<&Summary> = round.summaries.iter().flatten().map(|(_, summary)| summary).collect();
     summaries.sort_by_key(|summary| participants.place(&summary.agent_id));
@@ -102,7 +99,6 @@ fn rounds(view: &View<'_>, participants: &Participants<'_>, belongs: impl Fn(Opt
     }
 }
 
-/// A collapsed contribution under a summary line.
 fn text(view: &View<'_>, participants: &Participants<'_>, one: &Contribution) -> Markup {
     html! {
         details {
@@ -122,7 +118,6 @@ fn text(view: &View<'_>, participants: &Participants<'_>, one: &Contribution) ->
     }
 }
 
-/// The title of the section with the ballots, named after their stage.
 pub(super) fn vote_title(debate: &Debate) -> String {
     let counted = stages::first(debate, ResultKind::Ballot).filter(|_| debate.voting.is_some());
     let name = match (counted, stages_of_ballots(debate).as_slice()) {

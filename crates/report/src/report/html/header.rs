@@ -18,7 +18,7 @@ use super::title;
 
 /// The maximum number of reasons to show; longer lists are collapsed.
 const REASONS: usize = 2;
-/// How many objections to show.
+/// The maximum number of objections to show.
 const STRONGEST: usize = 3;
 /// The maximum length of the answer, in characters.
 const ANSWER: usize = 360;
@@ -45,7 +45,7 @@ pub(super) fn header(view: &View<'_>, glance: &Markup) -> Markup {
     }
 }
 
-/// Says whether the run is complete and what the answer is worth. Green only if both are flawless.
+/// Green only if the run and the answer are flawless.
 fn verdict(view: &View<'_>) -> Markup {
     let debate = view.debate;
     let answer = debate.answer_state();
@@ -72,7 +72,6 @@ fn verdict(view: &View<'_>) -> Markup {
     }
 }
 
-/// Marks a debate of the offline provider as a rehearsal.
 fn offline(debate: &Debate) -> Markup {
     html! {
         @if debate.is_offline() {
@@ -81,7 +80,6 @@ fn offline(debate: &Debate) -> Markup {
     }
 }
 
-/// Why the answer is deficient or missing.
 fn notices(debate: &Debate) -> Markup {
     let meaning = |kind| match kind {
         OutcomeKind::Full => None,
@@ -119,7 +117,6 @@ fn list(reasons: &[String]) -> Markup {
     }
 }
 
-/// The number of agents. If a team was chosen, also the number of candidates.
 fn agents(view: &View<'_>) -> Markup {
     let (team, all) = (view.debate.team().len(), view.agents.len());
     html! { (counted(team as u64, "agent")) @if team < all { " of " (all) } }
@@ -145,7 +142,6 @@ fn facts(view: &View<'_>) -> Markup {
     }
 }
 
-/// The problem without its title, then the context.
 pub(super) fn problem(view: &View<'_>) -> Markup {
     let problem = view.problem_below_title();
     html! {
@@ -190,7 +186,6 @@ pub(super) fn clarifications(view: &View<'_>, participants: &Participants<'_>) -
     }
 }
 
-/// A short summary: decision, unmet requirements, main objections, open questions, and confidence.
 pub(super) fn glance(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
     let open = subject::strongest_open(view.debate, ledger);
     let followed = if open.is_empty() { subject::strongest_followed(view.debate, ledger) } else { Vec::new() };
@@ -211,7 +206,6 @@ pub(super) fn glance(view: &View<'_>, participants: &Participants<'_>, ledger: &
     }
 }
 
-/// The winner of a contest, and the beginning of the answer.
 fn answer(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let debate = view.debate;
     let said = debate.final_solution.as_ref().map(|solution| opening(&solution.description, ANSWER));
@@ -224,7 +218,6 @@ fn answer(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     }
 }
 
-/// The major requirements that are not met or only partly met.
 fn faults(view: &View<'_>) -> Markup {
     let Some(solution) = &view.debate.final_solution else { return Markup::default() };
     let (unmet, partly) = (&solution.unfulfilled_major_requirements, &solution.partly_fulfilled);
@@ -258,7 +251,6 @@ fn disputed(groups: &[Vec<&Point>], participants: &Participants<'_>, ledger: &Le
     }
 }
 
-/// A point, its status, and what it changed or why it is open.
 fn objection(one: &Point, group: &[&Point], participants: &Participants<'_>) -> Markup {
     let grounds = subject::grounds(one).map(|text| gist(text, CHANGE)).filter(|text| !text.trim().is_empty());
     html! {

@@ -27,7 +27,7 @@ use super::block::Block;
 use super::stages::{self, capitalized};
 use super::{View, subject};
 
-/// The report of a debate as an HTML page. The same debate always produces the same page.
+/// The same debate always produces the same page.
 pub fn html(view: &View<'_>) -> String {
     let named = view.debate.with_named_texts();
     let view = &view.on(&named);
@@ -164,7 +164,6 @@ fn compact(style: &str) -> String {
     pieces.collect::<Vec<_>>().join("\"")
 }
 
-/// Separators in CSS rules, and their shorter forms.
 const SPACED: [(&str, &str); 8] =
     [(" {", "{"), ("{ ", "{"), ("; ", ";"), (": ", ":"), (", ", ","), (" }", "}"), ("} ", "}"), (";}", "}")];
 

@@ -70,7 +70,7 @@ fn drawing(ledger: &Ledger, participants: &Participants<'_>) -> Markup {
     table("small attacks", "Each mark is a point: ● open, ◐ claimed, ✓ fixed, ○ rejected", &columns, &rows, None)
 }
 
-/// The filters of the list. They work without scripts, through the stylesheet.
+/// The filters work without scripts, through the stylesheet.
 fn filters(objections: &[Point]) -> Markup {
     let counts = Tally::of(objections);
     let of = |severity: Severity| objections.iter().filter(|one| one.point.severity == severity).count();
@@ -97,7 +97,7 @@ fn filters(objections: &[Point]) -> Markup {
     }
 }
 
-/// A point against one or several texts: its status on one line, with its history collapsed.
+/// The points of `group` are by the same critic, and have the same words and outcome.
 fn point(group: &[&Point], participants: &Participants<'_>) -> Markup {
     let Some(one) = group.first() else { return Markup::default() };
     let status = one.status();

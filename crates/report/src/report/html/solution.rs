@@ -50,7 +50,6 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
                 p.error dir="auto" { (error) }
             }
         }
-        // List what is missing before the text.
         (card("Unfulfilled major requirements", "warn before", &solution.unfulfilled_major_requirements))
         (card("Major requirements partly fulfilled", "warn before", &partly))
         div.answer { (markdown(answer(view, solution), 3)) }

@@ -54,7 +54,7 @@ pub(super) fn story(view: &View<'_>, participants: &Participants<'_>, ledger: &L
     }
 }
 
-/// All texts with this kind of result, in order and without carried-over texts.
+/// In order, without carried-over texts.
 fn texts(debate: &Debate, yields: ResultKind) -> impl Iterator<Item = &Contribution> {
     let all = debate.rounds.iter().flat_map(|round| round.contributions.iter().map(AsRef::as_ref));
     all.filter(move |one: &&Contribution| debate.yield_of(one) == Some(yields) && !one.metadata.carried_over)
@@ -96,7 +96,6 @@ fn proposed(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     }
 }
 
-/// Quotes the gist of a text, and lists its lead phrases.
 fn quoted(text: &str) -> Markup {
     let leads = prose::leads(text, LEADS);
     let leads: Vec<String> = leads.iter().map(|lead| plain(lead, SHORT)).collect();
@@ -115,7 +114,6 @@ pub(super) fn quote(text: &str, chars: usize) -> Markup {
     html! { q { bdi { (plain(text, chars).replace('“', "‘").replace('”', "’")) } } }
 }
 
-/// For debates with speeches: counts the speeches by kind, and quotes the beginning of each speaker's case.
 fn argued(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let debate = view.debate;
     let mut kinds: Vec<(StageId, usize)> = Vec::new();
@@ -177,7 +175,6 @@ fn fought_over(debate: &Debate, participants: &Participants<'_>, ledger: &Ledger
     }
 }
 
-/// A sentence about critiques that raise no points.
 fn without_points(debate: &Debate) -> Markup {
     let critiques: Vec<&Contribution> = texts(debate, ResultKind::Critique).collect();
     if critiques.is_empty() {
@@ -199,7 +196,7 @@ fn without_points(debate: &Debate) -> Markup {
     }
 }
 
-/// A point against one or several texts, with its status and the reason for it.
+/// The points of `group` are by the same critic, and have the same words and outcome.
 fn contested(group: &[&Point], participants: &Participants<'_>) -> Markup {
     let Some(first) = group.first() else { return Markup::default() };
     let reason = subject::grounds(first).map(|reason| gist(reason, REASON)).filter(|reason| !reason.trim().is_empty());
@@ -221,12 +218,10 @@ pub(super) fn parties(group: &[&Point], participants: &Participants<'_>) -> Mark
     }
 }
 
-/// Quotes a point as a link to its row.
 pub(super) fn point(one: &Point) -> Markup {
     html! { a href={ "#" (anchor(&one.number())) } { (quote(&gist(&one.point.in_words(), POINT), POINT)) } }
 }
 
-/// What changed in the texts and in the votes of the audience.
 fn changed(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
     let members = participants.members().iter();
     let agents: Vec<_> = members.filter_map(|one| Some((one.chip(), revised(view, one.id, ledger)?))).collect();
@@ -239,7 +234,7 @@ fn changed(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) ->
     }
 }
 
-/// How often an agent revised its text, and how many points it accepted.
+/// `None` if the agent wrote fewer than two texts.
 fn revised(view: &View<'_>, agent: &AgentId, ledger: &Ledger) -> Option<Markup> {
     let own: Vec<&Contribution> =
         texts(view.debate, ResultKind::Proposal).filter(|one| one.agent_id == *agent).collect();
@@ -270,7 +265,6 @@ fn revised(view: &View<'_>, agent: &AgentId, ledger: &Ledger) -> Option<Markup> 
     })
 }
 
-/// Says which members of the audience changed their votes.
 fn moved(polls: &Polls<'_>, participants: &Participants<'_>) -> Markup {
     let (Some(before), Some(after)) = (polls.held.first(), polls.held.last()) else { return Markup::default() };
     let moves: Vec<(&AgentId, &String, &String)> = before
@@ -286,7 +280,6 @@ fn moved(polls: &Polls<'_>, participants: &Participants<'_>) -> Markup {
     }
 }
 
-/// The verdict and the result of the vote, if any.
 fn decided(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let debate = view.debate;
     html! {
@@ -300,7 +293,6 @@ fn checked(debate: &Debate) -> Markup {
     html! { @if let Some(status) = status { p { "The answer was " a href="#answer-check" { (status) } "." } } }
 }
 
-/// Says how a debate without an answer ended, or that it was still running.
 fn ended(debate: &Debate) -> Markup {
     let how = match debate.status {
         Status::Completed => None,

@@ -31,7 +31,6 @@ pub(super) fn typed(text: &str, top: u8) -> Markup {
     rendered(text, top, true)
 }
 
-/// Literal text in a box: code, JSON, or prose that is too long to render.
 pub(super) fn verbatim(text: &str) -> Markup {
     // Browsers drop a line break directly after `<pre>`.
     html! { pre.verbatim dir="auto" tabindex="0" { "\n" (text) } }
@@ -72,12 +71,10 @@ fn whole_words<'t>(cut: &'t str, line: &str) -> &'t str {
     }
 }
 
-/// The number of words in a text, ignoring isolated punctuation.
 pub(super) fn words(text: &str) -> u64 {
     text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count() as u64
 }
 
-/// The first words of a text, without headings.
 pub(super) fn beginning(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let prose: Vec<&str> = lines.take(2).collect();
@@ -107,7 +104,6 @@ fn render(text: &str, top: u8, keeps_breaks: bool) -> Option<String> {
         _ => None,
     });
     let highest = levels.min().unwrap_or(1);
-    // Shifts the text's highest headings to level `top`.
     let shift = i16::from(top) - i16::from(highest);
     let mut html = String::with_capacity(text.len() + text.len() / 4);
     format_document_with_formatter(document, &options, &mut html, &Plugins::default(), write_node, shift).ok()?;

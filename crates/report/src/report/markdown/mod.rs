@@ -68,7 +68,6 @@ fn problem(out: &mut Document<'_>, view: &View<'_>) {
     out.line("");
 }
 
-/// The part that a reader needs first: the outcome of the run, the answer and its quality, and the open points.
 fn verdict(out: &mut Document<'_>, view: &View<'_>) {
     let debate = &view.debate.with_named_texts();
     out.line(format_args!("\n**Run:** {}\n", inline(&view.run_in_words())));
@@ -80,7 +79,6 @@ fn verdict(out: &mut Document<'_>, view: &View<'_>) {
     }
     out.line("## Answer\n");
     match &debate.final_solution {
-        // Lowers the solution's headings and turns its HTML into text.
         Some(solution) => out.line(format_args!("{}\n", below(&solution.description).trim())),
         None => out.line("There is no answer.\n"),
     }
@@ -165,7 +163,7 @@ fn follow_ups(out: &mut Document<'_>, view: &View<'_>) {
     }
 }
 
-/// The report being written. Keeps the first error and writes nothing after it.
+/// Keeps the first error and writes nothing after it.
 struct Document<'a> {
     out: &'a mut dyn io::Write,
     written: io::Result<()>,
@@ -204,8 +202,7 @@ fn id(id: &str) -> String {
     if shown.is_empty() { UNKNOWN.to_owned() } else { format!("*{shown}*") }
 }
 
-/// Writes the check and the objections, if any. Older records without parsed texts have no objections here, so that
-/// their reports stay unchanged.
+/// Older records without parsed texts have no objections here, so that their reports stay unchanged.
 fn write_objections(out: &mut Document<'_>, view: &View<'_>) {
     let check = subject::check(view.debate);
     if !check.is_empty() {
@@ -252,7 +249,7 @@ fn write_section(out: &mut Document<'_>, view: &View<'_>, name: &str, contributi
     }
 }
 
-/// The contribution's author, and its target or choice.
+/// `*agent-kiss* &rarr; *agent-architect*` or `Agent *agent-kiss*`.
 fn who(debate: &Debate, contribution: &Contribution) -> String {
     let agent = id(contribution.agent_id.as_str());
     let target = contribution.target_agent_id.as_ref().map(|target| id(target.as_str()));
@@ -398,7 +395,7 @@ fn list(out: &mut Document<'_>, items: &[ListItem<'_>], depth: usize) {
     }
 }
 
-/// Writes a table, with `rule` as its separator line if given.
+/// `rule` replaces the separator line.
 fn write_table(out: &mut Document<'_>, table: &TableBlock<'_>, rule: Option<&str>) {
     let kept: Vec<usize> = (0..table.columns.len()).filter(|place| out.has(&table.columns[*place])).collect();
     let titles: Vec<String> = kept.iter().map(|place| out.cell(&table.columns[*place].title)).collect();
@@ -438,7 +435,6 @@ impl Document<'_> {
         }
     }
 
-    /// Renders a line, escaped for a table cell or for prose.
     fn pieces(&self, line: &[Piece<'_>], in_cell: bool) -> String {
         let escaped = |text: &str| if in_cell { cell(text) } else { inline(text) }.into_owned();
         let piece = |piece: &Piece<'_>| match (piece, self.reader) {

@@ -16,10 +16,8 @@ use crate::report::block::{
 };
 use crate::report::stages::capitalized;
 
-/// Shown in an empty cell.
 const NONE: &str = "-";
 
-/// The counts of all points, and the unreadable critiques.
 pub(crate) fn counts<'s>(debate: &'s Debate, ledger: &'s Ledger) -> Vec<Block<'s>> {
     let mut blocks = vec![Block::Paragraph(line![figure(Tally::of(&ledger.objections).sentences())])];
     if ledger.is_derived {
@@ -35,7 +33,6 @@ pub(crate) fn counts<'s>(debate: &'s Debate, ledger: &'s Ledger) -> Vec<Block<'s
     blocks
 }
 
-/// The critiques and checks with unreadable points.
 fn unread(debate: &Debate) -> Vec<ListItem<'_>> {
     let all = debate.contributions().map(|(round, one)| (format!(", round {round}"), one));
     let in_rounds =
@@ -70,7 +67,7 @@ pub(crate) fn given_up(debate: &Debate) -> Vec<Block<'_>> {
     [Block::Heading(line!["Approaches to give up"])].into_iter().chain(said).collect()
 }
 
-/// All points of a ledger, one row each, open ones first.
+/// Open points come first.
 pub(crate) fn table(ledger: &Ledger) -> TableBlock<'_> {
     let rows = ledger.in_order().into_iter().map(|one| {
         let severity = line![one.point.severity.name()];
@@ -80,7 +77,6 @@ pub(crate) fn table(ledger: &Ledger) -> TableBlock<'_> {
     TableBlock::new("points", "All points", columns, rows)
 }
 
-/// The points by status, open ones first: what each says, and why it has that status.
 pub(crate) fn by_status<'l>(points: &[&'l Point]) -> Vec<Block<'l>> {
     let mut blocks = Vec::new();
     for status in PointStatus::ALL {
@@ -102,7 +98,6 @@ pub(crate) fn head(one: &Point) -> Phrase<'_> {
     [line![number(one), " · "], severity(one), parties, lens].concat()
 }
 
-/// The severity, highlighted only while the point is open.
 fn severity<'a>(one: &Point) -> Phrase<'a> {
     if one.status() == PointStatus::Open { line![one.point.severity] } else { line![one.point.severity.name()] }
 }
@@ -135,7 +130,6 @@ fn capitalized_line(mut line: Phrase<'_>) -> Phrase<'_> {
     line
 }
 
-/// The whole history of a point in order.
 pub(crate) fn point(one: &Point) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
     blocks.extend(one.point.about.as_ref().map(|about| Block::Paragraph(line!["About: ", foreign(about)])));
@@ -183,7 +177,6 @@ fn happened(remark: &Remark) -> Vec<Block<'_>> {
     [Block::Said(line, remark.reason().map(Into::into))].into_iter().chain(remains).collect()
 }
 
-/// The points that each text answered, and how much the text changed; empty if there are none.
 pub(crate) fn changes(ledger: &Ledger) -> Vec<Block<'_>> {
     if ledger.moves.is_empty() {
         return Vec::new();
@@ -246,7 +239,6 @@ pub(crate) fn status(debate: &Debate) -> Option<String> {
     Some(said.into_iter().chain(unread).collect::<Vec<_>>().join(", "))
 }
 
-/// The checks of each draft by lens and reader, what they found, and what was not verified; empty without checks.
 pub(crate) fn check(debate: &Debate) -> Vec<Block<'_>> {
     if debate.checks.is_empty() {
         return Vec::new();

@@ -84,8 +84,7 @@ fn summarization(settings: &SummarizationSettings) -> Phrase<'_> {
     line![foreign(&**method), figure(format!(", from {threshold} to {max_length} characters"))]
 }
 
-/// The settings by key, then all settings as JSON. The table omits the agents and the judge, which other tables
-/// describe.
+/// The table omits the agents and the judge, which other tables describe.
 pub(crate) fn settings(debate: &Debate) -> Vec<Block<'_>> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let is_told = |key: &str| key.starts_with("agents.") || key.starts_with("judge.");
@@ -110,7 +109,6 @@ fn flat(settings: &Settings) -> BTreeMap<String, Value> {
     flat
 }
 
-/// Settings as JSON, with the agents in an object by id.
 fn by_id(settings: &Settings) -> Value {
     let mut value = serde_json::to_value(settings).unwrap_or_default();
     let Some(agents) = value.get_mut("agents") else { return value };
@@ -174,7 +172,6 @@ fn usage_row<'a>(model: Piece<'a>, usage: &ModelUsage) -> Vec<Phrase<'a>> {
         .collect()
 }
 
-/// The judge's score of each scored round; empty without any.
 pub(crate) fn scores(debate: &Debate) -> Vec<Block<'_>> {
     let scored = debate.rounds.iter().filter_map(|round| Some((round.round_number, round.evaluation.as_ref()?)));
     let rows = scored.map(|(round, evaluation)| {
@@ -222,7 +219,6 @@ pub(crate) fn ending(debate: &Debate) -> Vec<ListItem<'_>> {
     items
 }
 
-/// The parent of a fork, the protocol, the number of rounds, and the duration.
 pub(crate) fn extent(debate: &Debate) -> Vec<ListItem<'_>> {
     let mut items = Vec::new();
     let rounds = thousands(debate.rounds.len() as u64);

@@ -13,10 +13,8 @@ use dialectic_record::settings::Position;
 
 use super::objections::is_unchecked;
 
-/// Shown if a score or the winner is missing.
 const NONE: &str = "none";
 
-/// The winner, the scores and the reasons; empty without a judgement.
 pub(crate) fn verdict<'v>(view: &'v View<'_>) -> Vec<Block<'v>> {
     let (verdict, judgements) = (view.debate.verdict.as_ref(), &view.debate.judgements);
     if verdict.is_none() && judgements.is_empty() {
@@ -49,7 +47,6 @@ pub(crate) fn verdict<'v>(view: &'v View<'_>) -> Vec<Block<'v>> {
     blocks
 }
 
-/// The winner, and whether the order of reading made a difference.
 pub(crate) fn won<'v>(view: &'v View<'_>, verdict: &'v Verdict) -> Vec<Block<'v>> {
     let tie = if verdict.is_tie() { " (the highest means are equal)" } else { "" };
     let scores = view.judged().into_iter().filter_map(|id| verdict.scores.get(id));
@@ -73,7 +70,6 @@ pub(crate) fn won<'v>(view: &'v View<'_>, verdict: &'v Verdict) -> Vec<Block<'v>
     vec![Block::Paragraph(won.concat()), stable]
 }
 
-/// Whether the judge scored speakers instead of texts.
 fn judges_debaters(debate: &Debate) -> bool {
     debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Speech))
 }
@@ -86,7 +82,6 @@ fn winner(winner: Option<&AgentId>) -> Phrase<'_> {
     winner.map_or_else(|| line![NONE], |winner| line![winner])
 }
 
-/// A row for each debater, and one for the winner. The columns are the mean score and each pass.
 fn scores<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     let (verdict, judgements) = (view.debate.verdict.as_ref(), &view.debate.judgements);
     let has_sides = view.has_sides();
@@ -111,7 +106,6 @@ fn scores<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     TableBlock { has_total: true, ..TableBlock::new("", caption, columns, rows.chain([last])) }
 }
 
-/// The mean scores by criterion, and the requirements that each text misses.
 fn criteria<'v>(verdict: &'v Verdict, judged: &[&'v AgentId]) -> Option<TableBlock<'v>> {
     let criteria: Vec<&str> = verdict.by_criterion.values().next()?.keys().map(String::as_str).collect();
     let rows = judged.iter().map(|agent| {
@@ -130,7 +124,6 @@ fn criteria<'v>(verdict: &'v Verdict, judged: &[&'v AgentId]) -> Option<TableBlo
     Some(TableBlock::new("small", "Mean scores on each criterion, 0 to 100", columns, rows))
 }
 
-/// Major requirements that are only partly met, with what holds and what fails.
 pub(crate) fn partly_fulfilled(solution: &Solution) -> Vec<String> {
     let in_words = |PartlyFulfilled { requirement, holds, fails }: &PartlyFulfilled| {
         format!("{}. Holds: {}. Fails: {}.", ended(requirement), ended(holds), ended(fails))
@@ -138,7 +131,6 @@ pub(crate) fn partly_fulfilled(solution: &Solution) -> Vec<String> {
     solution.partly_fulfilled.iter().map(in_words).collect()
 }
 
-/// What remains to be done for points with rulings.
 pub(crate) fn remaining(ledger: &Ledger) -> Vec<String> {
     let ruled = ledger.in_order().into_iter().filter_map(|one| Some((one, one.ruling()?)));
     let left = ruled.filter(|(_, ruling)| ruling.leaves_something() && !ruling.missing);
@@ -150,7 +142,7 @@ pub(crate) fn remaining(ledger: &Ledger) -> Vec<String> {
     .collect()
 }
 
-/// The judge's confidence, with its caveats; `None` without an estimate by a model.
+/// `None` if no model gave an estimate.
 pub(crate) fn confidence(view: &View<'_>) -> Option<String> {
     let chance = percent(view.confidence()?);
     let solution = view.debate.final_solution.as_ref()?;

@@ -8,7 +8,6 @@ use dialectic_base::figures::{counted, score};
 use dialectic_record::answer::{Argument, Convergence, Extension, Matter, Polls, VoteCount, Voting};
 use dialectic_record::debate::{Debate, Round};
 
-/// The tally of the vote, the winner, and the dissent.
 pub(crate) fn vote(voting: &Voting) -> Vec<Block<'_>> {
     let rows = voting.tally.iter().map(|(candidate, votes)| vec![line![candidate], line![figure(votes)]]);
     let columns = [TableHead::words("Candidate"), TableHead::figures("Votes")];
@@ -26,14 +25,12 @@ pub(crate) fn vote(voting: &Voting) -> Vec<Block<'_>> {
     blocks
 }
 
-/// The winner of the vote and how it was decided.
 pub(crate) fn elected(voting: &Voting) -> Phrase<'_> {
     let by = if voting.winner.is_some() { "by vote" } else { "the judge's scores decided" };
     let winner = voting.winner.as_ref().map_or_else(|| line!["none"], |winner| line![winner]);
     [line!["Winner: "], winner, line![" (", by, ")"]].concat()
 }
 
-/// How the votes were counted, and who dissented.
 fn count(count: &VoteCount) -> Block<'_> {
     let VoteCount { voters, cast, quorum, self_votes, .. } = *count;
     let self_votes = counted(self_votes.into(), "self-vote");
@@ -48,7 +45,6 @@ fn count(count: &VoteCount) -> Block<'_> {
     Block::List(items)
 }
 
-/// Votes by choice and by voter, with reasons; empty without polls.
 pub(crate) fn polls(debate: &Debate) -> Vec<Block<'_>> {
     let Some(polls) = Polls::of(debate) else { return Vec::new() };
     let names: Vec<String> = polls.held.iter().map(|poll| debate.words(poll.stage).noun.into_owned()).collect();
@@ -89,7 +85,6 @@ pub(crate) fn polls(debate: &Debate) -> Vec<Block<'_>> {
 
 const UNKNOWN: &str = "unknown";
 
-/// The material that was collected before any call.
 pub(crate) fn material(debate: &Debate) -> Vec<Block<'_>> {
     let Some(gathered) = debate.gathered.as_ref().filter(|gathered| !gathered.material.is_empty()) else {
         return Vec::new();
@@ -109,7 +104,6 @@ pub(crate) fn material(debate: &Debate) -> Vec<Block<'_>> {
     vec![Block::lead(line!["All agents were shown this in addition to the problem."]), Block::List(items.collect())]
 }
 
-/// The candidates, and why they were chosen or not.
 pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
     let Some(selection) = &debate.selection else { return Vec::new() };
     let has_families = selection.candidates.iter().any(|one| one.family.is_some());
@@ -145,7 +139,6 @@ pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
     ]
 }
 
-/// The agreement of the texts in each round, and why the debate was extended.
 pub(crate) fn agreement<'d>(rounds: &'d [Round], extensions: &'d [Extension]) -> Vec<Block<'d>> {
     let measured: Vec<(&Round, &Convergence)> =
         rounds.iter().filter_map(|round| Some((round, round.convergence.as_ref()?))).collect();
@@ -221,7 +214,6 @@ fn of_round<'v>(round: &Round, what: &'static str, more: Phrase<'v>) -> ListItem
     ListItem::of([line![figure(format!("Round {}", round.round_number)), what], more].concat())
 }
 
-/// The decisions on a matter, with the authors of the texts.
 fn decisions(matter: &Matter) -> Phrase<'_> {
     let decisions = matter.decisions.iter().map(|one| {
         let by = joined(one.agents.iter().map(|agent| line![agent]), ", ");
@@ -230,7 +222,6 @@ fn decisions(matter: &Matter) -> Phrase<'_> {
     joined(decisions, " / ")
 }
 
-/// The kinds of argument that an observer found in each contribution.
 pub(crate) fn arguments(rounds: &[Round]) -> Vec<Block<'_>> {
     let observed = rounds.iter().flat_map(|round| round.observations.iter().map(move |one| (round, one)));
     let rows = observed.map(|(round, one)| {
