@@ -80,7 +80,6 @@ pub struct Lines {
     pub last: u32,
 }
 
-/// Where lines of a file lie relative to a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placed {
     /// In the diff; contains the largest part of the lines that a single hunk shows.
@@ -153,8 +152,7 @@ pub fn code_at(attachments: &[Attachment], place: &Place) -> Vec<String> {
     shown_lines(attachments, &place.path).range(lines.first..=lines.last).map(|(_, line)| line.clone()).collect()
 }
 
-/// Finds this code in the place's file, among the lines that the attachments show. Of several matches, returns the one
-/// nearest to the place.
+/// Searches only the lines that the attachments show. Of several matches, returns the one nearest to `place`.
 pub fn lines_of_code(attachments: &[Attachment], place: &Place, code: &[String]) -> Option<Lines> {
     let lines: Vec<(u32, String)> = shown_lines(attachments, &place.path).into_iter().collect();
     let is_it = |window: &&[(u32, String)]| window.iter().map(|(_, line)| line).eq(code);

@@ -51,7 +51,6 @@ pub struct Relations {
     pub requirements: BTreeMap<String, String>,
 }
 
-/// Decisions connected by relations, or a single unconnected decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Matter {
     pub decisions: Vec<Wording>,
@@ -166,7 +165,6 @@ dialectic_base::named! {
     }
 }
 
-/// Which kinds of argument a contribution uses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Observation {
@@ -175,7 +173,6 @@ pub struct Observation {
     pub kinds: BTreeSet<Argument>,
 }
 
-/// Lower-cases a decision and removes punctuation, so that decisions can be compared.
 fn normalized(decision: &str) -> String {
     words(decision).collect::<Vec<_>>().join(" ")
 }
@@ -250,7 +247,7 @@ impl Decisions {
         self.silent.as_ref().map(|silent| format!("the text of {silent} lists no decisions"))
     }
 
-    /// Computes the agreement and its matters. Stability, similarity and threshold stay unset.
+    /// Leaves stability, similarity and threshold unset.
     pub fn agreement(&self, relations: Option<&Relations>) -> Convergence {
         let unknown = self.unknown().or_else(|| {
             (self.are_open() && relations.is_none())
@@ -291,8 +288,7 @@ impl Decisions {
         Convergence { agreement, matters, opposed_on, ..Convergence::default() }
     }
 
-    /// The related wordings, as pairs of indices with their relation. Decisions that differ only by a negation are
-    /// opposite, whatever the judge says.
+    /// Pairs of indices into `wordings`, each with its relation.
     fn related(&self, relations: Option<&Relations>) -> Vec<(usize, usize, Relation)> {
         let place = |decision: &str| self.wordings.iter().position(|wording| wording.decision == decision);
         let named = relations.into_iter().flat_map(|relations| &relations.pairs).filter_map(|pair| {
@@ -324,7 +320,7 @@ impl Debate {
 
 type Weights = BTreeMap<String, f64>;
 
-/// For each text, the weights of its words. A word weighs more if fewer of the texts use it.
+/// Returns a map for each text. A word weighs more if fewer of the texts use it.
 pub(crate) fn weights<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Weights> {
     let stemmer = Stemmer::create(Algorithm::English);
     let counted: Vec<Weights> = texts

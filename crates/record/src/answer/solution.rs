@@ -43,15 +43,12 @@ pub struct Solution {
     pub synthesized_by: Option<AgentId>,
     #[serde(default)]
     pub unfulfilled_major_requirements: Vec<String>,
-    /// Major requirements that the solution meets with a stated exception.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partly_fulfilled: Vec<PartlyFulfilled>,
     #[serde(default)]
     pub open_questions: Vec<String>,
-    /// The judge's rulings on open points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rulings: Vec<Ruling>,
-    /// The judge's decisions on the findings of a review.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub finding_rulings: Vec<FindingRuling>,
     /// The author of the text that the solution repeats or amends.
@@ -91,7 +88,6 @@ impl Solution {
         limited_confidence(self.stated_confidence, !self.unfulfilled_major_requirements.is_empty())
     }
 
-    /// Sets the sentences about what was not verified, and appends them to the description.
     pub fn with_unverified(mut self, unverified: Vec<String>) -> Self {
         if !unverified.is_empty() {
             let lines: Vec<String> = unverified.iter().map(|line| format!("- {line}\n")).collect();
@@ -136,7 +132,6 @@ pub struct Shortened {
 const TITLE_WORDS: usize = 8;
 /// The minimum number of words to keep when a title is cut.
 const LEAST_TITLE_WORDS: usize = 3;
-/// The maximum number of characters in a title.
 const TITLE_CHARACTERS: usize = 80;
 
 /// Words that cannot end a phrase.
@@ -170,14 +165,14 @@ pub fn clean_title(text: &str) -> Option<String> {
     }
 }
 
-/// The words up to the end of their last complete phrase. `next` is the word that follows them in the title.
+/// The words up to the end of their last complete phrase. `next` is the word that follows `words`.
 fn phrase(words: &[&str], next: &str) -> String {
     let ends = |word: &&str| word.ends_with([',', ';', ':']) || ["–", "—", "-"].contains(word);
     if let Some(end) = words.iter().rposition(ends).filter(|end| *end + 1 >= LEAST_TITLE_WORDS) {
         return words[..=end].join(" ").trim_end_matches([',', ';', ':', '–', '—', '-', ' ']).to_owned();
     }
     let kept = without_introduction(words);
-    // Drops a phrase that continues after the cut, unless too few words would remain.
+    // Drop a phrase that continues after the cut, unless too few words would remain.
     let is_whole = kept.len() < words.len() || introduces(next);
     let begin = kept.iter().rposition(|word| introduces(word)).filter(|_| !is_whole);
     let before =
@@ -185,7 +180,7 @@ fn phrase(words: &[&str], next: &str) -> String {
     before.unwrap_or(kept).join(" ")
 }
 
-/// Drops trailing words that only introduce another phrase.
+/// Drops trailing words that only introduce a phrase, unless no other words would remain.
 fn without_introduction<'w, 't>(words: &'w [&'t str]) -> &'w [&'t str] {
     let end = words.iter().rposition(|word| !introduces(word)).map_or(words.len(), |last| last + 1);
     &words[..end]
@@ -196,14 +191,13 @@ fn introduces(word: &str) -> bool {
     bare.is_empty() || INTRODUCTIONS.contains(&bare.as_str())
 }
 
-/// The first sentence of the problem, shortened at a word if it is too long for a title.
 fn title_of_problem(problem: &str) -> Option<String> {
     let lines = problem.lines().map(|line| plain(line.trim_start().trim_start_matches(['#', '>', '-', '*', ' '])));
     let line = lines.into_iter().find(|line| line.chars().any(char::is_alphanumeric))?;
     cut(sentence(&line))
 }
 
-/// The first sentence of a line. Dots in numbers and after abbreviations do not end a sentence.
+/// Dots within numbers and after single letters, as in `e.g.`, do not end a sentence.
 fn sentence(line: &str) -> &str {
     let ends = line.char_indices().filter(|(_, c)| ".!?。！？".contains(*c));
     let mut ends = ends.map(|(at, c)| (at, at + c.len_utf8(), c)).filter(|(at, after, c)| {
@@ -214,14 +208,13 @@ fn sentence(line: &str) -> &str {
     ends.next().map_or(line, |(at, after, c)| if c == '.' || c == '。' { &line[..at] } else { &line[..after] })
 }
 
-/// `text` as one line, without Markdown and invisible characters.
 fn plain(text: &str) -> String {
     let visible = sanitize::one_line(text);
     let without_marks = visible.replace("**", "").replace("__", "").replace('`', "");
     single_spaced(&without_marks).trim_start_matches('#').trim().to_owned()
 }
 
-/// `text`, cut to the maximum length at a word if possible.
+/// `None` if `text` is blank.
 fn cut(text: &str) -> Option<String> {
     let text = text.trim();
     if text.chars().count() <= TITLE_CHARACTERS {

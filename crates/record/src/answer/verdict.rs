@@ -37,10 +37,8 @@ pub struct Judgement {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Advice {
-    /// The conditions for adopting the motion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adopt_if: Option<String>,
-    /// The conditions for rejecting the motion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reject_if: Option<String>,
     /// The measurement that would decide the question.
@@ -71,7 +69,6 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Whether several debaters share the highest mean.
     pub fn is_tie(&self) -> bool {
         let most = self.scores.values().copied().fold(f64::NEG_INFINITY, f64::max);
         let leading = self.scores.values().filter(|score| most - **score < 1e-9).count();
@@ -79,7 +76,6 @@ impl Verdict {
     }
 }
 
-/// The winner of a debate, and how it was decided.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Winner<'a> {
     pub agent_id: &'a AgentId,
@@ -90,7 +86,7 @@ pub struct Winner<'a> {
 }
 
 impl Debate {
-    /// The winner, if any: by vote, otherwise by the judge's scores.
+    /// A vote takes precedence over the judge's scores. `None` if nobody won.
     pub fn winner(&self) -> Option<Winner<'_>> {
         let elected = self
             .last_voting()
@@ -150,7 +146,6 @@ impl Poll {
     }
 }
 
-/// A comparison of a debate's polls.
 #[derive(Debug, Clone)]
 pub struct Polls<'v> {
     /// In the order of their stages.
@@ -172,7 +167,6 @@ pub struct PollChoice<'v> {
 }
 
 impl PollChoice<'_> {
-    /// The increase in votes from the first to the last poll.
     pub fn gain(&self) -> i64 {
         let count = |votes: Option<&usize>| votes.and_then(|votes| i64::try_from(*votes).ok()).unwrap_or(0);
         count(self.votes.last()) - count(self.votes.first())
@@ -194,8 +188,7 @@ impl<'v> Polls<'v> {
         Self::among(&debate.polls, failed, |stage| debate.stage_rank(stage))
     }
 
-    /// Compares polls. `rank` returns a stage's index. A failed call in a polling stage counts as a missing vote.
-    /// Returns `None` without polls.
+    /// `None` without polls. `rank` returns a stage's index. A failed call in a polling stage counts as a missing vote.
     pub fn among(
         polls: &'v [Poll],
         failed: impl IntoIterator<Item = &'v CallKey>,
@@ -255,7 +248,6 @@ pub struct Voting {
     pub count: VoteCount,
 }
 
-/// How a vote was counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VoteCount {
@@ -265,22 +257,17 @@ pub struct VoteCount {
     pub cast: u32,
     /// The number of ballots needed for a valid vote.
     pub quorum: u32,
-    /// The number of voters that chose their own text.
     pub self_votes: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<Undecided>,
-    /// The ballots for losing texts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dissent: Vec<Dissent>,
 }
 
-/// Why a vote has no winner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Undecided {
-    /// Too few ballots.
     NoQuorum,
-    /// Several candidates share the most votes.
     Tie,
     /// The leader has too few votes under the rule.
     ShortOfRule,

@@ -136,7 +136,6 @@ impl Debate {
             }
         };
         if self.final_text().is_some() {
-            // The points of the draft, and earlier points that the final text answered.
             let is_changed = |one: &Point| {
                 let is_of_end = is_of_draft(one) || one.draft.is_none() && one.was_answered_last();
                 is_of_end && matches!(one.response(), Some(Response::Accepted | Response::Partly))

@@ -40,7 +40,6 @@ impl Clarification {
     }
 }
 
-/// Who answered for the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answerer {
@@ -107,8 +106,8 @@ const STOP_WORDS: &str = " what which how is are was were do does did the a an o
                           our us it this that there be should must may can will would has have had with any please \
                           roughly about exactly currently many much ";
 
-/// Whether two questions probably ask the same thing: one has all content words of the other and at most a few more. If
-/// each has a word that the other lacks (`reads`, `writes`), they may differ.
+/// Whether two questions probably ask the same thing: one has all content words of the other and at most a third more.
+/// If each has a word that the other lacks (`reads`, `writes`), they may differ.
 fn are_alike(one: &str, other: &str) -> bool {
     let (one, other) = (content_words(one), content_words(other));
     let (fewer, more) = if one.len() <= other.len() { (&one, &other) } else { (&other, &one) };

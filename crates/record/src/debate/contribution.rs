@@ -18,7 +18,7 @@ pub struct Contribution {
     pub agent_role: Arc<str>,
     #[serde(rename = "type")]
     pub stage: StageId,
-    /// The text, in Markdown.
+    /// In Markdown.
     pub content: Arc<str>,
     #[serde(default)]
     pub metadata: Metadata,
@@ -123,7 +123,7 @@ impl Metadata {
         Self { tokens_used: Some(0), latency_ms: Some(0), model, carried_over: true, ..Self::default() }
     }
 
-    /// The metadata of a contribution made by `calls`, in order, without tool details.
+    /// Leaves the tool details unset. `calls` must be in order.
     pub fn of_calls<'a>(calls: impl IntoIterator<Item = &'a CallRecord>) -> Self {
         let mut metadata = Self::default();
         for call in calls {
@@ -132,7 +132,7 @@ impl Metadata {
         metadata
     }
 
-    /// Adds the figures of a call whose answer becomes the text.
+    /// The call added last determines the model and whether the text was cut off.
     pub fn add(&mut self, call: &CallRecord) {
         self.model = Some(call.model.clone());
         self.served_model.clone_from(&call.served_model);
@@ -150,7 +150,6 @@ impl Metadata {
 }
 
 impl Contribution {
-    /// Copies this text into `stage` of the next round without a call. `model` is the author's model.
     pub fn carried_over(&self, stage: StageId, model: &str) -> Self {
         // Keep only the position of the answers, because the answers belong to the earlier round.
         let answers_at = self.reading.as_ref().and_then(|reading| reading.answers_at.clone());
@@ -197,7 +196,7 @@ impl Debate {
         self.rounds.iter().rev().filter(move |round| round.round_number < last)
     }
 
-    /// The total length of the texts of [`earlier_rounds`](Self::earlier_rounds), in characters.
+    /// In characters. Carried-over texts count once.
     pub fn earlier_text_length(&self) -> usize {
         let texts = self.earlier_rounds().flat_map(|round| &round.contributions);
         let written = texts.filter(|one| self.is_text(one) && !one.metadata.carried_over);
@@ -223,7 +222,6 @@ impl Debate {
         }
     }
 
-    /// Whether a contribution is a text rather than a ballot.
     pub fn is_text(&self, one: &Contribution) -> bool {
         matches!(
             self.yield_of(one),

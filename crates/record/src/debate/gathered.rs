@@ -38,7 +38,6 @@ impl Debate {
     }
 }
 
-/// A text that prompts show with the problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Material {
@@ -59,7 +58,6 @@ dialectic_base::named! {
     pub enum MaterialSource {
         /// The list of files in the context directory.
         Outline = "outline",
-        /// The readme of the context directory.
         Readme = "readme",
         /// The output of a configured command.
         Command = "command",
@@ -78,7 +76,6 @@ pub struct Standings {
     pub agents: Vec<AgentStanding>,
 }
 
-/// How an agent's model performed in past debates, in the agent's role.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentStanding {
@@ -100,7 +97,6 @@ impl Standings {
     }
 }
 
-/// Which agents were chosen for the team, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Selection {

@@ -12,7 +12,6 @@ mod named_texts;
 mod outcome;
 mod state;
 
-/// A fictitious debate for tests.
 #[cfg(any(test, feature = "fixtures"))]
 #[doc(hidden)]
 #[allow(clippy::unwrap_used, clippy::missing_panics_doc, clippy::wildcard_imports, reason = "for tests only")]

@@ -75,7 +75,6 @@ impl<'a> Names<'a> {
         Self(order.map(name).collect())
     }
 
-    /// Returns the text with names added; borrowed if there are none to add.
     fn named<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut named = String::new();
         let mut from = 0;
@@ -222,7 +221,7 @@ impl Debate {
         }
     }
 
-    /// The number of an agent's text in prompts, from 1.
+    /// From 1; `None` for the judge.
     pub fn text_number(&self, author: &AgentId) -> Option<u32> {
         self.text_numbers()(author)
     }

@@ -113,8 +113,7 @@ impl Outcome {
     }
 }
 
-/// Reports critiques without readable points, and critiques and checks with too many points. Unreadable checks are
-/// reported by [`Outcome::derive`].
+/// Omits unreadable checks, which [`Outcome::derive`] reports.
 fn unread_critiques(debate: &Debate) -> Vec<String> {
     let mut reasons = Vec::new();
     let is_critique = |one: &Contribution| debate.yield_of(one) == Some(ResultKind::Critique);
@@ -139,7 +138,6 @@ fn unread_critiques(debate: &Debate) -> Vec<String> {
     reasons
 }
 
-/// Reports unreadable findings and opinions, too many findings, and findings without a ruling.
 fn unread_findings(debate: &Debate) -> Vec<String> {
     let mut reasons = Vec::new();
     for one in debate.texts_yielding(ResultKind::Findings) {
@@ -218,7 +216,6 @@ enum AnswerBasis {
     Requirements,
     /// The judge did not assess the answer: the protocol has no assessment, or the assessment is missing.
     Points,
-    /// The answer is a review of a change.
     Change,
     /// No model was called.
     Rehearsal,
@@ -276,7 +273,6 @@ impl fmt::Display for AnswerState {
     }
 }
 
-/// Lists the first few texts and says how many more there are.
 fn named(all: &[String], shown: impl Fn(&str) -> String) -> String {
     let separator = if all.iter().any(|one| one.contains(',')) { " / " } else { ", " };
     let first = all.iter().take(NAMED).map(|one| shown(one)).collect::<Vec<_>>().join(separator);
@@ -286,7 +282,6 @@ fn named(all: &[String], shown: impl Fn(&str) -> String) -> String {
     }
 }
 
-/// Shortens a requirement to one line, cut at a word.
 fn shortened(text: &str) -> String {
     let line = single_spaced(text);
     let line = line.trim_end_matches('.');
@@ -300,7 +295,7 @@ fn shortened(text: &str) -> String {
 }
 
 impl Debate {
-    /// What the answer leaves unmet or open. `None` without an answer, or if the record does not show this.
+    /// `None` without an answer, or if the record does not show what the answer leaves open.
     pub fn answer_state(&self) -> Option<AnswerState> {
         self.final_solution.as_ref()?;
         self.answer_state_in(&Ledger::shown(self))

@@ -79,10 +79,8 @@ pub struct Debate {
     pub judge_summary: Option<Summary>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_sources: Option<PromptSources>,
-    /// The stage that waits for the user.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "suspendedAtNode")]
     pub suspended_at_stage: Option<StageId>,
-    /// When the debate began to wait for the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended_at: Option<Timestamp>,
     /// The user's rating: 1 for good, -1 for bad.
@@ -92,7 +90,6 @@ pub struct Debate {
         serialize_with = "crate::ids::serialize_optional_number"
     )]
     pub user_feedback: Option<f64>,
-    /// The user's reason for the rating.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_feedback_note: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -141,7 +138,6 @@ pub struct Debate {
     pub output_limit: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_warning: Option<CostWarning>,
-    /// Why the debate closed early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<StopReason>,
     /// Why the status is `failed`.
@@ -216,12 +212,10 @@ pub struct Summary {
 pub struct SummaryMetadata {
     /// The length of the summarized texts, in characters.
     pub before_chars: usize,
-    /// The length of the summary, in characters.
     pub after_chars: usize,
     pub method: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<Timestamp>,
-    /// The call's duration, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
     /// Input plus output tokens.
@@ -355,7 +349,7 @@ impl ModelUsage {
         silent_calls: 0,
     };
 
-    /// Adds a call. The caller must leave out calls that another debate paid for.
+    /// The caller must leave out calls that another debate paid for.
     pub(crate) fn count(&mut self, call: &CallRecord) {
         let tokens = call.tokens.unwrap_or_default();
         self.requests += u64::from(call.attempts > 0);
@@ -373,7 +367,7 @@ impl ModelUsage {
         self.input_tokens.saturating_add(self.output_tokens)
     }
 
-    /// Returns `cost` with a note on what it excludes.
+    /// Adds a note on the calls that `cost` does not include.
     pub fn cost_in_words(&self, cost: String) -> String {
         match self.cost_usd {
             Some(Usd::ZERO) if self.hosted => "answered by the host".to_owned(),
@@ -485,7 +479,6 @@ impl Debate {
         self.settled(key) == Some(CallStatus::Failed)
     }
 
-    /// The text that a call contributed.
     pub fn contribution(&self, key: &CallKey) -> Option<&Arc<Contribution>> {
         let is_meant = |one: &&Arc<Contribution>| {
             one.stage == key.stage
@@ -496,7 +489,7 @@ impl Debate {
         in_round.or_else(|| self.checked().find(|(one, pass)| *pass == key.pass && is_meant(one)).map(|(one, _)| one))
     }
 
-    /// All contributions to rounds, each with the number of its round.
+    /// Each with the number of its round. Omits drafts and checks of the answer.
     pub fn contributions(&self) -> impl Iterator<Item = (u32, &Arc<Contribution>)> {
         self.rounds.iter().flat_map(|round| round.contributions.iter().map(|one| (round.round_number, one)))
     }
@@ -525,7 +518,6 @@ impl Debate {
         self.rounds.iter().rev().find(|round| round.contributions.iter().any(is_text))
     }
 
-    /// The unanswered questions and the agents that asked them.
     pub fn open_questions(&self) -> impl Iterator<Item = (&AgentClarifications, &Clarification)> {
         let groups = self.clarifications.iter().flatten();
         let items = groups.flat_map(|group| group.items.iter().map(move |item| (group, item)));
@@ -582,7 +574,6 @@ pub struct FollowUp {
     /// When the question was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
-    /// The judge that answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<AgentId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

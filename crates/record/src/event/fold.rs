@@ -1,4 +1,4 @@
-//! Folds events into the state of a debate.
+//! Folds events into the state of a debate. The state must depend on nothing else, so that the journal restores it.
 
 // Every match must name all variants, so that a new one cannot be overlooked.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
@@ -23,24 +23,24 @@ pub enum FoldError {
     Empty,
     #[error("event {seq}: `created` must be the first event and occur only once")]
     Creation { seq: u64 },
-    /// An event is missing or out of order.
     #[error("found event {found} where event {expected} was expected")]
     Gap { expected: u64, found: u64 },
     #[error("event {seq} answers question {number}, which was never asked")]
     UnknownQuestion {
         seq: u64,
-        /// The question's number, from 1.
+        /// Counts from 1.
         number: usize,
     },
     #[error("event {seq} belongs to round {round}, which never began")]
     UnknownRound { seq: u64, round: u32 },
 }
 
-/// The state after all `events`.
+/// The state of a debate after all `events`.
 ///
 /// # Errors
 ///
-/// Returns an error if the events are not a complete record of a debate.
+/// Returns an error if the first event does not create a debate, or if an event is missing or cannot follow the earlier
+/// ones.
 pub fn fold<'a>(events: impl IntoIterator<Item = &'a Recorded>) -> Result<Debate, FoldError> {
     let mut debate: Option<Debate> = None;
     for (recorded, expected) in events.into_iter().zip(1..) {
@@ -56,11 +56,9 @@ pub fn fold<'a>(events: impl IntoIterator<Item = &'a Recorded>) -> Result<Debate
 }
 
 impl Debate {
-    /// The state after the first event.
-    ///
     /// # Errors
     ///
-    /// Returns an error if the event does not create a debate.
+    /// Returns an error unless the event is [`Event::Created`] or [`Event::Imported`].
     pub fn create(first: &Recorded) -> Result<Self, FoldError> {
         if let Event::Imported { state } = &first.event {
             return Ok(state.as_ref().clone());
@@ -294,7 +292,6 @@ impl Debate {
         self.error = None;
     }
 
-    /// Forgets these failed calls so that they can be repeated.
     fn reopen(&mut self, keys: &[CallKey]) {
         for key in keys {
             self.settled.remove(key);
@@ -307,7 +304,7 @@ impl Debate {
         }
     }
 
-    /// Returns a copy without these failed calls, so that they can be repeated.
+    /// A copy of the state in which the failed calls `keys` count as not yet made.
     pub fn reopening(&self, keys: &[CallKey]) -> Self {
         let mut debate = self.clone();
         debate.reopen(keys);
@@ -332,7 +329,7 @@ impl Debate {
         }
     }
 
-    /// Ends the questions; open ones count as unanswered.
+    /// Open questions count as declined: their answer becomes [`NO_ANSWER`].
     pub fn end_questions(&mut self, by: Option<Answerer>) {
         self.questions_ended = true;
         let items = self.clarifications.iter_mut().flatten().flat_map(|group| &mut group.items);
@@ -378,7 +375,7 @@ impl Debate {
         round.ok_or(FoldError::UnknownRound { seq, round: number })
     }
 
-    /// An agent's index in the configuration. Unknown agents, found in damaged records, come last.
+    /// The judge, and unknown agents of damaged records, come last.
     fn agent_rank(&self, id: &AgentId) -> usize {
         self.agents().iter().position(|agent| agent.id == *id).unwrap_or(usize::MAX)
     }
@@ -397,7 +394,7 @@ impl Debate {
         Ok(())
     }
 
-    /// Inserts a check result in the order of the lenses.
+    /// Keeps the checks of a draft in the order of the lenses, whichever call ended first.
     fn insert_check(&mut self, contribution: &Arc<Contribution>) {
         let is_check = |one: &Contribution| self.yield_of(one) == Some(ResultKind::Check);
         let place = (0..=self.checks.len()).rev().find(|place| {
@@ -407,8 +404,8 @@ impl Debate {
         self.checks.insert(place.unwrap_or(self.checks.len()), Arc::clone(contribution));
     }
 
-    /// Resets a failed debate on resume, so that the calls that caused the failure are retried if the current stage
-    /// needs them.
+    /// If the debate failed, forgets the failed calls of essential stages from the current stage on, in the current
+    /// round only, so that resuming retries them.
     fn forget_what_is_tried_again(&mut self) {
         let Some(reached) = self.current_stage.filter(|_| self.status == Status::Failed) else { return };
         let (round, reached) = (self.current_round, self.stage_rank(reached));

@@ -42,10 +42,7 @@ pub enum Event {
     /// The first event of a new debate.
     Created(Box<Created>),
     /// The first event of a debate that was saved without a journal.
-    Imported {
-        /// The content of the state file.
-        state: Box<Debate>,
-    },
+    Imported { state: Box<Debate> },
     #[serde(rename = "node-entered")]
     StageEntered {
         #[serde(rename = "node")]
@@ -57,7 +54,7 @@ pub enum Event {
         #[serde(rename = "node")]
         stage: StageId,
     },
-    /// The debate's material was collected. Happens at most once.
+    /// Occurs at most once.
     #[serde(rename = "context-gathered")]
     Gathered {
         #[serde(flatten)]
@@ -69,17 +66,15 @@ pub enum Event {
     },
     /// The judge related the decisions of a round.
     Related { key: CallKey, relations: Relations, call: CallRecord },
-    /// The agreement of a round's texts was measured.
+    /// The agreement is computed without a call.
     Measured { round: u32, convergence: Convergence },
-    /// The judge looked for objections to an agreement.
+    /// The challenge is empty if the judge found no objections to the agreement.
     Challenged { key: CallKey, challenge: Challenge, call: CallRecord },
     /// The kinds of argument in a round were determined.
     Observed { key: CallKey, observations: Vec<Observation>, call: CallRecord },
-    /// The debate was extended because the winning text misses a major requirement.
     Extended {
         /// The last round before the extension.
         round: u32,
-        /// The author of the winning text.
         winner: AgentId,
         /// The major requirements that the winning text misses.
         missing: Vec<String>,
@@ -87,7 +82,6 @@ pub enum Event {
     /// A call returned tool calls or unreadable JSON instead of a result. Saved so that the reply need not be paid for
     /// again.
     Replied { key: CallKey, reply: StoredReply, call: CallRecord },
-    /// An agent was asked for questions.
     QuestionsAsked {
         /// The pass counts how often the agent was asked.
         key: CallKey,
@@ -105,7 +99,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<Answerer>,
     },
-    /// The user ended the questions: open ones count as unanswered, and agents ask no more.
+    /// Open questions count as declined, and the agents ask no more.
     QuestionsEnded {
         /// The program that acted for the user, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,7 +127,6 @@ pub enum Event {
     Reopened { keys: Vec<CallKey> },
     /// A round exceeded its time limit and makes no further calls.
     RoundTimedOut { round: u32 },
-    /// The judge scored a round.
     Evaluated {
         key: CallKey,
         evaluation: Evaluation,
@@ -145,7 +138,6 @@ pub enum Event {
     Voted { voting: Voting },
     /// A member of the audience voted.
     Polled { key: CallKey, vote: String, reason: String, call: CallRecord },
-    /// The judge scored the debaters.
     Judged {
         /// The pass determines the order in which the judge reads the debaters.
         key: CallKey,
@@ -154,7 +146,6 @@ pub enum Event {
     },
     /// The judgements were combined into a verdict.
     Decided { verdict: Verdict },
-    /// A draft of the answer was written and will be checked.
     Drafted {
         /// Absent if no call was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -210,7 +201,6 @@ pub enum Event {
         /// In tokens.
         max_tokens: u32,
     },
-    /// The cost reached the warning threshold.
     CostWarned {
         usd: Usd,
         /// The warning threshold, not the cost limit.
@@ -238,7 +228,6 @@ pub enum Event {
     },
     /// The user asked a question about the finished debate.
     FollowUpAsked { question: Arc<str> },
-    /// The judge answered a question about the finished debate.
     FollowUpAnswered {
         /// The pass is the question's number, from 1.
         key: CallKey,
@@ -246,7 +235,7 @@ pub enum Event {
         metadata: Metadata,
         call: CallRecord,
     },
-    /// The user rated the debate. Replaces an earlier rating.
+    /// Replaces an earlier rating.
     Rated {
         /// 1 for good, -1 for bad.
         rating: i8,
@@ -284,7 +273,7 @@ pub struct Created {
     pub forked_from: Option<ForkedFrom>,
 }
 
-/// Returns the call that an event records, borrowed mutably if the event is.
+/// A macro, because [`Event::call`] and [`Event::call_mut`] differ only in how they borrow the call.
 macro_rules! call_of {
     ($event:expr) => {
         match $event {
@@ -335,7 +324,6 @@ macro_rules! call_of {
 }
 
 impl Event {
-    /// The end of a debate that was stopped before any agent had made a proposal.
     pub fn stopped_without_proposal() -> Self {
         Self::Failed { error: "it was stopped before any agent had made a proposal".to_owned() }
     }
@@ -353,7 +341,7 @@ impl Event {
         matches!(self, Self::FollowUpAsked { .. } | Self::FollowUpAnswered { .. } | Self::Rated { .. })
     }
 
-    /// The call that this event settles, and how the call ended.
+    /// `None` if the event does not end a call.
     pub fn settles(&self) -> Option<(&CallKey, CallStatus)> {
         match self {
             Self::QuestionsAsked { key, questions, .. } if questions.items.is_empty() => Some((key, CallStatus::Empty)),
@@ -424,7 +412,6 @@ pub struct StoredReply {
     /// The results of `tool_calls`, in the same order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_results: Vec<dialectic_base::call::ToolResult>,
-    /// Why the reply could not be parsed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parse_error: Option<String>,
 }

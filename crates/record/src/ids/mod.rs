@@ -99,14 +99,11 @@ impl CallKey {
     }
 }
 
-/// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallStatus {
-    /// The call has a result.
     Done,
     /// The call succeeded with an empty result, such as no questions.
     Empty,
-    /// The call failed permanently.
     Failed,
 }
 

@@ -124,13 +124,10 @@ pub enum ResultKind {
     Material,
     /// A choice of participants; needs no call.
     Team,
-    /// Questions to the user.
     Questions,
-    /// A summary of earlier texts.
     Summary,
     /// An agent's own solution, which replaces its earlier one.
     Proposal,
-    /// A text about another agent's proposal.
     Critique,
     /// A text that neither proposes nor criticises a solution.
     Speech,
@@ -141,21 +138,17 @@ pub enum ResultKind {
     /// The agreement of a round's texts, computed from the relations of their decisions.
     Agreement,
     Challenge,
-    /// The kinds of argument in texts.
+    /// Which kinds of argument the texts use.
     Kinds,
-    /// Scores of the debaters, and the winner.
     Verdict,
-    /// Problems found in a change.
     Findings,
     /// Opinions on another reader's findings.
     Opinion,
     /// Faults found in a draft of the answer.
     Check,
-    /// The answer of the debate.
     Solution,
 }
 
-/// The words for a stage and what happens in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageWords {
     /// The singular of a result: `critique`.

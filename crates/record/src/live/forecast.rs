@@ -52,7 +52,6 @@ pub struct Purchase {
     pub all_rounds: Amount,
     /// The likely cost of one round and the closing calls.
     pub likely_round: Usd,
-    /// The likely cost of all rounds.
     pub likely_all: Usd,
     /// The number of rounds that the limit covers at list prices.
     pub bought: u32,

@@ -1,4 +1,5 @@
-//! The progress of a running debate, computed from its signals and shared by all views. Needs no terminal or clock.
+//! The progress of a running debate, computed from its signals and shared by all views. Must read neither a terminal
+//! nor a clock.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use crate::event::Event;
 use crate::ids::{AgentId, CallKey, CallStatus, StageId, StageInfo, StageWords, stage};
 use crate::settings::{AgentSettings, Settings};
 
-/// How many bytes to keep from the end of a partial answer: more than a line can show.
+/// The number of bytes to keep from the end of a partial answer: more than a line can show.
 const KEPT: usize = 600;
 
 #[derive(Debug, Clone)]
@@ -28,7 +29,6 @@ pub struct Progress {
     /// Calls that failed permanently. In a poll, a failed call counts as a missing vote.
     failed: Vec<CallKey>,
     spent: ModelUsage,
-    /// False while the debate is paused or waits for the user, and after its end.
     is_running: bool,
     /// The number of calls that wait for an unreachable server.
     waiting: usize,
@@ -54,7 +54,6 @@ pub struct CallInFlight {
     pub words: WordsSoFar,
 }
 
-/// The number of words and the last bytes of a partial answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WordsSoFar {
     count: u64,
@@ -62,12 +61,12 @@ pub struct WordsSoFar {
 }
 
 impl WordsSoFar {
-    /// Returns the number of words. A word that arrives in pieces counts once.
+    /// A word that arrives in pieces counts once.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Returns the end of the text, which is unsanitized model output.
+    /// Unsanitized model output, at most `KEPT` bytes.
     pub fn end(&self) -> &str {
         &self.end
     }
@@ -117,7 +116,6 @@ impl Progress {
         }
     }
 
-    /// Applies a signal that arrived at `now`.
     pub fn see(&mut self, signal: &Signal, now: Instant) {
         match signal {
             Signal::Recorded(recorded) => self.see_event(&recorded.event),
@@ -128,7 +126,7 @@ impl Progress {
                 }
                 let Some(place) = self.place(*round, *stage) else { return };
                 let (_, progress) = self.stages.entry(place).or_insert((*stage, StageProgress::default()));
-                // When a stage continues after a pause, only its remaining calls count.
+                // A stage that starts again after its end counts only its remaining calls.
                 *progress = StageProgress {
                     total: *total,
                     ..if progress.is_over { StageProgress::default() } else { *progress }
@@ -228,7 +226,6 @@ impl Progress {
         now.saturating_duration_since(self.begun)
     }
 
-    /// The number of calls that wait for an unreachable server.
     pub fn waiting_for_server(&self) -> usize {
         self.waiting
     }
@@ -245,7 +242,7 @@ impl Progress {
         present.map(|(_, (stage, progress))| (*stage, *progress))
     }
 
-    /// Compares the polls if `stage` held the last of several polls.
+    /// `None` unless `stage` held the last of several polls.
     pub fn polls_compared_in(&self, stage: StageId) -> Option<Polls<'_>> {
         let polls = Polls::among(&self.polls, &self.failed, |stage| self.panel.stage_rank(stage))?;
         (polls.is_compared() && polls.held.last()?.stage == stage).then_some(polls)
@@ -310,14 +307,12 @@ impl PanelInfo {
         }
     }
 
-    /// Sorts the agents by their text numbers in `debate`.
     pub fn in_order_of_numbers(mut self, debate: &Debate) -> Self {
         let number = debate.text_numbers();
         self.agents.sort_by_key(|agent| number(&agent.id).unwrap_or(u32::MAX));
         self
     }
 
-    /// Adds the spending, rounds and votes of a debate that is being resumed.
     pub fn resuming(self, debate: &Debate) -> Self {
         Self {
             spent: debate.total_usage(),

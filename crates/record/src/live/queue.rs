@@ -18,7 +18,7 @@ use crate::live::{Gap, PanelInfo, Progress, Signal};
 /// The maximum number of queued signals per subscriber. Not counting words, a debate of five agents and ten rounds
 /// sends fewer.
 const CAPACITY: usize = 4096;
-/// How often to check for room in the queues.
+/// The interval between checks for room in the queues.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// Whether a subscriber wants streamed words, which are most of the signals.
@@ -68,7 +68,6 @@ impl Signals {
         self.state().progress = Progress::new(panel, now());
     }
 
-    /// Sends a signal to all subscribers without waiting.
     pub fn publish(&self, signal: Signal) {
         let mut state = self.state();
         let Publisher { progress, recorded, subscribers, capacity } = &mut *state;
@@ -87,7 +86,6 @@ impl Signals {
         }
     }
 
-    /// The current progress, and a subscription to everything that follows.
     pub fn subscribe(&self, words: Words) -> (Progress, Subscription) {
         let (_, progress, subscription) = self.subscribe_behind(words);
         (progress, subscription)
@@ -101,7 +99,6 @@ impl Signals {
         (state.recorded, state.progress.clone(), Subscription::new(queue))
     }
 
-    /// Whether the debate is running; false while it is paused or waits for the user.
     pub fn is_running(&self) -> bool {
         self.state().progress.is_running()
     }
@@ -174,7 +171,7 @@ impl Subscription {
         contents.gap.is_none() && contents.waiting.is_empty()
     }
 
-    /// Waits this long for signals to accumulate, or until the run ends.
+    /// Waits for `time`, so that signals accumulate, or until the run ends.
     pub async fn gather(&self, time: Duration) {
         // A timeout is not an error here.
         let _ = timeout(time, self.0.ended.notified()).await;

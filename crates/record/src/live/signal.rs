@@ -28,7 +28,7 @@ pub enum Signal {
         #[serde(rename = "phase")]
         stage: StageId,
         round: u32,
-        /// The number of expected results, including carried-over ones.
+        /// The number of results still to come, including those that need no call.
         total: usize,
     },
     #[serde(rename = "phase-ended")]
@@ -66,13 +66,11 @@ pub enum Signal {
         /// The number of attempts so far.
         attempt: u32,
         error: String,
-        /// The delay before the next attempt.
         #[serde(rename = "waitMs", serialize_with = "millis")]
         wait: Duration,
     },
     CallEnded {
         key: CallKey,
-        /// How long the call took, in milliseconds.
         latency_ms: u64,
         /// Absent if the call failed or the server reports none.
         tokens: Option<Tokens>,
@@ -91,7 +89,6 @@ pub enum Signal {
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_limit: bool,
     },
-    /// The server is reachable again, and the debate continues.
     ServerBack,
     Warning {
         message: String,
@@ -149,7 +146,7 @@ impl Signal {
     }
 }
 
-/// Detects the end of each round from a debate's events.
+/// The number of the current round; `None` outside the rounds. No event records the end of a round.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RoundInProgress(Option<u32>);
 
@@ -162,7 +159,7 @@ impl RoundInProgress {
         round
     }
 
-    /// The round that `event` ends, if any.
+    /// The round that `event` ends, if any. Every event must be passed, in order.
     pub fn ended_by(&mut self, event: &Event, stages: &[StageInfo]) -> Option<u32> {
         match event {
             Event::RoundBegun { round, .. } => self.0.replace(*round),

@@ -102,7 +102,6 @@ enum Rank {
     StageEnded,
 }
 
-/// When an event is displayed.
 struct Tick {
     /// In milliseconds.
     time: u64,
@@ -159,7 +158,6 @@ fn goes_on(events: &[Recorded], ticks: &[Tick], index: usize) -> bool {
     })
 }
 
-/// A result and its calls.
 struct Work {
     key: CallKey,
     run: usize,
@@ -187,7 +185,6 @@ impl Work {
     }
 }
 
-/// All results with their calls, in the order of the events.
 fn works(events: &[Recorded], ticks: &[Tick]) -> Vec<Work> {
     let mut works = Vec::new();
     // The start times of calls whose first reply was not their result.
@@ -234,8 +231,7 @@ struct Visit {
 }
 
 impl Visit {
-    /// Adds the stage's next call; starts a new visit if the debate had left the stage and returned. `place` is the
-    /// stage that makes the calls.
+    /// Starts a new visit if the debate had left the stage and returned. `place` is the stage that makes the calls.
     fn go_on(&mut self, events: &[Recorded], work: &Work, place: Option<StageId>) {
         let since = events.get(self.last..work.index).unwrap_or_default();
         let is_elsewhere =
