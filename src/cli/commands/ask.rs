@@ -124,7 +124,6 @@ fn described(took: &str, of_answer: Option<Usd>, of_debate: Option<Usd>) -> Stri
     format!("Answered in {took}, {}{debate}", named_cost(of_answer))
 }
 
-/// Returns `text`, or standard input if it is `-`.
 fn read(text: &str, terminal: &mut Terminal) -> Result<Arc<str>, UserError> {
     let what = "the question";
     let read = if text == "-" { input::read_file(what, Path::new(text), MIB, terminal)? } else { text.into() };

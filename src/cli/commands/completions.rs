@@ -75,8 +75,7 @@ const PROBLEM: usize = 60;
 /// The number of rounds to offer for `fork --at` if the debate is unknown.
 const ROUNDS: u32 = 3;
 
-/// If the completion script started the program, prints completions and exits. The script starts it for each
-/// completion, with [`VARIABLE`] set.
+/// Does not return if the completion script, which sets [`VARIABLE`], started the program.
 pub(in crate::cli) fn answer_request(command: fn() -> Command) {
     CompleteEnv::with_factory(|| completing(command())).var(VARIABLE).complete();
 }
@@ -121,7 +120,6 @@ fn debates(current: &OsStr) -> Vec<CompletionCandidate> {
     all.filter(|one| one.get_value().to_string_lossy().starts_with(&*typed)).collect()
 }
 
-/// The built-in roles, and user-defined roles in `prompts/roles`.
 fn roles() -> Vec<CompletionCandidate> {
     let own = std::fs::read_dir("prompts/roles").into_iter().flatten().flatten();
     let own = own.filter_map(|file| Some(file.file_name().to_str()?.strip_suffix(".md")?.to_owned()));
@@ -142,7 +140,7 @@ fn named_debate(command: &str) -> Option<Debate> {
     Some(entry.load(AccessMode::State).ok()?.debate)
 }
 
-/// Completes fork points: `start`, and the stages of each round that make calls.
+/// Completes fork points, such as `start` or `2.critique`.
 fn places(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = current.to_string_lossy();
     let debate = named_debate("fork");
@@ -159,7 +157,6 @@ fn places(current: &OsStr) -> Vec<CompletionCandidate> {
     places.into_iter().map(CompletionCandidate::new).collect()
 }
 
-/// Offers the names of the rounds, agents or stages that `show` expects.
 fn parts() -> Vec<CompletionCandidate> {
     let Some(debate) = named_debate("show") else { return Vec::new() };
     let part = std::env::args().skip_while(|word| word != "--").skip_while(|word| word != "show").nth(2);

@@ -185,7 +185,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     session.run(prepared.begin()?, foreseen, terminal)
 }
 
-/// Prints the chosen models and the attachments, and warns if piped input is not read.
+/// Warns of piped input unless `reads_stdin`, because the user may expect that the debate uses the input.
 fn say(choice: Option<&ModelChoice>, attachments: &[Attachment], reads_stdin: bool, terminal: &mut Terminal) {
     if !reads_stdin && input::has_text() {
         terminal.warning("standard input was not read; to attach it, add --attach -");
@@ -233,7 +233,7 @@ fn warn_of_unknown_costs(settings: &Settings, terminal: &mut Terminal) {
     }
 }
 
-/// Prints the forecast of a debate. Needs no key and calls no model.
+/// Needs no key and makes no call.
 pub(super) fn dry_run(created: &Created, runner: &Runner, json: bool, terminal: &mut Terminal) -> Result<(), Error> {
     let settings = &created.settings;
     runner.check_protocol(created)?;

@@ -114,7 +114,7 @@ fn journal() -> io::Result<Vec<u8>> {
     Ok(journal)
 }
 
-/// Saves the demo's record in `directory`. Keeps an existing intact record, since the user may have added to it.
+/// Keeps an existing intact record, since the user may have added to it.
 fn keep(directory: &Path) -> Result<Entry, Box<dyn StdError + Send + Sync>> {
     let (state, path) = (directory.join("demo.json"), directory.join("demo.events.jsonl"));
     let recorded = journal()?;
@@ -134,8 +134,8 @@ fn keep(directory: &Path) -> Result<Entry, Box<dyn StdError + Send + Sync>> {
     Ok(entry())
 }
 
-/// Plays a debate at `times` its recorded speed until it ends or the user leaves. An infinite speed shows everything at
-/// once. Returns false if the replay was interrupted.
+/// `times` is a multiple of the recorded speed; infinity shows everything at once. Returns false if the replay was
+/// interrupted.
 fn play_back(
     debate: &Debate,
     moments: Vec<(Duration, Signal)>,
@@ -178,7 +178,7 @@ async fn show(
     Ok(!is_interrupted)
 }
 
-/// Handles keys until the user quits.
+/// Resolves when the user quits.
 async fn left(mut keys: UnboundedReceiver<Key>, pause: &watch::Sender<bool>, messages: &Messages) {
     while let Some(key) = keys.recv().await {
         match key {
@@ -198,7 +198,7 @@ async fn left(mut keys: UnboundedReceiver<Key>, pause: &watch::Sender<bool>, mes
     std::future::pending::<()>().await;
 }
 
-/// Forecasts exactly the calls that were made, for the display of progress. The costs are in the record.
+/// A forecast of exactly the recorded calls, for the display of progress. It has no costs, because the record has them.
 fn as_it_went(moments: &[(Duration, Signal)]) -> Forecast {
     let settled = moments.iter().filter_map(|(_, signal)| match signal {
         Signal::Recorded(recorded) => Some(recorded.event.settles()?.0.clone()),

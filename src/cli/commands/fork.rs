@@ -107,7 +107,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     session.run(ready, foreseen, terminal)
 }
 
-/// The fork point from `--at`. With another protocol, the default is the stage after the first round's proposals.
+/// Without `--at`, the first stage after the first round's proposals that makes calls.
 fn point(args: &ForkArgs, entry: &Entry) -> Result<ForkPoint, Error> {
     let events = read_journal(entry.journal_path()?).map_err(StoreError::from)?.events;
     if let Some(at) = &args.at {
@@ -124,8 +124,7 @@ fn point(args: &ForkArgs, entry: &Entry) -> Result<ForkPoint, Error> {
     Ok(next.map_or(ForkPoint::START, |stage| ForkPoint::before(1, stage.id)))
 }
 
-/// The requested changes. A change of protocol also sets that protocol's default number of rounds, unless `--set` sets
-/// the rounds.
+/// A change of protocol also sets that protocol's default number of rounds, unless `--set` sets the rounds.
 fn changes(args: &ForkArgs, parent: &Settings) -> Vec<SettingChange> {
     let mut changes = Vec::new();
     if let Some(name) = args.protocol.as_ref().filter(|name| **name != parent.debate.protocol) {

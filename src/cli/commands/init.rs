@@ -123,7 +123,7 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
     Ok(())
 }
 
-/// The calls and the cost of a first debate, as `debate` would report them. `None` if they cannot be forecast.
+/// What a first debate costs, as `debate --quick` would print it. `None` if the cost cannot be forecast.
 fn first_debate(environment: &Environment) -> Option<String> {
     let overrides = Overrides { quick: true, ..Overrides::default() };
     let settings = config_files(None, environment).load(&overrides).ok()?.settings;
@@ -178,8 +178,7 @@ fn named(model: &str) -> Option<ServedModel> {
     with_provider(model, &BTreeMap::new()).filter(|served| served.provider != OFFLINE)
 }
 
-/// Chooses the provider from the options or by asking. Otherwise takes the first one with a key, or an installed
-/// program.
+/// With `--yes`, takes the first provider with a key, or else an installed program.
 fn whom(
     args: &InitArgs,
     environment: &Environment,
@@ -261,7 +260,7 @@ fn missing_variable(wanted: &SetupAnswers, environment: &Environment) -> Option<
     (!environment.has(variable)).then(|| variable.to_owned())
 }
 
-/// Asks for the key and stores it in a private file. Returns whether a key was stored.
+/// Returns whether a key was stored.
 fn ask_key(
     variable: &str,
     environment: &Environment,
@@ -290,7 +289,7 @@ fn ask_key(
     Ok(true)
 }
 
-/// Appends the key; later lines override earlier ones.
+/// Appends, because later lines override earlier ones.
 fn keep_key(path: &Path, variable: &str, key: &str) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
@@ -307,8 +306,6 @@ fn keep_key(path: &Path, variable: &str, key: &str) -> std::io::Result<()> {
     options.open(path)?.write_all(format!("{gap}{variable}='{key}'\n").as_bytes())
 }
 
-/// Chooses the model: from the option, by asking, or the default. Asks the server for its models if the provider has no
-/// default.
 fn which_model(
     args: &InitArgs,
     wanted: &mut SetupAnswers,
@@ -358,7 +355,7 @@ fn which_model(
     Ok(())
 }
 
-/// Asks for the price of a model on the user's own server. `None` if the user does not know it.
+/// `None` if the user does not know the price.
 fn ask_price(dialogue: &mut Dialogue, terminal: &mut Terminal) -> Result<Option<[f64; 2]>, Error> {
     terminal.notice("The model's price in dollars per million input and output tokens, such as `0.2 1.2`; 0 if free.");
     terminal.notice("Without a price, no cost limit works.");
@@ -392,8 +389,8 @@ fn required(why: &str) -> Error {
     ConfigError::Argument { option: "--model", message: format!("is required: {why}") }.into()
 }
 
-/// Lists the server's models. If that fails, tries again with `/v1` appended to the address, and keeps that address if
-/// it works.
+/// If the server does not list its models, tries again with `/v1` appended to the address, and keeps that address if it
+/// works.
 fn offered(
     wanted: &mut SetupAnswers,
     environment: &Environment,

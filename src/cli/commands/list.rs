@@ -164,8 +164,8 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
     })
 }
 
-/// The row for a debate, or `None` if it does not match. An unreadable debate gets a row too. `remembered` holds the
-/// names of the state files that the memory search found.
+/// `None` if the debate does not match. An unreadable debate gets a row too. `remembered` holds the names of the state
+/// files that the memory search found.
 fn row(entry: &Entry, args: &ListArgs, remembered: &HashSet<String>) -> Option<ListRow> {
     let state = read_state(&entry.state);
     let is_newer = matches!(state, Err(StateFileError::Newer { .. }));
@@ -222,7 +222,7 @@ impl ListRow {
     }
 }
 
-/// Whether a row passes the filters. Only the status of an unreadable debate is known.
+/// `debate` is `None` if it is unreadable. Only its status is known then.
 fn is_wanted(row: &ListRow, debate: Option<&Debate>, is_remembered: bool, args: &ListArgs) -> bool {
     let has_text = |text: &String| {
         let text = text.to_lowercase();
@@ -249,12 +249,11 @@ fn local(at: Timestamp) -> chrono::DateTime<Local> {
     at.utc().with_timezone(&Local)
 }
 
-/// Whether a debate uses a protocol other than the default. If none does, tables omit protocols and winners.
+/// Tables omit protocols and winners if all debates use the default protocol.
 fn has_other_protocols(rows: &[ListRow]) -> bool {
     rows.iter().any(|row| row.protocol.as_deref().is_some_and(|name| name != DIALECTIC.name))
 }
 
-/// The table for a terminal, with the most useful columns first. Drops the least important ones if space is short.
 fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
     let has_others = has_other_protocols(rows);
     let mut columns = vec![
@@ -299,7 +298,6 @@ fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
     table
 }
 
-/// The table for a pipe, with all columns at full width.
 fn for_pipes(rows: &[ListRow]) -> Table {
     let dash = || NOTHING.to_owned();
     let has_others = has_other_protocols(rows);
@@ -330,7 +328,6 @@ fn answer_in_brief(answer: Option<&AnswerState>) -> String {
     answer.map_or_else(|| NOTHING.to_owned(), AnswerState::in_brief)
 }
 
-/// Green only for a complete run with a clean answer.
 fn style_of(run: &str, answer: Option<&AnswerState>) -> Style {
     match run {
         "complete" if answer.is_some_and(AnswerState::is_clean) => AnsiColor::Green.on_default(),
@@ -352,7 +349,6 @@ fn when(at: Timestamp) -> String {
     at.format(form).to_string()
 }
 
-/// A model's usage in one month's debates.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ModelSpending {
@@ -393,7 +389,6 @@ impl ModelSpending {
     }
 }
 
-/// Prints the costs of these debates by month and model, newest month first.
 fn print(rows: &[ListRow], json: bool, terminal: &mut Terminal) -> Result<(), Error> {
     let mut by_month: BTreeMap<(Option<String>, &str), ModelSpending> = BTreeMap::new();
     let mut all = ModelSpending::default();

@@ -81,7 +81,7 @@ macro_rules! commands {
                 }
             }
 
-            /// The name and run options of a command that runs a debate.
+            /// `None` for a command that runs no debate.
             pub(super) fn run_args(&self) -> Option<(&'static str, &RunArgs)> {
                 $($($(
                     if let Self::$name(args) = self {

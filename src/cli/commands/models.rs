@@ -248,7 +248,6 @@ impl Servers {
         Ok(Self { clients, programs })
     }
 
-    /// Lists the models of all servers concurrently, and warns about failures.
     async fn ask_all(&mut self, terminal: &mut Terminal) -> BTreeMap<String, Vec<Offered>> {
         let mut asked = Vec::new();
         for (name, client) in &self.clients {
@@ -425,7 +424,6 @@ fn came_from_a_model(error: &ModelError) -> bool {
     matches!(error, ModelError::OutputLimit | ModelError::Empty | ModelError::Unusable { .. })
 }
 
-/// A section for each provider, configured models first.
 fn shown(rows: &[ModelLine], servers: &Servers, layout: Layout) -> String {
     let parts = servers.clients.keys().chain(servers.programs.keys()).filter_map(|provider| {
         let rows: Vec<&ModelLine> = rows.iter().filter(|row| row.provider == *provider).collect();
@@ -435,7 +433,7 @@ fn shown(rows: &[ModelLine], servers: &Servers, layout: Layout) -> String {
     parts.collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
 
-/// A program's state, to append to its name.
+/// Such as ` (2.1.0, untested, logged in)`, to append to the program's name.
 fn of_program(state: &ProgramState) -> String {
     let version = state.version.as_deref().map_or_else(|| "version unknown".to_owned(), one_line);
     let tested = match (state.may_be_called, state.tested) {

@@ -62,7 +62,6 @@ fn listed(width: usize) -> String {
     format!("{}\n{}", entries.join("\n"), wrapped("", how, width))
 }
 
-/// Describes a protocol with its diagram and its table. Wraps the table's cells on a narrow terminal.
 fn shown(protocol: &Protocol, width: usize) -> String {
     let common = Trigger::COMMON.map(|trigger| trigger.0).join(", ");
     let common = wrapped("", &format!("Every stage can also end with {common}."), width);
@@ -82,7 +81,7 @@ fn summary(protocol: &Protocol, width: usize) -> String {
     format!("{}{default}\n{}", protocol.name, lines.concat())
 }
 
-/// Wraps `text` after `label`. Further lines are indented by the width of the label.
+/// Further lines are indented by the width of `label`.
 fn wrapped(label: &str, text: &str, width: usize) -> String {
     let mut lines = String::new();
     let mut line = label.to_owned();

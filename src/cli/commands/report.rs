@@ -96,8 +96,7 @@ fn is_of(entry: &Entry, path: &Path) -> bool {
     own.any(|file| fs::canonicalize(file).is_ok_and(|file| file == path))
 }
 
-/// Loads the configuration's settings. If the file does not exist, warns and returns `None`: the default settings would
-/// not fit this debate.
+/// Warns and returns `None` if the file does not exist, because the default settings would not fit this debate.
 fn configured(path: &Path, terminal: &mut Terminal) -> Result<Option<Settings>, Error> {
     if !path.exists() {
         let path = path.display();

@@ -186,7 +186,7 @@ fn is_answered(id: &str, by: Option<&str>) -> UserError {
     UserError::input(format!("the request {id} is already answered{by}"))
 }
 
-/// If the request already has a reply, returns the error for a second one.
+/// The error for a second reply, if the request already has a reply.
 fn answered(entry: &Entry, id: &str) -> Result<Option<UserError>, Error> {
     // Until a run has recorded the reply in the journal, only the reply's own file shows it.
     if let Some(reply) = entry.host_reply_to(id)? {

@@ -129,8 +129,7 @@ pub(super) fn go_on(order: ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(
     session.run(ready, foreseen, terminal)
 }
 
-/// Lists the agents whose saved model differs from the directory's current configuration. The debate uses the saved
-/// models, which may surprise a user who has edited the file.
+/// The debate uses the saved models, which may surprise a user who has edited the configuration.
 fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<String> {
     let Some(path) = saved.base_dir.as_ref().map(|directory| directory.join(DEFAULT_PATH)) else { return Vec::new() };
     if !path.is_file() {
@@ -155,7 +154,6 @@ fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<Stri
     differing.collect()
 }
 
-/// Handles a debate that has already ended: only writes the report, if one is requested.
 fn finished(id: &DebateId, entry: &Entry, args: &RunArgs, terminal: &mut Terminal) -> Result<(), Error> {
     terminal.notice(&format!("The debate {id} is finished."));
     let Some(path) = &args.report else { return Ok(()) };
@@ -166,7 +164,7 @@ fn finished(id: &DebateId, entry: &Entry, args: &RunArgs, terminal: &mut Termina
 /// The maximum number of characters of a problem to show.
 const PROBLEM_WIDTH: usize = 100;
 
-/// Finds the newest resumable debate and asks the user to confirm its cost. `None` if the user declines.
+/// `None` if the user declines.
 fn agreed(
     runner: &Runner,
     environment: &Environment,
@@ -233,8 +231,8 @@ fn described(debate: &Debate) -> String {
     let problem = one_line(&debate.title());
     let shown = truncate(&problem, PROBLEM_WIDTH);
     let more = if shown.len() < problem.len() { "…" } else { "" };
-    // No process is running the debate, so it was killed.
     let how = match debate.status {
+        // No process is running the debate, so it was killed.
         Status::Running => "interrupted",
         Status::Pending => "not started",
         status @ (Status::Paused | Status::Completed | Status::Failed) => status.name(),

@@ -115,7 +115,7 @@ const FAIL_ON: &[(&str, &str, Severity)] = &[
 
 /// The maximum size of a piped diff, in bytes.
 const MOST: u64 = 64 << 20;
-/// How often an agent may use tools per answer, unless its own configuration gives it tools.
+/// The maximum number of tool calls per answer, for agents without tools of their own.
 const TOOL_CALLS: u32 = 6;
 const ENV_FILE: &str = ".env";
 
@@ -146,7 +146,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
         }
         Source::Pipe(bytes) => piped(bytes, &directory, &wanted, &settings, &environment)?,
     };
-    // The result if there is nothing to review.
+    // The debate to report if there is nothing to review.
     let unchanged = |result: &str| match (&earlier, &source) {
         (Some(earlier), Source::Repository(repository)) => {
             repository.without_change(earlier, &wanted, &settings, &environment)
@@ -211,7 +211,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     session.run(prepared.begin()?, foreseen, terminal)
 }
 
-/// The finished review with this name; `latest` is the newest one.
+/// `latest` is the newest finished review.
 fn earlier(name: &str) -> Result<Debate, Error> {
     // The findings of a rehearsal do not come from a model.
     let is_review =
@@ -226,7 +226,7 @@ fn earlier(name: &str) -> Result<Debate, Error> {
     if is_review(&debate) { Ok(debate) } else { Err(UserError::input(format!("{id} is not a finished review")).into()) }
 }
 
-/// Gives `tools` to the agents and the judge, unless their models cannot use tools. An empty list removes all tools.
+/// An empty list removes all tools. Agents whose models cannot use tools get no additional ones.
 fn equip(settings: &mut Settings, tools: &[&str]) {
     let Settings { agents, judge, providers, .. } = settings;
     for agent in agents.iter_mut().chain([judge]) {
@@ -254,7 +254,6 @@ fn tell(read: &[String], choice: Option<&impl ToString>, warnings: &[String], te
     terminal.warnings(warnings);
 }
 
-/// Returns notices about what is reviewed and what is left out.
 fn receipt(set: &ChangeSet) -> Vec<String> {
     let whole = set.files.iter().filter(|file| file.lines.is_some()).count();
     let files = counted(set.files.len() as u64, "file");
@@ -274,7 +273,7 @@ fn working_directory() -> Result<PathBuf, Error> {
     Ok(Path::new(".").canonicalize().map_err(|source| unreadable(Path::new("."), source))?)
 }
 
-/// Returns the piped diff if there is one and no option names a revision. Otherwise returns the repository.
+/// A piped diff takes precedence over the repository, unless an option names a revision.
 fn source(args: &ReviewArgs, directory: &Path, terminal: &mut Terminal) -> Result<Source, Error> {
     let names_a_revision = args.base.is_some() || args.head.is_some();
     if !names_a_revision && input::may_have_text() {
@@ -324,7 +323,7 @@ fn config_path(
     })
 }
 
-/// Captures the environment. Reads the directory's `.env` only if the change cannot have written it.
+/// Reads the directory's `.env` only if the change cannot have written it.
 fn environment(
     args: &ReviewArgs,
     source: &Source,

@@ -151,14 +151,12 @@ pub(in crate::cli) struct Served {
 }
 
 impl Served {
-    /// Starts the server, and prints the debate's address.
     pub(in crate::cli) fn start(server: Server, id: &DebateId, terminal: &mut Terminal) -> Result<Self, Error> {
         terminal.notice(&format!("Watch the debate at {}", server.address_of(&format!("/debates/{id}"))));
         let (runs, (stop, stopped)) = (server.runs(), oneshot::channel::<()>());
         let (hurry, hurried) = oneshot::channel::<()>();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
         let ended = thread::Builder::new().name("serve".to_owned()).spawn(move || {
-            // Ignore failures: the address is already bound, and the user notices other failures in the browser.
             let until = async {
                 let _ = stopped.await;
             };
@@ -167,13 +165,14 @@ impl Served {
                     std::future::pending::<()>().await;
                 }
             };
+            // Ignore failures: the address is already bound, and the user notices other failures in the browser.
             drop(runtime.block_on(server.run(until, hurry)));
             runtime.shutdown_background();
         });
         Ok(Self { runs, stop, hurry, ended: ended.map_err(Error::Runtime)? })
     }
 
-    /// Lets browsers watch and control the run.
+    /// Browsers can watch and control the run until the result is dropped.
     pub(in crate::cli) fn show(&self, run: &Run, signals: Signals) -> Watched {
         self.runs.show(run, signals)
     }
@@ -227,7 +226,7 @@ fn open(address: &str, terminal: &mut Terminal) -> Option<TempPath> {
     }
 }
 
-/// Writes a private page that redirects to the address.
+/// Only the user can read the page, because the address contains a token.
 fn page_to(address: &str) -> io::Result<TempPath> {
     let page = html! {
         (DOCTYPE)

@@ -63,7 +63,7 @@ pub(in crate::cli) enum DebatePart {
     Point(String),
 }
 
-/// Parses the name of a part or the number of a point. Completions offer only names.
+/// Accepts the name of a part or the number of a point. Completions offer only names.
 #[derive(Debug, Clone, Copy)]
 struct PartParser;
 

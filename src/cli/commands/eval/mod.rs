@@ -144,7 +144,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     finish(&destination, &evaluated, args, terminal)
 }
 
-/// Like [`agree_to_calls`], for all evaluations. Offline evaluators call no model.
+/// Offline evaluators cost nothing, so they need no consent.
 fn agree_to(
     evaluators: &[Evaluator],
     subjects: &[Subject],
@@ -157,7 +157,6 @@ fn agree_to(
     agree_to_calls(calls, terminal)
 }
 
-/// Reports the cost of calls, and asks for confirmation if it is high or unknown.
 fn agree_to_calls(calls: Vec<PlannedCall>, terminal: &mut Terminal) -> Result<(), Error> {
     if calls.is_empty() {
         return Ok(());
@@ -166,7 +165,7 @@ fn agree_to_calls(calls: Vec<PlannedCall>, terminal: &mut Terminal) -> Result<()
     if agree(Some(&forecast), None, "Begin?", terminal)? { Ok(()) } else { Err(Error::Declined) }
 }
 
-/// Writes the results. Fails if any debate could not be evaluated.
+/// Writes the other results if some debates could not be evaluated, and then fails.
 fn finish(
     destination: &ScoresDestination,
     evaluated: &[Evaluated],
@@ -197,7 +196,7 @@ fn settings(args: &EvalArgs, environment: &Environment, terminal: &mut Terminal)
     Ok(judge_as_evaluator(loaded.settings, loaded.warnings))
 }
 
-/// Loads the debates to evaluate. If there are several, skips unfinished ones, since a pattern may match them.
+/// Skips unfinished debates if there are several debates, since a pattern may match unfinished ones.
 fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -> Result<Vec<Subject>, Error> {
     let entries = debates()?.select(names)?;
     let mut subjects = Vec::new();
@@ -215,8 +214,7 @@ fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -
     if subjects.is_empty() { Err(SubjectError::NoneFinished { debates: entries.len() }.into()) } else { Ok(subjects) }
 }
 
-/// Runs an evaluation until the end or an interrupt. Evaluations leave no journal, so the known cost is recorded
-/// separately for the daily limit.
+/// Evaluations leave no journal, so the known cost is recorded separately for the daily limit.
 fn noting_cost<T>(terminal: &mut Terminal, work: impl AsyncFnOnce(&(dyn Fn(Usd) + Sync)) -> T) -> Result<T, Error> {
     let spent = Mutex::new(Usd::ZERO);
     let noted = |cost: Usd| *spent.lock().unwrap_or_else(PoisonError::into_inner) += cost;

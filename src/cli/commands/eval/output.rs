@@ -30,7 +30,7 @@ pub(super) enum ScoresDestination<'a> {
 }
 
 impl<'a> ScoresDestination<'a> {
-    /// Selects the format, and checks that the destination can be written later.
+    /// Checks that the destination can be written, before anything is spent.
     pub(super) fn prepare(output: Option<&'a Path>) -> Result<Self, Error> {
         let Some(path) = output else { return Ok(Self::Stdout) };
         let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
@@ -130,8 +130,7 @@ fn check_table(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Appends rows in one write, with the header if the file is new. Locks the file, so that concurrent evaluations write
-/// one header and complete rows.
+/// Writes once and locks the file, so that concurrent evaluations write one header and complete rows.
 fn append(path: &Path, evaluated: &[Evaluated]) -> io::Result<()> {
     let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
     file.lock()?;
@@ -178,7 +177,6 @@ pub(super) fn roster(evaluators: &[Evaluator]) -> String {
     text
 }
 
-/// Warnings about skipped evaluators and about scores that were ignored or clamped.
 pub(super) fn warnings(evaluated: &[Evaluated]) -> Vec<String> {
     let mut warnings = Vec::new();
     each(evaluated, |place, attempt| match &attempt.outcome {

@@ -88,7 +88,6 @@ fn variant(name: &str) -> Option<(&Path, &str)> {
     (plan.is_file() && !Path::new(name).exists()).then_some((plan, variant))
 }
 
-/// Pairs the finished debates of two variants of a set.
 fn variants(args: &EvalArgs, names: [&String; 2], a: (&Path, &str), b: (&Path, &str)) -> Result<Sides, Error> {
     if args.problem_file.is_some() {
         return Err(UserError::input("--problem-file does not apply to a set: its plan contains the problems").into());
@@ -199,7 +198,6 @@ fn read_text(path: &Path) -> Result<String, UserError> {
     if text.trim().is_empty() { Err(UserError::input(format!("{name} is empty"))) } else { Ok(text.to_owned()) }
 }
 
-/// Reads two answers from debates or text files.
 fn answers(args: &EvalArgs, names: [&String; 2]) -> Result<Sides, Error> {
     let answers = [Answered::read(names[0])?, Answered::read(names[1])?];
     let (name, problem) = problem_of(args, &answers)?;
@@ -292,10 +290,10 @@ impl<'a> Results<'a> {
         is_enough.then(|| sign_test(self.wins, self.losses))
     }
 
-    /// Errors are ignored, because writing to a string cannot fail.
     fn as_text(&self, is_verbose: bool) -> String {
         let mut text = String::new();
         for (letter, name) in ["A", "B"].into_iter().zip(&self.sides.names) {
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "{letter}: {}", one_line(name));
         }
         text.push('\n');

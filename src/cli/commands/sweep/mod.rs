@@ -66,13 +66,11 @@ pub(in crate::cli) fn run(command: &SweepCommand, terminal: &mut Terminal) -> Re
     }
 }
 
-/// Opens the plan, and its store for reading. The store is `None` if its directory does not exist: reading does not
-/// create it.
 fn opened(args: &PlanArgs) -> Result<(SavedPlan, Option<SharedStore>), Error> {
     opened_at(&args.plan, args.store.as_deref())
 }
 
-/// Like [`opened`], for the paths of a plan and its store.
+/// The store is `None` if its directory does not exist: reading does not create the directory.
 pub(super) fn opened_at(plan: &Path, store: Option<&str>) -> Result<(SavedPlan, Option<SharedStore>), Error> {
     let (place, plan) = (store_of(plan, store), SavedPlan::read(plan)?);
     if !place.contains("://") && !Path::new(&place).exists() {
@@ -159,7 +157,6 @@ fn collect(args: &SweepCollectArgs, terminal: &mut Terminal) -> Result<(), Error
     Ok(())
 }
 
-/// Writes the records of debates that have ended, and prints the paths of their state files.
 fn records(
     directory: &Path,
     plan: &SavedPlan,

@@ -147,8 +147,7 @@ fn overrides(described: &VariantDescription, offline: bool) -> Overrides {
     }
 }
 
-/// Checks that the set cannot exceed its budget: every debate has a limit, and the limits add up to no more than the
-/// budget.
+/// Every debate needs a limit, and the limits may add up to no more than the budget.
 fn check_budget(budget: Usd, plan: &Plan) -> Result<(), UserError> {
     let fitting = || {
         let each = budget.dollars() / f64::from(u32::try_from(plan.debates.len()).unwrap_or(u32::MAX));
@@ -238,7 +237,7 @@ fn length(problem: &Problem) -> (usize, usize) {
     (problem.text.len() / LENGTHS, attached)
 }
 
-/// Returns warnings, and the likely and maximum cost of a debate.
+/// Also returns warnings. The span goes from the likely to the maximum cost.
 fn cost(one: &Resolved, problem: &Problem, runner: &Runner) -> Result<(Vec<String>, Span<Option<Usd>>), Error> {
     if one.variant.is_rehearsal() {
         return Ok((Vec::new(), Span { low: Some(Usd::ZERO), high: Some(Usd::ZERO) }));

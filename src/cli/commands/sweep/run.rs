@@ -69,7 +69,6 @@ pub(in crate::cli) struct Shard {
 }
 
 impl Shard {
-    /// Whether the debate at `index` belongs to this part.
     pub(in crate::cli) fn has(self, index: usize) -> bool {
         index % self.of == self.part.get() - 1
     }
@@ -169,7 +168,6 @@ async fn obey(mut interrupts: Interrupts, stop: Stop) {
     std::process::exit(130);
 }
 
-/// Shows how the debates end: a count on a terminal, otherwise one line per debate.
 async fn shown(
     ends: impl Stream<Item = (DebateId, Ended)>,
     all: usize,
