@@ -38,7 +38,7 @@ impl EvaluatorValues {
     }
 }
 
-/// Replaces the known `{names}` in `text`. Their values are not searched for names.
+/// Values are not searched for placeholders.
 pub(super) fn filled<'v>(text: &str, value: impl Fn(&str) -> Option<&'v String>) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
@@ -77,13 +77,11 @@ pub fn pairwise_system() -> &'static str {
     PAIRWISE_SYSTEM.1.trim()
 }
 
-/// A prompt that asks for a checklist for `problem`.
 pub fn pairwise_checklist(problem: &str) -> String {
     let problem = fenced("problem", problem);
     filled(PAIRWISE_CHECKLIST.1.trim(), |name| (name == "problem").then_some(&problem))
 }
 
-/// A prompt that asks which of two texts is better by the checklist.
 pub fn pairwise_ruling(problem: &str, checklist: &[String], [first, second]: [&str; 2]) -> String {
     let items: Vec<String> = (1..).zip(checklist).map(|(number, item)| format!("{number}. {item}")).collect();
     let values = [

@@ -1,11 +1,5 @@
-//! Prompts: the files of `prompts/`, compiled in, and their rendering.
-//!
-//! [`compose`] builds a request's prompt from a beginning that all calls of a debate share, an optional [`HISTORY`],
-//! and the rendered [`Prompt`] of the step. Shared parts come first, byte for byte, because providers discount repeated
-//! prefixes.
-//!
-//! Rendering takes a single pass: values are never treated as templates, and foreign text is put into fences that it
-//! cannot close. This module does not know providers, parse answers, or contain prompt text.
+//! Prompts: the files of `prompts/`, compiled in, and their rendering. Values are never treated as templates, and
+//! foreign text is put into fences that it cannot close; providers and the parsing of answers do not belong here.
 
 /// Refers to a prompt file in `prompts`, with the role section that the prompt uses.
 macro_rules! prompt {

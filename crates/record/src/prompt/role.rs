@@ -78,7 +78,6 @@ impl Role {
         name == "operations"
     }
 
-    /// The names of the built-in roles, in display order.
     pub fn built_in_names() -> Vec<&'static str> {
         BUILT_IN.iter().map(|&(name, _)| name).collect()
     }
@@ -120,7 +119,7 @@ impl Role {
         })
     }
 
-    /// The parts of the role that a prompt shows. `system` is empty if the user's system prompt replaces it.
+    /// `system` is empty if the user's system prompt replaces it.
     pub fn focusing(&self, focus: Focus) -> FocusedRole<'_> {
         let focus: &str = match focus {
             Focus::None => "",
@@ -138,7 +137,6 @@ impl Role {
 /// A section's heading and its text.
 type RoleSection = (&'static str, String);
 
-/// Splits a role file into its title and its sections, whose headings must be in `known`.
 fn sections(text: &str, known: &'static [&'static str]) -> Result<(String, Vec<RoleSection>), RoleError> {
     let mut lines = text.trim_start_matches('\u{feff}').lines().skip_while(|line| line.trim().is_empty());
     let title = lines.next().and_then(|line| line.strip_prefix("# ")).map(str::trim).filter(|title| !title.is_empty());

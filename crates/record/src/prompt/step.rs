@@ -1,4 +1,4 @@
-//! The prompts of calls and of evaluators, and the values that they show.
+//! The prompts of calls, and the values that templates can show.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -264,7 +264,7 @@ pub struct CheckedDraft {
     pub may_rethink: bool,
 }
 
-/// A request's prompt: the shared beginning, the history if any, and the body, separated by blank lines.
+/// The parts that calls share come first, byte for byte, because providers discount repeated prefixes.
 pub fn compose(beginning: &str, history: Option<&str>, body: &str) -> Arc<str> {
     [Some(beginning), history, Some(body)].into_iter().flatten().collect::<Vec<_>>().join("\n\n").into()
 }
@@ -288,7 +288,6 @@ pub struct PromptError {
     pub source: minijinja::Error,
 }
 
-/// The template environment: fails on undefined variables, does not escape, and compiles templates on first use.
 pub(super) fn environment() -> &'static Environment<'static> {
     static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
         let mut environment = Environment::new();

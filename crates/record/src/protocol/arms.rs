@@ -202,7 +202,6 @@ fn text_after(round: u32, author: &AgentSettings) -> CallKey {
     }
 }
 
-/// The author's last finished text up to the end of a round.
 fn last_text_after(debate: &Debate, round: u32) -> Option<CallKey> {
     let author = author(debate)?;
     let mut texts = (0..=round).rev().map(|round| text_after(round, author));
@@ -232,7 +231,7 @@ fn own_critique(debate: &Debate) -> Vec<Step> {
     step.into_iter().collect()
 }
 
-/// Whether the author's critique of this round lists no faults. A failed or unreadable critique does not count.
+/// A failed or unreadable critique does not count, nor one that maintains an earlier point.
 fn finds_nothing(debate: &Debate, author: &AgentSettings) -> bool {
     let critique = debate.contribution(&critique_key(debate, author));
     let reading = critique.and_then(|critique| critique.reading.as_ref());
@@ -271,7 +270,7 @@ fn refined(debate: &Debate) -> Trigger {
     }
 }
 
-/// The judge chooses among the answers that exist or are pending. A single answer needs no choice.
+/// Among the answers that exist or are pending. `None` for a single answer, which needs no choice.
 fn choice(debate: &Debate) -> Option<Step> {
     let settings = debate.settings.as_ref()?;
     let mut proposals = keys(debate, debate.current_round, PROPOSAL);
@@ -288,7 +287,6 @@ fn choice(debate: &Debate) -> Option<Step> {
     Some(ballot.showing(PromptContext::Candidates { salt: 0 }).paid(BudgetClass::Closing))
 }
 
-/// The answer that the judge chose, or the only one.
 fn chosen(debate: &Debate) -> Option<CallKey> {
     let settings = debate.settings.as_ref()?;
     let ballot = debate.contribution(&key(debate, CHOICE, &settings.judge));
@@ -300,7 +298,6 @@ fn chosen(debate: &Debate) -> Option<CallKey> {
     }
 }
 
-/// Delivers the text that `which` returns: as the answer, or as a draft if a check follows.
 fn delivered(debate: &Debate, which: fn(&Debate) -> Option<CallKey>) -> Vec<Event> {
     if debate.draft.is_some() || debate.final_solution.is_some() {
         return check::stands(debate, false);

@@ -28,7 +28,6 @@ pub(super) static READ: Prompt = prompt!("check/check.md", None);
 pub(super) static FINALISE: Prompt = prompt!("check/finalise.md", None);
 pub(super) static AMEND: Prompt = prompt!("check/amend.md", Refine);
 
-/// The checkers read the draft, which becomes the answer unless one of them finds a serious fault.
 pub(super) const fn check_of_answer() -> Stage {
     let words = ["check", "checks", "checking", "checks", "checked", "check"];
     Stage {
@@ -40,7 +39,7 @@ pub(super) const fn check_of_answer() -> Stage {
     }
 }
 
-/// The draft's author (the judge or an agent) writes the final text. `facts` turns it into events.
+/// `facts` turns the final text into events.
 pub(super) const fn final_text(facts: fn(&Debate) -> Vec<Event>) -> Stage {
     let words = [
         "final text",
@@ -72,7 +71,6 @@ fn has_rewrite_failed(debate: &Debate) -> bool {
     debate.newest_draft().is_some_and(|draft| debate.has_failed(&rewrite_key(debate, &draft)))
 }
 
-/// Whether a draft exists that should be checked.
 fn is_due(debate: &Debate) -> bool {
     !debate.lenses().is_empty()
         && debate.stop_reason != Some(StopReason::User)
@@ -81,7 +79,7 @@ fn is_due(debate: &Debate) -> bool {
         && debate.newest_draft().is_some()
 }
 
-/// The trigger for leaving a stage that wrote a draft.
+/// `None` if the stage has neither an answer nor a draft to check.
 pub(super) fn drafted(debate: &Debate) -> Option<Trigger> {
     match debate.final_solution {
         Some(_) => Some(COMPLETE),
@@ -97,7 +95,6 @@ pub(super) fn stands(debate: &Debate, is_over: bool) -> Vec<Event> {
     draft.map(|draft| answer(debate, draft.clone())).into_iter().collect()
 }
 
-/// Makes `solution` the answer, with a note on what was not verified.
 pub(super) fn answer(debate: &Debate, solution: Solution) -> Event {
     let solution = Box::new(solution.with_unverified(debate.unverified()));
     Event::Synthesized { key: None, text: None, solution, call: None }
@@ -125,7 +122,6 @@ fn checkers<'a>(debate: &'a Debate, author: &AgentId) -> Vec<&'a AgentSettings> 
     order.into_iter().map(|at| others[at]).collect()
 }
 
-/// The calls that check a draft, one per lens.
 fn keys(debate: &Debate, draft: &Draft<'_>) -> Vec<CallKey> {
     let author = &draft.text.agent_id;
     let checkers = checkers(debate, author);
@@ -141,17 +137,14 @@ fn steps(debate: &Debate) -> Vec<Step> {
     steps.map(|step| step.showing(PromptContext::Draft).paid(BudgetClass::Check)).collect()
 }
 
-/// Whether all checks of the newest draft have ended.
 fn is_read(debate: &Debate) -> bool {
     debate.newest_draft().is_some_and(|draft| keys(debate, &draft).iter().all(|key| debate.settled(key).is_some()))
 }
 
-/// Whether the newest draft should be checked but was not.
 fn is_unread(debate: &Debate) -> bool {
     is_due(debate) && !is_read(debate)
 }
 
-/// Whether the newest draft was checked and needs a rewrite.
 fn is_faulted(debate: &Debate) -> bool {
     is_due(debate) && is_read(debate) && debate.is_draft_faulted()
 }
@@ -160,7 +153,6 @@ fn rewrite_key(debate: &Debate, draft: &Draft<'_>) -> CallKey {
     CallKey::new(debate.current_round, FINAL, &draft.text.agent_id).pass(draft.number)
 }
 
-/// The author rewrites the draft with the checkers' findings, and may abandon its approach once.
 fn rewrite(debate: &Debate) -> Option<Step> {
     if !is_faulted(debate) {
         return None;
@@ -178,8 +170,8 @@ fn rewrite(debate: &Debate) -> Option<Step> {
     Some(step.paid(BudgetClass::Check))
 }
 
-/// The events after an agent's rewrite of its draft. The final text becomes the answer, or another draft if it abandons
-/// the approach. If the rewrite failed, the draft becomes the answer. `solution` turns a text into a solution.
+/// The final text becomes the answer, or another draft if the text abandons the approach. If the rewrite failed, the
+/// draft becomes the answer. `solution` turns a text into a solution.
 pub(super) fn rewritten(debate: &Debate, solution: impl Fn(&Contribution) -> Solution) -> Vec<Event> {
     match debate.final_text().filter(|_| debate.final_solution.is_none()) {
         Some(text) => vec![answer(debate, solution(text))],
@@ -188,7 +180,6 @@ pub(super) fn rewritten(debate: &Debate, solution: impl Fn(&Contribution) -> Sol
     }
 }
 
-/// Turns a rewrite that abandoned the draft's approach into another draft.
 fn redrafted(debate: &Debate, solution: impl Fn(&Contribution) -> Solution) -> Vec<Event> {
     let rethought = debate.newest_draft().filter(|draft| draft.number > 1 && draft.checks.is_empty());
     let rethought = rethought.filter(|_| debate.final_solution.is_none());
@@ -197,19 +188,16 @@ fn redrafted(debate: &Debate, solution: impl Fn(&Contribution) -> Solution) -> V
     rethought.filter(|solution| debate.draft.as_ref() != Some(solution)).map(drafted).into_iter().collect()
 }
 
-/// An agent's text as a solution without an assessment.
 pub(super) fn of_author(text: &Contribution) -> Solution {
     let author = Some(text.agent_id.clone());
     let description = text.without_answers().into_owned();
     Solution { description, base: author.clone(), synthesized_by: author, ..Solution::default() }
 }
 
-/// Delivers a finished solution: as the answer, or as a draft with its `text` if a check follows.
 pub(super) fn delivered(debate: &Debate, text: &Contribution, solution: Solution) -> Event {
     if debate.lenses().is_empty() { answer(debate, solution) } else { draft(text, solution) }
 }
 
-/// Records a draft with its text, but without the parsed points.
 fn draft(text: &Contribution, solution: Solution) -> Event {
     let text = Contribution {
         agent_id: text.agent_id.clone(),

@@ -99,7 +99,6 @@ fn proposal(key: CallKey) -> Step {
     Step::new(key, &PROPOSE, OutputSpec::Text)
 }
 
-/// Every agent reviews all other proposals that exist or are pending.
 fn reviews(debate: &Debate) -> Vec<Step> {
     let mut proposals = keys(debate, debate.current_round, PROPOSAL);
     proposals.retain(|key| !debate.has_failed(key));

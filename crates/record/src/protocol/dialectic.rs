@@ -178,7 +178,7 @@ fn summaries(debate: &Debate) -> Vec<Step> {
     due.map(|agent| summary(agent).showing(PromptContext::OwnTexts)).collect()
 }
 
-/// The call of the agent's summary in this round, if the agent's prompts must wait for the summary.
+/// `None` unless the agent's prompts must wait for the summary.
 fn own_summary(debate: &Debate, agent: &AgentSettings) -> Option<CallKey> {
     is_summary_due(debate, agent).then(|| key(debate, SUMMARIZATION, agent))
 }
@@ -210,7 +210,6 @@ fn proposals(debate: &Debate) -> Vec<Step> {
     debate.agents().iter().map(step).collect()
 }
 
-/// Critiques of every proposal that exists or is pending.
 fn critiques(debate: &Debate) -> Vec<Step> {
     let mut steps = Vec::new();
     let team = debate.team();
@@ -227,7 +226,6 @@ fn critiques(debate: &Debate) -> Vec<Step> {
     steps
 }
 
-/// Each agent refines its proposal, using the critiques that succeeded.
 fn refinements(debate: &Debate) -> Vec<Step> {
     let team = debate.team();
     let authors = team.iter().filter(|agent| !debate.has_failed(&key(debate, PROPOSAL, agent)));
@@ -280,7 +278,6 @@ fn evaluation(debate: &Debate) -> Vec<Step> {
     vec![score.after(positions(debate)).showing(shows).paid(BudgetClass::Decision)]
 }
 
-/// Records a failed evaluation as a missing score.
 fn missing_score(debate: &Debate) -> Vec<Event> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let key = key(debate, EVALUATION, &settings.judge);
@@ -308,7 +305,6 @@ fn whether_to_go_on(debate: &Debate) -> Trigger {
     }
 }
 
-/// The judge writes the solution, after a summary of the earlier rounds if they are long.
 fn closing(debate: &Debate) -> Vec<Step> {
     let Some(settings) = debate.settings.as_ref().filter(|_| debate.final_round().is_some()) else {
         return Vec::new();

@@ -55,7 +55,6 @@ pub static LINCOLN_DOUGLAS: Protocol = Protocol {
     ],
 };
 
-/// A kind of call between the openings.
 const fn within_opening(id: StageId, words: [&'static str; 6]) -> Stage {
     kind_of_call(StageInfo::new(id, words).yielding(ResultKind::Speech).in_round().in_turn().essential())
 }

@@ -1,8 +1,6 @@
-//! Protocols: who speaks in a debate, in which order, and how it ends.
-//!
-//! A protocol is declared in a file here, and its prompts are in `prompts/`. The declaration lists the stages and the
-//! words that describe them, the calls of each stage as a pure function of the record, and a table of transitions. The
-//! engine can run any protocol, including those declared in other crates.
+//! Protocols: who speaks in a debate, in which order, and how it ends. A declaration lists the stages, the calls of
+//! each stage as a pure function of the record, and a table of transitions; the engine can run any protocol, including
+//! those declared in other crates.
 
 // New variants must be handled explicitly.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
@@ -63,10 +61,8 @@ pub struct Protocol {
     pub stages: &'static [Stage],
     /// The stage that writes the answer. STOP leads to this stage, and later stages may check the answer.
     pub closing: StageId,
-    /// The system text for all calls of the protocol.
     pub system: &'static Prompt,
     pub prompts: &'static [&'static Prompt],
-    /// Checks whether the protocol can run with these settings.
     pub check: fn(&Settings) -> Result<(), Unfit>,
     pub default_rounds: u32,
     /// The default number of lenses in the check.
@@ -171,7 +167,6 @@ impl Protocol {
         self.stages.iter().find(|stage| stage.info.id == id)
     }
 
-    /// The calls of all stages in the current round.
     pub fn steps(&self, debate: &Debate) -> impl Iterator<Item = Step> {
         self.stages.iter().flat_map(|stage| (stage.steps)(debate))
     }
@@ -180,7 +175,6 @@ impl Protocol {
         self.stages[0].info.id
     }
 
-    /// Whether a debate in `stage` is closing, because the stage is the closing one or follows it.
     pub fn is_closing(&self, stage: StageId) -> bool {
         let place = |id: StageId| self.stages.iter().position(|stage| stage.info.id == id);
         place(stage).is_some_and(|stage| place(self.closing).is_some_and(|closing| stage >= closing))
@@ -202,7 +196,6 @@ impl Protocol {
             && (!is_chosen_from || step.inputs.iter().any(|input| debate.contribution(input).is_some()))
     }
 
-    /// The descriptions of the stages, which each record contains.
     pub fn infos(&self) -> Arc<[StageInfo]> {
         self.stages.iter().map(|stage| stage.info.clone()).collect()
     }
@@ -294,7 +287,7 @@ const fn synthesis_info() -> StageInfo {
     StageInfo::new(SYNTHESIS, words).yielding(ResultKind::Solution).essential()
 }
 
-/// How the proposal stage ends. `kind` names the debate in the error, with an article.
+/// `kind` names the debate in the error, with an article.
 fn enough_proposals(debate: &Debate, kind: &str) -> Result<Trigger, String> {
     let team = debate.team();
     let needed = FEWEST_PROPOSALS.min(team.len());
@@ -332,7 +325,6 @@ pub const fn kind_of_call(info: StageInfo) -> Stage {
     }
 }
 
-/// `trigger`, or FALLBACK if any call of `stage` failed in this round.
 pub fn complete_or_fallback(debate: &Debate, stage: StageId, trigger: Trigger) -> Trigger {
     let round = debate.current_round;
     let failed =
@@ -352,7 +344,6 @@ pub fn is_last_round(debate: &Debate) -> bool {
     debate.settings.as_ref().is_none_or(|settings| debate.current_round >= settings.debate.rounds)
 }
 
-/// `problem`, with the last failure in `stage` if there is one.
 pub fn with_failure(debate: &Debate, stage: StageId, problem: &str) -> String {
     let failed = debate.failures.iter().rev().find(|failure| failure.key.stage == stage);
     failed.map_or_else(|| problem.to_owned(), |failure| format!("{problem}: {}", failure.error))

@@ -47,12 +47,10 @@ pub fn side(settings: &Settings, agent: &AgentId) -> Position {
     }
 }
 
-/// The agents on this side, in configuration order.
 pub(super) fn on_side(settings: &Settings, wanted: Position) -> impl Iterator<Item = &AgentSettings> {
     settings.agents.iter().filter(move |agent| side(settings, &agent.id) == wanted)
 }
 
-/// The speakers in order, those for the motion first. Without sides, all agents speak.
 pub(super) fn speakers(settings: &Settings) -> Vec<&AgentSettings> {
     let mut speakers: Vec<_> = on_side(settings, Position::For).chain(on_side(settings, Position::Against)).collect();
     if speakers.is_empty() {
@@ -72,7 +70,6 @@ pub(super) fn check_rounds(settings: &Settings) -> Result<(), Unfit> {
     Err(Unfit::new(problem, hint).about("debate.rounds"))
 }
 
-/// The first round: every speaker presents a case.
 pub(super) const fn opening(info: StageInfo, steps: fn(&Debate) -> Vec<Step>) -> Stage {
     Stage {
         info,
@@ -88,7 +85,6 @@ pub(super) const fn opening_info() -> StageInfo {
     StageInfo::new(OPENING, words).yielding(ResultKind::Speech).in_round().essential()
 }
 
-/// The middle rounds: every speaker answers the others.
 pub(super) const fn rebuttal(info: StageInfo) -> Stage {
     Stage {
         info,
@@ -107,7 +103,6 @@ pub(super) const fn rebuttal_info() -> StageInfo {
     StageInfo::new(REBUTTAL, words).yielding(ResultKind::Speech).in_round().essential()
 }
 
-/// The last round: every speaker sums up the debate.
 pub(super) const fn closing(info: StageInfo, rows: &'static [Row]) -> Stage {
     Stage {
         info,
@@ -123,7 +118,6 @@ pub(super) const fn closing_info() -> StageInfo {
     StageInfo::new(CLOSING, words).yielding(ResultKind::Speech).in_round().essential()
 }
 
-/// One speech by each speaker in the current round. In a sequential stage each speaker sees the preceding speeches.
 pub(super) fn speeches(debate: &Debate, stage: StageId, prompt: &'static Prompt) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let in_turn = debate.stage(stage).is_some_and(|stage| stage.in_turn);
@@ -143,7 +137,6 @@ fn is_next_to_last_round(debate: &Debate) -> bool {
     debate.settings.as_ref().is_none_or(|settings| debate.current_round + 1 >= settings.debate.rounds)
 }
 
-/// Checks that each side has an opening and that at least two speakers, or the only one, have opened.
 fn opened(debate: &Debate) -> Result<Trigger, String> {
     let Some(settings) = &debate.settings else { return Err("the debate has no settings".to_owned()) };
     let has_opened = |agent: &&AgentSettings| {

@@ -101,13 +101,12 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// The closings that succeeded or failed. If the last round ran out of time, some were never requested.
+/// Only those that have ended: if the last round ran out of time, some were never requested.
 fn closings(debate: &Debate) -> Vec<CallKey> {
     let closings = speeches(debate, CLOSING, &CLOSE).into_iter().map(|step| step.key);
     closings.filter(|closing| debate.settled(closing).is_some()).collect()
 }
 
-/// The audience votes once `inputs` have ended.
 fn poll(debate: &Debate, stage: StageId, shows: PromptContext, inputs: &[CallKey]) -> Vec<Step> {
     let audience = debate.settings.iter().flat_map(|settings| on_side(settings, Position::Neutral));
     let step = |voter| {
@@ -117,16 +116,15 @@ fn poll(debate: &Debate, stage: StageId, shows: PromptContext, inputs: &[CallKey
     audience.map(step).collect()
 }
 
-/// A Markdown section on the audience's votes; empty if there are none.
 fn describe(debate: &Debate) -> String {
     let (Some(settings), Some(polls)) = (&debate.settings, Polls::of(debate)) else { return String::new() };
     let mut text = "\n### Audience\n\n| voter | before | after |\n| --- | --- | --- |\n".to_owned();
-    // Writing to a string cannot fail.
     for voter in on_side(settings, Position::Neutral) {
         let [before, after] = [POLL_BEFORE, POLL_AFTER].map(|stage| {
             let poll = polls.held.iter().find(|poll| poll.stage == stage);
             poll.and_then(|poll| poll.votes.get(&voter.id)).map_or("no vote", String::as_str)
         });
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "| {} | {before} | {after} |", cell(&voter.name));
     }
     text.push('\n');

@@ -30,7 +30,7 @@ pub const fn initialization() -> Stage {
     }
 }
 
-/// Agents ask the user questions, if the settings allow it. Get `rows` from [`all_clear`].
+/// Agents ask the user questions, if the settings allow it. `rows` must come from [`all_clear`].
 pub const fn clarification(rows: &'static [Row]) -> Stage {
     Stage {
         info: StageInfo::new(
@@ -57,7 +57,6 @@ pub const fn all_clear(next: Next) -> [Row; 2] {
     [Row(ALL_CLEAR, next), Row(QUESTIONS_PENDING, Next::Go(CLARIFICATION_INPUT))]
 }
 
-/// The debate waits for the user's answers.
 pub const fn answers() -> Stage {
     Stage {
         info: StageInfo::new(

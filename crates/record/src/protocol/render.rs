@@ -19,7 +19,6 @@ impl Protocol {
         self.stages.iter().flat_map(|stage| stage.rows.iter().map(move |row| (stage, row)))
     }
 
-    /// The table as a Mermaid state diagram.
     pub fn mermaid(&self) -> String {
         let id = |name: &str| name.replace('-', "_");
         let mut lines = vec!["stateDiagram-v2".to_owned(), format!("    [*] --> {}", id(self.start().as_str()))];
@@ -36,7 +35,6 @@ impl Protocol {
         lines.join("\n") + "\n"
     }
 
-    /// The table as Markdown.
     pub fn table(&self) -> String {
         let mut lines = vec!["| stage | event | next |".to_owned(), "| --- | --- | --- |".to_owned()];
         for (stage, Row(trigger, next)) in self.rows() {
@@ -46,7 +44,6 @@ impl Protocol {
         lines.join("\n") + "\n"
     }
 
-    /// The table as columns of plain text.
     pub fn columns(&self) -> String {
         let rows =
             self.rows().map(|(stage, row)| [stage.info.id.as_str().to_owned(), label(*row), row.1.name().to_owned()]);
@@ -57,8 +54,8 @@ impl Protocol {
         lines.collect::<Vec<_>>().concat()
     }
 
-    /// The table as a text drawing: a column of stages with their regular transitions, and lines on the right for the
-    /// other transitions. `↺` marks a transition backwards.
+    /// The stages in a column with their regular transitions, and lines on the right for the other transitions. `↺`
+    /// marks a transition to the same or an earlier stage.
     pub fn diagram(&self) -> String {
         let places: Vec<&Stage> = self.stages.iter().filter(|stage| stage.info.is_transition_target).collect();
         let mut drawing = Drawing::default();
@@ -110,7 +107,6 @@ fn label(Row(trigger, next): Row) -> String {
 /// The number of columns before the first line on the right, and between two lines.
 const GAP: usize = 3;
 
-/// A column of stages, with lines between distant ones.
 #[derive(Debug, Default)]
 struct Drawing {
     lines: Vec<String>,

@@ -99,7 +99,6 @@ fn confirmed(debate: &Debate) -> Trigger {
     if is_last { complete_or_fallback(debate, CONFIRMATION, CONFIRMATIONS_COMPLETE) } else { PART_COMPLETE }
 }
 
-/// Every agent reads all findings of the others that exist or are pending.
 fn confirmations(debate: &Debate) -> Vec<Step> {
     let round = debate.current_round;
     let mut steps = Vec::new();

@@ -23,12 +23,10 @@ pub struct Step {
 }
 
 impl Step {
-    /// Whether the call may use tools, which are offered only for texts and for rulings on findings.
     pub fn may_use_tools(&self) -> bool {
         matches!(self.answer, OutputSpec::Text | OutputSpec::FindingRulings)
     }
 
-    /// A step without inputs that is part of a complete round.
     pub fn new(key: CallKey, prompt: &'static Prompt, answer: OutputSpec) -> Self {
         Self {
             key,

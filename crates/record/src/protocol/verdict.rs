@@ -27,7 +27,6 @@ pub const DEFAULT_CRITERIA: [&str; 4] = ["logic", "evidence", "rebuttal", "clari
 /// Scores closer than this count as equal, since means are inexact.
 pub(super) const EQUAL: f64 = 1e-9;
 
-/// The judge's criteria, or `default` if none are configured.
 pub fn criteria_or<'a>(settings: &'a Settings, default: &[&'static str]) -> Vec<&'a str> {
     match settings.judge.criteria.as_deref() {
         Some(criteria @ [_, ..]) => criteria.iter().map(String::as_str).collect(),
@@ -48,7 +47,6 @@ pub fn debaters(debate: &Debate, reversed: bool) -> Vec<&AgentSettings> {
     debaters
 }
 
-/// The last stage of a debate on a motion.
 pub(super) const fn verdict(facts: fn(&Debate) -> Vec<Event>) -> Stage {
     Stage {
         info: StageInfo::new(VERDICT, ["verdict", "verdicts", "judging", "judges", "judged", "judge"])
@@ -80,7 +78,7 @@ fn steps(debate: &Debate) -> Vec<Step> {
     }
 }
 
-/// Records the verdict once all readings have ended, and then its text. `votes` describes an audience's votes.
+/// `votes` describes an audience's votes.
 pub(super) fn judged(debate: &Debate, votes: fn(&Debate) -> String) -> Vec<Event> {
     let steps = steps(debate);
     let is_open = steps.is_empty() || steps.iter().any(|step| debate.settled(&step.key).is_none());
@@ -99,7 +97,6 @@ pub(super) fn judged(debate: &Debate, votes: fn(&Debate) -> String) -> Vec<Event
     vec![Event::Synthesized { key: None, text: None, solution: Box::new(solution), call: None }]
 }
 
-/// [`judged`] without an audience.
 pub(super) fn without_votes(debate: &Debate) -> Vec<Event> {
     judged(debate, |_| String::new())
 }
@@ -154,7 +151,6 @@ pub(super) fn decide(first: &Judgement, all: &[Judgement]) -> Verdict {
     }
 }
 
-/// The debaters and their scores, best first.
 fn ranked(scores: &BTreeMap<AgentId, f64>) -> Vec<(&AgentId, &f64)> {
     let mut ranked: Vec<_> = scores.iter().collect();
     ranked.sort_by(|one, other| other.1.total_cmp(one.1));
@@ -225,7 +221,6 @@ fn order(pass: u8) -> &'static str {
     if pass == 2 { "second reading" } else { "first reading" }
 }
 
-/// The advice of all readings, shown at the end of the verdict.
 fn advice(judgements: &[Judgement]) -> String {
     let parts = |Advice { adopt_if, reject_if, measure }: &Advice| {
         [("Adopt if", adopt_if.clone()), ("Reject if", reject_if.clone()), ("Measure", measure.clone())]

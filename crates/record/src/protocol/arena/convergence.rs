@@ -15,19 +15,16 @@ use super::{
 /// After this many rounds in which a challenge raised objections, agreements are no longer challenged.
 const MOST_CHALLENGES: usize = 2;
 
-/// The texts to compare, one per agent.
 fn texts(debate: &Debate) -> Vec<CallKey> {
     debate.team().into_iter().filter_map(|agent| revised(debate, agent)).collect()
 }
 
-/// The texts to compare; `None` until all are finished.
+/// `None` until all texts are finished.
 fn settled_texts(debate: &Debate) -> Option<Vec<CallKey>> {
     let texts = texts(debate);
     texts.iter().all(|text| debate.settled(text) == Some(CallStatus::Done)).then_some(texts)
 }
 
-/// The judge relates decisions that the program cannot compare, challenges an agreement, and determines the kinds of
-/// argument.
 pub(super) fn steps(debate: &Debate) -> Vec<Step> {
     let (Some(settings), Some(rules)) = (&debate.settings, rules(debate)) else { return Vec::new() };
     let judge = &settings.judge;
@@ -62,7 +59,6 @@ fn observation(debate: &Debate, judge: &AgentSettings) -> Step {
     observation.after(there).showing(PromptContext::Numbered).paid(BudgetClass::Extra)
 }
 
-/// Measures how far the texts agree, once the required calls have ended.
 pub(super) fn measured(debate: &Debate) -> Vec<Event> {
     let (Some(settings), Some(rules)) = (&debate.settings, rules(debate)) else { return Vec::new() };
     let Some(round) = debate.round(debate.current_round).filter(|round| round.convergence.is_none()) else {
@@ -90,7 +86,6 @@ pub(super) fn measured(debate: &Debate) -> Vec<Event> {
     vec![Event::Measured { round: debate.current_round, convergence }]
 }
 
-/// Returns a function that compares two of these texts by their words.
 fn by_words(debate: &Debate, texts: Vec<CallKey>) -> impl Fn(&CallKey, &CallKey) -> Option<f64> + use<> {
     let content = |key: &CallKey| debate.contribution(key).map(|text| text.without_answers().into_owned());
     let contents: Vec<String> = texts.iter().map(|key| content(key).unwrap_or_default()).collect();
@@ -101,7 +96,7 @@ fn by_words(debate: &Debate, texts: Vec<CallKey>) -> impl Fn(&CallKey, &CallKey)
     }
 }
 
-/// The previous version of this text.
+/// The agent's text before this round; `None` if `text` is not a revision of this round.
 fn before(debate: &Debate, text: &CallKey) -> Option<CallKey> {
     let agent = debate.team().into_iter().find(|agent| agent.id == text.agent_id)?;
     text_before(debate, agent).filter(|before| before != text && text.round == debate.current_round)

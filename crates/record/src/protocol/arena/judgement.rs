@@ -1,4 +1,4 @@
-//! The vote and the judgement. The judge scores all texts twice, in opposite orders, and builds the answer on the
+//! The vote and the judgement: the judge scores all texts twice, in opposite orders, and builds the answer on the
 //! winner. If the winner misses a major requirement, the debate may be extended.
 
 use std::collections::BTreeMap;
@@ -20,12 +20,10 @@ use crate::protocol::{Authorship, check, verdict, with_failure};
 /// The criteria if `judge.criteria` is not set.
 const CRITERIA: [&str; 4] = ["requirements", "soundness", "feasibility", "evidence"];
 
-/// The texts to judge, one per agent.
 fn candidates(debate: &Debate) -> Vec<CallKey> {
     debate.team().into_iter().filter_map(|agent| standing(debate, agent, FINAL_REFINEMENT)).collect()
 }
 
-/// The extension that was decided after this round.
 fn extension(debate: &Debate) -> Option<&Extension> {
     debate.extensions.last().filter(|extension| extension.round == debate.current_round)
 }
@@ -45,7 +43,6 @@ fn first_pass(debate: &Debate) -> u8 {
     u8::try_from(2 * before + 1).unwrap_or(u8::MAX - 1)
 }
 
-/// The results of this judgement's readings so far.
 fn judgements(debate: &Debate) -> Vec<Judgement> {
     let first = first_pass(debate);
     debate.judgements.iter().filter(|one| one.pass == first || one.pass == first + 1).cloned().collect()
@@ -80,7 +77,6 @@ fn winner(debate: &Debate, candidates: &[CallKey]) -> Option<CallKey> {
     winner.or_else(|| candidates.first().filter(|_| candidates.len() == 1)).cloned()
 }
 
-/// The texts with the highest mean score.
 fn leading(verdict: &Verdict, candidates: &[CallKey]) -> Vec<CallKey> {
     let most = verdict.scores.values().copied().fold(f64::NEG_INFINITY, f64::max);
     let is_best =
@@ -176,7 +172,7 @@ fn voted_on(debate: &Debate) -> Vec<CallKey> {
     debate.team().into_iter().filter_map(final_text).collect()
 }
 
-/// The ballots: every agent chooses among the anonymised texts, each in its own order.
+/// Each voter sees the texts in an order of its own.
 pub(super) fn ballots(debate: &Debate) -> Vec<Step> {
     let candidates = voted_on(debate);
     let first = salt::VOTER + debate.current_round * salt::ROUND;

@@ -239,14 +239,13 @@ fn rules(debate: &Debate) -> Option<&ArenaSettings> {
     debate.settings.as_ref().map(|settings| &settings.debate.arena)
 }
 
-/// Whether no further round of revisions follows. Each extension adds a round.
+/// Each extension adds a round.
 fn is_last_round(debate: &Debate) -> bool {
     let extensions = u32::try_from(debate.extensions.len()).unwrap_or(u32::MAX);
     let rounds = debate.settings.as_ref().map(|settings| settings.debate.rounds.saturating_add(extensions));
     rounds.is_none_or(|rounds| debate.current_round >= rounds)
 }
 
-/// Whether this round has critiques: the first one, and those after a judgement.
 fn is_criticised(debate: &Debate) -> bool {
     let round = debate.current_round;
     round <= 1 || debate.extensions.iter().any(|extension| extension.round + 1 == round)
@@ -263,7 +262,6 @@ fn proposals(debate: &Debate) -> Vec<Step> {
     debate.team().into_iter().map(|agent| text(key(debate, PROPOSAL, agent), Vec::new(), &PROPOSE)).collect()
 }
 
-/// Critiques of every existing or pending text.
 fn critiques(debate: &Debate) -> Vec<Step> {
     if !is_criticised(debate) {
         return Vec::new();
@@ -280,7 +278,6 @@ fn critiques(debate: &Debate) -> Vec<Step> {
     steps
 }
 
-/// Each agent revises its text, using the critiques if the round has critiques, or else the other agents' texts.
 fn revisions(debate: &Debate) -> Vec<Step> {
     let team = debate.team();
     let mut steps = Vec::new();
@@ -304,7 +301,6 @@ fn others<'a>(team: &'a [&'a AgentSettings], agent: &'a AgentSettings) -> impl I
     team.iter().copied().filter(move |other| other.id != agent.id)
 }
 
-/// Each agent writes its final text after seeing the other agents' texts.
 fn final_refinements(debate: &Debate) -> Vec<Step> {
     let team = debate.team();
     let mut steps = Vec::new();
@@ -323,7 +319,6 @@ const RATING_SCALE: f64 = 400.0;
 /// The calibration of an unknown agent, as if it always predicted fifty-fifty.
 const UNKNOWN_CALIBRATION: f64 = 0.5;
 
-/// Selects the team: the best by rating and calibration, if possible from more than one model family.
 pub(super) fn selected(debate: &Debate) -> Vec<Event> {
     if debate.selection.is_some() {
         return Vec::new();
