@@ -87,12 +87,10 @@ pub struct Blob {
     pub size: Option<u64>,
 }
 
-/// The type of a tree entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     None,
     File,
-    /// A symbolic link.
     Link,
     Submodule,
 }
@@ -203,27 +201,25 @@ impl Git {
         }
     }
 
-    /// The differences between two commits, with renames detected.
     pub fn between(&self, base: &str, head: &str) -> Result<Vec<Entry>, GitError> {
         let options = ["diff-tree", "-r", "-z", "--raw", "--no-ext-diff", "--no-textconv", "--no-abbrev", "-M"];
         let arguments = [&options[..], &[base, head]].concat();
         Ok(entries(&self.run(&arguments, &[])?))
     }
 
-    /// Files that may differ between a commit and the working tree.
+    /// Includes files whose content may turn out to be unchanged.
     pub fn since(&self, base: &str) -> Result<Vec<Entry>, GitError> {
         let options = ["diff-index", "-z", "--raw", "--no-ext-diff", "--no-textconv", "--no-abbrev", "--no-renames"];
         let arguments = [&options[..], &["--ignore-submodules=dirty", base]].concat();
         Ok(entries(&self.run_with(&arguments, &[], &self.without_filters()?)?))
     }
 
-    /// The files of the working tree that are neither tracked nor ignored.
+    /// Omits ignored files.
     pub fn untracked(&self) -> Result<Vec<String>, GitError> {
         let listed = self.run(&["ls-files", "-z", "--others", "--exclude-standard"], &[])?;
         Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(text).collect())
     }
 
-    /// Whether the index contains this path.
     pub fn tracks(&self, path: &str) -> Result<bool, GitError> {
         Ok(!self.run(&["ls-files", "-z", "--", path], &[])?.is_empty())
     }
@@ -233,12 +229,12 @@ impl Git {
         Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(text).collect())
     }
 
-    /// The files of a commit at or below a path, as pairs of path and hash.
+    /// Pairs of path and hash. `below` may be a file or a directory.
     pub fn files(&self, commit: &str, below: &str) -> Result<Vec<(String, String)>, GitError> {
         Ok(self.listed(&[commit, below])?.into_iter().map(|(path, blob)| (path, blob.hash)).collect())
     }
 
-    /// All stored files of a commit by path, without links and submodules.
+    /// Omits links and submodules.
     pub fn tree(&self, commit: &str) -> Result<BTreeMap<String, Blob>, GitError> {
         Ok(self.listed(&[commit])?.into_iter().collect())
     }
@@ -257,7 +253,7 @@ impl Git {
         Ok(listed.split(|byte| *byte == 0).filter_map(entry).collect())
     }
 
-    /// The bytes stored under each hash; `None` if missing.
+    /// In the order of `hashes`; `None` if the object is missing.
     pub fn all_stored(&self, hashes: &[&str]) -> Result<Vec<Option<Vec<u8>>>, GitError> {
         if hashes.is_empty() {
             return Ok(Vec::new());
@@ -285,7 +281,6 @@ impl Git {
         self.run(&["cat-file", "blob", hash], &[]).map(Some)
     }
 
-    /// The hash under which Git would store these bytes.
     pub fn hash(&self, bytes: &[u8]) -> Result<String, GitError> {
         let hash = self.run(&["hash-object", "--no-filters", "--stdin"], bytes)?;
         Ok(String::from_utf8_lossy(&hash).trim().to_owned())

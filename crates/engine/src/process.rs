@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use dialectic_llm::command::ProcessGroup;
 
-/// How long to read output after the command has ended, since a background process can keep the pipe open.
+/// How long to read output after the command has ended. A background process can keep the pipe open.
 const AFTERMATH: Duration = Duration::from_millis(500);
 /// The maximum number of bytes kept of a command's standard error.
 const COMPLAINT: usize = 2000;
@@ -31,7 +31,6 @@ pub struct Limited<'a> {
     pub limit: Duration,
     /// The maximum number of bytes kept of the command's standard output; further output is discarded.
     pub keep: usize,
-    /// Environment variables withheld from the command.
     pub without: &'a BTreeSet<String>,
 }
 
@@ -39,7 +38,6 @@ pub struct Limited<'a> {
 pub enum ProcessError {
     #[error("it cannot be started: {0}")]
     NotStarted(#[source] io::Error),
-    /// The command was killed with all its processes.
     #[error("it was stopped because it took longer than {} s", .0.as_secs_f64())]
     TimedOut(Duration),
     #[error("it failed ({status}){}", after_colon(complaint))]
@@ -148,12 +146,11 @@ async fn drain(stream: Option<impl AsyncRead + Unpin>, most: usize, kept: &mut V
     }
 }
 
-/// Turns the bytes that [`drain`] kept into text of at most `most` bytes.
+/// `kept` comes from [`drain`], called with the same `most`.
 fn excerpt(mut kept: Vec<u8>, most: usize) -> Excerpt {
     let is_longer = kept.len() > most;
     if is_longer {
         kept.truncate(most);
-        // Drops an incomplete character.
         let whole = match std::str::from_utf8(&kept) {
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
             Ok(_) | Err(_) => kept.len(),

@@ -1,5 +1,5 @@
-//! Determines the address, headers and key for calls to a provider from its preset, the configuration and the
-//! environment. Also checks, before a debate spends anything, that no key is missing.
+//! Determines the address, headers and key of a provider from its preset, the configuration and the environment, so
+//! that a missing key is found before a debate spends anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -45,13 +45,13 @@ impl<'a> Outline<'a> {
         (outline.preset.is_some() || outline.entry.is_some()).then_some(outline)
     }
 
-    /// The configured variable, or else the preset's.
+    /// The configuration takes precedence over the preset.
     pub fn api_key_env(&self) -> Option<&'a str> {
         let configured = self.entry.and_then(|entry| entry.api_key_env.as_deref());
         configured.or(self.preset.and_then(|preset| preset.api_key_env))
     }
 
-    /// The base URL from the environment, or else from the configuration, or else from the preset.
+    /// The environment takes precedence over the configuration, and the configuration over the preset.
     pub fn base_url(&self, environment: &'a Environment) -> Option<&'a str> {
         let configured = self.entry.and_then(|entry| entry.base_url.as_deref());
         self.moved_by()
@@ -60,7 +60,7 @@ impl<'a> Outline<'a> {
             .or(self.preset.map(|preset| preset.base_url))
     }
 
-    /// The provider's key, if the environment has one that may be sent to the base URL.
+    /// `None` without a key that may be sent to the base URL.
     pub fn key(&self, environment: &Environment) -> Option<SecretString> {
         environment.key_for(self.api_key_env()?, self.base_url(environment)?)
     }
@@ -87,7 +87,7 @@ impl<'a> Outline<'a> {
         inherited.chain(own.iter().copied()).collect()
     }
 
-    /// The preset's headers that identify the account, each with its environment variable.
+    /// Pairs of a header that identifies the account and its environment variable.
     pub fn account_headers(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
         self.preset.map_or(&[][..], |preset| preset.account_headers).iter().copied()
     }
@@ -103,7 +103,7 @@ pub fn elsewhere(settings: &Settings, environment: &Environment) -> BTreeSet<Str
     used.map(str::to_owned).collect()
 }
 
-/// Whether the calls of a built-in provider go to a host other than the vendor's.
+/// False for providers that are not built in.
 pub fn is_elsewhere(
     provider: &str,
     configured: &BTreeMap<String, ProviderSettings>,
@@ -126,8 +126,6 @@ pub fn routed_providers(settings: &Settings, environment: &Environment) -> BTree
     routed.map(str::to_owned).collect()
 }
 
-/// The address and headers of `provider`.
-///
 /// # Errors
 ///
 /// Returns an error if the provider is unknown, its base URL is invalid, or a variable used in a header is not set.
@@ -182,7 +180,7 @@ pub fn url_fault(text: &str) -> Option<&'static str> {
     (url.query().is_some() || url.fragment().is_some()).then_some("must end with its path, without `?` or `#`")
 }
 
-/// All valid values of an agent's `provider`, built-in ones first.
+/// Built-in providers come first.
 pub fn provider_names(configured: &BTreeMap<String, ProviderSettings>) -> Vec<&str> {
     let built_in = PRESETS.iter().map(|preset| preset.name);
     let programs = PROGRAMS.iter().map(|program| program.name);
@@ -191,7 +189,6 @@ pub fn provider_names(configured: &BTreeMap<String, ProviderSettings>) -> Vec<&s
     built_in.chain(programs).chain(own).collect()
 }
 
-/// Whether the URL's host is `localhost` or a loopback address.
 pub fn is_on_this_machine(url: &str) -> bool {
     let url = reqwest::Url::parse(url).ok();
     url.and_then(|url| url.host_str().map(str::to_owned)).is_some_and(|host| {
@@ -200,7 +197,7 @@ pub fn is_on_this_machine(url: &str) -> bool {
     })
 }
 
-/// What is wrong with a configured header, without quoting its value.
+/// Never quotes the value, which may be a secret.
 pub fn header_fault(name: &str, value: &str) -> Option<String> {
     if HeaderName::from_bytes(name.as_bytes()).is_err() {
         return Some("is not a valid header name".to_owned());
@@ -215,12 +212,11 @@ pub fn header_fault(name: &str, value: &str) -> Option<String> {
     HeaderValue::from_str(value).is_err().then(|| "contains characters that a header does not allow".to_owned())
 }
 
-/// The environment variables that a value refers to as `${NAME}`.
 fn variables(value: &str) -> Vec<&str> {
     pieces(value).into_iter().flatten().filter_map(|(_, variable)| variable).collect()
 }
 
-/// Expands a value's variables. The error is the name of the first variable that is not set.
+/// The error is the name of the first variable that is not set.
 fn expand(value: &str, environment: &Environment) -> Result<SecretString, String> {
     let Some(pieces) = pieces(value) else { return Ok(SecretString::from(value)) };
     let mut expanded = String::new();
@@ -272,7 +268,6 @@ fn looks_like_a_secret(value: &str) -> bool {
 const OF_TRACES: [&str; 4] =
     ["LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
 
-/// Required environment variables that are not set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", sentence(missing))]
 pub struct MissingKeys {
@@ -305,7 +300,7 @@ fn sentence(missing: &[MissingKey]) -> String {
     format!("missing environment variables:\n  {}", keys.join("\n  "))
 }
 
-/// Checks that the key and the header variables of every provider in use are set.
+/// Covers the key and the header variables of every provider in use.
 ///
 /// # Errors
 ///

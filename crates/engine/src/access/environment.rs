@@ -10,10 +10,8 @@ use secrecy::{ExposeSecret, SecretString};
 use dialectic_base::provider::PRESETS;
 use reqwest::Url;
 
-/// The file with the user's own keys, in the user's directory.
 const KEYS_FILE: &str = "keys.env";
 
-/// The variable with the server's API token.
 pub const TOKEN: &str = "DIALECTIC_TOKEN";
 
 #[derive(Debug, thiserror::Error)]
@@ -59,12 +57,12 @@ fn has_an_effect(variable: &str) -> bool {
 }
 
 impl Environment {
-    /// The directory for the user's own configuration and keys, which may not exist.
+    /// The directory may not exist.
     pub fn user_directory(&self) -> Option<&Path> {
         self.user_directory.as_deref()
     }
 
-    /// The file with the user's own keys, which may not exist.
+    /// The file may not exist.
     pub fn keys_path(&self) -> Option<PathBuf> {
         Some(self.user_directory()?.join(KEYS_FILE))
     }
@@ -111,7 +109,7 @@ impl Environment {
         }
     }
 
-    /// The untrusted file, if it sets this variable.
+    /// `None` unless the file sets this variable.
     pub(super) fn untrusted_file_of(&self, name: &str) -> Option<&Path> {
         self.file().filter(|_| self.found.contains_key(name))
     }
@@ -125,32 +123,29 @@ impl Environment {
         Self { user_directory, home, certificate_file, ..self }
     }
 
-    /// Records the environment file, so that it is never shown to a model.
+    /// The file is never shown to a model.
     pub fn set_file(&mut self, path: &Path) {
         self.file = Some(path.to_owned());
     }
 
-    /// Adds warnings, which must not quote the environment files.
+    /// The warnings must not quote the environment files.
     pub fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {
         self.warnings.extend(warnings);
     }
 
-    /// The environment file that was read.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
 
-    /// Warnings about the environment files, without quoting them.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// `DIALECTIC_TOKEN`: the token for API clients of the server.
     pub fn token(&self) -> Option<&str> {
         self.get(TOKEN)
     }
 
-    /// The value of a variable that the user set, as plain text.
+    /// Ignores variables of an untrusted file.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(ExposeSecret::expose_secret)
     }
@@ -161,7 +156,7 @@ impl Environment {
         self.certificate_file.as_deref()
     }
 
-    /// The value of a variable that the user set, wrapped so that it is never shown.
+    /// Ignores variables of an untrusted file.
     pub fn secret(&self, name: &str) -> Option<SecretString> {
         self.variables.get(name).cloned()
     }
@@ -173,12 +168,12 @@ impl Environment {
         found.map(|(value, _)| value.clone()).or_else(|| self.secret(name))
     }
 
-    /// All values of a variable, both the user's and an untrusted file's.
+    /// The user's value and an untrusted file's.
     pub(super) fn values(&self, name: &str) -> impl Iterator<Item = SecretString> {
         self.secret(name).into_iter().chain(self.found.get(name).map(|(value, _)| value.clone()))
     }
 
-    /// The variables that the user set, including keys.
+    /// Omits variables of an untrusted file.
     pub(super) fn all(&self) -> impl Iterator<Item = (&str, &SecretString)> {
         self.variables.iter().map(|(name, value)| (name.as_str(), value))
     }

@@ -44,8 +44,7 @@ pub fn preset_of(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> 
     program_preset(name).filter(|_| is_program(name, providers))
 }
 
-/// Finds a provider's program, checks it, and builds its environment. Ignores programs in the `project` directories and
-/// the working directory.
+/// Ignores programs in the `project` directories and the working directory, because a repository may be hostile.
 ///
 /// # Errors
 ///
@@ -61,8 +60,6 @@ pub fn program(
     Ok(program)
 }
 
-/// Warnings about the programs among the `used` providers.
-///
 /// # Errors
 ///
 /// Returns an error if one of the programs cannot be called.
@@ -131,7 +128,7 @@ fn failed(name: &str, fault: ProgramFault) -> ProviderAccessError {
     ProviderAccessError::Program { name: name.to_owned(), fault }
 }
 
-/// The user's `PATH` without directories of the project. A home directory does not count as a project.
+/// Omits directories of the project. A home directory does not count as a project.
 fn search_path(environment: &Environment, project: &[PathBuf]) -> Vec<PathBuf> {
     let is_home = |directory: &Path| environment.home().is_some_and(|home| home.starts_with(directory));
     let here = Path::new(".").canonicalize().ok();
@@ -139,7 +136,6 @@ fn search_path(environment: &Environment, project: &[PathBuf]) -> Vec<PathBuf> {
     environment.get("PATH").map(|path| searched(path, &project)).unwrap_or_default()
 }
 
-/// The environment of a program: the user's variables, except those withheld from programs.
 fn child_environment(
     providers: &BTreeMap<String, ProviderSettings>,
     environment: &Environment,

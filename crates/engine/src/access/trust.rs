@@ -25,7 +25,6 @@ use dialectic_record::settings::{AgentSettings, BudgetSettings, ModelLimits, Pro
 use super::endpoint::elsewhere;
 use super::environment::Environment;
 
-/// The list of trusted files, in the user's directory.
 const TRUSTED: &str = "trusted";
 
 /// Why a file cannot be trusted, or why a saved debate cannot continue with the user's own settings.
@@ -47,7 +46,6 @@ pub enum TrustError {
     Context(PathBuf),
 }
 
-/// Why a prompt file of a discovered configuration or a record is rejected.
 pub const PROMPT_FAULT: &str = "is outside the allowed directories, or may contain secrets";
 
 #[derive(Debug)]
@@ -58,13 +56,13 @@ pub struct Trusted {
 }
 
 impl Trusted {
-    /// The line for this file in the list of trusted files, in the format of `sha256sum`.
+    /// In the format of `sha256sum`.
     fn line(&self) -> String {
         format!("{}  {}", self.sha256, self.path.display())
     }
 }
 
-/// Trusts a file with its current content.
+/// Trusts only the current content of the file.
 ///
 /// # Errors
 ///
@@ -88,7 +86,6 @@ pub fn trust(path: &Path, environment: &Environment) -> Result<Trusted, TrustErr
     Ok(trusted)
 }
 
-/// Whether the user trusts the file at `path` with this content.
 pub fn is_trusted(path: &Path, text: &str, environment: &Environment) -> bool {
     let line = path.canonicalize().map(|path| format!("{}  {}", hash(text), path.display()));
     let list = environment.user_directory().map(|directory| directory.join(TRUSTED));
@@ -96,7 +93,7 @@ pub fn is_trusted(path: &Path, text: &str, environment: &Environment) -> bool {
 }
 
 fn hash(text: &str) -> String {
-    // The text may have been read without its byte order mark.
+    // `text` may have been read with its byte order mark or without it.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     hexadecimal(&Sha256::digest(text))
 }
@@ -121,7 +118,6 @@ pub fn refused(tree: &Value) -> Vec<String> {
     sections.into_iter().filter(is_set).map(str::to_owned).chain(outputs).collect()
 }
 
-/// Returns for each limit the lower value: the user's, or that of a discovered configuration or a record.
 fn tightened(own: BudgetSettings, found: BudgetSettings) -> BudgetSettings {
     fn lower<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
         one.into_iter().chain(other).min()
@@ -144,7 +140,7 @@ fn prompt_files(agent: &AgentSettings, base: &Path) -> Vec<PathBuf> {
     named.into_iter().flatten().map(|path| base.join(path)).chain([role]).collect()
 }
 
-/// The first prompt file of these settings, with links resolved, that is outside `directories` or may contain secrets.
+/// Resolves links first. A prompt file is stray if it is outside `directories` or may contain secrets.
 pub fn stray_prompt(settings: &Settings, directories: &[PathBuf]) -> Option<PathBuf> {
     let base = settings.base_dir.clone().unwrap_or_default();
     let files = settings.everybody().flat_map(|agent| prompt_files(agent, &base));
@@ -163,9 +159,7 @@ pub struct UserSettings {
     pub providers: BTreeMap<String, ProviderSettings>,
     pub prices: BTreeMap<String, Price>,
     pub models: BTreeMap<String, ModelLimits>,
-    /// The configured limits of each debate.
     pub budget: BudgetSettings,
-    /// The commands whose output an arena debate may use.
     pub context_commands: Vec<String>,
     /// The command-line limits, which replace all others.
     pub limit: BudgetLimit,
@@ -174,7 +168,6 @@ pub struct UserSettings {
 }
 
 impl UserSettings {
-    /// Returns the recorded settings, with the user's values for everything that only the user may define.
     pub fn over(&self, recorded: &Settings, environment: &Environment) -> Settings {
         let mut settings = recorded.clone();
         settings.providers.clone_from(&self.providers);
@@ -190,11 +183,9 @@ impl UserSettings {
         settings
     }
 
-    /// Checks the commands and files in a saved debate's settings.
-    ///
     /// # Errors
     ///
-    /// Returns an error if the user has not allowed one of them.
+    /// Returns an error if the settings name a command or a file that the user has not allowed.
     pub fn check(&self, settings: &Settings) -> Result<(), TrustError> {
         let directories: Vec<PathBuf> = self.directories.iter().cloned().chain([PathBuf::from(".")]).collect();
         let mut commands = settings.debate.arena.context_commands.iter();

@@ -11,7 +11,7 @@ use super::{Tool, ToolContext, ToolError};
 /// The maximum number of bytes returned of a file.
 const LIMIT: usize = 256 * 1024;
 
-/// How the notice of a truncated file begins.
+/// The beginning of the notice that ends a truncated file.
 const NOTICE: &str = "\n\n[Cut: ";
 
 pub(super) const TOOL: Tool = Tool {
@@ -50,7 +50,6 @@ fn show(arguments: &Arguments<'_>, context: &ToolContext) -> Result<Value, ToolE
     Ok(json!({ "content": numbered.collect::<String>(), "totalLines": text.lines().count() }))
 }
 
-/// A file's text, truncated at the limit with a notice.
 pub(super) fn read(directory: &ContextDirectory, path: &str) -> Result<String, ToolError> {
     // Read one byte beyond the limit to detect a longer file, because the size may be out of date.
     let (bytes, size) = directory.read_sized(path, LIMIT as u64 + 1)?;
@@ -69,7 +68,7 @@ fn shown(bytes: Vec<u8>, size: u64, keys: &KnownKeys) -> Result<String, ToolErro
     })
 }
 
-/// The bytes as text, truncated at the limit with a notice. `size` is the file's size in bytes.
+/// `size` is the file's size in bytes.
 fn text(mut bytes: Vec<u8>, size: u64) -> Result<String, ToolError> {
     let is_cut = bytes.len() > LIMIT;
     bytes.truncate(LIMIT);

@@ -17,7 +17,7 @@ const MATCHES: usize = 100;
 const CONTEXT: usize = 10;
 /// The maximum number of characters shown of a line.
 const LINE: usize = 300;
-/// The maximum number of characters in all excerpts together.
+/// The maximum number of characters in all excerpts of a result.
 const CHARACTERS: usize = 20_000;
 /// The maximum size of a compiled pattern, in bytes.
 const COMPILED: usize = 1 << 20;

@@ -46,14 +46,13 @@ fn list(arguments: &Arguments<'_>, context: &ToolContext) -> Result<Value, ToolE
     Ok(result)
 }
 
-/// The maximum number of lines in an outline.
 const LINES: usize = 200;
-/// The maximum number of entries from one directory in an outline.
+/// The maximum number of entries shown of one directory.
 const OUTLINE_ENTRIES: usize = 60;
 /// The maximum number of characters shown of a readme.
 const README: usize = 8000;
 
-/// Lists the files and directories below a directory, one per line and upper levels first. Hidden ones are left out.
+/// One entry per line, upper levels first. Hidden entries are omitted.
 ///
 /// # Errors
 ///
@@ -101,7 +100,7 @@ fn names(directory: &ContextDirectory, path: &str) -> Result<Vec<(String, EntryK
     Ok(kinds.collect())
 }
 
-/// The name and beginning of a directory's readme, if there is one.
+/// `None` if the directory has no readme.
 ///
 /// # Errors
 ///

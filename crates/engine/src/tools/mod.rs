@@ -38,7 +38,6 @@ pub struct ToolContext {
     pub rounds: Arc<[Round]>,
 }
 
-/// A tool that a model can call by name with string arguments.
 pub struct Tool {
     name: &'static str,
     /// Shown to the model.
@@ -62,10 +61,10 @@ pub const TOOL_NAMES: &[&str] =
 
 pub const FILE_TOOLS: &[&str] = &[file_read::TOOL.name, file_search::TOOL.name, list_files::TOOL.name];
 
-/// Why a tool call failed, explained to the model.
+/// The messages are for the model.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// The tool does not exist, or this agent may not use it.
+    /// The tool does not exist, or the agent may not use the tool.
     #[error("there is no tool `{name}`; {}", choice(offered))]
     Unknown {
         /// The requested name, shortened if it is long.

@@ -23,7 +23,6 @@ mod unix {
             std::fs::metadata(path).ok().map(|metadata| Self(metadata.dev(), metadata.ino()))
         }
 
-        /// Whether `metadata` belongs to this file.
         pub(in crate::tools) fn is_of(&self, metadata: &Metadata, _: &Path) -> bool {
             (self.0, self.1) == (metadata.dev(), metadata.ino())
         }
@@ -36,7 +35,6 @@ mod unix {
         options
     }
 
-    /// Whether both belong to the same file or directory.
     pub(in crate::tools) fn is_same(one: &Metadata, other: &Metadata) -> bool {
         (one.dev(), one.ino()) == (other.dev(), other.ino())
     }

@@ -21,10 +21,9 @@ use super::platform::{self, Identity};
 /// The maximum number of attempts to resolve a path whose files are being replaced, as editors do when saving.
 const ATTEMPTS: usize = 4;
 
-/// The maximum number of links on a path, as in operating systems. More indicate a loop.
+/// The maximum number of symbolic links to follow when resolving a path, as on Linux. Exceeding it indicates a loop.
 const LINKS: usize = 40;
 
-/// A directory that tools may read. Nothing outside can be accessed.
 #[derive(Debug)]
 pub struct ContextDirectory {
     root: Dir,
@@ -34,10 +33,9 @@ pub struct ContextDirectory {
     given: PathBuf,
     /// The devices of kernel files, such as `/proc`, which exposes environments and keys.
     kernel_devices: Vec<u64>,
-    /// A file that is never shown under any name, and its identity when the sandbox was opened. The path is kept too,
-    /// because the file may be replaced.
+    /// A file that is never shown under any name, and the identity of the file when the sandbox was opened. The path is
+    /// kept too, because the file may be replaced.
     withheld: Option<(PathBuf, Option<Identity>)>,
-    /// Keys whose values are removed from all texts.
     keys: KnownKeys,
 }
 
@@ -70,7 +68,6 @@ pub enum AccessError {
     Unreadable { source: io::Error },
 }
 
-/// The result of opening a path without links.
 enum Opened {
     File(File),
     Directory(Dir),
@@ -96,13 +93,13 @@ impl ContextDirectory {
         })
     }
 
-    /// Withholds this file under every name and link.
+    /// Withholds `file` under every name and link.
     pub fn withholding(mut self, file: Option<&Path>) -> Self {
         self.withheld = file.map(|file| (file.to_owned(), Identity::of(file)));
         self
     }
 
-    /// Removes the values of these keys from all texts and names.
+    /// Removes the values of `keys` from all texts and names.
     pub fn redacting(mut self, keys: KnownKeys) -> Self {
         self.keys = keys;
         self
@@ -112,13 +109,11 @@ impl ContextDirectory {
         &self.keys
     }
 
-    /// The absolute path without links. Absolute paths that tools show begin with it.
+    /// Contains no links. Absolute paths that tools show begin with this path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Checks that a path leads to a file that tools may read.
-    ///
     /// # Errors
     ///
     /// Returns an error if the path is rejected, does not exist, or is not a file.
@@ -126,8 +121,6 @@ impl ContextDirectory {
         self.open_file(path).map(drop)
     }
 
-    /// At most `most` bytes of a readable file.
-    ///
     /// # Errors
     ///
     /// Returns an error if the path is rejected, does not exist, or is not a file.
@@ -135,7 +128,7 @@ impl ContextDirectory {
         self.read_sized(path, most).map(|(bytes, _)| bytes)
     }
 
-    /// At most `most` bytes of a readable file, and its size.
+    /// The second value is the size of the whole file.
     pub(super) fn read_sized(&self, path: &str, most: u64) -> Result<(Vec<u8>, u64), AccessError> {
         let unreadable = |source| AccessError::Unreadable { source };
         let file = self.open_file(path)?;
@@ -180,8 +173,7 @@ impl ContextDirectory {
         }
     }
 
-    /// Opens a directory, and returns its real path relative to this one. Accepts the same paths as
-    /// [`Self::open_file`].
+    /// The returned path is real and relative to this directory. Accepts the same paths as [`Self::open_file`].
     ///
     /// # Errors
     ///

@@ -14,18 +14,18 @@ use super::ToolError;
 use super::sandbox::{AccessError, ContextDirectory, EntryKind};
 use crate::git::{Blob, Git, GitError};
 
-/// The maximum number of bytes to search in a file.
+/// The maximum size of a file to search, in bytes. Larger files are skipped.
 const FILE: u64 = 1 << 20;
-/// The maximum number of bytes to search in all files together.
+/// The maximum number of bytes to search across all files.
 const TOTAL: u64 = 64 << 20;
-/// The number of files to read with one call of Git.
+/// The number of files to read with one Git process.
 const BATCH: usize = 64;
 
 /// The maximum number of entries in a result: enough for source trees, but few enough that generated files cannot fill
 /// the context.
 pub(super) const ENTRIES: usize = 1000;
 
-/// The maximum number of files to collect.
+/// The maximum number of files to list in a plain directory.
 const MOST_FILES: usize = 50_000;
 
 /// Directories of generated or downloaded files, which do not describe the project.
@@ -71,7 +71,7 @@ impl Source {
         self.directory.keys()
     }
 
-    /// At most `most` bytes of a file, and its size.
+    /// The second value is the size of the whole file.
     pub(super) fn read(&self, path: &str, most: u64) -> Result<(Vec<u8>, u64), AccessError> {
         let Some(Repository { git, files }) = &self.repository else { return self.directory.read_sized(path, most) };
         let inside = self.directory.checked(path, true)?;
@@ -90,8 +90,8 @@ impl Source {
         }
     }
 
-    /// The first [`ENTRIES`] entries of a directory, as shown to a model, and the total number. Paths are absolute in a
-    /// plain directory, and relative to the root in a repository.
+    /// The first [`ENTRIES`] entries of a directory, and the total number. Paths are absolute in a plain directory, and
+    /// relative to the root in a repository.
     pub(super) fn entries(&self, path: &str) -> Result<(Vec<Value>, usize), AccessError> {
         let Some(Repository { files, .. }) = &self.repository else { return entries(&self.directory, path) };
         let inside = self.directory.checked(path, false)?;
@@ -112,7 +112,7 @@ impl Source {
         Ok((shown.collect(), all.len()))
     }
 
-    /// The sorted paths of all files. In a plain directory, hidden and generated files are left out.
+    /// Sorted. In a plain directory, links and hidden or generated files are omitted.
     pub fn paths(&self) -> Vec<String> {
         match &self.repository {
             Some(repository) => repository.files.keys().cloned().collect(),
@@ -215,7 +215,7 @@ fn entries(context: &ContextDirectory, path: &str) -> Result<(Vec<Value>, usize)
     Ok((names.iter().filter_map(|name| entry(Path::new(name))).collect(), found))
 }
 
-/// The sorted paths of all files below a directory. Omits links, and hidden or generated files.
+/// Sorted. Omits links, and hidden or generated files.
 fn files(directory: &ContextDirectory) -> Vec<String> {
     let (mut files, mut pending) = (Vec::new(), vec![String::from(".")]);
     while let Some(path) = pending.pop() {

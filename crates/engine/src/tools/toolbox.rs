@@ -20,14 +20,14 @@ pub struct Toolbox {
     context: ToolContext,
 }
 
-/// The specifications of the named tools. Unknown names are left out.
+/// Unknown names are omitted.
 pub fn specs<'a>(names: impl Iterator<Item = &'a str>) -> Vec<ToolSpec> {
     let names: Vec<_> = names.collect();
     TOOLS.iter().map(Tool::spec).filter(|spec| names.contains(&spec.name.as_str())).collect()
 }
 
 impl Toolbox {
-    /// The tools with these `names`. Unknown names are left out, since loading the configuration has warned about them.
+    /// Unknown names are omitted, since loading the configuration has warned about them.
     ///
     /// The order of `names` does not matter, so that agents with the same tools send the same bytes, which providers
     /// can cache.
@@ -47,7 +47,7 @@ impl Toolbox {
         self.tools.is_empty()
     }
 
-    /// Runs a call and returns its result or error as text for the model. Blocks on file I/O.
+    /// Blocks on file I/O.
     pub fn run(&self, call: &ToolCall) -> ToolResult {
         let answer = match self.result(call) {
             Ok(result) => json!({ "status": "success", "result": result }),
@@ -57,8 +57,8 @@ impl Toolbox {
         ToolResult { tool_call_id: call.id.clone(), role: "tool".to_owned(), content }
     }
 
-    /// Runs calls in order. Replaces each result that exceeds `room`, the number of characters left for all results,
-    /// with an error. Tells the model if these are its last calls.
+    /// Replaces each result that exceeds `room`, the number of characters left for all results, with an error. If
+    /// `is_last` is set or no room is left, tells the model that these were the last calls.
     pub fn run_all(&self, calls: &[ToolCall], mut room: usize, is_last: bool) -> Vec<ToolResult> {
         let mut results = Vec::new();
         for call in calls {
