@@ -148,7 +148,7 @@ impl Directory {
         ShortNames::of_ids(&self.ids().unwrap_or_default())
     }
 
-    /// The files that are not hidden, with their names; empty if the directory is missing.
+    /// Without hidden files. Empty if the directory is missing.
     fn files(&self) -> Result<Vec<(String, fs::DirEntry)>, StoreError> {
         let files = match fs::read_dir(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -289,18 +289,15 @@ impl Entry {
         self.is_held() || self.is_detached()
     }
 
-    /// Whether a detached run is active, and so has locked its log.
     pub fn is_detached(&self) -> bool {
         let log = self.log_path();
         open_regular(&log).is_ok_and(|file| is_locked(&file, &log))
     }
 
-    /// The log of the debate's detached runs.
     pub fn log_path(&self) -> PathBuf {
         self.state.with_extension("log")
     }
 
-    /// The file to which [`order_stop`](Self::order_stop) writes the request.
     pub fn stop_path(&self) -> PathBuf {
         self.state.with_extension("stop")
     }

@@ -70,7 +70,7 @@ impl HostRequest {
         id
     }
 
-    /// Names the author and the answer: `The kiss (kiss): critique of agent-architect, round 1`.
+    /// `The kiss (kiss): critique of agent-architect, round 1`.
     pub fn about(&self) -> String {
         let Self { key, agent_name, role, wanted, .. } = self;
         let about = key.target_agent_id.as_ref().map(|target| format!(" of {target}")).unwrap_or_default();
@@ -169,13 +169,11 @@ impl Entry {
         fs::metadata(self.host_path()).and_then(|metadata| metadata.modified()).ok()
     }
 
-    /// Removes the requests and replies of a complete debate.
     pub fn forget_host(&self) {
         drop(fs::remove_dir_all(self.host_path()));
     }
 }
 
-/// The contents of a file; `None` if the file does not exist.
 fn read_json<T: DeserializeOwned>(path: PathBuf) -> Result<Option<T>, StoreError> {
     let read = match open_regular(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

@@ -1,6 +1,5 @@
-//! The journal: one event per line, append-only, locked while a debate runs.
-//!
-//! Each line contains its own SHA-256 and that of the previous line, which reveals later changes.
+//! The journal: one event per line, append-only, locked while a debate runs. Each line contains its own SHA-256 and
+//! that of the previous line, which reveals later changes.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -81,13 +80,12 @@ impl JournalError {
     }
 }
 
-/// Returns an error if the first line of a journal has a newer format.
 fn foreign_format(line: &[u8], path: &Path) -> Option<JournalError> {
     let found = u32::try_from(number(line, "formatVersion")?).ok()?;
     (found > FORMAT_VERSION).then(|| JournalError::Newer { path: path.to_owned(), found })
 }
 
-/// A number in a line. Ignores the types of all other fields, because a newer version may have changed them.
+/// Ignores the types of all other fields, because a newer version may have changed them.
 fn number(line: &[u8], field: &str) -> Option<u64> {
     serde_json::from_slice::<serde_json::Value>(line).ok()?.get(field)?.as_u64()
 }
@@ -238,9 +236,9 @@ pub(super) fn hold(path: &Path) -> Result<(File, FileLock), JournalError> {
     Ok((file, lock))
 }
 
-/// Opens for appending, for reading (to restore the file) and for truncating an incomplete line. On Windows, append
-/// access cannot truncate. Plain write access can, and it writes at the end, because nothing else may write to the
-/// file.
+/// For appending, for reading (to restore the file) and for truncating an incomplete line. On Windows, append access
+/// cannot truncate, so the file is opened for plain writing there: the caller must seek to the end, and the lock keeps
+/// other writers out.
 fn appending() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -261,7 +259,7 @@ pub(super) fn open_journal(path: &Path) -> Result<File, JournalError> {
 
 /// The number of bytes at the end of a journal that are searched first for the last line.
 const LAST_BYTES: u64 = 64 * 1024;
-/// The maximum bytes to search; a line followed by that many NULs is not found.
+/// The maximum number of bytes to search; a line followed by that many NULs is not found.
 const MOST_LAST_BYTES: u64 = 2 * MOST_ZEROS as u64;
 
 /// The number of the last event in the journal at `path`; `None` if there is no complete line. Reads only the end of
@@ -288,7 +286,7 @@ pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
     }
 }
 
-/// How often to retry a lock before it counts as held by another process.
+/// The number of times to retry a lock before it counts as held by another process.
 const LOCK_MOMENTS: u32 = 20;
 const LOCK_MOMENT: std::time::Duration = std::time::Duration::from_millis(5);
 
@@ -414,7 +412,7 @@ pub(super) fn seal(recorded: &Recorded, previous: &str) -> serde_json::Result<(V
     Ok((bytes, hex(hasher)))
 }
 
-/// Verifies a line, given without its line break. `previous` is the hash of the line before.
+/// `text` is the line without its line break; `previous` is the hash of the line before.
 pub(super) fn open(text: &[u8], previous: &str) -> Result<Recorded, LineFault> {
     let own = own_hash(text);
     if let Some((content, hash)) = own
@@ -432,7 +430,6 @@ pub(super) fn open(text: &[u8], previous: &str) -> Result<Recorded, LineFault> {
     unchecked(text).map_err(LineFault::NotAnEvent)
 }
 
-/// The event of a line, without verifying its hashes.
 pub(super) fn unchecked(text: &[u8]) -> serde_json::Result<Recorded> {
     serde_json::from_slice(text)
 }
@@ -496,12 +493,10 @@ fn leads_to(path: &Path, file: &File) -> bool {
     open.is_ok_and(|open| found.is_ok_and(|found| is_same(&open, &found)))
 }
 
-/// Whether `file` was removed and nothing else is at `path`.
 fn is_removed(file: &File, path: &Path) -> bool {
     !fs::exists(path).unwrap_or(true) && file.metadata().is_ok_and(|open| is_unlinked(&open))
 }
 
-/// Copies the contents of `file` to `path`, creating the directory if it is missing.
 fn restore(mut file: &File, path: &Path) -> Result<(), StoreError> {
     if let Some(directory) = path.parent() {
         Directory::at(directory).create()?;

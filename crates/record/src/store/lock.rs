@@ -28,7 +28,6 @@ pub fn try_lock(file: &File, _path: &Path) -> io::Result<Option<FileLock>> {
     }
 }
 
-/// Whether another process has locked `file`, which is at `path`.
 #[cfg(unix)]
 pub fn is_locked(file: &File, _path: &Path) -> bool {
     let is_locked = matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock));
@@ -51,7 +50,6 @@ pub fn try_lock(_file: &File, path: &Path) -> io::Result<Option<FileLock>> {
     }
 }
 
-/// Whether another process has locked `file`, which is at `path`.
 #[cfg(windows)]
 pub fn is_locked(_file: &File, path: &Path) -> bool {
     windows::beside(path).exists() && windows::open_alone(path).is_err_and(|error| windows::is_in_use(&error))

@@ -1,7 +1,5 @@
-//! Debates on disk: journal, state file, lookup and listing.
-//!
-//! The journal is authoritative; the state file is its fold, for people and other programs. `docs/record.md` documents
-//! the format. This module does not know how a debate runs.
+//! Debates on disk: the journal is authoritative, and the state file is its fold, for people and other programs;
+//! `docs/record.md` documents the format. This module must not know how a debate runs.
 
 mod directory;
 mod host;

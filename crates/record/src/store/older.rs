@@ -1,7 +1,6 @@
-//! Reads state files of the older program and of other programs leniently.
-//!
-//! A state that cannot be read is converted to the current form, field by field as JSON, and read again. Meaningless
-//! values are dropped, and only known deviations are repaired; other errors remain. Current files are never converted.
+//! Reads state files of the older program and of other programs leniently: a state that cannot be read is converted to
+//! the current form, as JSON, and read again. Only known deviations are repaired; other errors remain, and current
+//! files are never converted.
 
 use std::sync::Arc;
 
@@ -32,7 +31,6 @@ const TEXTS: &[&str] = &["model", "servedModel", "provider", "method"];
 /// Solution keys with lists of texts.
 const LISTS: &[&str] = &["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions"];
 
-/// Converts a state to the current form as far as possible.
 pub(super) fn mend(state: &mut Value) {
     drop_nulls(state);
     let Some(state) = state.as_object_mut() else { return };
@@ -82,7 +80,6 @@ fn drop_nulls(value: &mut Value) {
     }
 }
 
-/// Replaces an unknown status with the one that the rest of the state implies.
 fn mend_status(state: &mut Object) {
     let Some(written) = state.get("status") else { return };
     let lower = written.as_str().unwrap_or_default().trim().to_lowercase();
@@ -163,7 +160,6 @@ fn mend_solution(solution: &mut Object) {
     solution.entry("description").or_insert(description);
 }
 
-/// Replaces a value with the result of `mended`, or removes it.
 fn mend_with(object: &mut Object, key: &str, mended: impl Fn(&Value) -> Option<Value>) {
     match object.get(key).map(mended) {
         Some(Some(value)) => drop(object.insert(key.to_owned(), value)),
@@ -172,7 +168,6 @@ fn mend_with(object: &mut Object, key: &str, mended: impl Fn(&Value) -> Option<V
     }
 }
 
-/// Completes a parsed state: adds its protocol's stages and normalizes stage names.
 pub(super) fn complete(debate: &mut Debate) {
     let is_old = debate.stages.is_empty();
     upgrade_state(debate);
@@ -201,13 +196,13 @@ fn stage(written: StageId) -> Option<StageId> {
     stages.find(|stage| stage.info.id.as_str() == name).map(|stage| stage.info.id)
 }
 
-/// A number, possibly written as text.
+/// Accepts texts such as `0.8` and `80%`, which becomes 80.
 fn number(value: &Value) -> Option<Value> {
     let number = value.as_f64().or_else(|| value.as_str()?.trim().trim_end_matches('%').parse().ok());
     number.filter(|number| number.is_finite()).map(|number| json!(number))
 }
 
-/// A nonnegative whole number; fractions are rounded.
+/// Negative numbers are dropped, and fractions are rounded.
 fn count(value: &Value) -> Option<Value> {
     let number = number(value)?.as_f64()?.round();
     // Larger numbers are implausible.
@@ -223,7 +218,7 @@ fn text(value: &Value) -> Option<Value> {
     }
 }
 
-/// A time, possibly in milliseconds since 1970.
+/// Accepts milliseconds since 1970.
 fn time(value: &Value) -> Option<Value> {
     let of_millis = || chrono::DateTime::from_timestamp_millis(value.as_i64()?).map(Timestamp::from);
     let time = serde_json::from_value(value.clone()).ok().or_else(of_millis)?;

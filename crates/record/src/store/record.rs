@@ -15,7 +15,7 @@ use crate::settings::Settings;
 use super::snapshot::{Saver, read_mark, remove_leftovers, write_state};
 use super::{Directory, Entry, Journal, JournalContents, JournalError, StoreError, read_state};
 
-/// How many random ids to try.
+/// The number of random ids to try before an id in use is an error.
 const ID_ATTEMPTS: usize = 16;
 
 /// The record of a running debate. Its state always equals the fold of its journal.
@@ -82,7 +82,7 @@ impl Record {
         ))
     }
 
-    /// Adds `replica`, a copy of the journal that already contains all events so far.
+    /// `replica` must already contain all events so far.
     pub fn copy_to(&mut self, replica: Arc<dyn Replica>) {
         self.replica = Some(replica);
     }

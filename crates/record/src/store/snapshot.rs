@@ -88,7 +88,7 @@ pub fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// How often to try to replace a file that is in use.
+/// The number of attempts to replace a file that is in use.
 const ATTEMPTS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -98,7 +98,6 @@ fn is_in_use(error: &std::io::Error) -> bool {
     matches!(error.raw_os_error(), Some(5 | 32))
 }
 
-/// Repeats `action` while `passes` holds for its error, at most [`ATTEMPTS`] times.
 fn patiently(
     passes: impl Fn(&std::io::Error) -> bool,
     action: impl Fn() -> std::io::Result<()>,
@@ -149,10 +148,7 @@ pub(super) fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-/// Opens a regular file for reading.
-///
-/// # Errors
-/// The file cannot be opened, or is not a regular file.
+/// Refuses pipes, because opening one blocks until it has a writer.
 pub(super) fn open_regular(path: &Path) -> io::Result<File> {
     if is_special(path) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe, a socket or a device, not a file"));
@@ -195,9 +191,10 @@ impl Saver {
         Self { orders, failure, state_path, _thread: thread }
     }
 
-    /// Saves `debate` soon.
+    /// Saves `debate` at the next interval, unless a newer state replaces it before.
     ///
     /// # Errors
+    ///
     /// An earlier save failed.
     pub(super) fn save(&self, debate: Debate, mark: JournalMark) -> Result<(), StoreError> {
         if let Some(failed) = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {

@@ -67,7 +67,6 @@ pub enum Flaw {
     StateDiffers(KeyPath),
 }
 
-/// The error and its causes, separated by colons.
 fn with_causes(error: &dyn std::error::Error) -> String {
     std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
@@ -225,7 +224,6 @@ fn fill(value: &mut Value, read: &Value) {
     }
 }
 
-/// The first difference between two values, in the order of the keys.
 fn first_difference(one: &Value, other: &Value, at: &KeyPath) -> Option<KeyPath> {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
