@@ -47,16 +47,15 @@ type CallResult = Result<RequestResult, FailedCall>;
 struct RunningCall {
     task: Id,
     step: Step,
-    /// The total length in characters of the debate's texts in the request, before shortening.
+    /// The total length, in characters, of the debate's texts in the request before shortening.
     length: usize,
     /// Whether a request of the call may be in flight. Only tracked if requests need permission.
     is_sending: bool,
 }
 
 enum Message {
-    /// Asks for permission to send a request.
     Reserve(AttemptRequest, oneshot::Sender<Reserved>),
-    /// An attempt failed; its cost must be recorded before the next attempt.
+    /// The cost of the attempt must be recorded before the next attempt.
     AttemptFailed(CallKey, String, CallRecord),
     Retries(CallKey),
     Replied(CallKey, StoredReply, CallRecord),
@@ -64,7 +63,6 @@ enum Message {
     NotCopied(StoreError),
 }
 
-/// Reports a call's attempts to the engine and its progress to watchers.
 struct Connection {
     step: Step,
     sender: UnboundedSender<Message>,
@@ -75,7 +73,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// Waits until the copy of the journal, if there is a copy, contains the reservation and all earlier events.
+    /// Returns once the copy of the journal, if there is one, contains the reservation and all earlier events.
     async fn copied(&self) {
         let Some(replica) = &self.replica else { return };
         if let Err(refusal) = replica.holds().await {
@@ -133,7 +131,7 @@ impl Calls {
         self.in_flight.is_empty()
     }
 
-    /// Whether any call has a request in flight. Other calls wait for permission, a slot, or their next attempt.
+    /// Calls that send nothing wait for permission, a slot, or their next attempt.
     pub(super) fn is_sending(&self) -> bool {
         self.in_flight.values().any(|call| call.is_sending)
     }
@@ -189,8 +187,8 @@ impl Engine {
         Ok(beginnings)
     }
 
-    /// Estimates how many characters of the debate's texts fit into the model's context window. Warns if some texts
-    /// must be shortened.
+    /// The number of characters of the debate's texts that fit into the context window, an estimate; `usize::MAX` if
+    /// nothing must be shortened.
     fn room_of(&mut self, whole: &Call) -> usize {
         if let Some(known) = self.rooms.get(&whole.step.key) {
             return *known;
@@ -230,7 +228,7 @@ impl Engine {
         room
     }
 
-    /// The agent's tools for a step. They can read the finished rounds and the step's inputs.
+    /// The tools can read the finished rounds and the step's inputs.
     fn tools_of(&mut self, agent: &AgentSettings, step: &Step) -> Result<Option<Tools>, EngineError> {
         let round = self.debate().current_round;
         if self.tools.as_ref().is_none_or(|(of, _)| *of != round) {
@@ -320,8 +318,8 @@ impl Engine {
         });
     }
 
-    /// Records the next finished call. Returns whether the wanted calls must be recomputed, or `None` if no call in
-    /// flight may still send or receive anything.
+    /// Returns whether the wanted calls must be recomputed, or `None` if no call in flight may still send or receive
+    /// anything.
     pub(super) async fn record_next(&mut self) -> Result<Option<bool>, EngineError> {
         let ended = loop {
             self.read_host_replies()?;
@@ -372,8 +370,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether even calls in flight must send no further request, because the debate is pausing and another machine may
-    /// soon continue it.
+    /// Whether even calls in flight must send no further request: while the debate pauses, another machine may be about
+    /// to continue it.
     pub(super) fn sends_no_more(&self) -> bool {
         self.is_pausing && self.record.replica().is_some()
     }

@@ -23,12 +23,10 @@ pub enum RunCommand {
     ObeyStop,
     /// Look for replies from the host.
     HostReplied,
-    /// The user acknowledged the cost warning.
     Acknowledge,
     /// The user answered a question. Ignored if the question is not open.
     Answer {
         agent_id: AgentId,
-        /// The id of the question.
         item_id: String,
         answer: String,
         /// The program that answered for the user, if any.
@@ -38,7 +36,6 @@ pub enum RunCommand {
     EndQuestions(Option<Answerer>),
 }
 
-/// How a debate continues after it waited for the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UserReply {
     /// The debate continues, possibly only to close.
@@ -86,8 +83,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Obeys a stop request once the debate can close. Removes the request's file only after recording the stop, so
-    /// that a crash does not lose the request.
+    /// Does nothing until the debate has a text. Removes the request's file only after recording the stop, so that a
+    /// crash does not lose the request.
     fn obey_stop(&mut self) -> Result<(), EngineError> {
         if self.is_to_stop && self.debate().final_round().is_some() {
             self.is_to_stop = false;
@@ -180,7 +177,7 @@ impl Engine {
         Ok(self.append(Event::QuestionAnswered { agent_id, item_id, answer, by })?)
     }
 
-    /// Leaves the open questions unanswered. Has no effect once the first round has begun.
+    /// Has no effect once the first round has begun.
     fn end_questions(&mut self, by: Option<Answerer>) -> Result<(), EngineError> {
         if self.debate().questions_ended || self.debate().current_round > 0 {
             return Ok(());

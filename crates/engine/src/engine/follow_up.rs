@@ -23,7 +23,7 @@ pub enum FollowUpError {
     #[error("the cost limit leaves {room}, but an answer can cost {needed}")]
     TooDear {
         room: Usd,
-        /// The most that an answer of minimum length can cost.
+        /// The maximum cost of an answer of minimum length.
         needed: Usd,
     },
     #[error("the judge of this debate is the host, who cannot answer follow-up questions")]
@@ -100,8 +100,7 @@ impl Engine {
         }
     }
 
-    /// Limits the question to `own` in addition to what has been spent. Without `own`, what is left of the debate's
-    /// limit applies.
+    /// Without `own`, what is left of the debate's limit applies.
     fn limit_follow_up(&mut self, own: BudgetLimit, past: &[Recorded]) {
         let Some(mut settings) = self.debate().settings.clone() else { return };
         let budget = &mut settings.debate.budget;
@@ -110,7 +109,7 @@ impl Engine {
         self.budget = Budget::of(&settings, &self.panel.routed, past).map(|budget| budget.of_follow_up(own));
     }
 
-    /// Checks that the limit allows an answer, before the question is recorded.
+    /// Must precede the question's event, so that a refused question is not recorded.
     fn check_room(&mut self, asked: &Debate, step: &Step) -> Result<(), FollowUpError> {
         let beginnings = self.beginnings()?;
         let call =
@@ -120,8 +119,7 @@ impl Engine {
     }
 }
 
-/// Returns the debate with the question added, and the number of the question, from 1. An unanswered question with the
-/// same text is reused.
+/// The number of the question counts from 1. An unanswered question with the same text is reused.
 fn asked(debate: &Debate, question: &Arc<str>) -> Result<(Debate, u8), FollowUpError> {
     let mut asked = debate.clone();
     let is_open = |one: &FollowUp| one.answer.is_none() && one.question == *question;
@@ -136,7 +134,6 @@ fn asked(debate: &Debate, question: &Arc<str>) -> Result<(Debate, u8), FollowUpE
     Ok((asked, number))
 }
 
-/// Estimates the cost of a question without calling a model.
 pub(crate) fn forecast_follow_up(
     panel: &Panel,
     settings: &Settings,

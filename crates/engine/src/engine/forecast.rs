@@ -119,8 +119,7 @@ fn same_call<'a>(
     calls.get(key).or_else(|| calls.iter().find(|(other, _)| is_same(other)).map(|(_, call)| call))
 }
 
-/// Estimates the tokens and cost of a call that is certain to be made. `bytes` is the length of its request, and
-/// `max_tokens` is the agent's own output limit.
+/// Marks the call as certain. `bytes` is the length of the request, and `max_tokens` is the agent's own output limit.
 pub(super) fn planned_call(
     key: CallKey,
     (provider, model): (&str, &str),
@@ -151,8 +150,8 @@ fn cost_of(price: Option<Price>, tokens: [(u64, u64); 2]) -> Option<Span<Usd>> {
     Some(Span { low, high })
 }
 
-/// Estimates the calls for a question whose answer must be valid JSON. The second call is only made if the answer is
-/// invalid, and repeats the question along with the answer.
+/// The answer must be valid JSON. The second call is only made if the first answer is invalid, and repeats the question
+/// along with the answer.
 pub fn planned_json_calls(
     key: CallKey,
     (provider, model): (&str, &str),
@@ -166,8 +165,7 @@ pub fn planned_json_calls(
     [first.clone(), PlannedCall { is_certain: false, input, cost, ..first }]
 }
 
-/// Creates the debate without a cost limit and with an unlimited context window for the judge, because limits and
-/// windows are checked separately.
+/// Removes the cost limit and the judge's context window, because limits and windows are checked separately.
 fn begin(mut created: Created) -> Result<Debate, FoldError> {
     created.settings.debate.budget = BudgetSettings::default();
     let unbounded = ModelLimits { context_window: Some(u64::MAX), max_output: None };

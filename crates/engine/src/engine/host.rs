@@ -12,15 +12,14 @@ use super::budget::{AttemptRequest, Permission};
 use super::{Engine, EngineError};
 use crate::agent::Call;
 
-/// The open requests to the host. A new run derives the same requests from the record.
+/// The open requests. A new run derives them from the record rather than from the file shown to the host.
 #[derive(Default)]
 pub(super) struct Host {
     waiting: Vec<Call>,
-    /// Whether the file of requests must be rewritten.
+    /// Whether the file of requests is out of date.
     has_changed: bool,
-    /// Whether the file says that the requests are complete.
+    /// Whether the file says that its list of requests is complete.
     is_complete: bool,
-    /// Whether the run ends in order to wait for the host.
     pub(super) ends_run: bool,
 }
 
@@ -40,7 +39,6 @@ impl Host {
     }
 }
 
-/// A caller that returns the host's reply instead of calling a model.
 pub(crate) fn replying(caller: Caller, SavedReply { text, by }: SavedReply) -> Caller {
     // The host replies only once, so do not retry.
     let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::unbounded()), max_retries: 0 };
@@ -48,7 +46,6 @@ pub(crate) fn replying(caller: Caller, SavedReply { text, by }: SavedReply) -> C
 }
 
 impl Engine {
-    /// Shows a request to the host, if the limit allows it.
     pub(super) fn request_from_host(&mut self, call: Call) {
         let wanted = AttemptRequest::of(&call.step, &call.request);
         match self.budget.as_mut().map_or(Permission::Granted(()), |budget| budget.show(&wanted)) {
@@ -80,7 +77,6 @@ impl Engine {
         })
     }
 
-    /// Starts the calls whose replies have arrived, and shows the requests that still wait.
     pub(super) fn read_host_replies(&mut self) -> Result<(), EngineError> {
         if !self.host.is_asked() && !self.host.has_changed {
             return Ok(());

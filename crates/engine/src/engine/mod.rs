@@ -1,9 +1,9 @@
 //! Runs a debate under its protocol: starts the calls that are ready, records their results, and asks the protocol what
 //! comes next.
 //!
-//! The engine alone owns the record. Calls run as tasks and return values. Every event goes to the journal first, then
-//! to the state, then to the watchers. The engine handles steps and results but knows no stage by name: the
-//! [protocol](dialectic_record::protocol) decides about calls, their inputs and the next stage.
+//! The engine alone owns the record. Every event goes to the journal first, then to the state, then to the watchers.
+//! The engine must not know stages by name: the [protocol](dialectic_record::protocol) decides about calls, their
+//! inputs and the next stage.
 
 mod budget;
 mod calls;
@@ -59,9 +59,7 @@ use run_loop::{check_before_closing, has_something_to_check};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunEnding {
-    /// The debate ended with an answer.
     Completed,
-    /// The user must answer questions first.
     Suspended,
     /// The debate was interrupted; it can be resumed.
     Paused,
@@ -75,7 +73,7 @@ pub enum RunEnding {
     Failed,
 }
 
-/// Why a run could not continue. The debate is saved up to its last event.
+/// The debate is saved up to its last event.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     #[error("the debate cannot be saved")]
@@ -100,7 +98,7 @@ pub struct Engine {
     signals: Signals,
     cancel: CancellationToken,
     commands: mpsc::UnboundedReceiver<RunCommand>,
-    /// Recorded replies to calls that have no result yet.
+    /// Recorded replies to calls without a result, oldest first, so that they are not paid for twice.
     past: HashMap<CallKey, Vec<PaidReply>>,
     calls: Calls,
     outage: Outage,
@@ -108,23 +106,24 @@ pub struct Engine {
     /// Wanted calls without a result, in order, each with the stage that requests it. The call's own stage may be a
     /// different one.
     open: Vec<(StageId, Step)>,
-    /// Stages that have started but not ended, by round and position in the protocol.
+    /// Stages whose start was signalled, but not their end. By round and position in the protocol.
     announced: BTreeMap<(u32, usize), Announced>,
-    /// Calls that are skipped because the limit leaves no room for them.
+    /// Calls that are left out, without a failure, because the limit leaves no room for them.
     refused: HashSet<CallKey>,
     /// Why there is no answer: the limit leaves no room for it, or the call for a follow-up question failed.
     refusal: Option<String>,
-    /// How many characters of the debate's texts a call may show, for calls that a context window limits.
+    /// The maximum number of characters of the debate's texts that a call may show. Only for calls that a context
+    /// window limits.
     rooms: HashMap<CallKey, usize>,
-    /// The idle limit for the calls of the current round, once it has started.
+    /// The idle limit for the calls of the current round; `None` until the round starts.
     silence: Option<Arc<IdleTimeout>>,
     beginnings: Option<Arc<[Arc<str>]>>,
-    /// The newest tool context and its round. The context is `None` if there are no tools.
+    /// The round for which the context was made, and the context; the latter is `None` if there are no tools.
     tools: Option<(u32, Option<ToolContext>)>,
     budget: Option<Budget>,
     known_cost: Usd,
     is_pausing: bool,
-    /// Whether the run stays ready to continue after a pause.
+    /// Whether a pause keeps the run ready to continue, instead of ending it.
     is_held: bool,
     /// Whether a stop request is stored next to the record.
     is_to_stop: bool,
@@ -213,14 +212,14 @@ impl Engine {
         self
     }
 
-    /// Sets whether to wait while a required server is unreachable; otherwise the run ends as paused.
+    /// Without this, the run ends as paused when a required server is unreachable.
     pub fn waiting_for_servers(mut self, waits: bool) -> Self {
         self.outage.can_wait = waits;
         self
     }
 
-    /// Removes the record if it is not worth keeping: the debate failed, was certainly not billed, and the user added
-    /// nothing. Returns whether the record was removed.
+    /// Keeps the record unless the debate failed, was certainly not billed, and the user added nothing. Returns whether
+    /// the record was removed.
     pub fn forget(&mut self) -> bool {
         let debate = self.debate();
         let is_answered = |group: &AgentClarifications| group.items.iter().any(|item| !item.answer.is_empty());
@@ -287,7 +286,6 @@ impl Engine {
         Ok(recorded)
     }
 
-    /// Warns if a model reports a different name than before this run.
     fn compare_served_model(&mut self, call: &CallRecord) {
         let Some(now) = call.served_model.as_ref().filter(|_| !call.is_hosted()) else { return };
         let before = self.served.remove(&(call.provider.clone(), call.model.clone()));

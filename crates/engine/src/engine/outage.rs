@@ -19,13 +19,13 @@ use dialectic_record::protocol::{PromptContext, Step, Trigger};
 
 use super::{Engine, EngineError};
 
-/// The minimum number of agents needed to continue, unless the team is smaller.
+/// The minimum number of agents needed to continue. For a smaller team, all of them.
 const FEWEST_AGENTS: usize = 2;
-/// How often a call is repeated on a server that answers other calls but not this one, before the call fails.
+/// The maximum number of times to repeat a call on a server that answers other calls but not this one.
 const MOST_RETURNS: u32 = 2;
 /// How many times in a row servers may become reachable without answering a call before the run ends.
 const MOST_IN_VAIN: u32 = 3;
-/// The delay before a server is first checked; it doubles with each check.
+/// The delay before the first check of a server; doubles with each check.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// The delay before the first check of a server that has become reachable without answering.
 const WAIT_IN_VAIN: Duration = Duration::from_secs(15);
@@ -42,13 +42,12 @@ pub(super) struct Outage {
     waiting: BTreeMap<CallKey, WaitingCall>,
     /// Providers that were unreachable when last called.
     unreachable: BTreeSet<Arc<str>>,
-    /// Agents whose provider responded to their last call, but whose upstream server did not.
+    /// Agents whose last call failed at an upstream server, although their provider responded.
     cut_off: BTreeSet<AgentId>,
     /// How often each call was repeated because its provider answered another call.
     returned: HashMap<CallKey, u32>,
     /// How often in a row servers became reachable without answering.
     in_vain: u32,
-    /// The delay before the next check of a server.
     wait: Option<Duration>,
 }
 
@@ -60,7 +59,7 @@ struct WaitingCall {
 }
 
 impl WaitingCall {
-    /// Whether the provider itself is unavailable, rather than an upstream server.
+    /// False if the provider responded, but its upstream server did not.
     fn is_for_connection(&self) -> bool {
         matches!(self.failed.error, ModelError::Unreachable { .. } | ModelError::UsageLimit { .. })
     }
@@ -76,13 +75,13 @@ impl Outage {
         }
     }
 
-    /// Resets the state for a new run, which retries everything.
+    /// Keeps only which providers have answered, because a new run retries everything.
     pub(super) fn begin_run(&mut self) {
         let (can_wait, answered) = (self.can_wait, std::mem::take(&mut self.answered));
         *self = Self { can_wait, answered, ..Self::default() };
     }
 
-    /// Drops all waiting calls, because the debate closes.
+    /// A debate that closes early waits for no server.
     pub(super) fn give_up(&mut self) {
         self.waiting.clear();
     }
@@ -91,12 +90,12 @@ impl Outage {
         self.waiting.contains_key(key)
     }
 
-    /// Providers with waiting calls. They receive no new calls until the waiting ones are decided.
+    /// Providers that receive no new calls until their waiting ones are decided.
     pub(super) fn providers(&self) -> BTreeSet<Arc<str>> {
         self.waiting.values().map(|waiting| Arc::clone(&waiting.provider)).collect()
     }
 
-    /// Whether there are waiting calls, and all of them wait for a subscription's usage limit.
+    /// Whether all waiting calls wait for a subscription's usage limit; false if no calls wait.
     pub(super) fn is_limit(&self) -> bool {
         let is_limit = |waiting: &WaitingCall| waiting.failed.error.is_used_up();
         !self.waiting.is_empty() && self.waiting.values().all(is_limit)
@@ -110,7 +109,7 @@ impl Outage {
         (self.in_vain, self.wait) = (0, None);
     }
 
-    /// Notes that a provider answered a call of `agent`, and repeats the calls that wait for this provider.
+    /// The calls that wait for this provider are repeated, each at most [`MOST_RETURNS`] times.
     pub(super) fn answered(&mut self, agent: &AgentId, provider: &str) {
         self.heard(provider);
         self.cut_off.remove(agent);
@@ -153,8 +152,8 @@ impl Engine {
         }
     }
 
-    /// Whether a failed call should wait for its server; if so, notes it as waiting. No call waits for a provider that
-    /// has never answered, because it may not exist.
+    /// Notes the call as waiting if true. No call waits for a provider that has never answered, because the provider
+    /// may not exist.
     pub(super) fn waits_for_server(&mut self, step: &Step, failed: &FailedCall) -> bool {
         let key = &step.key;
         let Some(provider) = self.provider_of(&key.agent_id) else { return false };
@@ -173,7 +172,7 @@ impl Engine {
         true
     }
 
-    /// Whether enough agents are reachable to continue. Agents that have not been called yet count as reachable.
+    /// Agents that have not been called yet count as reachable. The judge is always needed.
     fn has_enough_agents(&self) -> bool {
         let can_reach = |id: &AgentId| {
             let is_there = |provider: Arc<str>| !self.outage.unreachable.contains(&provider);
@@ -188,8 +187,8 @@ impl Engine {
         !self.outage.waiting.is_empty() && !self.has_enough_agents()
     }
 
-    /// Fails the waiting calls of providers with nothing in flight if the debate can continue without them. Returns
-    /// whether any failed.
+    /// Leaves out providers with calls in flight, because an answer would show that the provider is back. Returns
+    /// whether any call failed.
     pub(super) fn fail_unreachable_calls(&mut self) -> Result<bool, EngineError> {
         if self.outage.waiting.is_empty() || !self.has_enough_agents() {
             return Ok(false);
@@ -206,7 +205,7 @@ impl Engine {
         Ok(!over.is_empty())
     }
 
-    /// Waits for an unreachable server, or pauses. Returns the trigger with which the debate leaves stage `id`.
+    /// Returns the trigger with which the debate leaves stage `id`.
     pub(super) async fn wait_for_servers(&mut self, id: StageId) -> Result<Trigger, EngineError> {
         let calls = self.outage.waiting.len();
         let error = self.outage.waiting.values().next_back().map(|waiting| waiting.failed.to_string());
@@ -290,7 +289,6 @@ impl Engine {
         Ok(first.map_or(reached, |rank| stages[rank].info.id))
     }
 
-    /// Whether a later result depends on the failure of a call.
     fn is_built_on(&self, failed: &CallKey) -> bool {
         let debate = self.debate();
         let round = debate.round(failed.round);

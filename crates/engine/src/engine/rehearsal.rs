@@ -48,16 +48,14 @@ pub(super) struct RehearsedCall {
     pub(super) key: CallKey,
     pub(super) cost: BudgetClass,
     pub(super) in_round: bool,
-    /// Whether this is a second request, which is only made if the first answer cannot be used.
+    /// Whether the request is only made if the first answer cannot be used.
     pub(super) is_second_chance: bool,
-    /// The length of the request.
     pub(super) bytes: usize,
     pub(super) offers_tools: bool,
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct SampleAnswers<'a> {
-    /// The length of an agent's answers.
     pub(super) bytes: &'a dyn Fn(&AgentSettings) -> usize,
     /// Whether to assume everything that adds calls: agents choose the last option, texts make different decisions, and
     /// every agreement is challenged if allowed. Authors accept every point in part, so the judge has to rule on it and
@@ -81,9 +79,8 @@ pub(super) struct Rehearsal<'a> {
     /// Filler texts by length: a rehearsal has thousands of texts but few lengths.
     fillers: RefCell<BTreeMap<usize, Arc<str>>>,
     foreseen: Vec<RehearsedCall>,
-    /// The pass of each set of rehearsed questions to the user, and the bytes of the questions and their answers.
+    /// The pass of each set of questions to the user, and the bytes of the questions and their answers.
     asked: Vec<(u8, usize)>,
-    /// Whether another round follows the rehearsed ones.
     goes_on: bool,
 }
 
@@ -109,8 +106,7 @@ impl<'a> Rehearsal<'a> {
         }
     }
 
-    /// Returns the calls until the end of round `until` or of the last round, except the closing and a check that
-    /// precedes it.
+    /// Stops after round `until` or the last round. Omits the closing, and a check that precedes the closing.
     pub(super) fn rounds(&mut self, until: u32) -> Result<Vec<RehearsedCall>, EngineError> {
         let closing = self.protocol.closing;
         let check = check_before_closing(self.protocol);
@@ -140,8 +136,7 @@ impl<'a> Rehearsal<'a> {
         self.goes_on
     }
 
-    /// Returns the calls from the current state to the answer, after `events`, which close the debate early or skip its
-    /// check.
+    /// `events` close the debate early or skip its check. Leaves the rehearsal unchanged.
     pub(super) fn closing(&self, events: impl IntoIterator<Item = Event>) -> Result<Vec<RehearsedCall>, EngineError> {
         let answers = SampleAnswers { extends: false, ..self.answers };
         let mut closing = Rehearsal { answers, foreseen: Vec::new(), ..self.clone() };
@@ -152,7 +147,8 @@ impl<'a> Rehearsal<'a> {
         Ok(closing.foreseen)
     }
 
-    /// Closes the debate, including its check. Returns the first stage of the next round if the closing leads to one.
+    /// Also runs a check that precedes the closing. Returns the first stage of the next round if the closing leads to
+    /// one.
     fn bring_to_an_end(&mut self) -> Result<Option<StageId>, EngineError> {
         let is_reached = self.debate.current_stage == Some(self.protocol.closing);
         let check = check_before_closing(self.protocol).filter(|_| !is_reached && has_something_to_check(&self.debate));
@@ -168,7 +164,7 @@ impl<'a> Rehearsal<'a> {
         Ok(None)
     }
 
-    /// Closes the debate. Returns the calls, and whether another round begins.
+    /// Returns the calls, and whether another round begins.
     pub(super) fn close(&mut self) -> Result<(Vec<RehearsedCall>, bool), EngineError> {
         let next = self.bring_to_an_end()?;
         if let Some(next) = next {
@@ -226,7 +222,7 @@ impl<'a> Rehearsal<'a> {
         self.foreseen.push(RehearsedCall { key, cost, in_round, is_second_chance, bytes, offers_tools });
     }
 
-    /// Adds the call's requests to those foreseen. Returns the points that the prompt lists.
+    /// Returns the points that the prompt lists.
     fn measure(&mut self, step: &Step, stage: &Stage, agent: &Agent) -> Result<Vec<Point>, EngineError> {
         let mut call = prepare(self.panel, agent, self.beginnings, &self.debate, step, usize::MAX)?;
         if step.may_use_tools() {
@@ -253,7 +249,7 @@ impl<'a> Rehearsal<'a> {
         Ok(call.listing.points.points)
     }
 
-    /// The event for a call that is answered with filler.
+    /// `None` for a follow-up question, which no protocol has, and for a choice without options.
     fn answer(&self, step: &Step, stage: &Stage, agent: &Agent, call: CallRecord, listed: &[Point]) -> Option<Event> {
         let (key, settings) = (step.key.clone(), &agent.settings);
         let text = self.filler((self.answers.bytes)(settings));
@@ -363,8 +359,7 @@ impl<'a> Rehearsal<'a> {
         Event::Related { key: step.key.clone(), relations, call }
     }
 
-    /// Returns one question that stands for all questions of an agent. [`clarified`](Self::clarified) adds their total
-    /// length.
+    /// One question stands for all questions of an agent; [`clarified`](Self::clarified) adds their total length.
     fn questions(&self, key: &CallKey, most: u32) -> Vec<Clarification> {
         let asked = Clarification {
             id: "q1".to_owned(),
@@ -377,7 +372,7 @@ impl<'a> Rehearsal<'a> {
         if self.answers.demanding && most > 0 { vec![asked] } else { Vec::new() }
     }
 
-    /// How many bytes the questions and answers of earlier passes add to a request.
+    /// The number of bytes that the questions and answers of earlier passes add to a request.
     fn clarified(&self, step: &Step) -> usize {
         let is_shown = |pass: u8| !matches!(step.answer, OutputSpec::Questions { .. }) || pass < step.key.pass;
         self.asked.iter().filter(|(pass, _)| is_shown(*pass)).map(|(_, bytes)| bytes).sum()
@@ -407,7 +402,7 @@ impl<'a> Rehearsal<'a> {
         apply(&mut self.debate, event);
     }
 
-    /// Returns what is parsed from an answer of `length` bytes that contains as many objections as possible.
+    /// The answer has `length` bytes and contains as many objections as possible.
     fn reading(&self, yields: ResultKind, step: &Step, length: usize, listed: &[Point]) -> ParsedAnswer {
         let (key, SampleAnswers { demanding, disputes, .. }) = (&step.key, self.answers);
         let points = |target: Option<&AgentId>, texts: usize| {
@@ -496,7 +491,7 @@ impl<'a> Rehearsal<'a> {
         }
     }
 
-    /// The author's answers to new points. All points are partly accepted, so they count as accepted and stay open.
+    /// All new points are partly accepted, so they count as accepted and stay open.
     fn replies(&self, step: &Step, length: usize) -> Vec<Statement<Response>> {
         let CallKey { agent_id, round, .. } = &step.key;
         let ledger = self.answers.demanding.then(|| Ledger::seen_by(&self.debate, agent_id, *round, &step.inputs));
@@ -511,7 +506,7 @@ impl<'a> Rehearsal<'a> {
         due.iter().map(reply).collect()
     }
 
-    /// The critic's rechecks of first answers. All points are maintained.
+    /// All points are maintained, so they stay on the lists.
     fn rechecks(&self, step: &Step, target: &AgentId, length: usize) -> Vec<Statement<RecheckStanding>> {
         let CallKey { agent_id, round, .. } = &step.key;
         let ledger = self.answers.disputes.then(|| Ledger::seen_by(&self.debate, target, *round, &step.inputs));
@@ -526,7 +521,7 @@ impl<'a> Rehearsal<'a> {
         due.iter().map(recheck).collect()
     }
 
-    /// Returns filler for one of `points` remarks in a text of `length` bytes.
+    /// The text of one of `points` remarks that share an answer of `length` bytes.
     fn remark(&self, length: usize, points: usize) -> Arc<str> {
         let whole = length / points.max(1);
         self.filler(if self.answers.disputes { whole } else { REMARK_BYTES.min(whole) })
@@ -538,7 +533,7 @@ fn apply(debate: &mut Debate, event: Event) {
     drop(debate.apply(&Recorded { seq: 0, at: Timestamp::now(), event }));
 }
 
-/// Applies the facts of a stage. Returns whether there were any.
+/// Returns whether there were any facts.
 fn establish(stage: &Stage, debate: &mut Debate) -> bool {
     let mut is_new = false;
     loop {
@@ -561,7 +556,7 @@ fn leads_to_a_challenge(stage: &Stage, mut debate: Debate, event: Event) -> bool
         .any(|step| step.answer == OutputSpec::Challenge && debate.settled(&step.key).is_none())
 }
 
-/// Returns the text of a decision. If an agent is given, the text is unique to the agent.
+/// If an agent is given, the text is unique to the agent.
 fn decision(agent: Option<&AgentId>, number: usize) -> String {
     let unique = format!("{} {number} ", agent.map_or("all", AgentId::as_str));
     let filler = "x".repeat(DECISION_BYTES.saturating_sub(unique.len()));

@@ -1,4 +1,4 @@
-//! Turns a finished call into an event or another attempt.
+//! Turns a finished call into an event, or into another request.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -36,8 +36,8 @@ fn failure(step: &Step, failed: &FailedCall) -> Failure {
 }
 
 impl Engine {
-    /// Records the result of a call, then signals that the call has ended. `length` is the total length of the debate's
-    /// texts in the request, before shortening. Returns whether the wanted calls must be recomputed.
+    /// `length` is the total length, in characters, of the debate's texts in the request before shortening. Returns
+    /// whether the wanted calls must be recomputed.
     pub(super) fn record_result(
         &mut self,
         step: &Step,
@@ -185,7 +185,6 @@ impl Engine {
         Ok(yields == Some(ResultKind::Findings))
     }
 
-    /// Returns the event for a draft or for the final answer, as the step requires.
     fn delivered(&self, step: &Step, solution: Solution, text: Arc<Contribution>, call: CallRecord) -> Event {
         let (key, call) = (Some(step.key.clone()), Some(call));
         let draft = self.debate().draft.as_ref();
@@ -214,8 +213,8 @@ impl Engine {
         Event::Evaluated { key, evaluation: Evaluation { kind, score, threshold }, call: Some(call) }
     }
 
-    /// Gives an agent's questions ids that are unique within the debate, regardless of the order in which agents
-    /// answer. Drops questions beyond the limit.
+    /// The ids are unique within the debate and do not depend on the order in which agents answer. Drops questions
+    /// beyond the limit.
     fn number(&self, agent: &AgentSettings, pass: u8, most: u32, mut questions: Vec<String>) -> AgentClarifications {
         let most = most as usize;
         if questions.len() > most {
@@ -247,7 +246,7 @@ impl Engine {
         Ok(Trigger::FAILED)
     }
 
-    /// Why the debate must fail: an agent failed although the settings require all of them.
+    /// `None` unless an agent failed although the settings require all of them.
     pub(super) fn broken(&self) -> Option<String> {
         let debate = self.debate();
         if debate.known_settings().debate.on_agent_failure != AgentFailurePolicy::Fail || self.is_stopping() {
@@ -306,8 +305,8 @@ impl Engine {
         self.record_failure(failure(step, failed), None)
     }
 
-    /// Whether to repeat an overlong request with half of the debate's texts, rather than lose a debate that has been
-    /// paid for.
+    /// Returns whether the call starts again with half of the debate's texts. A debate that has been paid for must not
+    /// be lost.
     fn asks_for_less(&mut self, step: &Step, length: usize, failed: &FailedCall) -> bool {
         let can_be_shortened = matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::FollowUp);
         if !matches!(failed.error, ModelError::ContextExceeded { .. }) || !can_be_shortened {
@@ -329,8 +328,7 @@ impl Engine {
     }
 }
 
-/// Appends the draft's list of candidates to an amended text. The judge refers to candidates by number, but is not
-/// shown the list again.
+/// The judge refers to candidates by number, but is not shown the draft's list of candidates again.
 fn with_candidates_of(draft: &Solution, step: &Step, description: String) -> String {
     let is_amended = draft.base.is_some() && step.answer == OutputSpec::Solution(Authorship::Judge);
     let named = draft.description.rfind(CANDIDATES).map(|at| &draft.description[at..]);

@@ -87,7 +87,7 @@ impl Engine {
         }
     }
 
-    /// Starts the next round with `stage` if the limit allows it; otherwise closes the debate.
+    /// Returns the closing stage if the limit leaves no room for another round.
     fn begin_round(&mut self, stage: StageId) -> Result<StageId, EngineError> {
         let round = self.debate().current_round + 1;
         // Plan from inside the new round: the current stage may be the closing, from which a rehearsal would end
@@ -121,7 +121,7 @@ impl Engine {
         }
     }
 
-    /// Makes the calls of a stage, and calls of later stages that are ready, until the stage is finished.
+    /// Calls of later stages start as soon as they are ready, too. Returns when stage `id` is finished or must be left.
     pub(super) async fn run_stage(&mut self, id: StageId) -> Result<Trigger, EngineError> {
         self.gather(id).await?;
         if self.protocol.stage(id).is_some_and(|stage| stage.info.yields == Some(ResultKind::Check)) {
@@ -207,13 +207,11 @@ impl Engine {
         }
     }
 
-    /// Whether a stage is outside the rounds and has calls.
     fn makes_calls_around_rounds(&self, id: StageId) -> bool {
         let stage = self.protocol.stage(id).filter(|stage| !stage.info.in_round);
         stage.is_some_and(|stage| !(stage.steps)(self.debate()).is_empty())
     }
 
-    /// Collects the debate's material, if the stage needs it and it has not been collected yet.
     async fn gather(&mut self, id: StageId) -> Result<(), EngineError> {
         let gathers = self.debate().stage(id).is_some_and(|stage| stage.yields == Some(ResultKind::Material));
         let Some(gather) = self.gather.as_ref().filter(|_| gathers && self.debate().gathered.is_none()) else {
@@ -236,7 +234,6 @@ impl Engine {
         Ok(protocol.stage(id).ok_or(missing)?)
     }
 
-    /// Records the facts that follow from the debate so far, then finds the calls that are wanted.
     fn refresh_open_steps(&mut self, id: StageId) -> Result<(), EngineError> {
         let within_reach = self.protocol.within_reach(id);
         for stage in &within_reach {
@@ -304,8 +301,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Signals that a stage starts, once per visit. `steps` belongs to the stage that requests the calls, which may be
-    /// a different one.
+    /// Signals the start only once per visit. `steps` belongs to the stage that requests the calls, which may differ
+    /// from `stage`.
     fn announce(&mut self, round: u32, stage: StageId, steps: fn(&Debate) -> Vec<Step>) {
         let place = (round, self.debate().stage_rank(stage));
         if self.announced.contains_key(&place) {
@@ -320,7 +317,7 @@ impl Engine {
         self.signal(Signal::StageStarted { stage, round, total });
     }
 
-    /// Signals the end of a stage, and of every kind of call that has no open calls left.
+    /// Kinds of call have no end of their own: each ends when no calls of its kind are open.
     fn end_announced(&mut self, id: StageId) {
         let is_over = |stage: StageId| {
             let is_kind = self.debate().stage(stage).is_some_and(|info| !info.is_transition_target);
@@ -338,7 +335,7 @@ impl Engine {
         steps(self.debate()).into_iter().map(|step| step.key).collect()
     }
 
-    /// Counts a stage's results in this visit, and its calls that failed or are still `wanted`.
+    /// Returns the number of results, and that of calls that failed or are still `wanted`. Earlier visits do not count.
     fn results_of(&self, round: u32, announced: &Announced, wanted: &[CallKey]) -> (usize, usize) {
         let (debate, Announced { stage, first_pass, .. }) = (self.debate(), announced);
         let is_meant = |key: &CallKey| key.round == round && key.stage == *stage && key.pass >= *first_pass;
@@ -350,16 +347,14 @@ impl Engine {
 }
 
 impl Engine {
-    /// Whether a closing debate must leave this stage. A closing debate finishes its closing stage, and also the check
-    /// if it closes because money ran out.
+    /// A debate that closes early finishes its closing stage. If money ran out, it also finishes the check.
     pub(super) fn must_close(&self, stage: StageId) -> bool {
         let rank = |id: StageId| self.protocol.stages.iter().position(|stage| stage.info.id == id);
         let is_over_money = self.is_out_of_money() && rank(stage) >= rank(self.closing_stage());
         self.is_stopping() && stage != self.protocol.closing && !is_over_money
     }
 
-    /// The stage that a closing debate enters. If money ran out, this is a check that precedes the closing, because the
-    /// check's cost is reserved.
+    /// If money ran out, a check that precedes the closing, because the check's cost is reserved.
     fn closing_stage(&self) -> StageId {
         let is_wanted = self.is_out_of_money() && has_something_to_check(self.debate());
         check_before_closing(self.protocol).filter(|_| is_wanted).unwrap_or(self.protocol.closing)

@@ -160,7 +160,7 @@ pub enum AttachmentError {
     /// Together, the attachments exceed the limit.
     #[error("with {name}, the attachments exceed {} characters in total", thousands(*limit as u64))]
     TooLong {
-        /// The file that exceeds the limit.
+        /// The file that pushes the total over the limit.
         name: String,
         /// The limit in characters.
         limit: usize,

@@ -201,7 +201,7 @@ impl Runner {
         (protocol.check)(&created.settings).map(|()| protocol)
     }
 
-    /// Prepares a new debate, or a fork that keeps the events `taken_over`.
+    /// `taken_over` are the events that a fork keeps; empty for a new debate.
     fn prepare_from(
         &self,
         protocol: &'static Protocol,

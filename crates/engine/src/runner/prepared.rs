@@ -35,13 +35,13 @@ pub struct Prepared {
 }
 
 pub(super) enum Origin {
-    /// A new debate, or a fork that keeps the events `taken_over`.
+    /// `taken_over` are the events that a fork keeps; empty for a new debate.
     New { created: Box<Created>, taken_over: Vec<Event> },
-    /// A saved debate. `most` limits the total cost, in addition to the debate's own limit.
+    /// `most` limits the total cost, in addition to the debate's own limit.
     Saved { record: Box<Record>, past: Vec<Recorded>, most: Option<Usd> },
 }
 
-/// Returns a debate that begins with `created` and the events `taken_over`, and its number of events.
+/// Returns the debate and its number of events.
 pub(super) fn begun(created: &Created, taken_over: &[Event]) -> Result<(Debate, u64), RunnerError> {
     let events = std::iter::once(Event::Created(Box::new(created.clone()))).chain(taken_over.iter().cloned());
     let at = Timestamp::now();
@@ -127,7 +127,7 @@ impl Prepared {
         Ok(limit.map(|limit| limit.saturating_sub(debate.total_cost().unwrap_or_default())))
     }
 
-    /// Returns the debate before this run, and its number of events.
+    /// The debate before this run, and its number of events.
     fn debate(&self) -> Result<(Debate, u64), RunnerError> {
         match &self.origin {
             Origin::Saved { record, .. } => Ok((record.debate().clone(), record.events())),
@@ -266,7 +266,8 @@ impl Ready {
     }
 }
 
-/// Returns a function that estimates the remaining calls of a debate with `events` recorded events.
+/// `events` is the number of recorded events. `None` if the debate's settings are unknown, or if the debate cannot be
+/// resumed.
 pub(super) fn to_come(
     protocol: &'static Protocol,
     routed: &BTreeSet<String>,

@@ -22,7 +22,6 @@ use dialectic_record::store::{Entry, JournalReader};
 
 use super::{DebateHistory, Runner};
 
-/// How often to look for stop requests and host replies.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// A handle to a running debate. If the handle is dropped, the debate continues, but pauses when it needs answers while
@@ -251,8 +250,7 @@ async fn drive(
     }
 }
 
-/// Watches the files next to the record for stop requests and host replies, and forwards these to the run until the run
-/// is `over`. Uses a separate thread, which neither a busy runtime nor a paused clock delays.
+/// Also stops when the run is `over`. Uses a separate thread, which neither a busy runtime nor a paused clock delays.
 fn watch_files(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>, over: Receiver<()>) {
     let order = entry.clone();
     let is_there = move || order.stop_path().symlink_metadata().is_ok();

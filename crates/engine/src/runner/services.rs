@@ -230,7 +230,6 @@ impl Models {
         Self::build(used, &settings.providers, environment, has_limit, &project_of(settings))
     }
 
-    /// Returns the clients of the providers in `used`, and builds those that are not in `shared` yet.
     fn shared<'a>(
         shared: &SharedModels,
         used: impl IntoIterator<Item = &'a str>,

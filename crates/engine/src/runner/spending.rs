@@ -25,7 +25,7 @@ const LOCK: &str = "spending.lock";
 const LEDGER_FORMAT: u32 = 1;
 /// The id under which the ledger lists evaluations among removed debates. No debate has this id.
 const EVALUATIONS: &str = "evaluations";
-/// How long to wait for the lock.
+/// The maximum time to wait for the lock.
 const TO_WAIT: Duration = Duration::from_secs(20);
 const TRY_AGAIN: Duration = Duration::from_millis(10);
 
@@ -91,7 +91,7 @@ struct Removed {
 }
 
 impl SpendingFile {
-    /// Reads the ledger. A damaged ledger is an error, because the spending is then unknown.
+    /// A damaged ledger is an error, because the spending is then unknown.
     fn read(directory: &Directory) -> Result<Self, SpendingError> {
         let path = directory.path().join(LEDGER);
         let bytes = match fs::read(&path) {

@@ -92,12 +92,11 @@ impl CostLedger {
         }
     }
 
-    /// Counts everything in flight as spent, since no results will arrive.
+    /// No results will arrive, so everything in flight counts as spent.
     pub(super) fn abandon(&mut self) {
         self.spent += std::mem::take(&mut self.open).into_values().map(|of| of.usd).sum();
     }
 
-    /// Like [`abandon`](Self::abandon), for attempts of these calls only.
     pub(super) fn abandon_calls(&mut self, keys: &[CallKey]) {
         let lost: Vec<u64> =
             self.open.iter().filter(|(_, of)| keys.contains(&of.key)).map(|(number, _)| *number).collect();
@@ -106,12 +105,12 @@ impl CostLedger {
         }
     }
 
-    /// The dollars spent or reserved.
+    /// What was spent, plus what is reserved for attempts in flight.
     pub fn taken(&self) -> Usd {
         self.spent + self.open.values().map(|of| of.usd).sum()
     }
 
-    /// The dollars spent or reserved, and the number of requests sent.
+    /// Like [`taken`](Self::taken), with the number of requests sent.
     pub(super) fn taken_in_all(&self) -> Amount {
         Amount { usd: self.taken(), requests: self.requests }
     }

@@ -1,4 +1,4 @@
-//! Plans the remaining calls of a debate under a limit: their prices, their output limits, and what the limit has to
+//! Plans the remaining calls of a debate under a limit: their prices, their output limits, and what the limit must
 //! cover.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -50,14 +50,14 @@ fn one_round(purchase: &Purchase) -> String {
     figures(purchase, purchase.likely_round, purchase.one_round)
 }
 
-/// Calls and dollars, each only if it is limited.
+/// Shows each figure only if it is limited.
 fn figures(purchase: &Purchase, likely: Usd, most: Amount) -> String {
     let calls = purchase.limit.calls.map(|_| counted(most.requests.into(), "call"));
     let cost = purchase.limit.usd.map(|_| format!("likely {likely}, at most {}", most.usd));
     calls.into_iter().chain(cost).collect::<Vec<_>>().join(", ")
 }
 
-/// The calls and cost of the whole debate; empty if there is only one round and nothing was left out.
+/// Empty if there is only one round and nothing was left out.
 fn all_rounds(purchase: &Purchase) -> String {
     let Purchase { rounds, left_out, likely_all, all_rounds, .. } = purchase;
     let what = match (rounds, left_out.is_empty()) {
@@ -95,13 +95,13 @@ pub fn check_prices(settings: &Settings) -> Result<(), BudgetError> {
     Err(BudgetError::Unpriced { limit, models: models.into_iter().collect() })
 }
 
-/// The maximum output in tokens of a program's call, including all its requests.
+/// In tokens, for all requests that a program makes in one call.
 fn output_of(agent: &AgentSettings, settings: &Settings) -> Option<u32> {
     let requests = preset_of(&agent.provider, &settings.providers).map_or(1, |preset| preset.requests);
     Some(limits_of(agent, settings).max_output?.saturating_mul(requests))
 }
 
-/// A level of answer length, from the lowest output limits to the highest.
+/// From the lowest output limits to the highest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct AnswerLength(u16);
 
@@ -109,12 +109,12 @@ impl AnswerLength {
     pub(super) const LEAST: Self = Self(0);
     pub(super) const FULL: Self = Self(STEPS);
 
-    /// This level and all lower ones, in descending order.
+    /// Yields this level first, then lower ones in descending order.
     pub(super) fn and_below(self) -> impl Iterator<Item = Self> {
         (0..=self.0).rev().map(Self)
     }
 
-    /// Interpolates between two values, rounding up.
+    /// Rounds up.
     fn between(self, least: u64, full: u64) -> u64 {
         least + (full.saturating_sub(least) * u64::from(self.0)).div_ceil(u64::from(STEPS))
     }
@@ -160,7 +160,7 @@ impl PricedAgent {
         }
     }
 
-    /// The bytes to charge for a prompt of `bytes` bytes. A program adds to the prompt and may send it more than once.
+    /// More than `bytes` for a program, which adds to the prompt and may send it more than once.
     pub(super) fn read(&self, bytes: usize) -> usize {
         (bytes + self.overhead) * self.requests as usize
     }
@@ -203,7 +203,6 @@ impl Payees {
         self.get(id).map_or(ANSWER_LIMIT, |payee| payee.answer(level))
     }
 
-    /// The lowest output limit among the agents whose limit this level lowers.
     pub(super) fn lowered<'a>(&self, ids: impl Iterator<Item = &'a AgentId>, level: AnswerLength) -> Option<u32> {
         let payees = ids.filter_map(|id| self.get(id));
         payees.filter(|payee| payee.answer(level) < payee.most).map(|payee| payee.answer(level)).min()
@@ -249,7 +248,7 @@ impl Payees {
     }
 }
 
-/// A future call, and the length of its prompt with short and with long texts.
+/// `least` and `full` are the lengths of the prompt with short and with long texts.
 #[derive(Debug, Clone)]
 pub(super) struct Planned {
     pub(super) key: CallKey,
@@ -260,7 +259,7 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    /// Pairs the calls rehearsed with short texts and with long texts. Includes calls that only one rehearsal has.
+    /// Includes calls that only one of the two rehearsals has.
     pub(super) fn merge<'a>(
         least: impl IntoIterator<Item = &'a RehearsedCall>,
         full: impl IntoIterator<Item = &'a RehearsedCall>,
@@ -280,8 +279,8 @@ impl Planned {
         Self { key, is_second_chance, cost, least: bytes, full: bytes }
     }
 
-    /// The amount to reserve for a cost of `usd`. A second request counts as a call only if it asks for the final
-    /// answer; any other second request takes the place of an optional call.
+    /// A second request counts as a call only if it asks for the final answer; any other second request takes the place
+    /// of an optional call.
     fn amount(&self, usd: Usd) -> Amount {
         let is_spared = self.is_second_chance && self.cost != BudgetClass::Closing;
         if is_spared { Amount { usd, requests: 0 } } else { Amount::request(usd) }
@@ -293,7 +292,7 @@ impl Planned {
 }
 
 impl Budget {
-    /// The likely cost of the rest of a debate with answers of length `level`.
+    /// All texts that are read or written have the length `level`.
     fn likely_cost(&self, least: &CostPlan, full: &CostPlan, level: AnswerLength) -> Amount {
         let cost = |calls: &[Planned]| self.likely(calls, level, level);
         let rounds = least.rounds.iter().zip(&full.rounds).map(|(least, full)| cost(&Planned::merge(least, full)));
@@ -312,8 +311,8 @@ impl Budget {
         calls.iter().map(|call| call.amount(cost(call))).sum()
     }
 
-    /// The highest level at which the rest of the debate, `all`, probably fits with its optional calls. The reserves
-    /// for the current plan, `near`, must fit too.
+    /// The rest of the debate, `all`, must probably fit with its optional calls, and the reserves for the current plan,
+    /// `near`, must certainly fit. `None` if no level satisfies both.
     pub(super) fn highest_level(&self, near: &CostRange, all: &CostRange) -> Option<AnswerLength> {
         let room = self.room();
         AnswerLength::FULL.and_below().find(|level| self.whole_cost(near, all, *level).fits(room))
@@ -423,11 +422,10 @@ const MOST_ROUNDS: u32 = 10;
 #[derive(Debug, Default)]
 pub(super) struct CostPlan {
     pub(super) rounds: Vec<Vec<RehearsedCall>>,
-    /// The number of rounds beyond the rehearsed ones.
+    /// The number of rounds after the rehearsed ones, assumed to cost as much as the last rehearsed one.
     pub(super) further: u32,
-    /// Whether rounds follow the planned ones.
     pub(super) goes_on: bool,
-    /// Calls before and after the rounds.
+    /// Calls outside the rounds, except the closing and the check.
     pub(super) around: Vec<RehearsedCall>,
     /// The calls that produce an answer without a check, even if the debate closes early.
     pub(super) closing: Vec<RehearsedCall>,
@@ -439,8 +437,7 @@ pub(super) struct CostPlan {
 }
 
 impl CostPlan {
-    /// Plans the calls from the current state of `debate` to the end of round `until`, and the closing. `tokens`
-    /// returns the length of each agent's answers.
+    /// Ends with round `until` and the closing. `tokens` returns the length of each agent's answers.
     pub(super) fn of(
         protocol: &'static Protocol,
         panel: &Panel,
@@ -492,18 +489,16 @@ impl CostPlan {
         self.rounds.iter().flatten().chain(&self.around)
     }
 
-    /// The calls that must precede the closing.
     pub(super) fn needed(&self) -> Vec<&RehearsedCall> {
         self.before_closing().filter(|call| call.cost != BudgetClass::Extra).collect()
     }
 
-    /// The calls before the closing that can be left out.
     pub(super) fn spare(&self) -> Vec<&RehearsedCall> {
         self.before_closing().filter(|call| call.cost == BudgetClass::Extra).collect()
     }
 }
 
-/// A plan with answers of minimum length, and one with answers of maximum length.
+/// `least` assumes answers of minimum length, and `full` answers of maximum length.
 pub(super) struct CostRange {
     pub(super) least: CostPlan,
     pub(super) full: CostPlan,
@@ -541,14 +536,14 @@ impl CostRange {
         self.merged(|view| view.check.iter().collect())
     }
 
-    /// The names of the optional calls before the closing, in the plural.
+    /// In the plural.
     pub(super) fn dispensable(&self, debate: &Debate) -> Vec<String> {
         let spare = self.merged(CostPlan::spare);
         let stages = debate.stages.iter().filter(|stage| spare.iter().any(|call| call.key.stage == stage.id));
         stages.map(|stage| stage.words.plural.to_string()).collect()
     }
 
-    /// The names of the calls that check the answer, in the plural.
+    /// In the plural.
     pub(super) fn checking(&self, debate: &Debate) -> Vec<String> {
         let stages = debate.stages.iter().filter(|stage| self.full.check.iter().any(|call| call.key.stage == stage.id));
         stages.map(|stage| stage.words.plural.to_string()).collect()

@@ -56,13 +56,11 @@ pub(super) struct Budget {
     has_said_left_out: bool,
 }
 
-/// An attempt that asks for permission.
 #[derive(Debug, Clone)]
 pub(super) struct AttemptRequest {
     key: CallKey,
     cost: BudgetClass,
     bytes: usize,
-    /// Whether the attempt repeats a request whose answer could not be used.
     is_second_chance: bool,
     offers_tools: bool,
 }
@@ -108,8 +106,7 @@ pub(super) enum Permission<T> {
 }
 
 impl Budget {
-    /// Returns the budget after the `past` events; `None` if the settings have no limit. `routed` are the providers
-    /// whose prices may differ from the list.
+    /// `None` if the settings have no limit. `routed` are the providers whose prices may differ from the list.
     pub(super) fn of(settings: &Settings, routed: &BTreeSet<String>, past: &[Recorded]) -> Option<Self> {
         let limit = BudgetLimit { usd: settings.max_cost(), calls: settings.max_calls() };
         if limit.usd.is_none() && limit.calls.is_none() {
@@ -140,8 +137,8 @@ impl Budget {
         self.ledger.apply(recorded, |call: &CallRecord| payees.price_of(call));
     }
 
-    /// Adapts the budget to a follow-up question. Calls that an earlier run left in flight count as spent, and the
-    /// question's own limits apply on top of what has been spent.
+    /// Calls that an earlier run left in flight count as spent. The question's `own` limits apply on top of what has
+    /// been spent.
     pub(super) fn of_follow_up(mut self, own: BudgetLimit) -> Self {
         self.ledger.abandon();
         let taken = self.ledger.taken_in_all();
@@ -154,7 +151,7 @@ impl Budget {
         self
     }
 
-    /// Checks that there is room for a follow-up question with an answer of minimum length.
+    /// A follow-up question is refused if the limit leaves no room for even an answer of minimum length.
     pub(super) fn check_room(&self, wanted: &AttemptRequest) -> Result<(), FollowUpError> {
         let Some(payee) = self.payees.get(&wanted.key.agent_id) else { return Ok(()) };
         let measures = self.ledger.measures(&payee.model);
@@ -169,7 +166,7 @@ impl Budget {
         if is_too_dear { Err(FollowUpError::TooDear { room, needed: needed.rounded_up() }) } else { Ok(()) }
     }
 
-    /// The lowest output limit among the agents whose limit this level lowers. A call limit alone lowers none.
+    /// The lowest output limit among the agents whose limit `level` lowers. A call limit alone lowers none.
     fn lowered<'a>(&self, ids: impl Iterator<Item = &'a AgentId>, level: AnswerLength) -> Option<u32> {
         self.limit.usd.and_then(|_| self.payees.lowered(ids, level))
     }
@@ -179,7 +176,7 @@ impl Budget {
         self.limit.whole().saturating_sub(self.ledger.taken_in_all() + Amount { usd: Usd::ZERO, requests })
     }
 
-    /// What must stay reserved in addition to an attempt; `spares` says whether that includes optional calls.
+    /// `spares` says whether to keep the reserve for optional calls.
     fn kept_beside(&self, wanted: &AttemptRequest, written: AnswerLength, spares: bool) -> Amount {
         let none = &[][..];
         let (closing, rest) = match wanted.cost {
@@ -287,7 +284,7 @@ impl Budget {
         grant.map_or(Permission::Refused, Permission::Granted)
     }
 
-    /// Decides whether a request may be shown to the host. If so, it counts as a call.
+    /// A granted request counts as a call from then on, although nothing is sent.
     pub(super) fn show(&mut self, wanted: &AttemptRequest) -> Permission<()> {
         match self.decide(wanted) {
             Permission::Granted((_, level)) => {
@@ -300,14 +297,14 @@ impl Budget {
         }
     }
 
-    /// Grants a request that the host has answered. It was counted as a call when it was shown.
+    /// For a request that the host has answered. It was counted as a call when it was shown, so nothing else needs to
+    /// fit.
     fn accept(&self, wanted: &AttemptRequest) -> Permission<(Reservation, AnswerLength)> {
         let payee = self.payees.get(&wanted.key.agent_id);
         let grant = payee.and_then(|payee| self.grant(payee, wanted, self.level, Amount::ZERO));
         grant.map_or(Permission::Refused, Permission::Granted)
     }
 
-    /// Removes a granted call from those that are still needed.
     fn note_granted(&mut self, wanted: &AttemptRequest, level: AnswerLength) {
         // No reserved call reads the results of optional ones.
         if wanted.cost != BudgetClass::Extra {
@@ -324,8 +321,7 @@ impl Budget {
         }
     }
 
-    /// Sets what to reserve until the round and the closing are done. `spares` says whether the limit also covers
-    /// optional calls.
+    /// `spares` says whether the limit also covers optional calls.
     fn plan(&mut self, near: &CostRange, spares: bool, is_first_round: bool) {
         self.rest = near.merged(CostPlan::needed);
         self.closing = near.closing(true);
@@ -344,7 +340,7 @@ impl Budget {
         self.written = AnswerLength::LEAST;
     }
 
-    /// Whether the limit covers the whole check and the closing, and in the first round also the rest of the round.
+    /// In the first round, the rest of the round must fit too.
     fn is_check_affordable(&self, is_first_round: bool) -> bool {
         let rest = if is_first_round { &self.rest[..] } else { &[][..] };
         let calls = rest.iter().chain(&self.closing).chain(&self.check);
@@ -353,7 +349,7 @@ impl Budget {
 }
 
 impl Engine {
-    /// Closes the debate because of the limit, with a single warning.
+    /// Does nothing if the debate is already closing for this reason.
     pub(super) fn stop_for_budget(&mut self) -> Result<(), EngineError> {
         if self.is_out_of_money() {
             return Ok(());
@@ -369,24 +365,22 @@ impl Engine {
         self.budget.as_ref().map(|budget| budget.limit)
     }
 
-    /// Counts reservations of these calls as spent, since no results will arrive.
+    /// No results will arrive, so the reservations count as spent.
     pub(super) fn abandon_cost(&mut self, keys: &[CallKey]) {
         if let Some(budget) = &mut self.budget {
             budget.ledger.abandon_calls(keys);
         }
     }
 
-    /// Whether the debate is closing early.
     pub(super) fn is_stopping(&self) -> bool {
         self.debate().stop_reason.is_some()
     }
 
-    /// Whether the debate is closing because of a limit.
     pub(super) fn is_out_of_money(&self) -> bool {
         self.debate().stop_reason == Some(StopReason::Budget)
     }
 
-    /// Requests permission for an attempt. If the permission is granted, the journal contains the reservation.
+    /// If the permission is granted, the journal already contains the reservation.
     pub(super) fn reserve(&mut self, wanted: &AttemptRequest) -> Result<Permission<Reserved>, StoreError> {
         let was_shown = self.budget.as_mut().is_some_and(|budget| budget.shown.remove(&wanted.key));
         let Some(budget) = &self.budget else { return self.note_unlimited(wanted) };
@@ -408,8 +402,8 @@ impl Engine {
         Ok(Permission::Granted(Reserved { number: recorded.seq, max_tokens }))
     }
 
-    /// Records an attempt that is not subject to a limit, with its maximum cost if known. A copied journal needs this,
-    /// because the next worker must know which calls were in flight.
+    /// A copied journal must list even attempts without a limit, because the next worker must know which calls were in
+    /// flight. The cost is the maximum, or zero if unknown.
     fn note_unlimited(&mut self, wanted: &AttemptRequest) -> Result<Permission<Reserved>, StoreError> {
         if self.record.replica().is_none() {
             return Ok(Permission::Refused);
@@ -429,7 +423,7 @@ impl Engine {
         Ok(Permission::Granted(Reserved { number, max_tokens: None }))
     }
 
-    /// Plans the costs until the end of round `until` and the closing, and the answer length at which everything fits.
+    /// `until` is the last round to plan; the closing is always included.
     pub(super) fn plan_costs(&mut self, until: u32) -> Result<(), EngineError> {
         if self.budget.is_none() {
             return Ok(());
@@ -470,7 +464,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Reports once per run which calls the limit leaves out.
+    /// Warns at most once per run.
     fn say_left_out(&mut self, left_out: &[String]) {
         let Some(budget) = self.budget.as_mut().filter(|budget| !budget.has_said_left_out) else { return };
         if left_out.is_empty() {
@@ -484,8 +478,7 @@ impl Engine {
         ));
     }
 
-    /// Records that the answer stays unchecked, if `stage` is a check that does not fit and none of its calls has been
-    /// made.
+    /// Does nothing if the check fits or one of its calls has been made.
     pub(super) fn skip_check(&mut self, stage: StageId) -> Result<(), EngineError> {
         let Some(budget) = self.budget.as_ref().filter(|budget| budget.check.is_empty()) else { return Ok(()) };
         let debate = self.debate();
@@ -500,7 +493,7 @@ impl Engine {
         Ok(self.append(Event::CheckForgone)?)
     }
 
-    /// Whether the next round and the closing fit as planned. After the first round, the check must fit, too.
+    /// After the first round, the check must fit, too.
     pub(super) fn is_plan_affordable(&self) -> bool {
         self.budget.as_ref().is_none_or(|budget| {
             let calls = budget.rest.iter().chain(&budget.closing).chain(&budget.check);
@@ -508,7 +501,7 @@ impl Engine {
         })
     }
 
-    /// Reports lowered output limits, once for each new value.
+    /// Only reports a limit that is lower than the last reported one.
     fn say_lowered(&mut self, lowered: Option<u32>) -> Result<(), StoreError> {
         let Some(max_tokens) = lowered else { return Ok(()) };
         if self.debate().output_limit.is_some_and(|before| before <= max_tokens) {
@@ -521,7 +514,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Reports once that the cost has reached `warnCostUsd`.
     pub(super) fn watch_cost(&mut self) -> Result<(), StoreError> {
         let debate = self.debate();
         let limit = debate.known_settings().debate.budget.warn_cost_usd;
@@ -532,12 +524,11 @@ impl Engine {
     }
 }
 
-/// The known cost of a debate's calls. Calls copied into a fork belong to its parent.
+/// Calls copied into a fork belong to its parent and do not count.
 pub fn known_cost(events: &[Recorded]) -> Usd {
     events.iter().filter_map(|recorded| cost_of(&recorded.event)).sum()
 }
 
-/// The known cost of an event's call, unless the call was copied.
 pub(super) fn cost_of(event: &Event) -> Option<Usd> {
     event.call().filter(|call| !call.copied).and_then(|call| call.cost_usd)
 }
