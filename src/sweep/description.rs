@@ -24,7 +24,7 @@ pub struct Description {
     pub groups: Vec<Group>,
     /// At least one.
     pub variants: Vec<VariantDescription>,
-    /// How often each problem is debated in each variant.
+    /// The number of debates of each problem in each variant.
     pub repeats: NonZeroU32,
     /// The maximum total cost of the set.
     pub budget: Option<Usd>,
@@ -157,14 +157,13 @@ impl Description {
     }
 }
 
-/// The error, with the key where it occurred.
 fn said(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
     let path = error.path().to_string();
     let fault = error.inner().to_string();
     if path == "." { fault } else { format!("`{path}`: {fault}") }
 }
 
-/// The files that match a path or a pattern, sorted by name.
+/// In alphabetical order, as `glob` returns them.
 fn paths(base: &Path, files: &str) -> Result<Vec<PathBuf>, String> {
     let path = base.join(files);
     if !files.contains(['*', '?', '[']) || path.exists() {
@@ -226,7 +225,6 @@ pub enum ExpectedAnswer {
     },
 }
 
-/// Reads the problems in directories, Markdown files and `.jsonl` files. Refuses duplicate ids and texts.
 fn read_problems(paths: &[PathBuf]) -> Result<Vec<Problem>, UserError> {
     let mut problems = Vec::new();
     for path in paths {
@@ -264,7 +262,7 @@ fn twice(id: &str) -> UserError {
 }
 
 impl Problem {
-    /// Checks the text. If a program checks the answer, appends how to state the answer.
+    /// Appends how to state the answer if a program checks the answer.
     fn checked(self) -> Result<Self, ProblemFault> {
         check_problem_text(&self.text)?;
         let text = self.text.trim();
@@ -309,12 +307,10 @@ fn given(text: &str) -> Option<String> {
     text.lines().rev().find_map(value)
 }
 
-/// Removes the marks and the full stop around an answer.
 fn bare(text: &str) -> &str {
     text.trim_start_matches(['*', '_', '`', ' ']).trim_end_matches(['*', '_', '`', ' ', '.'])
 }
 
-/// Normalizes case and white space.
 fn plain(text: &str) -> String {
     bare(text).split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
@@ -327,7 +323,7 @@ fn unreadable(path: &Path, source: io::Error) -> UserError {
     UserError::input(format!("cannot read {}", path.display())).with_hint(FORMS).with_source(source)
 }
 
-/// The Markdown files of a directory, sorted by name, without the README, which describes the set.
+/// Sorted by name. A README describes the set, so it is left out.
 fn markdown_files(directory: &Path) -> Result<Vec<PathBuf>, UserError> {
     let unreadable = |source| unreadable(directory, source);
     let mut files = Vec::new();

@@ -36,7 +36,6 @@ impl SegmentError {
     }
 }
 
-/// Claims a store for a plan. Fails if the store belongs to another plan.
 pub(super) async fn claim_set(plan: &SavedPlan, store: &dyn Store) -> Result<(), SegmentError> {
     match store.create(SET, plan.sha256.as_bytes()).await? {
         Creation::Acknowledged => Ok(()),
@@ -44,7 +43,7 @@ pub(super) async fn claim_set(plan: &SavedPlan, store: &dyn Store) -> Result<(),
     }
 }
 
-/// Fails if the store belongs to another plan. An empty store belongs to no plan.
+/// An empty store belongs to no plan.
 pub(super) async fn check_set(plan: &SavedPlan, store: &dyn Store) -> Result<(), SegmentError> {
     match store.get(SET).await? {
         Some(of) if of != plan.sha256.as_bytes() => Err(SegmentError::OtherSet { place: store.place() }),
@@ -123,8 +122,7 @@ impl Stored {
     }
 }
 
-/// Creates the object with the whole journal of a completed debate. Ignores errors, because the segments contain the
-/// same lines.
+/// Ignores errors, because the segments contain the same lines.
 pub(super) async fn compact(store: &dyn Store, id: &DebateId, journal: &[u8]) {
     drop(store.create(&journal_name(id), journal).await);
 }
@@ -147,9 +145,7 @@ pub(super) struct SegmentWriter {
 
 #[derive(Debug)]
 pub(super) enum WriterEnd {
-    /// Another worker has created the next segment.
     TakenOver,
-    /// The segment could not be created.
     Fault(StoreFault),
 }
 

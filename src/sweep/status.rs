@@ -202,7 +202,6 @@ impl<E: Diagnostic> From<E> for Ended {
     }
 }
 
-/// Counts a worker's debates by how they ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WorkerTally {
     all: usize,

@@ -36,7 +36,6 @@ pub struct Worker {
     cut_off: OnceLock<String>,
 }
 
-/// Tells a worker to stop.
 #[derive(Debug, Clone, Default)]
 pub struct Stop {
     /// Pauses the debates: no more calls are started.
@@ -89,7 +88,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Runs debates, `jobs` at a time; resumes failed ones only if `retry_failed`. Results arrive in any order.
+    /// Runs `jobs` debates at a time; failed ones are resumed only if `retry_failed`. Results arrive in any order.
     pub fn run(
         &self,
         debates: Vec<PlannedDebate>,
@@ -138,7 +137,7 @@ impl Worker {
         ended
     }
 
-    /// Remembers if the store is unreachable, so that no further debates are started.
+    /// If the store is unreachable, sets `cut_off`, so that no further debates are started.
     fn unread(&self, error: &SegmentError) -> Ended {
         let ended = Ended::of(error);
         if let Ended::Later { reason } = &ended {
@@ -147,7 +146,6 @@ impl Worker {
         ended
     }
 
-    /// Starts or continues a debate, and waits for its end.
     async fn start(&self, debate: &PlannedDebate, stored: &Stored, directory: &Directory) -> Result<Ended, Ended> {
         let runner = Runner::new(directory.clone(), self.services.clone());
         let created = debate.created(&self.machine);
@@ -165,7 +163,6 @@ impl Worker {
         Ok(self.ended(run, &writer).await)
     }
 
-    /// Waits for a run to end. Interrupts the run if the worker must stop or a segment cannot be stored.
     async fn ended(&self, run: Run, writer: &SegmentWriter) -> Ended {
         let controls = run.controls();
         let wait = run.wait();
@@ -201,7 +198,6 @@ impl Worker {
     }
 }
 
-/// Writes a stored journal into a new file that only this user can read.
 fn restore(path: &Path, journal: &[u8]) -> Result<(), Ended> {
     use io::Write as _;
     let write = || {

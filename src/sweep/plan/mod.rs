@@ -1,8 +1,5 @@
-//! The plan of a set: JSON lines that a worker on another machine can run without any other file.
-//!
-//! The first line contains what all debates share: problems, attachments, and variants with their settings and
-//! prompts. Each further line is a debate. A plan contains only the names of providers: their addresses, keys
-//! and commands belong to the machine that runs the debate.
+//! The plan of a set: JSON lines that a worker on another machine can run without any other file. A plan contains only
+//! the names of providers, because their addresses, keys and commands belong to the machine that runs the debate.
 
 mod wire;
 
@@ -155,7 +152,6 @@ impl Variant {
         Ok(settings)
     }
 
-    /// Whether only the offline provider is used.
     pub fn is_rehearsal(&self) -> bool {
         self.settings.everybody().all(|agent| agent.provider == OFFLINE)
     }
@@ -184,7 +180,6 @@ impl PlannedDebate {
         u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]])
     }
 
-    /// The debate to begin on `machine`, with that machine's providers and the unpacked prompts.
     pub fn created(&self, machine: &Machine) -> Created {
         let mut settings = self.variant.settings.clone();
         settings.providers.clone_from(&machine.providers);
@@ -200,7 +195,7 @@ impl PlannedDebate {
 }
 
 impl Plan {
-    /// Plans each problem `repeats` times in each variant. Costs are not estimated yet.
+    /// The costs are not yet estimated.
     pub fn of(problems: Vec<Problem>, variants: Vec<Variant>, repeats: u32) -> Self {
         let problems: Vec<Arc<Problem>> = problems.into_iter().map(Arc::new).collect();
         let variants: Vec<Arc<Variant>> = variants.into_iter().map(Arc::new).collect();

@@ -173,7 +173,6 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Plan, PlanError> {
 
 type Shared = (Vec<Arc<Problem>>, Vec<Arc<Variant>>);
 
-/// Reads and checks the first line.
 fn header(path: &Path, text: &str) -> Result<Shared, PlanError> {
     let wrong = |fault: String| PlanError::Line { path: path.to_owned(), line: 1, fault };
     let read: Result<Header, String> = read_line(text);
@@ -218,7 +217,7 @@ fn header(path: &Path, text: &str) -> Result<Shared, PlanError> {
     Ok((problems, variants))
 }
 
-/// Parses one line of a plan. The error names the column, but not the line.
+/// The error names the column, but not the line.
 fn read_line<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| error.to_string().replace(" at line 1 column ", ", at column "))
 }
@@ -243,7 +242,7 @@ fn unreadable(path: &Path, agent: &str) -> UserError {
 }
 
 impl Prompts {
-    /// Packs the files that the settings name, and points the settings to the packed files.
+    /// Also points the settings to the packed files.
     pub(super) fn pack(protocol: &Protocol, settings: &mut Settings) -> Result<Self, UserError> {
         let base = settings.base_dir.clone().unwrap_or_default();
         let mut packed = Self { version: built_in(protocol), files: BTreeMap::new() };
@@ -288,7 +287,7 @@ impl Prompts {
         Some(format!("the plan does not contain the prompt `{missing}`"))
     }
 
-    /// A directory in `below`, named by the hash of the prompts. Variants with the same prompts share it.
+    /// Named by the hash of the prompts, so that variants with the same prompts share the directory.
     pub(super) fn directory(&self, below: &Path) -> PathBuf {
         let parts = self.files.iter().flat_map(|(path, text)| [path.as_bytes(), text.as_bytes()]);
         below.join(hexadecimal(&hash(parts)[..8]))

@@ -48,7 +48,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     fn place(&self) -> String;
 }
 
-/// How many objects or debates are read concurrently.
+/// The maximum number of objects or debates to read concurrently.
 pub const AT_ONCE: usize = 8;
 
 pub type SharedStore = Arc<dyn Store>;
@@ -142,7 +142,6 @@ fn not_a_store(place: &str) -> UserError {
     ))
 }
 
-/// Whether a [`Name`] may contain this part.
 fn is_part(part: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     !part.is_empty() && part != "." && part != ".." && part.bytes().all(is_plain)

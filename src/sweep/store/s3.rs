@@ -56,7 +56,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(200);
 /// An object to test whether the server refuses to overwrite.
 const PROBE: &str = "probe";
 
-/// Objects below a prefix of a bucket.
 #[derive(Debug)]
 struct S3Store {
     client: AmazonS3,
@@ -216,7 +215,7 @@ async fn within<T>(time: Duration, attempt: impl Future<Output = object_store::R
     }
 }
 
-/// Retries an idempotent request.
+/// `attempt` must be idempotent.
 async fn repeated<T, F: Future<Output = Result<T, Fault>>>(attempt: impl Fn() -> F) -> Result<T, Fault> {
     let mut pause = FIRST_PAUSE;
     for _ in 1..ATTEMPTS {
@@ -234,7 +233,6 @@ fn is_absent(failure: &(dyn StdError + Send + Sync + 'static)) -> bool {
     matches!(failure.downcast_ref(), Some(object_store::Error::NotFound { .. }))
 }
 
-/// Whether a retry would fail too.
 pub(super) fn is_lasting(failure: &(dyn StdError + Send + Sync + 'static)) -> bool {
     use object_store::Error::{InvalidPath, NotFound, NotImplemented, NotSupported, PermissionDenied, Unauthenticated};
     matches!(
