@@ -197,7 +197,7 @@ fn line(text: &str) -> String {
 const TERMS: usize = 16;
 /// The maximum number of words to consider as search terms.
 const CONSIDERED: usize = 100;
-/// A word is too common to be a search term if more than one memory in this many contains it.
+/// A word is too common to be a search term if at least one memory in this many contains it.
 const COMMON: usize = 5;
 /// A word in fewer memories than this is never too common.
 const FEW: usize = 20;
@@ -290,7 +290,6 @@ impl Archive {
         known.retain(|(frequency, _)| *frequency > 0);
         known.sort();
         let rare = known.iter().take_while(|(frequency, _)| *frequency < too_many).count();
-        // If every word is common, use only the rarest few.
         known.truncate(if rare > 0 { rare.min(TERMS) } else { SHARED });
         Ok(known.into_iter().map(|(_, word)| word.clone()).collect())
     }

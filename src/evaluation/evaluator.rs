@@ -24,9 +24,9 @@ use super::answer::EVALUATION;
 
 pub struct Evaluator {
     pub settings: EvaluatorSettings,
-    /// The system prompt, with placeholders.
+    /// With placeholders.
     pub system: PromptText,
-    /// The user message, with placeholders.
+    /// With placeholders.
     pub user: PromptText,
     pub(super) caller: Caller,
 }

@@ -22,7 +22,6 @@ use dialectic_record::settings::AgentSettings;
 
 use super::run::{IN_FLIGHT, Skipped, Usage, ask};
 
-/// The maximum number of items in a checklist.
 const MOST_ITEMS: usize = 15;
 /// The maximum number of characters in an item of a checklist.
 const MOST_CHARACTERS: usize = 400;
@@ -50,7 +49,7 @@ pub enum Side {
     B,
 }
 
-/// A judge's verdict on two answers that it read in both orders.
+/// A judge's verdict on two answers, which the judge read in both orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ruling {
     Better(Side),

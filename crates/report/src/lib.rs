@@ -1,9 +1,4 @@
-//! Displays and reports of a debate. Both depend on the record and its signals, not on protocols.
-//!
-//! | module | contents |
-//! | --- | --- |
-//! | [`display`] | the display of a running debate: live block, plain lines, NDJSON, summary |
-//! | [`report`] | reports in Markdown, HTML, and formats for other programs |
+//! Displays and reports of a debate. Must not depend on protocols, only on the record and its signals.
 
 pub mod display;
 pub mod report;

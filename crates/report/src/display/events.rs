@@ -23,7 +23,7 @@ pub enum StreamEnd {
     ReaderGone,
 }
 
-/// Ends after the last signal or an error, or when the reader closes standard output.
+/// The stream ends after the last signal or an error, or when the reader closes standard output.
 #[derive(Debug)]
 pub struct EventStream {
     end: watch::Receiver<Option<StreamEnd>>,
@@ -86,7 +86,6 @@ pub struct EventSink {
 
 #[derive(Debug, thiserror::Error)]
 pub enum EventSinkError {
-    /// The reader closed stdout, which is not an error.
     #[error("the reader closed the event stream")]
     ReaderGone,
     #[error("cannot read missed events from the journal")]

@@ -103,7 +103,7 @@ pub fn gist(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     format!("{}\n{}", essence(debate, columns), next(debate, &one_line(name), columns))
 }
 
-/// The answer and the strongest objection, wrapped to `columns` if given.
+/// Wrapped to `columns` if given.
 pub fn essence(debate: &Debate, columns: Option<usize>) -> String {
     let debate = &debate.with_named_texts();
     let broken = |line: String| columns.map_or_else(|| line.clone(), |columns| rows("", &line, columns).join("\n"));
@@ -166,7 +166,7 @@ fn quoted(debate: &Debate, one: &Point) -> String {
     format!("({}, {}), {critic} on {target}: “{said}”", one.number(), one.point.severity.name())
 }
 
-/// Suggested commands. Lines break only between commands, so that each can be copied.
+/// Lines break only between commands, so that each can be copied.
 fn next(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     let points = if Ledger::shown(debate).is_empty() { "" } else { " points" };
     let mut line = "Next: ".to_owned();
@@ -190,7 +190,6 @@ fn next(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     line
 }
 
-/// Cuts a text between words, to at most `chars` characters.
 fn cut(text: &str, chars: usize) -> String {
     if text.chars().count() <= chars {
         return text.to_owned();

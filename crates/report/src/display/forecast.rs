@@ -12,7 +12,6 @@ use dialectic_record::live::{Forecast, PanelInfo, PlannedCall, Progress, Purchas
 
 use super::layout::{Layout, StyledText, Table, TableColumn};
 
-/// A table with a row per stage and model: number of calls, maximum tokens, likely and maximum cost.
 pub fn forecast(forecast: &Forecast, layout: Layout) -> String {
     let mut groups: Vec<((StageId, &str), Vec<&PlannedCall>)> = Vec::new();
     for call in &forecast.calls {

@@ -75,7 +75,6 @@ struct Lines {
     done: Vec<String>,
     line: String,
     used: usize,
-    /// The current word, possibly in several styles.
     word: Vec<StyledText>,
 }
 
@@ -97,7 +96,7 @@ impl Lines {
         }
     }
 
-    /// Appends part of a word, splitting it at the end of a line.
+    /// `span` may be only a part of a word.
     fn push(&mut self, span: &StyledText, width: usize) {
         let mut rest = span.text.as_str();
         while !rest.is_empty() {
@@ -190,7 +189,7 @@ impl Table {
         Self { columns: columns.into_iter().collect(), rows: Vec::new(), height: usize::MAX }
     }
 
-    /// Limits each row to one line, so long cells are cut rather than wrapped.
+    /// Long cells are cut rather than wrapped.
     pub fn of_lines(self) -> Self {
         Self { height: 1, ..self }
     }

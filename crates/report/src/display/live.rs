@@ -24,7 +24,7 @@ pub(super) const FRAME_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The minimum width for showing “in total” after a likely cost.
 const ROOMY: usize = 60;
-/// The minimum width for showing names in full.
+/// The minimum width of a window in which names may take up [`NAME_COLUMN`].
 const ROOM_FOR_NAMES: usize = 44;
 /// The maximum width of names.
 const NAME_COLUMN: usize = 28;

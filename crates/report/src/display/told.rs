@@ -36,7 +36,7 @@ const LEAST_NAME: usize = 6;
 const SAID_ROWS: usize = 2;
 /// The maximum number of rows for a failure's reason.
 const REASON_ROWS: usize = 3;
-/// How many bytes of a text to search for its first sentence.
+/// The maximum number of bytes of a text to search for its first sentence.
 const READ: usize = 4_000;
 
 pub(super) fn style_of(panel: &PanelInfo, id: &AgentId) -> Style {

@@ -13,7 +13,7 @@ pub(crate) type Phrase<'a> = Vec<Piece<'a>>;
 
 #[derive(Debug, Clone)]
 pub(crate) enum Piece<'a> {
-    /// The program's own words and figures.
+    /// The program's own words and figures, which are not escaped.
     Words(Cow<'a, str>),
     /// Text from a model or a user.
     Foreign(Cow<'a, str>),

@@ -215,7 +215,7 @@ fn named(points: &[&Point]) -> String {
     format!("{numbers} ({}): {}", one.point.severity.name(), inline(&sentence(&one.point.in_words())))
 }
 
-/// A sentence that refers to points, followed by these points.
+/// `text` may name points by their numbers.
 fn with_points(text: &str, ledger: &Ledger) -> String {
     let is_named = |one: &&Point| text.split([' ', ',']).any(|word| word.trim_end_matches('.') == one.number());
     let points = ledger.objections.iter().filter(is_named).map(|one| format!("\n  - {}", named(&[one])));
@@ -239,7 +239,7 @@ fn rejected(view: &View<'_>, ledger: &Ledger) -> Vec<String> {
     items.into_iter().map(written).collect()
 }
 
-/// A point with its critic, and why it was rejected; `None` if it was not.
+/// `None` if the point was not rejected.
 fn rejection(view: &View<'_>, one: &Point) -> Option<(String, String)> {
     if one.status() != PointStatus::Rejected {
         return None;

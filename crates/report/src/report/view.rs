@@ -147,7 +147,7 @@ impl<'a> View<'a> {
         if debate.given_title().is_none() && is_own && is_whole() { rest } else { &debate.problem }
     }
 
-    /// The display name of an agent or the judge; its id if unknown.
+    /// The id if the participant is unknown.
     pub fn name_of<'v>(&'v self, id: &'v AgentId) -> &'v str {
         let found = self.agents.iter().chain([&self.judge]).find(|participant| participant.id == *id);
         found.map_or(id.as_str(), |participant| participant.name.as_str())

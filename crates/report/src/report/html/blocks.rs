@@ -232,7 +232,7 @@ impl<'v> Participants<'v> {
         self.members.get(self.place(id)?)
     }
 
-    /// The badge and name of an agent or the judge, or just the id if unknown.
+    /// Only the id if the participant is unknown.
     pub(super) fn chip(&self, id: &AgentId) -> Markup {
         self.find(id).map_or_else(|| name(id.as_str()), PanelMember::chip)
     }

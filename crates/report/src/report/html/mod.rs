@@ -196,7 +196,7 @@ fn footer(view: &View<'_>) -> Markup {
     }
 }
 
-/// The SHA-256 in Base64.
+/// The SHA-256 in Base64, as the content security policy requires.
 pub(super) fn hash(text: &str) -> String {
     STANDARD.encode(Sha256::digest(text.as_bytes()))
 }

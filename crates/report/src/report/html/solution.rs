@@ -12,7 +12,7 @@ use dialectic_record::points::Ledger;
 use super::blocks::Participants;
 use super::text::{markdown, name, noun, plain};
 
-/// The heading of the section that lists the labelled texts, after the assessment.
+/// The heading that the engine writes above the list of labelled texts.
 const CANDIDATES: &str = "\n\n### Candidates\n\n";
 
 /// The section's title: “Solution”, or the noun of the verdict if no stage yields a solution.

@@ -110,7 +110,6 @@ fn render(text: &str, top: u8, keeps_breaks: bool) -> Option<String> {
     Some(html)
 }
 
-/// Renders nodes that need special treatment; comrak renders the others.
 fn write_node(
     context: &mut Context<'_, '_, i16>,
     node: Node<'_>,

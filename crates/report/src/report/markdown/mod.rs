@@ -102,7 +102,7 @@ const RULE: &str = "|----|------|------|-------|----------|-------------|-------
 
 const COLUMNS: usize = 10;
 
-/// Writes a table of participants as in older reports.
+/// Keeps the separator line of older reports, which programs parse.
 fn participants(out: &mut Document<'_>, title: &str, table: &TableBlock<'_>) {
     out.line(format_args!("{title}\n"));
     let more = "------|".repeat(table.columns.iter().filter(|column| out.has(column)).count().saturating_sub(COLUMNS));

@@ -36,7 +36,7 @@ fn known_judge<'v>(view: &'v View<'_>) -> (&'v AgentSettings, bool) {
     (&view.judge, view.knows_judge())
 }
 
-/// Puts the column for sides last, after the columns of older reports.
+/// The column for sides comes last, so that the columns of older reports keep their places.
 fn table<'v>(view: &'v View<'_>, members: Vec<(&'v AgentSettings, bool)>, has_sides: bool) -> TableBlock<'v> {
     let shown = ["Name", "Id"].map(|title| TableHead::words(title).only(Audience::People));
     let written = ["ID", "Name"].map(|title| TableHead::words(title).only(Audience::Programs));
