@@ -24,9 +24,8 @@ const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 const DETACHED: &str = "--detached";
 
-/// Starts a copy of the program with the same arguments and `--detached`, and prints the debate's id once the debate
-/// has begun. Until then, the copy prints messages itself. If the copy exits before the debate begins, returns its exit
-/// code as an error unless it is 0.
+/// The copy gets the same arguments and `--detached`, and prints its own messages until the debate has begun. If the
+/// copy exits before that, its exit code becomes the error, unless it is 0.
 ///
 /// `command` is the name of the subcommand.
 pub(super) fn start(command: &str, terminal: &mut Terminal) -> Result<(), Error> {

@@ -65,8 +65,7 @@ impl Keyboard {
         Some(keyboard)
     }
 
-    /// No keys are read until the result is dropped. Waits at most a tenth of a second, and restores the terminal's
-    /// original modes.
+    /// Waits at most a tenth of a second, and restores the terminal's original modes.
     pub(super) fn off(&self) -> Off {
         self.off.fetch_add(1, Ordering::SeqCst);
         // Once this lock is acquired, no thread is reading.

@@ -25,7 +25,7 @@ use super::questions::GivenAnswers;
 use super::target::{OutputTarget, make_parent};
 use super::terminal::Terminal;
 
-/// The debates directory. Determined only once, because this may read the user's configuration.
+/// Determined only once, because finding the directory may read the user's configuration.
 pub(super) fn debates() -> Result<Directory, Error> {
     static KNOWN: OnceLock<Directory> = OnceLock::new();
     if let Some(known) = KNOWN.get() {
@@ -64,8 +64,8 @@ pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &
     Ok(entry)
 }
 
-/// Whether the only argument of `ask` names a debate (`latest`, a file, an id, or a unique suffix of an id). Otherwise
-/// the argument is the question.
+/// Whether the only argument of `ask` names a debate: `latest`, a file, a name that ends in `.json`, an id, or a unique
+/// suffix of an id. Otherwise the argument is the question.
 pub(super) fn is_debate(word: &str, directory: &Directory) -> Result<bool, Error> {
     let path = Path::new(word);
     let is_file = path.is_file()

@@ -23,7 +23,7 @@ enum Way {
     Stdout,
     /// A device, a pipe or a socket, which must not be replaced by a file.
     Special(PathBuf),
-    /// A path with all links resolved. The file need not exist.
+    /// A path with all symbolic links resolved. The file need not exist.
     File(PathBuf),
 }
 
@@ -36,7 +36,7 @@ impl OutputTarget {
         Ok(target)
     }
 
-    /// Fails if the directory does not exist or links form a loop.
+    /// Fails if the directory does not exist or symbolic links form a loop.
     pub(super) fn find(path: &Path) -> Result<Self, Error> {
         let failed = |source| Error::Output { path: path.to_owned(), source };
         let way = match path.metadata() {
@@ -125,7 +125,7 @@ fn write_to(
     out.flush()
 }
 
-/// Follows all links, even dangling ones, as writing through them would. The file need not exist.
+/// Follows all symbolic links, even dangling ones, as writing through them would. The file need not exist.
 fn resolved(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {

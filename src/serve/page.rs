@@ -150,7 +150,7 @@ fn shell() -> Html<String> {
     )
 }
 
-/// `is_used` says that the opened address had a token that is no longer valid.
+/// `is_used` says that the opened address had a token, but not a valid one.
 fn sign_in(is_used: bool) -> Html<String> {
     frame(
         "Sign in · dialectic",

@@ -173,7 +173,6 @@ impl JsonSchema for DebateRules {
     }
 }
 
-/// Adds a description to a schema, and makes the schema refuse unknown keys.
 fn closed(mut part: Value, about: &str) -> Schema {
     part["description"] = about.into();
     part["additionalProperties"] = false.into();

@@ -31,7 +31,6 @@ pub struct DebateInputs {
     pub config: ConfigPath,
     pub environment: Environment,
     pub max_cost: Option<Usd>,
-    /// For all debates of a day together.
     pub max_cost_per_day: Option<Usd>,
     /// Per debate.
     pub max_calls: Option<u32>,

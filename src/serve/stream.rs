@@ -1,8 +1,7 @@
 //! Streams events to watchers: server-sent events, or lines of JSON.
 //!
 //! The journal is the buffer: a client names the last event that it knows, and receives every later event exactly once
-//! and in order. Past events come from the journal; new events and streamed words come from the run. A slow client
-//! delays only its own task.
+//! and in order. A slow client delays only its own task.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -214,7 +214,7 @@ fn overrides(args: &DebateArgs) -> Overrides {
     }
 }
 
-/// Today's date, which decides whether a model is retired.
+/// In UTC. The date decides whether a model is retired.
 pub(super) fn today() -> NaiveDate {
     Utc::now().date_naive()
 }
