@@ -51,7 +51,6 @@ fn has_extension(path: &Path, wanted: &str) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(wanted))
 }
 
-/// Writes the whole state if the path ends in `.json`, otherwise only the solution.
 pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Result<(), Error> {
     let json = has_extension(path, "json");
     OutputTarget::find(path)?.write(|out| {

@@ -74,8 +74,7 @@ pub(super) fn found(app: &App, id: &str) -> Result<Entry, ProblemDetails> {
     })
 }
 
-/// Starts or queues the debate that `make` prepares. Admits one debate at a time, even across servers of the directory,
-/// so that no two debates spend the same money.
+/// Admits one debate at a time, even across servers of the directory, so that no two debates spend the same money.
 pub(super) async fn admit(
     app: &Arc<App>,
     make: impl FnOnce(&App, &SpendingLock) -> Result<Admission, ProblemDetails> + Send + 'static,

@@ -191,7 +191,7 @@ impl Catalogue {
         Self { directory, known: Mutex::default() }
     }
 
-    /// Lists the debates, newest first. Blocks while it rereads changed files.
+    /// Newest first. Blocks while it rereads changed files.
     pub(super) fn rows(&self, registry: &RunRegistry) -> Result<Vec<DebateRow>, StoreError> {
         let entries = self.directory.entries()?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

@@ -95,7 +95,6 @@ impl Server {
         Ok(Self { app, listener, url, one_time, token })
     }
 
-    /// The address of the start page, with the one-time token.
     pub fn address(&self) -> String {
         self.address_of("/")
     }

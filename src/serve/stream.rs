@@ -59,7 +59,7 @@ enum Frame {
     KeepAlive,
 }
 
-/// Streams the events of one debate after event number `told`, until the debate stops running.
+/// `told` is the number of the last event that the client knows. The stream ends when the debate stops running.
 pub(super) fn of_debate(
     app: Arc<App>,
     entry: Entry,
