@@ -72,7 +72,6 @@ pub struct CallRecord {
     pub latency_ms: u64,
     /// The number of attempts, including the successful one; 0 if a cost or call limit allowed none.
     pub attempts: u32,
-    /// Whether the cost was stated by the provider rather than computed from prices.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cost_stated: bool,
     /// The number of the event that reserved money for the call; absent without a cost or call limit.

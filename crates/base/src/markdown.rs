@@ -165,7 +165,6 @@ pub fn defused_line(text: &str) -> String {
     prose(&words.join(" "))
 }
 
-/// Returns the opening fence if `line` begins a code block.
 fn opens(line: &str) -> Option<&str> {
     let mark = ['`', '~'].into_iter().find_map(|mark| {
         let length = line.len() - line.trim_start_matches(mark).len();
@@ -193,7 +192,6 @@ fn prose(text: &str) -> String {
     out
 }
 
-/// Returns the offset of the run of backticks that closes `mark`.
 fn closing(inner: &str, mark: &str) -> Option<usize> {
     let mut at = 0;
     while let Some(found) = inner[at..].find('`') {

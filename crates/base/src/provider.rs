@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 pub const OFFLINE: &str = "offline";
 
-/// The model name recorded for debates with the offline provider.
 pub const OFFLINE_MODEL: &str = "rehearsal";
 
 /// The provider that represents the host: the person or agent that runs the debate and answers its calls. Also the

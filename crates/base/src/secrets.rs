@@ -14,7 +14,6 @@ use secrecy::{ExposeSecret, SecretString};
 const DIRECTORIES: &str = "\
     .ssh .gnupg .aws .azure .kube .oci .aliyun .gcloud .password-store .1password .vault .secrets .env.d";
 
-/// Pairs of a directory and a private directory inside it.
 const DIRECTORIES_IN: &[(&str, &str)] =
     &[(".config", "gcloud"), (".config", "gh"), (".config", "op"), (".config", "rclone"), (".svn", "auth")];
 
@@ -34,7 +33,8 @@ const ENDINGS: &str = "\
     .pem .key .p12 .pfx .pkcs12 .p8 .ppk .jks .keystore .bks .kdb .kdbx .keytab .keychain .keychain-db .agekey \
     .ovpn .tfvars .tfvars.json .tfstate .kubeconfig .secret .secrets .token";
 
-/// File stems that are secret with any data format as extension. Source code and prose with these names are harmless.
+/// File stems that are secret without an extension or with that of a data format. Source code and prose with these
+/// names are harmless.
 const STEMS: &str = "\
     secret secrets credential credentials password passwords token tokens access_token api_key api-key apikey \
     api_keys api-keys apikeys service-account service_account serviceaccount service-account-key \
@@ -53,7 +53,6 @@ const NAMES_IN: &[(&str, &[&str])] = &[
     (".config", &["hub", "hosts.yml"]),
 ];
 
-/// Suffixes that editors, tools and people add to copies.
 const COPIES: &[&str] = &[
     "~", ".bak", ".backup", ".old", ".orig", ".save", ".saved", ".swp", ".swo", ".tmp", ".temp", ".copy", " copy",
     " - copy", ".dist", ".prev", ".rej", "#", "_bak", "_old", "-bak", "-old",

@@ -33,7 +33,6 @@ pub(super) struct AgentScope<'a> {
     pub(super) providers: &'a [&'a str],
     /// The debate's summarization settings, which each agent can override key by key.
     pub(super) summarization: &'a SummarizationSettings,
-    /// Whether the debate section disables summarization.
     pub(super) is_summarization_off: bool,
 }
 

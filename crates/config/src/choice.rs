@@ -20,7 +20,6 @@ use super::read::ConfigDocument;
 const MODEL_VARIABLE: &str = "DIALECTIC_MODEL";
 const PROVIDER_VARIABLE: &str = "DIALECTIC_PROVIDER";
 
-/// For agents and judges that name no model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelChoice {
     /// Assigned to agents in turn. Never empty.
@@ -133,7 +132,6 @@ impl ModelPreference {
 pub(super) struct ResolveContext<'a> {
     pub(super) environment: &'a Environment,
     pub(super) overrides: &'a Overrides,
-    /// Roles for which the user has a prompt file.
     pub(super) own_roles: &'a [String],
     pub(super) usual: &'a ModelPreference,
     /// Finds installed programs that have their own login. Called only when needed.
@@ -259,7 +257,6 @@ impl ModelResolver<'_> {
         ModelChoice { models, is_mixed: true, because }
     }
 
-    /// The first of `models` whose provider has a key, or else the first of all.
     fn first<'a>(&self, models: impl Iterator<Item = (&'a str, &'a str)>) -> ModelChoice {
         let models: Vec<_> = models.collect();
         let with_key = models.iter().find_map(|served| Some((*served, self.key_of(served.0)?)));

@@ -33,7 +33,6 @@ pub enum ValueSource {
 pub enum ChoiceReason {
     /// These environment variables contain API keys.
     KeyIsSet(Vec<String>),
-    /// These programs are installed, and these environment variables contain API keys.
     ProgramIsThere {
         programs: Vec<String>,
         /// May be empty.

@@ -17,7 +17,7 @@ pub(super) struct ConfigDocument {
     pub(super) tree: Value,
     /// Unknown keys, each with a suggestion.
     pub(super) warnings: Vec<String>,
-    /// Values out of bounds.
+    /// Missing keys and unusable values, each with an explanation.
     problems: Vec<(KeyPath, String)>,
     /// The file's text, without a byte order mark.
     pub(super) text: String,
@@ -25,7 +25,7 @@ pub(super) struct ConfigDocument {
 }
 
 impl ConfigDocument {
-    /// The values out of bounds, except those of disabled agents.
+    /// The problems, except those of disabled agents.
     pub(super) fn findings(&self) -> Diagnostics {
         let mut findings = Diagnostics::default();
         let agents = self.tree["agents"].as_array().into_iter().flatten().enumerate();
@@ -123,7 +123,6 @@ fn comment_start(line: &str) -> Option<usize> {
     None
 }
 
-/// The position in `text` of the value at `path`, or of its nearest existing parent if there is no such value.
 fn locate(values: &JsonText, text: &str, path: &KeyPath) -> Option<Location> {
     text.get(..values.start(path)?).map(Location::after)
 }
@@ -146,7 +145,7 @@ pub struct CheckedTree {
     pub tree: Value,
     /// Unknown keys, each with a suggestion.
     pub unknown: Vec<(KeyPath, String)>,
-    /// Values that are out of bounds, each with an explanation.
+    /// Missing keys and unusable values, each with an explanation.
     pub problems: Vec<(KeyPath, String)>,
 }
 

@@ -33,7 +33,6 @@ const DIRECTORY: &str = "./debates";
 pub(super) struct UserConfig {
     pub(super) usual: ModelPreference,
     pub(super) document: ConfigDocument,
-    /// The settings that result from this file alone.
     pub(super) settings: Settings,
     pub(super) warnings: Vec<String>,
 }

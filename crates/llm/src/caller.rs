@@ -32,7 +32,7 @@ pub use in_flight::ConcurrencyLimit;
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 
 pub trait CallObserver: Send + Sync {
-    /// Called when attempt number `attempt` failed with `error`; the next attempt starts after `wait`.
+    /// The next attempt starts after `wait`.
     fn retrying(&self, attempt: u32, error: &ModelError, wait: Duration);
 
     /// `text` continues the answer received so far. Called at most every 100 ms, and at the end of each attempt.
@@ -72,13 +72,11 @@ pub struct FailedCall {
 }
 
 impl FailedCall {
-    /// Whether the same call may succeed later; see [`ModelError::is_server_gone`].
     pub fn is_server_gone(&self) -> bool {
         self.error.is_server_gone()
     }
 }
 
-/// The usage of one or more attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptUsage {
     /// `None` if no attempt reported token counts.

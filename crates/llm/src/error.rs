@@ -25,8 +25,8 @@ pub enum ModelError {
     /// Status 429, 402 with a delay, and other refusals that mention a rate limit.
     #[error("rate limited ({status}): {message}")]
     RateLimited { status: u16, retry_after: Option<Duration>, message: String },
-    /// Status 408, 409, 424, 425, 499 or 5xx, except for [`Unavailable`](Self::Unavailable), and refusals that blame
-    /// the model.
+    /// Status 408, 409, 424, 425, 499 or 5xx, except for [`Unavailable`](Self::Unavailable); also an unknown error with
+    /// a 2xx status, and refusals that blame the model.
     #[error("the server failed ({status}): {message}")]
     ServerFailed { status: u16, retry_after: Option<Duration>, message: String },
     /// Status 502, 503, 504 or 529 before any part of an answer: a proxy cannot reach the model, or all servers of the
@@ -82,7 +82,7 @@ pub enum ModelError {
         until: Option<DateTime<Utc>>,
         message: String,
     },
-    /// A program's model used a tool although none was offered.
+    /// A program's model used a tool, or the program announced one, although no call offers tools.
     #[error("the program used a tool (`{tool}`), with unknown effects")]
     ToolUsed { tool: String },
     /// Two failed attempts were charged in full under the cost limit. A third attempt could cost as much, so the call

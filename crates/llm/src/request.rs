@@ -136,7 +136,7 @@ pub struct Reply {
     pub finish: FinishReason,
     /// The server's finish reason, if `finish` does not express it.
     pub finish_word: Option<String>,
-    /// The model that answered, according to the server.
+    /// According to the server, and possibly not the requested model.
     pub served_model: Option<String>,
     pub tokens: Option<Tokens>,
     /// The cost stated by the server, which takes precedence over the price table.

@@ -50,7 +50,7 @@ pub struct CommandModel {
     /// Whether the program reports a subscription login, so that calls are not billed and costs are notional.
     is_subscription: OnceCell<bool>,
     limited_until: Mutex<Option<DateTime<Utc>>>,
-    /// Whether the program reported calls billed in addition to the subscription.
+    /// Whether a call was billed despite the subscription, as extra usage or to a key.
     is_overage: AtomicBool,
 }
 

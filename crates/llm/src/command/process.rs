@@ -64,7 +64,6 @@ impl ProcessGroup {
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        // The group may have ended already. Systems other than Unix only kill the child.
         #[cfg(unix)]
         if let Some(id) = self.id {
             end(id);

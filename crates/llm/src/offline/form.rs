@@ -11,7 +11,6 @@ use super::task::{
 const EQUAL: u8 = 50;
 
 impl<'a> PlayedAgent<'a> {
-    /// Fills in `schema` with the values that the task determines, and with neutral values elsewhere.
     pub(super) fn form(&self, schema: &Value) -> Value {
         let known = match self.task {
             "clarify" => {

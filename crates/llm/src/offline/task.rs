@@ -27,7 +27,6 @@ const QUOTED: usize = 60;
 
 pub(super) struct PlayedAgent<'a> {
     sections: Vec<PromptSection<'a>>,
-    /// The task according to the prompt's heading.
     pub(super) task: &'a str,
     /// The section that describes the task.
     brief: &'a str,
@@ -274,7 +273,8 @@ fn bullets(lines: impl IntoIterator<Item = String>) -> String {
     lines.into_iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// The first new line of each hunk in a diff: file, line number, and the beginning of the line.
+/// For each hunk of a diff, the first new line that contains a letter or digit: file, line number, and the beginning of
+/// the line.
 fn new_lines(diff: &str) -> Vec<(&str, u32, String)> {
     let (mut path, mut at, mut found): (&str, Option<u32>, Vec<_>) = ("", None, Vec::new());
     for line in diff.lines() {

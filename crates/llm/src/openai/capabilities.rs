@@ -47,7 +47,7 @@ pub(super) enum Streaming {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent findings")]
 pub(super) struct Capabilities {
-    /// `None` until an API has answered, or until the server turned out to have only one.
+    /// `None` while the model's API is unknown.
     pub(super) api: Option<Api>,
     pub(super) schemas: Schemas,
     /// How many more unexplained refusals may be blamed on the schema; 0 once a schema was accepted.

@@ -357,13 +357,12 @@ impl Chunks {
         self.whole = Some(take(&mut choice, "message")).filter(Value::is_object).or(self.whole.take());
         let (mut said, mut delta) = (String::new(), take(&mut choice, "delta"));
         let content = take(&mut delta, "content");
-        // Tool calls and reasoning (in a field or as part of the content) are not passed on, but show that the model is
-        // working.
         let is_there = |key: &&str| {
             let field = &delta[key];
             field.as_str().is_some_and(|text| !text.is_empty())
                 || field.as_array().is_some_and(|parts| !parts.is_empty())
         };
+        // Reasoning, in a field or in the content, is not passed on, but shows that the model is working.
         if has_thoughts(&content) || REASONING.iter().any(is_there) {
             self.has_grown = true;
             sink.reason();

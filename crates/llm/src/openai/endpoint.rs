@@ -75,7 +75,7 @@ impl Endpoint {
     }
 }
 
-/// A checked [`Endpoint`].
+/// The parts of a valid [`Endpoint`] that requests need.
 pub(super) struct Address {
     /// The base of the server's URLs, without a query.
     pub(super) base: Url,

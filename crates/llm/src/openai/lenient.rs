@@ -97,7 +97,6 @@ const USAGE_COSTS: &[&str] = &[
 pub(super) struct ReportedUsage(pub(super) Value);
 
 impl ReportedUsage {
-    /// The usage that an answer states, including a cost outside the usage itself.
     pub(super) fn of(answer: &Value) -> Option<Self> {
         let usage = USAGE.iter().filter_map(|place| answer.pointer(place)).find(|usage| usage.is_object());
         let costs = COSTS.iter().filter_map(|place| answer.pointer(place));
@@ -256,8 +255,7 @@ impl ReportedUsage {
     }
 }
 
-/// Merges two values with the same meaning by keeping the larger one. Merges objects key by key. Other types count as
-/// absent.
+/// Keeps the larger of two numbers, merges objects key by key, and prefers an object to any other value.
 fn largest(known: Value, next: Value) -> Value {
     match (known, next) {
         (Value::Object(mut known), Value::Object(next)) => {
@@ -286,7 +284,8 @@ pub(super) fn stated_cost(usage: Option<&ReportedUsage>, headers: &HeaderMap) ->
 /// Parts of the names of message fields that arrive in pieces.
 const GROWING: [&str; 7] = ["reason", "think", "text", "summary", "data", "content", "arguments"];
 
-/// Adds a piece to a message: appends texts and replaces other values. Parts with the same index are merged.
+/// Adds a piece to a message. Appends texts in fields that match [`GROWING`], merges parts with the same index, and
+/// replaces other values.
 pub(super) fn grow(known: &mut Value, more: Value) {
     match (known, more) {
         (_, Value::Null) => {}

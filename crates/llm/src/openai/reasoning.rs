@@ -94,7 +94,6 @@ fn is_in_sentence(before: &str, after: &str) -> bool {
     breaks_off && goes_on
 }
 
-/// Whether a code block is open at the end of `text`.
 fn is_in_fence(text: &str) -> bool {
     let fences = text.lines().map(str::trim_start).filter(|line| line.starts_with("```") || line.starts_with("~~~"));
     fences.count() % 2 == 1

@@ -56,7 +56,7 @@ const NO_TOOLS: &[&str] = &[
     "no support for tools", "tool*not available", "tool*not enabled", "tool*unsupported", // gateways
 ];
 
-/// The names of the output limit.
+/// Names of the output limit in refusals.
 #[rustfmt::skip]
 const LIMITS: &[&str] = &[
     "max_tokens", "max_completion_tokens", "max_output_tokens", "completion tokens", // OpenAI, most others
@@ -79,7 +79,7 @@ const NO_REPLAY: &[&str] = &[
     "unknown field*messages", "unexpected field*messages", "unrecognized*messages", // gateways
 ];
 
-/// Names for the requested form of the answer.
+/// Names of the requested form of the answer in refusals.
 #[rustfmt::skip]
 const FORMATS: &[&str] = &[
     "response_format", "response format", "text.format", "'format'", "`format`", "\"format\"", // the field
@@ -89,14 +89,14 @@ const FORMATS: &[&str] = &[
 
 const RESPONSES_API: &[&str] =
     &["/responses", "responses api", "responses endpoint", "`responses`", "'responses'", "\"responses\""];
-/// Messages about a missing API.
+/// Words that, together with a name of the Responses API, say that the API is missing.
 #[rustfmt::skip]
 const NOT_THERE: &[&str] = &[
     "not support", "n't support", "unsupported", "not implement", "not available", "unavailable", "not found", "not exist",
     "not enabled", "enabled only", // Azure
     "disabled", "cannot be used",
 ];
-/// Messages about a missing path.
+/// Words that say that a path is missing.
 #[rustfmt::skip]
 const NO_ROUTE: &[&str] = &[
     "unknown endpoint", "unexpected endpoint", "unsupported endpoint", // gateways, LM Studio

@@ -59,7 +59,7 @@ fn tool(tool: &ToolSpec) -> Value {
     })
 }
 
-/// Whether an output item is a call. Some servers omit the type, but only a call has a name.
+/// Some servers omit the type, but only a call has a name.
 fn is_call(item: &Value) -> bool {
     item["name"].is_string() && matches!(item["type"].as_str(), Some("function_call") | None)
 }

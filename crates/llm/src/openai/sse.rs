@@ -19,8 +19,8 @@ pub(super) struct ServerSentEvent<'a> {
     pub(super) data: &'a str,
 }
 
-/// Turns bytes into events. Skips comments, ids, reconnection times, and events without data. Avoids allocations,
-/// because answers have one event per word.
+/// Skips comments, ids, reconnection times, and events without data. Avoids allocations, because answers have one event
+/// per word.
 #[derive(Default)]
 pub(super) struct EventParser {
     /// The bytes received. Those before `at` were parsed, and those before `searched` contain no line break.
@@ -146,7 +146,6 @@ fn is_whole(data: &str) -> bool {
     data == DONE || data.starts_with('{') && data.ends_with('}') && parsed::<IgnoredAny>(data).is_ok()
 }
 
-/// Whether `body` starts like an event stream, whatever its content type.
 pub(super) fn looks_like_events(body: &[u8]) -> bool {
     let body = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body).trim_ascii_start();
     ["data:", "event:", ":", "id:", "retry:"].iter().any(|field| body.starts_with(field.as_bytes()))

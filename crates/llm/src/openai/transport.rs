@@ -113,7 +113,7 @@ impl Streamed {
 pub(super) struct Transport {
     pub(super) address: Address,
     client: Client,
-    /// The proxy, for messages.
+    /// For messages; `None` without a proxy.
     proxy: Option<String>,
 }
 
