@@ -51,12 +51,11 @@ pub enum GitError {
     Refused(String),
 }
 
-/// A file that differs, as listed by Git.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub old: Mode,
     pub new: Mode,
-    /// All zeros if Git does not know the hash, as for `new_hash`.
+    /// All zeros if Git does not know the hash, and empty for an untracked file. The same applies to `new_hash`.
     pub old_hash: String,
     pub new_hash: String,
     /// Whether the type or the permissions changed, for example by `chmod +x`.

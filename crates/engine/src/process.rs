@@ -17,7 +17,6 @@ const AFTERMATH: Duration = Duration::from_millis(500);
 /// The maximum number of bytes kept of a command's standard error.
 const COMPLAINT: usize = 2000;
 
-/// The beginning of a text, and whether it was truncated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
     pub text: String,

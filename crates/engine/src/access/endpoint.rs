@@ -16,7 +16,6 @@ use dialectic_record::settings::{ProviderSettings, Settings};
 
 use super::environment::{Environment, TOKEN};
 
-/// Why a provider cannot be called as configured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderAccessError {
     #[error("unknown provider `{0}`")]

@@ -27,7 +27,6 @@ use super::environment::Environment;
 
 const TRUSTED: &str = "trusted";
 
-/// Why a file cannot be trusted, or why a saved debate cannot continue with the user's own settings.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     #[error("cannot read `{}`", path.display())]

@@ -78,8 +78,8 @@ fn text(mut bytes: Vec<u8>, size: u64) -> Result<String, ToolError> {
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
-            // Only truncation can leave an incomplete character at the end.
             let problem = error.utf8_error();
+            // Only truncation can leave an incomplete character at the end.
             if !is_cut || problem.error_len().is_some() {
                 return Err(ToolError::Binary);
             }

@@ -109,7 +109,6 @@ pub fn limited_confidence(stated: Option<f64>, is_unfulfilled: bool) -> Option<S
     Some(format!("the judge said {}; limited because {why}", score(stated?)))
 }
 
-/// A major requirement that the solution meets with an exception.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartlyFulfilled {
     /// The requirement, in the user's words.

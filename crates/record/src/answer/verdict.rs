@@ -28,12 +28,11 @@ pub struct Judgement {
     /// The criteria on which the judge said nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacking: Vec<String>,
-    /// Only for motions.
+    /// Set only if the debate is about a motion.
     #[serde(flatten)]
     pub advice: Advice,
 }
 
-/// A judgement's advice to the user on a motion.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Advice {

@@ -34,7 +34,7 @@ pub struct Clarification {
 }
 
 impl Clarification {
-    /// The pass, if the question follows up on earlier answers.
+    /// `None` unless the question follows up on earlier answers.
     pub fn follow_up_pass(&self) -> Option<u8> {
         self.pass.filter(|pass| *pass > 1)
     }

@@ -30,7 +30,7 @@ impl Gathered {
 }
 
 impl Debate {
-    /// Returns a copy of the debate. Adds this data if the protocol collects data and the debate has none yet.
+    /// Adds `gathered` if the protocol collects data and the debate has none yet.
     pub fn starting_from(&self, gathered: &Gathered) -> Self {
         let gathers = self.stages.iter().any(|stage| stage.yields == Some(ResultKind::Material));
         let gathered = self.gathered.clone().or_else(|| gathers.then(|| gathered.clone()));

@@ -339,7 +339,7 @@ impl Debate {
         critiques().next().is_none() || critiques().any(|(_, one)| one.reading.is_some())
     }
 
-    /// The open points of the answer, most severe first, without those about a text that lost a vote.
+    /// Most severe first. Omits points about a text that lost a vote.
     pub fn open_points<'l>(&self, ledger: &'l Ledger) -> Vec<&'l Point> {
         let mut points = ledger.in_order();
         points.retain(|one| one.status() == PointStatus::Open && self.is_about_answer(one));

@@ -435,7 +435,6 @@ impl Debate {
         Self { settled, ..self.clone() } == *other
     }
 
-    /// The first nonblank line of the problem.
     pub fn first_line(&self) -> &str {
         self.problem.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
     }

@@ -97,7 +97,7 @@ impl Debate {
         })
     }
 
-    /// Applies the next event. The order in which the calls of a stage finished does not affect the result.
+    /// The result does not depend on the order in which the calls of a stage finished.
     ///
     /// # Errors
     ///

@@ -373,7 +373,7 @@ fn check_authors(events: &[Event], settings: &Settings) -> Result<(), ForkError>
     if agents.is_empty() { Ok(()) } else { Err(ForkError::UnknownAgents(agents)) }
 }
 
-/// The positions at which the debate can be forked, in the order in which it reached them.
+/// The positions at which the debate can be forked, in the order of the events.
 fn reached(events: &[Recorded], debate: &Debate) -> Vec<RecordPosition> {
     let mut round = 0;
     let mut places = Vec::new();

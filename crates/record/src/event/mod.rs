@@ -70,7 +70,7 @@ pub enum Event {
     Measured { round: u32, convergence: Convergence },
     /// The challenge is empty if the judge found no objections to the agreement.
     Challenged { key: CallKey, challenge: Challenge, call: CallRecord },
-    /// The kinds of argument in a round were determined.
+    /// The judge determined the kinds of argument in a round.
     Observed { key: CallKey, observations: Vec<Observation>, call: CallRecord },
     Extended {
         /// The last round before the extension.

@@ -44,12 +44,11 @@ struct Publisher {
 }
 
 impl Signals {
-    /// Creates the signals of a debate that has no recorded events.
     pub fn new(panel: PanelInfo) -> Self {
         Self::behind(panel, 0)
     }
 
-    /// Creates the signals of a debate that resumes after event number `recorded`.
+    /// `recorded` is the number of the last event in the journal.
     pub fn behind(panel: PanelInfo, recorded: u64) -> Self {
         Self::with(panel, recorded, CAPACITY)
     }
@@ -72,9 +71,9 @@ impl Signals {
         let mut state = self.state();
         let Publisher { progress, recorded, subscribers, capacity } = &mut *state;
         let signal = Arc::new(signal);
-        // The snapshot in a gap is the state before this signal, because this signal is the first one after the gap.
         subscribers.retain(|subscriber| match subscriber.upgrade() {
             Some(queue) => {
+                // The snapshot in a gap is the state before this signal, which is the first one after the gap.
                 queue.push(&signal, *capacity, || (progress.clone(), *recorded));
                 true
             }
@@ -91,7 +90,7 @@ impl Signals {
         (progress, subscription)
     }
 
-    /// The number of the last event, the progress after it, and a subscription to everything that follows.
+    /// The number of the last event, the progress after that event, and a subscription to all later signals.
     pub fn subscribe_behind(&self, words: Words) -> (u64, Progress, Subscription) {
         let mut state = self.state();
         let queue = Arc::new(Queue::new(words));
@@ -183,7 +182,7 @@ impl Queue {
         Self { contents: Mutex::default(), filled: Notify::new(), ended: Notify::new(), words }
     }
 
-    /// Appends a signal. If the queue is full, a gap that ends at `snapshot` replaces its contents.
+    /// If the queue is full, a gap that ends at `snapshot` replaces the queued signals.
     pub(super) fn push(&self, signal: &Arc<Signal>, capacity: usize, snapshot: impl FnOnce() -> (Progress, u64)) {
         if self.words == Words::Unwanted && matches!(**signal, Signal::Words { .. }) {
             return;
