@@ -206,7 +206,7 @@ impl Server {
         self.told(&self.status(&entry).await?).await
     }
 
-    /// Also ends when the debate has requests for the client. Sends progress only to clients that asked for it.
+    /// Returns early if the debate has requests for the client. Sends progress only to clients that asked for it.
     async fn until_over(
         &self,
         entry: &Entry,
@@ -544,7 +544,7 @@ impl Server {
         attached.collect()
     }
 
-    /// Only for debates that need no permit, which would contain the limit.
+    /// For commands without a permit, which would contain the limit.
     fn at_most(&self, asked: Option<f64>) -> impl Iterator<Item = OsString> + use<> {
         let most = asked.into_iter().chain(self.options.limits.debate.map(Usd::dollars)).reduce(f64::min);
         most.into_iter().flat_map(|most| option("--max-cost", most.to_string()))

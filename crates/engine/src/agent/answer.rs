@@ -149,7 +149,8 @@ pub(super) fn comment_length(text: &str, at: usize) -> Option<usize> {
 }
 
 struct Mended {
-    /// The text with its open strings and brackets closed.
+    /// The text with its open brackets and an unfinished string value closed. The same as `safe` if the text does not
+    /// end in a string value.
     closed: String,
     /// The text up to the last value that is certainly complete, with its brackets closed.
     safe: String,

@@ -51,7 +51,7 @@ pub struct Ask {
 #[derive(Clone)]
 pub struct Tools {
     pub toolbox: Arc<Toolbox>,
-    /// How many replies may call tools, whether or not the tools succeed.
+    /// The maximum number of replies that call tools, whether or not the tools succeed.
     pub limit: u32,
     /// The maximum total length of all results, in characters.
     pub room: usize,

@@ -50,7 +50,7 @@ pub struct Call {
     pub length: usize,
     /// The unused characters of the point lists if a further point did not fit, otherwise 0.
     pub room: usize,
-    /// Set by [`to_be_read`](Self::to_be_read).
+    /// Set by [`to_be_read`](Self::to_be_read); `None` if no statements are expected.
     pub(super) reads: Option<AnswerFormat>,
     /// The points that the judge's final text must answer: see [`answered_at_the_end`].
     pub(super) checked: Vec<Point>,

@@ -245,7 +245,6 @@ impl RawKinds {
 
 /// The maximum characters shown of a decision, claim or point.
 const ITEM: usize = 300;
-/// The maximum number of disputed matters in a prompt.
 const MATTERS: usize = 12;
 
 /// `None` if nothing was in dispute before `round`.

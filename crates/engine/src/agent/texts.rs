@@ -309,7 +309,7 @@ pub(super) fn total(texts: &[Titled<'_>]) -> usize {
 }
 
 /// Keeps as many texts, given newest first, as fit into `limit` characters, and reduces the older ones to one line
-/// each. Always keeps the newest text, and cuts it if necessary.
+/// each. Unless `limit` is 0, keeps the newest text in any case, and cuts it if necessary.
 pub(super) fn bounded(texts: Vec<Titled<'_>>, limit: usize) -> Vec<Titled<'_>> {
     let mut room = limit;
     let fitting = texts.iter().take_while(|one| {

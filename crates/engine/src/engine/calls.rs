@@ -376,7 +376,6 @@ impl Engine {
         self.is_pausing && self.record.replica().is_some()
     }
 
-    /// Permits attempts that fit under the limit, and refuses those that never will.
     fn admit(&mut self) -> Result<(), EngineError> {
         if self.sends_no_more() {
             self.calls.waiting.retain(|(_, answer)| !answer.is_closed());

@@ -21,7 +21,6 @@ pub enum RunCommand {
     /// Obey the stop request that is stored next to the record, as soon as the debate has a text to make an answer
     /// from.
     ObeyStop,
-    /// Look for replies from the host.
     HostReplied,
     Acknowledge,
     /// The user answered a question. Ignored if the question is not open.

@@ -23,7 +23,7 @@ use super::{Engine, EngineError};
 const FEWEST_AGENTS: usize = 2;
 /// The maximum number of times to repeat a call on a server that answers other calls but not this one.
 const MOST_RETURNS: u32 = 2;
-/// How many times in a row servers may become reachable without answering a call before the run ends.
+/// The maximum number of times in a row that servers may become reachable without answering a call. The run then ends.
 const MOST_IN_VAIN: u32 = 3;
 /// The delay before the first check of a server; doubles with each check.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -44,9 +44,9 @@ pub(super) struct Outage {
     unreachable: BTreeSet<Arc<str>>,
     /// Agents whose last call failed at an upstream server, although their provider responded.
     cut_off: BTreeSet<AgentId>,
-    /// How often each call was repeated because its provider answered another call.
+    /// The number of times that each call was repeated because its provider answered another call.
     returned: HashMap<CallKey, u32>,
-    /// How often in a row servers became reachable without answering.
+    /// The number of times in a row that servers became reachable without answering a call.
     in_vain: u32,
     wait: Option<Duration>,
 }

@@ -354,7 +354,7 @@ impl Engine {
         self.is_stopping() && stage != self.protocol.closing && !is_over_money
     }
 
-    /// If money ran out, a check that precedes the closing, because the check's cost is reserved.
+    /// If money ran out, this is a check that precedes the closing, because the check's cost is reserved.
     fn closing_stage(&self) -> StageId {
         let is_wanted = self.is_out_of_money() && has_something_to_check(self.debate());
         check_before_closing(self.protocol).filter(|_| is_wanted).unwrap_or(self.protocol.closing)

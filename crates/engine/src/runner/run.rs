@@ -250,7 +250,7 @@ async fn drive(
     }
 }
 
-/// Also stops when the run is `over`. Uses a separate thread, which neither a busy runtime nor a paused clock delays.
+/// Watches until the run is `over`, on a separate thread, which neither a busy runtime nor a paused clock delays.
 fn watch_files(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>, over: Receiver<()>) {
     let order = entry.clone();
     let is_there = move || order.stop_path().symlink_metadata().is_ok();

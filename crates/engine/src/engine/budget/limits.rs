@@ -50,7 +50,7 @@ fn one_round(purchase: &Purchase) -> String {
     figures(purchase, purchase.likely_round, purchase.one_round)
 }
 
-/// Shows each figure only if it is limited.
+/// Shows calls and dollars only if they are limited.
 fn figures(purchase: &Purchase, likely: Usd, most: Amount) -> String {
     let calls = purchase.limit.calls.map(|_| counted(most.requests.into(), "call"));
     let cost = purchase.limit.usd.map(|_| format!("likely {likely}, at most {}", most.usd));
@@ -101,7 +101,7 @@ fn output_of(agent: &AgentSettings, settings: &Settings) -> Option<u32> {
     Some(limits_of(agent, settings).max_output?.saturating_mul(requests))
 }
 
-/// From the lowest output limits to the highest.
+/// From 0, the lowest output limits, to [`STEPS`], the highest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct AnswerLength(u16);
 
@@ -248,7 +248,7 @@ impl Payees {
     }
 }
 
-/// `least` and `full` are the lengths of the prompt with short and with long texts.
+/// `least` and `full` are the lengths of the request, in bytes, with short and with long texts.
 #[derive(Debug, Clone)]
 pub(super) struct Planned {
     pub(super) key: CallKey,
@@ -318,7 +318,6 @@ impl Budget {
         AnswerLength::FULL.and_below().find(|level| self.whole_cost(near, all, *level).fits(room))
     }
 
-    /// The likely cost of `all`, or the reserves for `near` if they are higher.
     fn whole_cost(&self, near: &CostRange, all: &CostRange, level: AnswerLength) -> Amount {
         let likely = self.likely_cost(&all.least, &all.full, level) + self.margin_of_closing(all, level);
         let kept = [near.merged(CostPlan::needed), near.merged(CostPlan::spare)].concat();
@@ -437,7 +436,7 @@ pub(super) struct CostPlan {
 }
 
 impl CostPlan {
-    /// Ends with round `until` and the closing. `tokens` returns the length of each agent's answers.
+    /// The plan ends with round `until` and the closing. `tokens` returns the length of each agent's answers.
     pub(super) fn of(
         protocol: &'static Protocol,
         panel: &Panel,
@@ -536,14 +535,14 @@ impl CostRange {
         self.merged(|view| view.check.iter().collect())
     }
 
-    /// In the plural.
+    /// Names in the plural, as a warning lists them.
     pub(super) fn dispensable(&self, debate: &Debate) -> Vec<String> {
         let spare = self.merged(CostPlan::spare);
         let stages = debate.stages.iter().filter(|stage| spare.iter().any(|call| call.key.stage == stage.id));
         stages.map(|stage| stage.words.plural.to_string()).collect()
     }
 
-    /// In the plural.
+    /// Names in the plural, as a warning lists them.
     pub(super) fn checking(&self, debate: &Debate) -> Vec<String> {
         let stages = debate.stages.iter().filter(|stage| self.full.check.iter().any(|call| call.key.stage == stage.id));
         stages.map(|stage| stage.words.plural.to_string()).collect()

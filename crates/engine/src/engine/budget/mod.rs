@@ -432,7 +432,6 @@ impl Engine {
         self.plan_costs_of(&debate, until)
     }
 
-    /// Like [`plan_costs`](Self::plan_costs), from the state of `debate`.
     pub(super) fn plan_costs_of(&mut self, debate: &Debate, until: u32) -> Result<(), EngineError> {
         if self.budget.is_none() {
             return Ok(());
