@@ -161,7 +161,6 @@ fn write(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
-/// The file's modification time and size, to detect changes.
 fn stamp(file: &ListedDebate) -> (i64, i64) {
     (nanoseconds(file.modified), i64::try_from(file.size).unwrap_or(i64::MAX))
 }

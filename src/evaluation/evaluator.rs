@@ -121,7 +121,6 @@ const NO_ANSWER: &str = "NA";
 /// The key of the solution's text in a state file.
 const SOLUTION: &str = "finalSolution.description";
 
-/// A solution to evaluate, with its problem.
 #[derive(Debug, Clone)]
 pub struct Subject {
     /// The name of the debate's file without `.json`.

@@ -81,7 +81,6 @@ fn first_answers<'a>(evaluated: &'a Evaluated) -> Vec<(&'a AgentId, &'a Value)> 
     first.into_values().collect()
 }
 
-/// The title of the first column; the criteria follow.
 const DEBATE: &str = "debate";
 
 /// The line end of RFC 4180, which spreadsheets write.

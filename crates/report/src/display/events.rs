@@ -45,14 +45,14 @@ impl EventStream {
         Ok(Self { end })
     }
 
-    /// Waits until the reader has closed standard output. Never resolves if the stream ends for another reason.
+    /// Never resolves if the stream ends for a reason other than a closed reader.
     pub async fn reader_gone(&mut self) {
         if self.end.wait_for(|end| *end == Some(StreamEnd::ReaderGone)).await.is_err() {
             std::future::pending::<()>().await;
         }
     }
 
-    /// Waits until the stream has ended. A stalled reader may delay this forever.
+    /// A stalled reader may delay the result forever.
     pub async fn ended(&mut self) -> StreamEnd {
         let end = self.end.wait_for(Option::is_some).await;
         end.ok().and_then(|end| *end).unwrap_or(StreamEnd::Incomplete)
@@ -98,7 +98,7 @@ pub enum EventSinkError {
     },
 }
 
-/// Encodes a signal as one line of JSON, escaping everything that could control a terminal.
+/// Escapes everything that could control a terminal.
 ///
 /// # Errors
 ///
@@ -116,7 +116,7 @@ impl EventSink {
         Self { out, name: None }
     }
 
-    /// A sink that writes to the file at `path`, creating or truncating it.
+    /// Creates or truncates the file at `path`.
     ///
     /// # Errors
     ///

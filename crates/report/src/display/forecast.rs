@@ -106,7 +106,6 @@ pub fn purchase(purchase: &Purchase) -> String {
 pub(super) struct Plan {
     /// The number of calls that will certainly be made, by round and stage.
     stages: BTreeMap<(u32, StageId), usize>,
-    /// The calls in the forecast that have not finished.
     to_come: BTreeMap<CallKey, PlannedCall>,
     /// The last round that is likely to happen; further rounds are only possible.
     likely_rounds: u32,
@@ -197,7 +196,6 @@ impl Plan {
         }
     }
 
-    /// The expected stages of a round, each with its number of calls.
     pub(super) fn stages(&self, round: u32) -> impl Iterator<Item = (StageId, usize)> {
         let of_round = self.stages.iter().filter(move |((of, _), _)| *of == round);
         of_round.map(|((_, stage), calls)| (*stage, *calls))

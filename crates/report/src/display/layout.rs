@@ -61,7 +61,7 @@ pub(super) fn wrap(spans: &[StyledText], width: usize) -> Vec<String> {
     lines.done
 }
 
-/// Shrinks the widest columns until all fit into `room`, without going below the widths in `least`.
+/// `least` contains the minimum widths, even if they do not fit into `room`.
 pub(super) fn fit(widths: &mut [usize], least: &[usize], room: usize) {
     while widths.iter().sum::<usize>() > room {
         let shrinkable = (0..widths.len()).filter(|index| widths[*index] > least[*index]);
@@ -131,7 +131,6 @@ impl Lines {
     }
 }
 
-/// The longest start of `text` that fits into `room` columns, and its width.
 fn head(text: &str, room: usize) -> (&str, usize) {
     let mut taken = ("", 0);
     for (at, c) in text.char_indices() {

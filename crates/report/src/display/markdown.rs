@@ -141,7 +141,7 @@ impl Renderer<'_> {
         text.lines().map(line).collect()
     }
 
-    /// A table with wrapped cells, or its source if it does not fit.
+    /// Returns the table's source if the table does not fit.
     fn table(&self, node: Node<'_>, alignments: &[TableAlignment], width: usize) -> Vec<String> {
         // A border and two spaces per column, and the last border.
         let borders = 3 * alignments.len() + 1;
@@ -187,7 +187,7 @@ impl Renderer<'_> {
         lines
     }
 
-    /// The styled text in `node`. Sanitized here, because character references can produce any character.
+    /// Sanitizes again, because character references can produce any character.
     fn inlines(&self, node: Node<'_>, base: Style) -> Vec<StyledText> {
         let mut styles = vec![base];
         let mut spans: Vec<StyledText> = Vec::new();

@@ -53,7 +53,7 @@ pub(super) fn result<'a>(
     if scores.is_empty() { format!("{winner} wins") } else { format!("{winner} wins ({})", scores.join(", ")) }
 }
 
-/// Says whether the order of the debaters made a difference; `None` if only one order was tried.
+/// `None` if only one order was tried.
 pub(super) fn stability(verdict: &Verdict) -> Option<&'static str> {
     verdict.stable.map(|stable| if stable { "the same in both orders" } else { "the result changed with the order" })
 }
@@ -113,7 +113,7 @@ pub(super) fn swayed(polls: &Polls<'_>) -> String {
     format!("polls: {gained} ({})", choices.join(", "))
 }
 
-/// The cost in words; `None` if nothing was spent, so that an offline debate shows no price.
+/// `None` if nothing was spent, so that an offline debate shows no price.
 pub(super) fn spending(cost: Option<Usd>, tokens: u64) -> Option<String> {
     (cost != Some(Usd::ZERO) || tokens > 0).then(|| named_cost(cost))
 }

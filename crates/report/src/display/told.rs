@@ -424,7 +424,7 @@ pub(super) fn first_rows(mark: &str, text: &str, columns: usize, most: usize) ->
     all
 }
 
-/// `text` cut to `columns`, without a space before the ellipsis.
+/// Leaves no space before the ellipsis.
 fn cut(text: &str, columns: usize) -> String {
     let cut = truncate_str(text, columns, "…");
     match cut.split_once(" …") {
@@ -455,7 +455,7 @@ pub(super) fn cut_words(text: &str, columns: usize) -> String {
     }
 }
 
-/// Wraps `text` between words. The first row starts with `mark`; the others are indented by the mark's width.
+/// The first row starts with `mark`; the others are indented by the mark's width.
 pub(super) fn rows(mark: &str, text: &str, columns: usize) -> Vec<String> {
     let indent = measure_text_width(mark);
     let rows = wrap(&[StyledText::plain(one_line(text))], columns.saturating_sub(indent));
@@ -463,7 +463,6 @@ pub(super) fn rows(mark: &str, text: &str, columns: usize) -> Vec<String> {
     rows.iter().enumerate().map(|(place, row)| before(place) + row).collect()
 }
 
-/// Quotes a contribution: its first objection or finding, with its place, or else its first sentence.
 fn point_of(contribution: &Contribution) -> String {
     let reading = contribution.reading.as_deref();
     if let Some(point) = reading.and_then(|reading| reading.points.as_ref().or(reading.findings.as_ref())?.first()) {

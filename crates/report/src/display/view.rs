@@ -143,7 +143,7 @@ impl LiveView {
         self.leave.cancel();
     }
 
-    /// Waits until everything has been shown. A stopped terminal may delay this forever.
+    /// A stopped terminal may delay the result forever.
     pub async fn ended(&mut self) {
         // Nothing is ever sent; the channel closes when the thread ends.
         drop(self.ended.changed().await);

@@ -1,7 +1,7 @@
 //! The blocks of a report. Each subject builds its blocks once; the Markdown, HTML and terminal formats render them.
 //!
-//! A block describes content, not appearance. Text from models and users is kept in separate pieces, so that each
-//! format can escape it; only the program's own words are inserted unescaped.
+//! A block describes content, not appearance. Text from models and users must be kept in separate pieces, so that each
+//! format can escape it.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ pub(crate) type Phrase<'a> = Vec<Piece<'a>>;
 
 #[derive(Debug, Clone)]
 pub(crate) enum Piece<'a> {
-    /// The program's own words and figures, which are not escaped.
+    /// The program's own words and figures. Markdown does not escape them.
     Words(Cow<'a, str>),
     /// Text from a model or a user.
     Foreign(Cow<'a, str>),
@@ -102,7 +102,7 @@ impl From<Severity> for Piece<'_> {
     }
 }
 
-/// Not for text from models or users, because formats do not escape the result.
+/// Not for text from models or users, because Markdown does not escape the result.
 #[expect(clippy::needless_pass_by_value, reason = "call sites pass temporary figures")]
 pub(crate) fn figure<'a>(figure: impl ToString) -> Piece<'a> {
     Piece::Words(figure.to_string().into())

@@ -24,7 +24,6 @@ use super::{View, subject};
 
 /// The maximum length of an option's sketch, in characters.
 const SKETCH: usize = 300;
-/// The maximum number of parts that a sketch names.
 const LEADS: usize = 5;
 /// The maximum length of an untitled text's name, in characters.
 const NAME: usize = 100;

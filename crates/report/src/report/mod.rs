@@ -126,8 +126,7 @@ impl ReportFormat {
         self.media_type.starts_with("text/markdown")
     }
 
-    /// Whether a report in this format may overwrite a file that contains `text`. A decision record only replaces an
-    /// unedited decision record.
+    /// A decision record only replaces an unedited decision record.
     pub fn may_replace(&self, text: &str) -> bool {
         self.name != DECISION.name || decision::is_unedited(text)
     }

@@ -15,7 +15,6 @@ use super::{View, subject};
 
 /// How many characters of the solution to show. The last paragraph may add up to half as many.
 const BEGINNING: usize = 400;
-/// The maximum number of items in a list.
 const MOST: usize = 5;
 /// How many characters of a hash to show.
 const HASH: usize = 12;

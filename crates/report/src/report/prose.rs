@@ -255,7 +255,7 @@ pub(super) fn requirements(problem: &str) -> Vec<String> {
     found.into_iter().map(str::to_owned).collect()
 }
 
-/// The first complete sentences of a text, up to `chars` characters. A longer first sentence is cut.
+/// At most `chars` characters. A longer first sentence is cut.
 fn sentences(text: &str, chars: usize) -> String {
     let room = truncate(text, chars);
     if room.len() == text.len() {

@@ -215,7 +215,6 @@ fn result(debate: &Debate, finding: &ReviewedFinding, voices: &Voices<'_>) -> Va
     result
 }
 
-/// The name of the reader who reported a finding, or `an earlier review`.
 fn finder(report: &Report, voices: &Voices<'_>) -> String {
     report.by.as_ref().map_or_else(|| report.author().to_owned(), |by| voices.name(by))
 }

@@ -147,13 +147,13 @@ fn of_contribution<'a>(view: &'a View<'a>, round: u32, one: &'a Contribution) ->
 }
 
 impl Said<'_> {
-    /// The kind of result that the text's stage yields; `None` if the record does not describe the stage.
+    /// `None` if the record does not describe the stage.
     pub fn yields(&self, debate: &Debate) -> Option<ResultKind> {
         debate.stage(self.stage?)?.yields
     }
 }
 
-/// Texts as Markdown, each under a heading. Headings inside a text are lowered.
+/// Headings inside a text are lowered.
 pub fn readable(view: &View<'_>, texts: &[Said<'_>]) -> String {
     let mut page = String::new();
     let mut round = None;

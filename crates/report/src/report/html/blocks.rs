@@ -239,7 +239,7 @@ impl<'v> Participants<'v> {
 }
 
 impl PanelMember<'_> {
-    /// The name. The stylesheet adds the badge, because hundreds of badges in the HTML would bloat the page.
+    /// The stylesheet adds the badge, because hundreds of badges in the HTML would bloat the page.
     pub(super) fn chip(&self) -> Markup {
         html! { bdi.who.(self.colour) data-number=[self.high_number] { (self.name) } }
     }

@@ -18,7 +18,6 @@ use super::title;
 
 /// The maximum number of reasons to show; longer lists are collapsed.
 const REASONS: usize = 2;
-/// The maximum number of objections to show.
 const STRONGEST: usize = 3;
 /// The maximum length of the answer, in characters.
 const ANSWER: usize = 360;

@@ -65,7 +65,6 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
     }
 }
 
-/// The labelled texts to which an amended answer refers.
 fn candidates(solution: &Solution) -> Vec<String> {
     let listed = solution.description.rsplit_once(CANDIDATES).map_or("", |(_, listed)| listed);
     listed.lines().map_while(|line| line.strip_prefix("- ")).map(str::to_owned).collect()
@@ -112,7 +111,6 @@ fn origin(debate: &Debate, solution: &Solution, participants: &Participants<'_>)
     }
 }
 
-/// The noun for an agent's last text, which serves as the solution.
 fn last_text(debate: &Debate, author: &AgentId) -> String {
     let positions = debate.final_round().map(|round| debate.positions(round)).unwrap_or_default();
     let last = positions.into_iter().find(|one| one.agent_id == *author);

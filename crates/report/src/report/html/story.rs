@@ -24,9 +24,7 @@ const GIST: usize = 260;
 const POINT: usize = 160;
 /// The maximum length of a quoted reason, in characters.
 const REASON: usize = 120;
-/// How many points to name individually.
 const NAMED: usize = 3;
-/// How many lead phrases to list.
 const LEADS: usize = 4;
 
 pub(super) fn story(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
@@ -60,7 +58,7 @@ fn texts(debate: &Debate, yields: ResultKind) -> impl Iterator<Item = &Contribut
     all.filter(move |one: &&Contribution| debate.yield_of(one) == Some(yields) && !one.metadata.carried_over)
 }
 
-/// The first text of each author, in the order of the participants.
+/// In the order of the participants.
 fn first_texts<'v>(view: &'v View<'_>, participants: &Participants<'_>, yields: ResultKind) -> Vec<&'v Contribution> {
     let mut first: Vec<&Contribution> = Vec::new();
     for one in texts(view.debate, yields) {
