@@ -62,7 +62,6 @@ impl KeyPath {
         path
     }
 
-    /// The parent path and the last key; `None` if the path is empty or ends with an index.
     pub fn split_key(&self) -> Option<(Self, &str)> {
         match self.0.split_last() {
             Some((Segment::Key(key), parent)) => Some((Self(parent.to_vec()), key)),
@@ -178,7 +177,6 @@ impl Scanner<'_> {
         }
     }
 
-    /// Reads a key and consumes its colon.
     fn key(&mut self) -> Option<String> {
         self.peek()?;
         let start = self.at;

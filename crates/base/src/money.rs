@@ -98,7 +98,6 @@ pub struct BudgetLimit {
 }
 
 impl BudgetLimit {
-    /// The limit as an amount; a missing limit becomes the maximum value.
     pub fn whole(self) -> Amount {
         Amount { usd: self.usd.unwrap_or(Usd::MAX), requests: self.calls.unwrap_or(u32::MAX) }
     }

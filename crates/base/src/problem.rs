@@ -67,7 +67,6 @@ fn requirements(problem: &str) -> impl Iterator<Item = &str> {
     problem.lines().map(|line| without_bullet(line.trim())).filter(|line| line.chars().count() > SHORTEST)
 }
 
-/// Whether `line` contains one of `phrases` as whole words, in any case.
 fn says(line: &str, phrases: &[&str]) -> bool {
     let words: Vec<String> =
         line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();

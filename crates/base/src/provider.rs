@@ -28,7 +28,6 @@ pub enum ApiKind {
     Chat,
 }
 
-/// Name prefixes that identify a model's family on any server.
 const FAMILIES: &[(&str, &[&str])] = &[
     ("GPT", &["gpt", "chatgpt", "o1", "o3", "o4", "codex"]),
     ("Claude", &["claude"]),

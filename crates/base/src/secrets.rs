@@ -79,7 +79,6 @@ pub fn is_in_git(path: &Path) -> bool {
     path.iter().any(|name| lower(name) == ".git")
 }
 
-/// Whether a text contains a private key, either as a PEM block or as `private_key` in the JSON of a service account.
 pub fn holds_private_key(text: &str) -> bool {
     let begins = |line: &str| {
         let label = line.trim().strip_prefix("-----BEGIN ").and_then(|rest| rest.strip_suffix("-----"));

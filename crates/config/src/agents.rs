@@ -24,7 +24,6 @@ use super::rules::{check_summarization, switch_on_summarization};
 
 /// Temperatures above this are allowed but rarely intended, since answers tend to become erratic.
 const WARM: f64 = 1.0;
-/// The role of an agent whose configured role is missing or unknown.
 const FALLBACK_ROLE: &str = "architect";
 
 pub(super) struct AgentScope<'a> {

@@ -99,7 +99,6 @@ impl ServedModel {
     }
 }
 
-/// The provider and model that one layer prefers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ModelPreference {
     pub(super) provider: Option<String>,

@@ -21,12 +21,7 @@ pub enum ConfigError {
         fault: NotUtf8,
     },
     #[error("the configuration `{}` is not JSON ({location}): {fault}", path.display())]
-    Syntax {
-        path: PathBuf,
-        /// Where the parser stopped.
-        location: Location,
-        fault: SyntaxFault,
-    },
+    Syntax { path: PathBuf, location: Location, fault: SyntaxFault },
     #[error("the configuration `{}` has a wrong value at {key} ({location}): expected {expected}, found {found}", path.display())]
     WrongType {
         path: PathBuf,

@@ -310,7 +310,6 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
     }
 }
 
-/// The alternatives of a schema, with references resolved and without null.
 fn choices<'a>(schema: &'a Value, node: &'a Value) -> Vec<&'a Value> {
     let node = follow(schema, node);
     match node.get("anyOf").and_then(Value::as_array) {
@@ -326,7 +325,6 @@ pub(super) fn follow<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
     reference.and_then(|reference| schema.pointer(reference.trim_start_matches('#'))).unwrap_or(node)
 }
 
-/// The type, other than null, that a schema without alternatives expects.
 fn kind_wanted(node: &Value) -> &str {
     match &node["type"] {
         Value::String(kind) => kind,

@@ -269,7 +269,6 @@ impl Caller {
         self.record(model, StatedUsage::default(), None, AttemptUsage::NONE)
     }
 
-    /// The record of an attempt, without the fields that only an answer has.
     fn record(&self, model: &str, usage: StatedUsage, reserved: Option<Reserved>, spent: AttemptUsage) -> CallRecord {
         CallRecord {
             model: model.to_owned(),

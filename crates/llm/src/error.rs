@@ -172,7 +172,6 @@ impl ModelError {
         matches!(error, Self::TimedOut { .. })
     }
 
-    /// Whether only one retry is allowed: after a timeout, an unusable answer, or a failure of the model itself.
     pub fn repeats_once(&self) -> bool {
         self.prospect() == Prospect::OnceAgain
     }

@@ -154,7 +154,6 @@ impl Program {
         }))
     }
 
-    /// The first tool-disabling switch that the program's help does not list or that has no effect.
     fn missing_switch(&self, preset: &ProgramPreset) -> Option<String> {
         let help = output(self, preset.help, None);
         let listed: Vec<&str> = help.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').collect();

@@ -20,7 +20,6 @@ const CHECKED: &str = "Response to the check";
 pub(super) const TEXTS: [&str; 5] = ["text", "draft", "solution", "proposal", "candidate"];
 const NOTICE: &str = "This is a rehearsal: no model was called. It shows how the program reads your problem, and \
                       which questions a debate would have to settle.";
-/// The maximum number of decisions that a text lists.
 const DECIDED: usize = 7;
 /// The maximum length of a quotation from a line of a change, in characters.
 const QUOTED: usize = 60;

@@ -25,7 +25,6 @@ enum RefusalCause {
     Lacking,
     /// The API may not exist, so the other one is worth trying.
     Doubtful,
-    /// The failure has a different cause.
     Elsewhere,
 }
 

@@ -28,7 +28,6 @@ pub(super) const MAX_TOKENS: &str = "max_tokens";
 /// OpenAI's newer name for the output limit.
 pub(super) const MAX_COMPLETION_TOKENS: &str = "max_completion_tokens";
 
-/// Whether the server or just a model lacks the Responses API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
     Server,

@@ -374,7 +374,6 @@ pub(super) fn call_id(ids: [Option<String>; 2], index: usize) -> String {
 /// Some servers send a byte order mark at the start of a text.
 pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// The replacement character as a JSON escape.
 const REPLACEMENT: &str = "\\ufffd";
 
 /// A body as readable JSON, without a byte order mark, invalid UTF-8 or lone surrogates.

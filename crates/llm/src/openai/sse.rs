@@ -140,7 +140,6 @@ impl EventParser {
     }
 }
 
-/// Whether data is a complete JSON object or the mark for the end of a stream.
 fn is_whole(data: &str) -> bool {
     let data = data.trim_end();
     data == DONE || data.starts_with('{') && data.ends_with('}') && parsed::<IgnoredAny>(data).is_ok()
