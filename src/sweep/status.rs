@@ -26,7 +26,6 @@ pub struct SetProgress {
     /// Debates that were started but have not ended, whether or not a worker runs them now.
     pub running: u64,
     pub failed: u64,
-    /// Debates that were not started.
     pub waiting: u64,
     /// Without lost calls; `None` if a price is unknown.
     pub cost_usd: Option<Usd>,
@@ -173,7 +172,6 @@ pub enum Ended {
         /// Determines the exit code.
         blame: ErrorCategory,
     },
-    /// The debate can be tried again later.
     Later {
         reason: String,
     },

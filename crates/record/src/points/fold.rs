@@ -340,7 +340,7 @@ impl Past {
         (fold, debate.contributions().skip(taken))
     }
 
-    /// Extends the cache to all rounds before `round`.
+    /// Excludes `round` itself, which may still change.
     pub(crate) fn until(self, debate: &Debate, round: u32) -> Self {
         let (mut fold, new) = self.begin(debate, round);
         for (number, one) in new.take_while(|(number, _)| *number < round) {

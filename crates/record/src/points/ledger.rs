@@ -74,7 +74,7 @@ impl Ledger {
         fold.against(target)
     }
 
-    /// Without checks and rulings, which follow the last round.
+    /// Checks and rulings are left out: they follow the last round.
     pub fn at_end_of(debate: &Debate, round: u32) -> Self {
         let (mut fold, new) = debate.past.clone().begin(debate, round.saturating_add(1));
         for (number, one) in new.filter(|(number, _)| *number <= round) {
@@ -219,7 +219,6 @@ pub struct Tally {
     pub final_words: usize,
     pub withdrawn: usize,
     pub maintained: usize,
-    /// Points whose fix was verified by a critic.
     pub verified: usize,
 }
 

@@ -76,7 +76,6 @@ pub struct RaisedPoint {
     /// The requirement or part of the text that the point concerns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// Where the fault is in the change under review.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     /// The objection in Markdown, without its number and severity.
@@ -362,7 +361,6 @@ impl Point {
         }
     }
 
-    /// `2.7`, or `D3` for a point of the check.
     pub fn number(&self) -> String {
         self.number.clone()
     }

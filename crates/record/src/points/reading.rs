@@ -98,7 +98,7 @@ impl RejectedApproach {
     }
 }
 
-/// How many lines of a text changed, ignoring its answers to critics.
+/// The numbers of changed lines of a text, without its answers to critics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     pub added: usize,
@@ -111,7 +111,6 @@ pub enum AnswerFormat {
     /// A critique: new points, and rechecks of these points, which the critic raised earlier.
     Critique(Vec<Point>),
     Review {
-        /// The numbers and authors of the shown texts.
         texts: Vec<(u32, AgentId)>,
         own: Option<(u32, AgentId)>,
     },

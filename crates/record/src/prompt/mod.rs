@@ -100,7 +100,7 @@ pub fn read_whole_prompt(path: &Path) -> Result<String, PromptFileError> {
     if text.trim().is_empty() { Err(PromptFileError::Blank(path())) } else { Ok(text.into()) }
 }
 
-/// How many bytes of the hash to keep: enough to tell versions apart, and few enough to read aloud.
+/// The number of bytes of the hash to keep: enough to tell versions apart, and few enough to read aloud.
 const KEPT_BYTES: usize = 6;
 
 /// The version of a protocol's prompts: the first 12 hexadecimal digits of a SHA-256 over the names and texts of
@@ -111,7 +111,6 @@ pub fn version(prompts: &[&Prompt]) -> String {
 }
 
 impl Role {
-    /// The SHA-256 of all texts of the role, in hexadecimal.
     pub fn sha256(&self) -> String {
         let Self { name: _, title, system, own_system, propose, critique, refine, summarize, clarify } = self;
         let texts: [(&str, &str); 7] = [

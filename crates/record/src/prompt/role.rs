@@ -33,16 +33,13 @@ pub struct Role {
     /// The name in configurations.
     pub name: String,
     pub title: String,
-    /// What the role cares about and how it thinks.
     pub system: Arc<str>,
     /// The user's system prompt, which replaces `system`.
     pub own_system: Option<Arc<str>>,
     pub propose: Arc<str>,
     pub critique: Arc<str>,
     pub refine: Arc<str>,
-    /// What summaries must keep.
     pub summarize: Arc<str>,
-    /// What to ask the user about.
     pub clarify: Arc<str>,
 }
 

@@ -26,7 +26,6 @@ pub struct Prompt {
 /// The section of a role that guides a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Focus {
-    /// The prompt shows no section of the role.
     None,
     Propose,
     Critique,
@@ -159,7 +158,6 @@ impl Prompt {
 pub static BEGINNING: Prompt = prompt!("beginning.md", None);
 /// The finished rounds, newest first. Value: `entries`.
 pub static HISTORY: Prompt = prompt!("history.md", None);
-/// An agent's own history for its summary prompt.
 pub static OWN_HISTORY: Prompt = prompt!("phases/own-history.md", None);
 /// Asks the judge to assess a solution that came without an assessment.
 pub static ASSESS: Prompt = prompt!("judge/assess.md", None);
@@ -180,7 +178,6 @@ pub static SOLUTION_AGAIN: Prompt = prompt!("judge/no-solution.md", None);
 pub struct Beginning<'a> {
     pub problem: &'a str,
     pub attachments: &'a [&'a Attachment],
-    /// The directory for file tools.
     pub context_dir: Option<&'a str>,
     pub gathered: &'a [Titled<'a>],
     /// The questions that the user answered.
@@ -201,7 +198,6 @@ pub struct Assess<'a> {
     pub role: FocusedRole<'a>,
 }
 
-/// The parts of a role that a prompt shows.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct FocusedRole<'a> {
     pub title: &'a str,
@@ -260,7 +256,6 @@ pub struct CheckedDraft {
     pub accepted: PointList,
     /// The checkers' numbered points.
     pub points: String,
-    /// Whether the author may abandon the approach.
     pub may_rethink: bool,
 }
 

@@ -18,7 +18,6 @@ pub const CHECK: StageId = StageId::new("check");
 pub const FINAL: StageId = StageId::new("final");
 
 pub(super) const CHECK_DUE: Trigger = Trigger("CHECK_DUE");
-/// The check found serious faults.
 const POINTS_RAISED: Trigger = Trigger("POINTS_RAISED");
 /// The author abandoned the approach, so another draft needs a check.
 const APPROACH_CHANGED: Trigger = Trigger("APPROACH_CHANGED");
@@ -39,7 +38,6 @@ pub(super) const fn check_of_answer() -> Stage {
     }
 }
 
-/// `facts` turns the final text into events.
 pub(super) const fn final_text(facts: fn(&Debate) -> Vec<Event>) -> Stage {
     let words = [
         "final text",

@@ -29,7 +29,7 @@ const FOR: &str = "for";
 const AGAINST: &str = "against";
 const UNDECIDED: &str = "undecided";
 
-/// The words for a vote at a time such as `before the debate`.
+/// `$when` is a time such as `before the debate`.
 macro_rules! votes {
     ($when:literal) => {
         [

@@ -110,7 +110,7 @@ pub const fn follow_up_info() -> StageInfo {
     StageInfo::new(FOLLOW_UP, ["answer", "answers", "answering", "answers", "answered", "answer"])
 }
 
-/// The call in which the judge answers question `number`, counted from 1.
+/// `number` counts the user's follow-up questions, from 1.
 pub fn follow_up(judge: &AgentId, number: u8) -> Step {
     let key = CallKey::new(0, FOLLOW_UP, judge).pass(number);
     Step::new(key, &ANSWER, OutputSpec::FollowUp).showing(PromptContext::Record).paid(BudgetClass::Closing)

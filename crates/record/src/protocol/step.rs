@@ -121,9 +121,7 @@ pub enum OutputSpec {
     /// A summary, cut at the agent's maximum length.
     Summary,
     Score(TerminationKind),
-    /// One of the candidates.
     Choice,
-    /// One of these words.
     Word(&'static [&'static str]),
     /// How the shown decisions relate to each other.
     Relations,
@@ -142,7 +140,6 @@ pub enum OutputSpec {
     Amendment,
     /// Rulings on findings. Findings and rulings together are the debate's answer.
     FindingRulings,
-    /// JSON of a kind that the protocol declares.
     Json(&'static JsonAnswerKind),
     /// The answer of the debate, or a draft of it.
     Solution(Authorship),

@@ -60,7 +60,6 @@ pub enum StateFileError {
     NotAFile { path: PathBuf },
     #[error("{path} was written by a newer version (format {found}; this version reads up to {FORMAT_VERSION})")]
     Newer { path: PathBuf, found: u32 },
-    /// The file is not JSON, or not a debate.
     #[error("{path} is not a saved debate{}", place(key.as_ref()))]
     Invalid {
         path: PathBuf,
@@ -137,13 +136,12 @@ impl Directory {
         }
     }
 
-    /// The short name of a debate: the last four characters of the id if unique, or else the whole id.
+    /// See [`ShortNames`]. Reads the whole directory.
     pub fn short_name<'a>(&self, id: &'a DebateId) -> &'a str {
         self.short_names().name(id)
     }
 
-    /// The short names of all debates. Reads the directory only once, unlike repeated calls of
-    /// [`short_name`](Self::short_name).
+    /// For several debates, because [`short_name`](Self::short_name) reads the directory each time.
     pub fn short_names(&self) -> ShortNames {
         ShortNames::of_ids(&self.ids().unwrap_or_default())
     }

@@ -148,7 +148,7 @@ pub(super) fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-/// Refuses pipes, because opening one blocks until it has a writer.
+/// Refuses pipes, sockets and devices: opening a pipe blocks until it has a writer.
 pub(super) fn open_regular(path: &Path) -> io::Result<File> {
     if is_special(path) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe, a socket or a device, not a file"));

@@ -15,7 +15,6 @@ use dialectic_base::markdown::{defused, defused_line, inline, is_bidi_control};
 /// The maximum number of omitted files to list.
 const LISTED_FILES: usize = 100;
 
-/// Escapes Markdown written by models.
 pub fn describe_review(debate: &Debate, rulings: &[FindingRuling], summary: &str) -> String {
     let review = ReviewText::of(debate, debate.findings_ruled(rulings));
     let mut out = format!("**{}**\n", review.verdict());
@@ -106,7 +105,7 @@ impl<'a> ReviewText<'a> {
         numbered.map(section).collect()
     }
 
-    /// Includes findings that were fixed since the earlier review.
+    /// Also lists the findings that were fixed since the earlier review.
     pub fn dismissed_in_words(&self) -> String {
         let section = |heading: &str, is_rejected: bool| {
             let line = |finding: &ReviewedFinding| {
@@ -130,7 +129,7 @@ impl<'a> ReviewText<'a> {
         format!("[{}]{}", finding.severity.name(), place.unwrap_or_default())
     }
 
-    /// Without the title.
+    /// The text below the [`title`](Self::title).
     pub fn in_words(&self, finding: &ReviewedFinding) -> String {
         let (lead, voices) = (finding.lead(), &self.voices);
         let mut out = format!("{}\n", defused(&lead.text));

@@ -209,7 +209,7 @@ impl Debate {
             Some(ReviewedFinding { number, id, since, severity, reports, ruling })
         };
         let mut findings: Vec<ReviewedFinding> = (0..reports.len()).filter_map(finding).collect();
-        // Findings at the same place have the same fingerprint, so number them.
+        // Findings at the same place have the same fingerprint, so the later ones get a number.
         let mut known: Vec<String> = self.earlier().map(|(_, earlier)| earlier.id.clone()).collect();
         for finding in findings.iter_mut().filter(|finding| matches!(finding.since, None | Some(Since::New))) {
             let same =
@@ -237,7 +237,7 @@ impl Debate {
         (1..).zip(findings).map(|(number, one): (usize, _)| (format!("{EARLIER_MARK}{number}"), one))
     }
 
-    /// In the order of their places, including those of an earlier review.
+    /// In the order of their places. Includes those of an earlier review.
     pub fn reports(&self) -> Vec<Report> {
         let agents = self.agents().iter();
         let of_agent = agents.flat_map(|agent| self.rounds.iter().map(|round| (&agent.id, round.round_number)));

@@ -18,9 +18,9 @@ use super::{Found, RaisedPoint, RecheckStanding, Response, Statement};
 
 pub use findings::{read_findings, read_opinions};
 
-/// The heading under which the prompts request answers to critics.
+/// The prompts that ask for answers to critics name this heading.
 pub const ANSWERS_HEADING: &str = "Response to critiques";
-/// The heading under which the prompts request answers to a check.
+/// The prompts that ask for answers to a check name this heading.
 pub const CHECK_ANSWERS_HEADING: &str = "Response to the check";
 
 const STANDINGS: &[(&str, RecheckStanding)] = &[

@@ -239,7 +239,6 @@ fn rules(debate: &Debate) -> Option<&ArenaSettings> {
     debate.settings.as_ref().map(|settings| &settings.debate.arena)
 }
 
-/// Each extension adds a round.
 fn is_last_round(debate: &Debate) -> bool {
     let extensions = u32::try_from(debate.extensions.len()).unwrap_or(u32::MAX);
     let rounds = debate.settings.as_ref().map(|settings| settings.debate.rounds.saturating_add(extensions));
