@@ -309,8 +309,8 @@ pub fn sign_test(wins: u32, losses: u32) -> f64 {
     (2.0 * tail).min(1.0)
 }
 
-/// Keeps the judges from model families that did not take part, because models prefer their own texts. If there are no
-/// such judges, keeps all judges. Also returns warnings.
+/// Excludes judges whose model family took part or is unknown, because models prefer their own texts. Keeps all judges
+/// if none would remain. Also returns warnings.
 pub fn independent(judges: Vec<Judge>, took_part: &[&AgentSettings]) -> (Vec<Judge>, Vec<String>) {
     let relation = |judge: &Judge| {
         let EvaluatorSettings { id, model, provider, .. } = &judge.settings;

@@ -2,7 +2,7 @@
 //! executed.
 //!
 //! Pages are written with `maud`, which escapes every value that is not markup. Only `text.rs`, which renders Markdown,
-//! turns text into markup. Empty sections are omitted.
+//! may turn text from models and users into markup. Empty sections are omitted.
 
 mod blocks;
 mod contributions;
