@@ -180,7 +180,7 @@ impl<'a> TextSink<'a> {
         }
     }
 
-    /// Returns true if the answer has begun and was passed on.
+    /// Returns true if the answer begins in the held text, which is then passed on.
     fn begins_answer(&mut self) -> bool {
         loop {
             match self.state {
