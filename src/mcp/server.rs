@@ -332,7 +332,6 @@ impl Server {
         Ok(said(of_models(&done.stdout)))
     }
 
-    /// Returns `None` if there is no tool `name`.
     async fn call(
         &self,
         name: &str,

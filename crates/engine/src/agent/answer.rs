@@ -27,7 +27,6 @@ pub enum AnswerError {
 }
 
 impl AnswerError {
-    /// Adds `cut` as the probable cause, if the answer was cut off.
     pub fn of_answer(self, cut: Option<Cut>) -> Self {
         match cut {
             Some(cut) => Self::Cut { error: self.to_string(), cut },
@@ -198,7 +197,6 @@ fn mended(text: &str) -> Mended {
     Mended { is_whole, ..reader.finish() }
 }
 
-/// Whether an unquoted key may contain the character.
 fn is_bare(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '$')
 }

@@ -32,7 +32,6 @@ const NO_POINTS: &str = "it has no points in the requested format";
 /// Called with every paid reply that is followed by another request, so that the reply is recorded first.
 pub type OnReply = Arc<dyn Fn(StoredReply, CallRecord) + Send + Sync>;
 
-/// A reply that an earlier run already paid for.
 pub type PaidReply = (StoredReply, CallRecord);
 
 pub struct Ask {

@@ -37,7 +37,6 @@ const OBSERVED: usize = 24_000;
 /// The approximate length of a word with its space. Limits are stated in words, because models count words better than
 /// characters.
 const CHARACTERS_PER_WORD: usize = 7;
-/// The placeholder for the texts in a user's summary prompt.
 const CONTENT: &str = "{content}";
 
 #[derive(Clone)]
@@ -346,7 +345,6 @@ pub fn prepare(
     Ok(Call { step: step.clone(), request, listing, length, room, reads: None, checked, standing, assess })
 }
 
-/// `None` if the answer is text.
 fn schema(step: &Step, listing: &Listing) -> Option<AnswerSchema> {
     let Listing { labels, requirements, criteria, .. } = listing;
     Some(match &step.answer {
@@ -430,7 +428,6 @@ fn approaches(debate: &Debate) -> String {
     Ledger::given_up(debate).iter().map(item).collect::<Vec<_>>().join("\n")
 }
 
-/// Omits critiques whose points are listed in the prompt.
 fn unread<'a>(debate: &Debate, inputs: Vec<&'a Arc<Contribution>>) -> Vec<Authored<'a>> {
     let unread = inputs.into_iter().filter(|one| one.target_agent_id.is_none() || !has_points(one));
     unread.map(|one| authored(debate, one)).collect()

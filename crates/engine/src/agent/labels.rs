@@ -96,7 +96,6 @@ fn replaced(text: &str, pairs: &[(&str, String)]) -> String {
     written
 }
 
-/// Nouns that may precede a label.
 const NOUNS: [&str; 8] = ["candidate", "debater", "solution", "proposal", "option", "text", "answer", "choice"];
 
 /// Returns the index of the one option that `text` names, and `None` for texts like `not 2` and `1 or 2`. Ignores

@@ -167,7 +167,6 @@ impl Panel {
         })
     }
 
-    /// Also finds the judge.
     pub fn agent(&self, id: &AgentId) -> Option<&Agent> {
         self.agents.iter().chain([&self.judge]).find(|agent| agent.settings.id == *id)
     }
@@ -200,7 +199,6 @@ pub fn price_at(provider: &str, model: &str, prices: &BTreeMap<String, Price>, i
     configured.or_else(listed).map(|price| with_cache_writes(price, provider, model))
 }
 
-/// The listed facts of an agent's model, if its calls go to the provider's own address.
 pub fn facts_of(agent: &AgentSettings, settings: &Settings) -> Option<&'static ModelFacts> {
     if settings.elsewhere.contains(&agent.provider) { None } else { facts(&agent.provider, &agent.model) }
 }

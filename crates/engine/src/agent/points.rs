@@ -263,7 +263,6 @@ fn accepted(debate: &Debate) -> PointList {
     })
 }
 
-/// The points that the check of the draft raised.
 fn points(ledger: &Ledger, draft: &Draft<'_>) -> String {
     let of_draft = ledger.objections.iter().filter(|one| one.draft == Some(draft.number.into()));
     let lens = |one: &Point| one.lens.clone().unwrap_or_default();
@@ -271,7 +270,6 @@ fn points(ledger: &Ledger, draft: &Draft<'_>) -> String {
     of_draft.map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Each point is followed by the checker's remark.
 fn not_found(ledger: &Ledger, draft: &Draft<'_>) -> PointList {
     let readings = draft.checks.iter().filter_map(|one| one.reading.as_ref());
     let missing = readings.flat_map(|reading| &reading.verifications).filter(|one| one.verdict == Found::NotFound);

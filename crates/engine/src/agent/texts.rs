@@ -197,7 +197,6 @@ pub(super) fn anonymous_transcript<'a>(debate: &'a Debate, labels: &[Label]) -> 
     all
 }
 
-/// Sorts texts by their numbers: critiques by the number of their target, then of their author.
 fn sort_by_number(debate: &Debate, texts: &mut [&Contribution]) {
     let numbers = debate.in_order_of_numbers();
     let number = |id: &AgentId| numbers.iter().position(|known| *known == id);
@@ -303,7 +302,6 @@ pub(super) fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// In characters.
 pub(super) fn total(texts: &[Titled<'_>]) -> usize {
     texts.iter().map(|one| length(&one.text)).sum()
 }
@@ -413,7 +411,6 @@ pub(super) fn as_points(critique: &str, limit: usize) -> Cow<'_, str> {
     points.collect::<Vec<_>>().join("\n").into()
 }
 
-/// The offset of a point's remedy, or the point's length.
 fn remedy_of(point: &str) -> usize {
     point.rfind(REMEDY).unwrap_or(point.len())
 }

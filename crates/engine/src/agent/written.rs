@@ -46,7 +46,6 @@ pub struct Assessment {
 pub struct Written {
     /// The solution in Markdown; empty if missing.
     pub solution: String,
-    /// The readable part of the assessment.
     pub assessment: Assessment,
     /// `None` if the assessment is complete.
     pub missing: Option<AnswerError>,
@@ -428,7 +427,6 @@ impl Written {
         }
     }
 
-    /// Also lists the candidates with their authors.
     pub fn into_amended_solution(
         self,
         judge: &AgentId,

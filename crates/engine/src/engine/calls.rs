@@ -228,7 +228,6 @@ impl Engine {
         room
     }
 
-    /// The tools can read the finished rounds and the step's inputs.
     fn tools_of(&mut self, agent: &AgentSettings, step: &Step) -> Result<Option<Tools>, EngineError> {
         let round = self.debate().current_round;
         if self.tools.as_ref().is_none_or(|(of, _)| *of != round) {

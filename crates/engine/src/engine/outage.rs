@@ -40,7 +40,6 @@ pub(super) struct Outage {
     /// Failed calls. They are repeated when their server is back, or fail for good if the debate can continue without
     /// them.
     waiting: BTreeMap<CallKey, WaitingCall>,
-    /// Providers that were unreachable when last called.
     unreachable: BTreeSet<Arc<str>>,
     /// Agents whose last call failed at an upstream server, although their provider responded.
     cut_off: BTreeSet<AgentId>,

@@ -556,7 +556,6 @@ fn leads_to_a_challenge(stage: &Stage, mut debate: Debate, event: Event) -> bool
         .any(|step| step.answer == OutputSpec::Challenge && debate.settled(&step.key).is_none())
 }
 
-/// If an agent is given, the text is unique to the agent.
 fn decision(agent: Option<&AgentId>, number: usize) -> String {
     let unique = format!("{} {number} ", agent.map_or("all", AgentId::as_str));
     let filler = "x".repeat(DECISION_BYTES.saturating_sub(unique.len()));

@@ -39,7 +39,6 @@ pub(super) struct Reservation {
     pub(super) max_tokens: Option<u32>,
 }
 
-/// What a model's earlier answers reveal about the cost of its next answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measures {
     pub(super) answered: bool,
@@ -110,7 +109,6 @@ impl CostLedger {
         self.spent + self.open.values().map(|of| of.usd).sum()
     }
 
-    /// Like [`taken`](Self::taken), with the number of requests sent.
     pub(super) fn taken_in_all(&self) -> Amount {
         Amount { usd: self.taken(), requests: self.requests }
     }

@@ -50,7 +50,6 @@ fn one_round(purchase: &Purchase) -> String {
     figures(purchase, purchase.likely_round, purchase.one_round)
 }
 
-/// Shows calls and dollars only if they are limited.
 fn figures(purchase: &Purchase, likely: Usd, most: Amount) -> String {
     let calls = purchase.limit.calls.map(|_| counted(most.requests.into(), "call"));
     let cost = purchase.limit.usd.map(|_| format!("likely {likely}, at most {}", most.usd));
@@ -114,7 +113,6 @@ impl AnswerLength {
         (0..=self.0).rev().map(Self)
     }
 
-    /// Rounds up.
     fn between(self, least: u64, full: u64) -> u64 {
         least + (full.saturating_sub(least) * u64::from(self.0)).div_ceil(u64::from(STEPS))
     }
@@ -535,14 +533,12 @@ impl CostRange {
         self.merged(|view| view.check.iter().collect())
     }
 
-    /// Names in the plural, as a warning lists them.
     pub(super) fn dispensable(&self, debate: &Debate) -> Vec<String> {
         let spare = self.merged(CostPlan::spare);
         let stages = debate.stages.iter().filter(|stage| spare.iter().any(|call| call.key.stage == stage.id));
         stages.map(|stage| stage.words.plural.to_string()).collect()
     }
 
-    /// Names in the plural, as a warning lists them.
     pub(super) fn checking(&self, debate: &Debate) -> Vec<String> {
         let stages = debate.stages.iter().filter(|stage| self.full.check.iter().any(|call| call.key.stage == stage.id));
         stages.map(|stage| stage.words.plural.to_string()).collect()

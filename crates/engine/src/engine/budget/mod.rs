@@ -349,7 +349,6 @@ impl Budget {
 }
 
 impl Engine {
-    /// Does nothing if the debate is already closing for this reason.
     pub(super) fn stop_for_budget(&mut self) -> Result<(), EngineError> {
         if self.is_out_of_money() {
             return Ok(());
@@ -463,7 +462,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Warns at most once per run.
     fn say_left_out(&mut self, left_out: &[String]) {
         let Some(budget) = self.budget.as_mut().filter(|budget| !budget.has_said_left_out) else { return };
         if left_out.is_empty() {
@@ -500,7 +498,6 @@ impl Engine {
         })
     }
 
-    /// Only reports a limit that is lower than the last reported one.
     fn say_lowered(&mut self, lowered: Option<u32>) -> Result<(), StoreError> {
         let Some(max_tokens) = lowered else { return Ok(()) };
         if self.debate().output_limit.is_some_and(|before| before <= max_tokens) {
