@@ -16,7 +16,6 @@ use crate::debate::Debate;
 use crate::ids::{AgentId, CallKey};
 use crate::points::PointId;
 
-/// A decision and the agents whose texts state it in the same words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wording {
     /// The decision as first worded; other texts may differ in case and punctuation.
@@ -101,7 +100,6 @@ pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// Objections to an agreement.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Challenge {

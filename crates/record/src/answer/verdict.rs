@@ -52,13 +52,10 @@ pub struct Verdict {
     pub winner: Option<AgentId>,
     /// The mean score of each debater, 0 to 100.
     pub scores: BTreeMap<AgentId, f64>,
-    /// The judge's statement on each criterion.
     pub criteria: BTreeMap<String, String>,
     pub reasoning: String,
-    /// Each debater's score on each criterion, if scored separately.
     #[serde(default, rename = "byCriterion", skip_serializing_if = "BTreeMap::is_empty")]
     pub by_criterion: BTreeMap<AgentId, BTreeMap<String, f64>>,
-    /// The major requirements that each text misses.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub missing: BTreeMap<AgentId, Vec<String>>,
     /// Whether the winner was the same when the judge read the debaters in reversed order; absent if only one order was
@@ -237,7 +234,6 @@ impl<'v> Polls<'v> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Voting {
-    /// The number of votes for each author's text.
     pub tally: BTreeMap<AgentId, u32>,
     /// The authors whose texts share the most votes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -102,7 +102,6 @@ impl Debate {
         self.lenses().iter().copied().filter(|lens| draft.read_through(*lens).is_none()).collect()
     }
 
-    /// Whether no checker was called for the newest draft.
     pub fn is_unchecked(&self) -> bool {
         let Some(draft) = self.newest_draft() else { return false };
         let passes = Lens::ALL.map(|lens| lens.pass(draft.number));
@@ -111,7 +110,6 @@ impl Debate {
         draft.checks.is_empty() && !has_failed
     }
 
-    /// Sentences that say what was not checked or not fixed.
     pub fn unverified(&self) -> Vec<String> {
         let Some(draft) = self.newest_draft() else { return Vec::new() };
         let mut unverified = Vec::new();
@@ -151,7 +149,6 @@ impl Debate {
         unverified
     }
 
-    /// Whether the check found faults in the newest draft that must be fixed.
     pub fn is_draft_faulted(&self) -> bool {
         let Some(draft) = self.newest_draft() else { return false };
         let is_grave = |point: &RaisedPoint| point.severity <= Severity::Major;

@@ -56,9 +56,7 @@ pub struct Question<'a> {
     /// The most detailed of the agents' wordings.
     #[serde(rename = "question")]
     pub text: &'a str,
-    /// `NA` if the user declined to answer, empty while unanswered.
     pub answer: &'a str,
-    /// The pass in which the question was asked, from 1; absent in older records.
     #[serde(skip)]
     pub pass: Option<u8>,
     /// The agents that asked the question, each with its own copy.

@@ -75,7 +75,6 @@ pub struct Metadata {
     /// Includes cached tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
-    /// Input tokens read from the provider's cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_input_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,7 +92,6 @@ pub struct Metadata {
     /// [`interrupted`](Self::interrupted) is set.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-    /// Set if a content filter cut the text off.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub filtered: bool,
     /// Set if the server cut the text off for a reason other than the output limit or a filter.

@@ -18,7 +18,7 @@ pub struct Gathered {
     pub material: Vec<Material>,
     #[serde(default)]
     pub standings: Standings,
-    /// The family of each agent's model, if known.
+    /// Omits agents whose model is of an unknown family.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub families: BTreeMap<AgentId, String>,
 }
@@ -124,9 +124,7 @@ pub struct TeamCandidate {
     /// An absent calibration counts as 0.5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<f64>,
-    /// The number of past debates on which rating and calibration are based.
     pub debates: u32,
-    /// The family of the agent's model, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<String>,
     /// Set if the agent was left out despite its score, because its model family already had half of the team.

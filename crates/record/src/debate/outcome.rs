@@ -195,7 +195,6 @@ const NAMED: usize = 3;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AnswerState {
-    /// The major requirements that the answer does not meet.
     pub unmet: Vec<String>,
     /// The major requirements that the answer meets with a stated exception.
     pub partly: Vec<String>,

@@ -116,7 +116,6 @@ pub struct Debate {
     pub settings: Option<Settings>,
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "currentNode")]
     pub current_stage: Option<StageId>,
-    /// The seed of all shuffles in the debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -130,7 +129,7 @@ pub struct Debate {
     pub cuts: Vec<CutAnswer>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_ends: Vec<UnknownEnd>,
-    /// Calls, tokens and cost by model.
+    /// Keyed by model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub usage: BTreeMap<String, ModelUsage>,
     /// The lowest output limit, in tokens, that the cost limit required.
@@ -199,7 +198,7 @@ pub struct Round {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// The agent whose history is summarized.
+    /// The author of the summary.
     pub agent_id: AgentId,
     pub agent_role: Arc<str>,
     pub summary: Arc<str>,
@@ -319,7 +318,6 @@ pub struct ModelUsage {
     pub requests: u64,
     /// Includes cached tokens.
     pub input_tokens: u64,
-    /// Input tokens read from the provider's cache.
     pub cached_input_tokens: u64,
     pub output_tokens: u64,
     /// Null if the cost of any call is unknown.
@@ -459,7 +457,6 @@ impl Debate {
         stage::place_rank(&self.stages, id)
     }
 
-    /// The index of a stage in its protocol, or the number of stages if the id is unknown.
     pub fn stage_rank(&self, id: StageId) -> usize {
         self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
     }

@@ -247,13 +247,11 @@ pub enum Event {
 /// The format of journals and state files that this version writes. Later formats cannot be read.
 pub const FORMAT_VERSION: u32 = 2;
 
-/// A new debate, as its first event records it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Created {
     pub format_version: u32,
     pub id: DebateId,
-    /// The problem, verbatim.
     pub problem: Arc<str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,

@@ -39,7 +39,6 @@ type StagePosition = (u32, usize, usize);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StageProgress {
-    /// The number of expected results.
     pub total: usize,
     pub done: usize,
     pub failed: usize,
@@ -287,11 +286,8 @@ pub struct PanelInfo {
     pub judge: AgentSettings,
     /// The maximum number of rounds; the protocol may run more.
     pub rounds: u32,
-    /// The stages of the protocol in display order.
     pub stages: Arc<[StageInfo]>,
-    /// What was spent before the first signal, such as by an earlier run.
     pub spent: ModelUsage,
-    /// The audience's votes before the first signal.
     pub polls: Vec<Poll>,
 }
 
@@ -326,17 +322,14 @@ impl PanelInfo {
         self.stages.iter().find(|stage| stage.id == id)
     }
 
-    /// The index of a stage in its protocol, or the number of stages if the id is unknown.
     pub fn stage_rank(&self, id: StageId) -> usize {
         self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
     }
 
-    /// The index of the stage, or for a kind of call, of the stage that makes such calls.
     pub fn place_rank(&self, id: StageId) -> usize {
         stage::place_rank(&self.stages, id)
     }
 
-    /// Returns the words for a stage, or its id in place of each word if the stage is unknown.
     pub fn words(&self, id: StageId) -> StageWords {
         stage::words(&self.stages, id)
     }
@@ -350,7 +343,6 @@ impl PanelInfo {
         Some(self.agents.iter().position(|agent| agent.id == *id)? + 1)
     }
 
-    /// Returns the display name for an id, or the id itself if unknown.
     pub fn name<'a>(&'a self, id: &'a AgentId) -> &'a str {
         self.participants().find(|participant| participant.id == *id).map_or(id.as_str(), |found| &found.name)
     }

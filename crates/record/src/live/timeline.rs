@@ -147,7 +147,6 @@ fn ticks(events: &[Recorded]) -> Vec<Tick> {
     ticks
 }
 
-/// Whether the run reached another stage or its end after the event at `index`.
 fn goes_on(events: &[Recorded], ticks: &[Tick], index: usize) -> bool {
     let mut of_run = events.iter().zip(ticks).skip(index + 1).take_while(|(_, tick)| tick.run == ticks[index].run);
     of_run.any(|(recorded, _)| {
