@@ -54,8 +54,8 @@ pub struct Tools {
     pub limit: u32,
     /// The maximum total length of all results, in characters.
     pub room: usize,
-    /// Whether the tools serve a review. If so, a model that rejects tools may answer without them, and the last
-    /// results tell the model that they are the last.
+    /// In a review, a model that rejects tools may answer without them, and the last results say that they are the
+    /// last.
     pub is_review: bool,
 }
 
@@ -246,7 +246,7 @@ impl Ask {
             let is_last = offered.is_some_and(|tools| tools.is_review && looked_up + 1 == tools.limit);
             let toolbox = offered.map(|tools| Arc::clone(&tools.toolbox));
             let reply = match self.caller.call(&self.request).await {
-                // The budget only covers the answer, so ask for it without tools.
+                // The budget covers only a request without tools.
                 Err(failed) if offered.is_some() && matches!(failed.error, ModelError::OverBudget { .. }) => {
                     self.tools = None;
                     continue;
@@ -523,8 +523,7 @@ fn once_more(reads: &AnswerFormat, missing: Option<&str>) -> String {
     said.unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())
 }
 
-/// Runs the tools that a reply calls, in order, on a blocking thread because they read files. Their results have at
-/// most `room` characters in total.
+/// Uses a blocking thread, because tools read files. The results have at most `room` characters in total.
 async fn run_all(toolbox: Arc<Toolbox>, calls: &[ToolCall], room: usize, is_last: bool) -> Vec<ToolResult> {
     let wanted = calls.to_vec();
     let run = spawn_blocking(move || toolbox.run_all(&wanted, room, is_last));

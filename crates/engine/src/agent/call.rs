@@ -34,8 +34,8 @@ use super::{Agent, Panel};
 const MENTIONS: usize = 8000;
 /// The maximum total length in characters of the texts that are examined for kinds of argument.
 const OBSERVED: usize = 24_000;
-/// The approximate length of a word with its space. Limits are stated in words, because models count words better than
-/// characters.
+/// The approximate length of a word with its space. Prompts state limits in words, because models count words better
+/// than characters.
 const CHARACTERS_PER_WORD: usize = 7;
 const CONTENT: &str = "{content}";
 
@@ -115,9 +115,9 @@ fn beginning(debate: &Debate, is_shown: impl Fn(usize, &Attachment) -> bool) -> 
     Ok(BEGINNING.render(&beginning)?.into())
 }
 
-/// Returns the indices of the attachments that findings name. Their total size is limited to the size of the largest
-/// part of the change, minus that of the findings. If not all fit, diffs come before files, and attachments of graver
-/// findings before others.
+/// Returns the indices of the attachments that findings name. Their total size in bytes is limited to the size of the
+/// largest part of the change, minus that of the findings. If not all attachments fit, diffs come before files, and
+/// attachments of graver findings before those of others.
 fn named_by_findings(debate: &Debate) -> BTreeSet<usize> {
     let findings = debate.findings();
     let reports: Vec<_> = findings.iter().flat_map(|finding| &finding.reports).collect();
@@ -266,7 +266,7 @@ fn show_texts<'a>(values: &mut Values<'a>, debate: &'a Debate, step: &Step, room
 }
 
 impl Call {
-    /// Without this, no statements are parsed from the answer.
+    /// Must be called before the answer is read: otherwise, no statements are parsed from the answer.
     pub fn to_be_read(self, debate: &Debate) -> Self {
         let reads = AnswerFormat::of(debate, &self.step.key, &self.step.inputs);
         Self { reads, ..self }
@@ -327,7 +327,7 @@ pub fn prepare(
     let mut request = agent.request(prompt, schema(step, &values.listing));
     let is_check = matches!(step.answer, OutputSpec::Check(_));
     if is_check {
-        // A checker has no role, so it only gets the shared system text.
+        // A checker has no role, so the request has only the shared system text.
         request.system = Arc::clone(&panel.system);
     }
     let is_solution = matches!(step.answer, OutputSpec::Solution(_));

@@ -110,7 +110,7 @@ fn replace_prompts(
 }
 
 impl Panel {
-    /// Builds the agents and the judge of a debate under `protocol`. `caller` connects each of them to its model.
+    /// `caller` connects each agent and the judge to a model.
     ///
     /// # Errors
     ///

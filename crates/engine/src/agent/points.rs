@@ -120,8 +120,8 @@ fn told(one: &Point) -> String {
     entry
 }
 
-/// The points that the final text answers: those that the check raised, and accepted ones that it did not find in the
-/// draft.
+/// The points that the final text answers: those that the check raised, and accepted ones that the check did not find
+/// in the draft.
 pub(super) fn answered_at_the_end(ledger: &Ledger, draft: &Draft<'_>) -> Vec<Point> {
     let readings = draft.checks.iter().filter_map(|one| one.reading.as_ref());
     let found: Vec<_> = readings.flat_map(|reading| &reading.verifications).collect();

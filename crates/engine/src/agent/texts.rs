@@ -122,7 +122,8 @@ pub(super) fn history<'a>(debate: &'a Debate, agent: &AgentId, round: u32) -> Ve
     bounded(open_rounds(debate, agent, round).rev().flat_map(|one| concerning(debate, one, agent)).collect(), limit)
 }
 
-/// What concerns an agent in a round: its final text, critiques of it, its critiques of others, and its first text.
+/// Ordered by rank: the agent's final text, critiques of the agent, the agent's critiques of others, and the agent's
+/// first text.
 fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<Titled<'a>> {
     let rank = |one: &Contribution| {
         let yields = debate.yield_of(one)?;

@@ -20,7 +20,7 @@ use super::rulings::{RawPointRuling, under_the_solution, unmet};
 /// The keys that every assessment should have.
 const KEYS: [&str; 5] = ["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions", "confidence"];
 const FURTHER_KEYS: [&str; 5] = ["base", "approach", "partlyFulfilled", "rulings", "title"];
-/// The key that identifies an assessment: solutions do not contain it.
+/// Identifies an assessment, because solutions do not contain this key.
 const TELLING_KEY: &str = "unfulfilledMajorRequirements";
 /// The key of the solution in answers that are entirely JSON.
 const SOLUTION_KEY: &str = "solutionMarkdown";

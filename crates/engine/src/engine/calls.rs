@@ -34,7 +34,7 @@ use super::{Engine, EngineError};
 /// Dropping this aborts the calls in flight.
 pub(super) struct Calls {
     tasks: JoinSet<CallResult>,
-    /// A map, because every wanted call is looked up after each result.
+    /// A map rather than a list, because every wanted call is looked up after each result.
     in_flight: HashMap<CallKey, RunningCall>,
     /// Attempts that wait until they fit under the limit, oldest first.
     waiting: Vec<(AttemptRequest, oneshot::Sender<Reserved>)>,

@@ -31,7 +31,8 @@ pub enum RunCommand {
         /// The program that answered for the user, if any.
         by: Option<Answerer>,
     },
-    /// Leave open questions unanswered and ask no more. Names the program that decided this for the user, if any.
+    /// Leave open questions unanswered, and ask no further ones. The value is the program that decided this for the
+    /// user, if any.
     EndQuestions(Option<Answerer>),
 }
 
@@ -101,7 +102,7 @@ impl Engine {
     }
 
     /// Receives and records answers until no question is open. The debate then continues, or closes after a stop
-    /// command. It stays paused after a pause command, or if no more commands can arrive.
+    /// command. The debate stays paused after a pause command, or if no more commands can arrive.
     ///
     /// # Errors
     ///

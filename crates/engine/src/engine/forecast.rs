@@ -276,7 +276,7 @@ pub enum WindowError {
     },
 }
 
-/// The number of rounds after which prompts stop growing, because they show bounded histories.
+/// Prompts stop growing after this number of rounds, because they show bounded histories.
 const TELLING_ROUNDS: u32 = 3;
 /// An upper estimate of the tokens in a prompt other than the problem and the agents' texts.
 const FRAME: u64 = 40_000;
@@ -373,7 +373,7 @@ pub fn room_for_change(settings: &Settings) -> usize {
     rooms.min().unwrap_or(DebateSettings::ATTACHMENT_LIMIT)
 }
 
-/// For an answer without a limit, at most the context window divided by this is reserved.
+/// The context window divided by this is the most to reserve for an answer without a limit.
 const ANSWERS_PART: u64 = 4;
 
 /// The estimated number of characters by which `request` and its answer exceed a `window` in tokens. The model writes

@@ -1,5 +1,5 @@
-//! Requests to the host: the person or agent that runs the debate and answers in place of a model. They are stored next
-//! to the record, so the host can reply even after this process has ended.
+//! Requests to the host: the person or agent that runs the debate and answers in place of a model. The requests are
+//! stored next to the record, so that the host can reply even after this process has ended.
 
 use std::future::ready;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! Unreachable servers: which calls wait for them, when the debate continues without them, and how it waits.
+//! Unreachable servers: which calls wait for them, when the debate continues without them, and how the debate waits.
 //!
-//! A call that failed because its server is unreachable stays undecided. Once its provider has nothing in flight, the
-//! call fails if enough of the panel is reachable; otherwise the debate waits.
+//! A call that failed because its server is unreachable stays undecided. Once the call's provider has nothing in
+//! flight, the call fails if enough of the panel is reachable; otherwise the debate waits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

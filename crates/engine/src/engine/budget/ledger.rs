@@ -9,8 +9,8 @@ use dialectic_base::price::Price;
 use dialectic_record::event::{Event, Recorded};
 use dialectic_record::ids::CallKey;
 
-/// Estimated tokens per byte of a prompt, until a provider reports usage. Prose has about 0.25, code 0.35, Chinese and
-/// Japanese 0.4.
+/// The assumed tokens per byte of a prompt; a higher value that a provider reports takes precedence. Prose has about
+/// 0.25, code 0.35, Chinese and Japanese 0.4.
 const TOKENS_PER_BYTE: f64 = 0.5;
 /// Additional tokens per request, for roles and separators.
 const FRAME_TOKENS: u64 = 64;

@@ -151,7 +151,7 @@ impl Budget {
         self
     }
 
-    /// A follow-up question is refused if the limit leaves no room for even an answer of minimum length.
+    /// Refuses a follow-up question if the limit leaves no room for even an answer of minimum length.
     pub(super) fn check_room(&self, wanted: &AttemptRequest) -> Result<(), FollowUpError> {
         let Some(payee) = self.payees.get(&wanted.key.agent_id) else { return Ok(()) };
         let measures = self.ledger.measures(&payee.model);
@@ -297,8 +297,8 @@ impl Budget {
         }
     }
 
-    /// For a request that the host has answered. It was counted as a call when it was shown, so nothing else needs to
-    /// fit.
+    /// For a request that the host has answered. The request was counted as a call when it was shown, so nothing else
+    /// needs to fit.
     fn accept(&self, wanted: &AttemptRequest) -> Permission<(Reservation, AnswerLength)> {
         let payee = self.payees.get(&wanted.key.agent_id);
         let grant = payee.and_then(|payee| self.grant(payee, wanted, self.level, Amount::ZERO));
