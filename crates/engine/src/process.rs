@@ -71,8 +71,8 @@ fn cmd_arguments(command: &str) -> String {
     format!("/D /S /C \"{command}\"")
 }
 
-/// Runs a command to its end, and returns its standard output with invalid UTF-8 replaced. Its process group is killed
-/// when the future is dropped, and when the command ends or exceeds its time limit.
+/// Returns the command's standard output, with invalid UTF-8 replaced. The command's process group is killed when the
+/// future is dropped, when the command ends, and when the time limit is exceeded.
 ///
 /// # Errors
 ///

@@ -99,7 +99,7 @@ impl Solution {
     }
 }
 
-/// Why a stated confidence was limited; `None` if it was not.
+/// `stated` is the confidence before the limit; `None` if the confidence was not limited.
 pub fn limited_confidence(stated: Option<f64>, is_unfulfilled: bool) -> Option<String> {
     let why = if is_unfulfilled {
         "a major requirement is not fulfilled"

@@ -22,7 +22,7 @@ pub struct Contribution {
     pub content: Arc<str>,
     #[serde(default)]
     pub metadata: Metadata,
-    /// The author of the criticised proposal (critiques only).
+    /// The author of the criticised proposal (critiques), or of the chosen text (ballots).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_agent_id: Option<AgentId>,
     /// What the parser extracted from the text when it was recorded.

@@ -24,9 +24,9 @@ pub struct Outcome {
 dialectic_base::named! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
     pub enum OutcomeKind {
-        /// The debate ended with an answer and without failures.
+        /// The debate ended with an answer, and nothing failed, is missing or was cut off.
         Full = "full",
-        /// The debate ended with an answer despite failures.
+        /// The debate ended with an answer, although something failed, is missing or was cut off.
         Degraded = "degraded",
         /// A limit or the user ended the debate early.
         Stopped = "stopped",
@@ -199,7 +199,7 @@ pub struct AnswerState {
     /// The major requirements that the answer meets with a stated exception.
     pub partly: Vec<String>,
     /// The numbers of the points (in a review, of the findings) that are open and of severity major or higher. Absent
-    /// if no critique could be read.
+    /// if there are critiques, but none of them was parsed when it was recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_major: Option<Vec<String>>,
     #[serde(skip)]

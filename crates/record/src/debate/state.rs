@@ -63,7 +63,7 @@ pub struct Debate {
     /// The newest draft of the answer with its assessment, if drafts are checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<Solution>,
-    /// Whether the cost limit left no room to check the newest draft.
+    /// Whether the cost or call limit left no room to check the newest draft.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub check_forgone: bool,
     /// The check of the answer, in order: the text of each draft, followed by the results of its lenses; at the end,

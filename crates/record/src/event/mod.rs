@@ -159,7 +159,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
-    /// The cost limit left no room to check the draft.
+    /// The cost or call limit left no room to check the draft.
     CheckForgone,
     Synthesized {
         /// Absent if no call was needed.

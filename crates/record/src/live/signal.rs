@@ -81,7 +81,7 @@ pub enum Signal {
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         waits_for_server: bool,
     },
-    /// A required server is unreachable, or its usage limit is reached. The debate waits or pauses.
+    /// A required server is unreachable, or a usage limit was reached. The debate waits or pauses.
     ServerGone {
         calls: usize,
         error: String,
