@@ -18,7 +18,7 @@ pub(crate) fn rows() -> Result<Vec<Row>, String> {
     let growth = whole.per_call / short.per_call;
     let figure = format!("{growth:.2} ({:.0} µs, {:.0} µs)", whole.per_call * 1e6, short.per_call * 1e6);
     Ok(vec![
-        Row::new("engine: calls of 12 agents in 6 rounds", whole.calls.to_string(), "938"),
+        Row::new("engine: calls of 12 agents in 6 rounds", whole.calls.to_string(), "880"),
         Row::new("engine: whole answers, processor time over `json.loads` of the state", whole.ratio(), "<= 30"),
         Row::new("engine: whole answers, peak memory", whole.peak(), ""),
         Row::new("engine: a call in 6 rounds over one in 2 rounds", figure, "<= 1.25"),
