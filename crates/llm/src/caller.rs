@@ -5,9 +5,12 @@ mod bill;
 mod in_flight;
 
 use std::borrow::Cow;
+use std::future::poll_fn;
 use std::ops::Add as _;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use chrono::Utc;
@@ -19,10 +22,10 @@ use dialectic_base::money::Usd;
 use dialectic_base::price::Price;
 use dialectic_base::provider::HOST;
 
-use super::live::Batch;
 use super::models::explained;
 use super::{
-    ChatModel, FailedAttempt, FinishReason, IdleTimeout, Live, ModelError, Reply, Request, StatedUsage, Timeouts,
+    ChatModel, FailedAttempt, FinishReason, IdleTimeout, Listener, Live, ModelError, Reply, Request, StatedUsage,
+    Timeouts,
 };
 
 use bill::{Bill, Retries};
@@ -307,6 +310,38 @@ pub struct Reserved {
     pub number: u64,
     /// The output limit to send, in tokens; `None` if the cost limit requires none.
     pub max_tokens: Option<u32>,
+}
+
+/// Collects text between updates, because words arrive much faster than anyone can read.
+#[derive(Default)]
+struct Batch {
+    text: Mutex<String>,
+    /// Whether a token arrived since the last [`take`](Self::take), with or without text.
+    has_more: AtomicBool,
+}
+
+impl Batch {
+    /// Resolves once a token has arrived. Tokens do not wake the task, so poll this in the task that receives the
+    /// answer, after polling the answer.
+    async fn first_token(&self) {
+        poll_fn(|_| if self.has_more.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
+
+    /// The text since the last call, possibly empty; `None` if no token has arrived.
+    fn take(&self) -> Option<String> {
+        self.has_more.swap(false, Ordering::Relaxed).then(|| std::mem::take(&mut *self.text()))
+    }
+
+    fn text(&self) -> MutexGuard<'_, String> {
+        self.text.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Listener for Batch {
+    fn on_token(&self, text: &str) {
+        self.has_more.store(true, Ordering::Relaxed);
+        self.text().push_str(text);
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,6 @@
 //! Streams answers, and limits how long models may be idle.
 
-use std::future::poll_fn;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -84,38 +81,6 @@ pub struct StatedUsage {
 impl From<ModelError> for FailedAttempt {
     fn from(error: ModelError) -> Self {
         Self::with_usage(error, StatedUsage::default())
-    }
-}
-
-/// Collects text between updates, because words arrive much faster than anyone can read.
-#[derive(Default)]
-pub(super) struct Batch {
-    text: Mutex<String>,
-    /// Whether a token arrived since the last [`take`](Self::take), with or without text.
-    has_more: AtomicBool,
-}
-
-impl Batch {
-    /// Resolves once a token has arrived. Tokens do not wake the task, so poll this in the task that receives the
-    /// answer, after polling the answer.
-    pub(super) async fn first_token(&self) {
-        poll_fn(|_| if self.has_more.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }).await;
-    }
-
-    /// The text since the last call, possibly empty; `None` if no token has arrived.
-    pub(super) fn take(&self) -> Option<String> {
-        self.has_more.swap(false, Ordering::Relaxed).then(|| std::mem::take(&mut *self.text()))
-    }
-
-    fn text(&self) -> MutexGuard<'_, String> {
-        self.text.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Listener for Batch {
-    fn on_token(&self, text: &str) {
-        self.has_more.store(true, Ordering::Relaxed);
-        self.text().push_str(text);
     }
 }
 

@@ -1,14 +1,10 @@
 //! The live block on a terminal: stages, one line per agent, time and cost.
 
-#![expect(clippy::disallowed_methods, reason = "it only reads the size")]
-
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use anstyle::{AnsiColor, Style};
 use console::{measure_text_width, pad_str, truncate_str};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
 use dialectic_base::figures::{clock, counted, short_cost, sum_of_tokens};
 use dialectic_base::sanitize::one_line;
@@ -17,7 +13,7 @@ use dialectic_record::live::{CallInFlight, Progress, StageProgress, WordsSoFar};
 
 use super::forecast::Plan;
 use super::result::spending;
-use super::screen::{BEGIN_UPDATE, END_UPDATE, Screen, SharedWriter, WIDEST};
+use super::screen::{TerminalSize, WIDEST};
 use super::told::{LinePart, cut_words, fitting, label, style_of};
 
 pub(super) const FRAME_INTERVAL: Duration = Duration::from_millis(100);
@@ -48,73 +44,6 @@ const QUIET: Style = Style::new().dimmed();
 const DONE: Style = AnsiColor::Green.on_default();
 const HELD: Style = AnsiColor::Yellow.on_default().bold();
 const RETRY: Style = AnsiColor::Yellow.on_default();
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TerminalSize {
-    pub(super) columns: usize,
-    pub(super) rows: usize,
-}
-
-impl TerminalSize {
-    /// 80 by 24 if unknown.
-    pub(super) fn of_stderr() -> Self {
-        let (rows, columns) = console::Term::stderr().size_checked().unwrap_or((24, 80));
-        Self { columns: columns.into(), rows: rows.into() }
-    }
-}
-
-/// Erases the block when dropped.
-pub(super) struct LiveBlock {
-    bar: ProgressBar,
-    out: SharedWriter,
-    size: Option<TerminalSize>,
-    is_shown: bool,
-}
-
-impl LiveBlock {
-    pub(super) fn new(out: SharedWriter) -> Self {
-        let target = ProgressDrawTarget::term_like(Box::new(Screen::new(out.clone())));
-        let bar = ProgressBar::with_draw_target(None, target).with_finish(ProgressFinish::AndClear);
-        if let Ok(style) = ProgressStyle::with_template("{msg}") {
-            bar.set_style(style);
-        }
-        Self { bar, out, size: None, is_shown: false }
-    }
-
-    /// `lines` must fit into `size`.
-    pub(super) fn draw(&mut self, lines: &[String], size: TerminalSize) {
-        let was_shown = std::mem::replace(&mut self.is_shown, !lines.is_empty());
-        if !was_shown && !self.is_shown {
-            return;
-        }
-        let is_resized = self.size.replace(size) != Some(size);
-        self.at_once(|bar| {
-            if is_resized {
-                // After a resize, the terminal may have joined or split lines. Erasing the block resets indicatif's
-                // count of lines.
-                bar.set_message("");
-            }
-            bar.set_message(lines.join("\n"));
-        });
-    }
-
-    /// Wraps the output of `change` in a synchronized update, so that capable terminals show it in one step.
-    fn at_once(&self, change: impl FnOnce(&ProgressBar)) {
-        let mut out = self.out.clone();
-        // A closed terminal must not end the debate.
-        out.write_all(BEGIN_UPDATE.as_bytes()).ok();
-        change(&self.bar);
-        out.write_all(END_UPDATE.as_bytes()).and_then(|()| out.flush()).ok();
-    }
-
-    /// `text` must consist of whole lines.
-    pub(super) fn print_above(&self, text: &[u8]) {
-        let mut out = self.out.clone();
-        self.at_once(|bar| {
-            bar.suspend(|| out.write_all(text).and_then(|()| out.flush())).ok();
-        });
-    }
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum HeardKeys {
@@ -418,7 +347,7 @@ mod tests {
     };
     use dialectic_record::live::{PanelInfo, Signal};
 
-    use super::super::screen::ERASE_BLOCK;
+    use super::super::screen::{ERASE_BLOCK, LiveBlock, SharedWriter};
     use super::super::tests::SharedBuffer;
     use super::*;
 

@@ -5,12 +5,14 @@
 //! wraps lines, and keeps the cursor at the start of the block, where it stays when the terminal is resized; the next
 //! frame overwrites everything below. The cursor is hidden while a block is shown.
 
+#![expect(clippy::disallowed_methods, reason = "it only reads the size")]
+
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use indicatif::TermLike;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle, TermLike};
 
 /// A writer shared by the live block and the lines printed above it.
 #[derive(Clone)]
@@ -136,6 +138,73 @@ impl TermLike for Screen {
         let mut out = self.out.clone();
         out.write_all(frame(&lines).as_bytes())?;
         out.flush()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TerminalSize {
+    pub(super) columns: usize,
+    pub(super) rows: usize,
+}
+
+impl TerminalSize {
+    /// 80 by 24 if unknown.
+    pub(super) fn of_stderr() -> Self {
+        let (rows, columns) = console::Term::stderr().size_checked().unwrap_or((24, 80));
+        Self { columns: columns.into(), rows: rows.into() }
+    }
+}
+
+/// Erases the block when dropped.
+pub(super) struct LiveBlock {
+    bar: ProgressBar,
+    out: SharedWriter,
+    size: Option<TerminalSize>,
+    is_shown: bool,
+}
+
+impl LiveBlock {
+    pub(super) fn new(out: SharedWriter) -> Self {
+        let target = ProgressDrawTarget::term_like(Box::new(Screen::new(out.clone())));
+        let bar = ProgressBar::with_draw_target(None, target).with_finish(ProgressFinish::AndClear);
+        if let Ok(style) = ProgressStyle::with_template("{msg}") {
+            bar.set_style(style);
+        }
+        Self { bar, out, size: None, is_shown: false }
+    }
+
+    /// `lines` must fit into `size`.
+    pub(super) fn draw(&mut self, lines: &[String], size: TerminalSize) {
+        let was_shown = std::mem::replace(&mut self.is_shown, !lines.is_empty());
+        if !was_shown && !self.is_shown {
+            return;
+        }
+        let is_resized = self.size.replace(size) != Some(size);
+        self.at_once(|bar| {
+            if is_resized {
+                // After a resize, the terminal may have joined or split lines. Erasing the block resets indicatif's
+                // count of lines.
+                bar.set_message("");
+            }
+            bar.set_message(lines.join("\n"));
+        });
+    }
+
+    /// Wraps the output of `change` in a synchronized update, so that capable terminals show it in one step.
+    fn at_once(&self, change: impl FnOnce(&ProgressBar)) {
+        let mut out = self.out.clone();
+        // A closed terminal must not end the debate.
+        out.write_all(BEGIN_UPDATE.as_bytes()).ok();
+        change(&self.bar);
+        out.write_all(END_UPDATE.as_bytes()).and_then(|()| out.flush()).ok();
+    }
+
+    /// `text` must consist of whole lines.
+    pub(super) fn print_above(&self, text: &[u8]) {
+        let mut out = self.out.clone();
+        self.at_once(|bar| {
+            bar.suspend(|| out.write_all(text).and_then(|()| out.flush())).ok();
+        });
     }
 }
 

@@ -10,8 +10,9 @@ use dialectic_record::live::Progress;
 use dialectic_record::protocol::DIALECTIC;
 
 use super::forecast::Plan;
-use super::live::{PendingControls, TerminalSize, block};
+use super::live::{PendingControls, block};
 use super::result::plain_lines;
+use super::screen::TerminalSize;
 use super::told::Scrollback;
 
 /// What was written to any of its clones.

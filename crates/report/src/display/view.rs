@@ -19,11 +19,11 @@ use dialectic_record::ids::StageId;
 use dialectic_record::live::{Forecast, Gap, Progress, Signal, Signals, Subscription, now};
 
 use super::forecast::Plan;
-use super::live::{FRAME_INTERVAL, HeardKeys, LiveBlock, PendingControls, TerminalSize, block};
+use super::live::{FRAME_INTERVAL, HeardKeys, PendingControls, block};
 use super::markdown::render_markdown;
 use super::notice::{ColorMode, Notices};
 use super::result::{GAP, plain_lines};
-use super::screen::{SharedWriter, WIDEST};
+use super::screen::{LiveBlock, SharedWriter, TerminalSize, WIDEST};
 use super::told::Scrollback;
 
 /// How long to collect signals between writes. Users do not notice the delay, but separate writes would take most of
