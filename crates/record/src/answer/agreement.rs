@@ -59,7 +59,6 @@ pub struct Matter {
     pub opposed: bool,
 }
 
-/// How far the texts of a round agree, and how much they still change.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Convergence {

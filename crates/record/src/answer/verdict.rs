@@ -112,7 +112,6 @@ impl Debate {
     }
 }
 
-/// The votes of the audience in one stage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Poll {
     pub stage: StageId,
@@ -230,7 +229,7 @@ impl<'v> Polls<'v> {
     }
 }
 
-/// The result of a vote. The ballots themselves are contributions to the last round.
+/// The ballots themselves are contributions to the last round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Voting {

@@ -1,4 +1,4 @@
-//! The signals of a running debate.
+//! The signals of a running debate. Only recorded events are also in the journal.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
