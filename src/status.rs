@@ -26,7 +26,8 @@ pub const TRY_AGAIN: u8 = 75;
 /// Loads a debate from its journal if possible, because the state file lacks the calls.
 ///
 /// # Errors
-/// Fails if the debate cannot be read.
+///
+/// Returns an error if the debate cannot be read.
 pub fn load(entry: &Entry) -> Result<Debate, StoreError> {
     let SavedDebate { debate, events, warnings: _ } = entry.load(AccessMode::Events)?;
     let folded = fold(&events).ok().filter(|folded| folded.id == debate.id);
@@ -156,7 +157,8 @@ pub struct OpenRequest {
 /// The requests to the host that have no reply yet.
 ///
 /// # Errors
-/// Fails if the requests cannot be read.
+///
+/// Returns an error if the requests cannot be read.
 pub fn open_requests(entry: &Entry) -> Result<Vec<OpenRequest>, StoreError> {
     let open = entry.host_requests()?.requests.into_iter();
     Ok(open.map(|request| OpenRequest { about: one_line(&request.about()), id: request.id }).collect())
@@ -207,7 +209,7 @@ impl CallCount {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Paths {
     pub state: PathBuf,
-    /// `None` for a debate without a journal, which only older programs wrote.
+    /// `None` for a debate without a journal, which only the TypeScript version saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<PathBuf>,
     pub log: PathBuf,
@@ -297,7 +299,8 @@ impl DebateStatus {
     /// Reads the debate's status. `runner` estimates the remaining calls.
     ///
     /// # Errors
-    /// Fails if the debate cannot be read.
+    ///
+    /// Returns an error if the debate cannot be read.
     pub fn of(entry: &Entry, runner: &Runner) -> Result<Self, StoreError> {
         let before = Presence::of(entry);
         let debate = load(entry)?;
@@ -307,7 +310,8 @@ impl DebateStatus {
     /// Like [`of`](Self::of), for a debate that was already read. `before` must be taken before reading it.
     ///
     /// # Errors
-    /// Fails if the requests to the host cannot be read.
+    ///
+    /// Returns an error if the requests to the host cannot be read.
     pub fn from_record(entry: &Entry, debate: &Debate, before: Presence, runner: &Runner) -> Result<Self, StoreError> {
         let rest = runner.forecast_rest(debate).map(|rest| rest.count());
         let status = Standing::of(entry, debate, before);

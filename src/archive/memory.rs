@@ -78,7 +78,7 @@ impl PastDebates {
     ///
     /// # Errors
     ///
-    /// The archive cannot be used.
+    /// Returns an error if the archive cannot be used.
     pub fn files_with(&self, text: &str) -> Result<HashSet<String>, ArchiveError> {
         if self.is_there() { self.archive()?.files_with(text) } else { Ok(HashSet::new()) }
     }
@@ -218,7 +218,7 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// The file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn search(&self, subject: &str, with_rehearsals: bool, most: usize) -> Result<Vec<Memory>, ArchiveError> {
         let words = words(subject);
         let terms = self.telling(&words)?;
@@ -257,7 +257,7 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// The file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn files_with(&self, text: &str) -> Result<HashSet<String>, ArchiveError> {
         let words = words(text);
         if words.is_empty() {

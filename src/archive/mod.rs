@@ -57,7 +57,8 @@ impl Archive {
     /// Opens a directory's archive, creating its file if missing.
     ///
     /// # Errors
-    /// The file cannot be used.
+    ///
+    /// Returns an error if the file cannot be used.
     pub fn open(directory: &Directory) -> Result<Self, ArchiveError> {
         directory.create()?;
         let path = directory.path().join(FILE);
@@ -89,7 +90,8 @@ impl Archive {
     /// Adds debates that finished since the last update and forgets removed ones. Returns the number of changed files.
     ///
     /// # Errors
-    /// The directory cannot be read, or the file cannot be written.
+    ///
+    /// Returns an error if the directory cannot be read, or the file cannot be written.
     pub fn update(&mut self) -> Result<usize, ArchiveError> {
         // Saving a debate replaces its file and thus changes the directory's time.
         let modified = self.directory.modified().map(nanoseconds);

@@ -91,7 +91,7 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// The file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn ratings(&self) -> Result<Vec<Rating>, ArchiveError> {
         let mut select = self.connection.prepare(
             "SELECT model, role, sum(calibration) / nullif(sum(ballots), 0), count(DISTINCT debate)
@@ -126,7 +126,7 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// The file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn debates_counted(&self) -> Result<u32, ArchiveError> {
         let count = "SELECT count(DISTINCT debate) FROM scores";
         Ok(self.connection.query_row(count, [], |row| row.get(0))?)

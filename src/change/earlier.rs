@@ -26,7 +26,7 @@ impl Change {
     ///
     /// # Errors
     ///
-    /// The findings contain an API key.
+    /// Returns an error if the findings contain an API key.
     pub fn since(mut self, earlier: &Debate, settings: &Settings, environment: &Environment) -> Result<Self, Error> {
         let kept = earlier.findings().into_iter().filter(ReviewedFinding::is_kept);
         let review = earlier_review(kept, earlier, &self.attachments);
@@ -117,7 +117,7 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// Git or the file system fails.
+    /// Returns an error if Git or the file system fails.
     pub fn without_change(
         &self,
         earlier: &Debate,

@@ -58,7 +58,7 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// There is no repository, no such commit or no common ancestor, or git fails.
+    /// Returns an error if there is no repository, no such commit or no common ancestor, or git fails.
     pub fn open(
         directory: &Path,
         base: Option<&str>,
@@ -115,7 +115,7 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// Git cannot read the configuration, or the copy cannot be written.
+    /// Returns an error if Git cannot read the configuration, or the copy cannot be written.
     pub fn base_config(&self, directory: &Path) -> Result<Option<PathBuf>, Error> {
         base::config(&self.git, &self.base, directory)
     }
@@ -125,7 +125,7 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// Git fails.
+    /// Returns an error if Git fails.
     pub fn is_unchanged(&self, path: &Path) -> Result<bool, Error> {
         let Ok(inside) = path.strip_prefix(self.git.root()) else { return Ok(true) };
         if path.is_symlink() {
@@ -152,7 +152,7 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// Git or the file system fails, or none of the change can be shown.
+    /// Returns an error if Git or the file system fails, or none of the change can be shown.
     pub fn change(
         &self,
         wanted: &Wanted,
@@ -353,7 +353,7 @@ fn withheld<'p>(paths: impl IntoIterator<Item = &'p String>) -> Option<&'static 
 ///
 /// # Errors
 ///
-/// The input is not a diff, or none of it can be shown.
+/// Returns an error if the input is not a diff, or none of it can be shown.
 pub fn piped(
     bytes: &[u8],
     directory: &Path,

@@ -67,7 +67,7 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// Git or the file system fails.
+    /// Returns an error if Git or the file system fails.
     pub fn add_uses(&self, change: &mut Change, settings: &Settings, environment: &Environment) -> Result<(), Error> {
         let Tree { directory, keys } = Tree::of(&self.git, environment, settings)?;
         let source = Source::after(&change.set, directory.redacting(keys), self.git.clone())?;

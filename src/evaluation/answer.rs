@@ -153,7 +153,7 @@ impl EvaluatorAnswer {
     ///
     /// # Errors
     ///
-    /// The text contains no evaluation as a JSON object.
+    /// Returns an error if the text contains no evaluation as a JSON object.
     pub fn read(text: &str) -> Result<Self, AnswerError> {
         let EvaluationObject(object) = read_json(text)?;
         let returned = Value::Object(object);

@@ -154,7 +154,7 @@ impl Subject {
     ///
     /// # Errors
     ///
-    /// The debate has no problem or no solution.
+    /// Returns an error if the debate has no problem or no solution.
     pub fn of(path: &Path, debate: &Debate) -> Result<Self, SubjectError> {
         let lacks = |field, fault| SubjectError::Lacks { path: path.to_owned(), field, fault };
         if debate.problem.trim().is_empty() {

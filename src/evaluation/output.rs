@@ -99,7 +99,7 @@ pub fn is_csv_header(file: &[u8]) -> bool {
 ///
 /// # Errors
 ///
-/// Never in practice, because it writes to memory.
+/// Never fails in practice, because it writes to memory.
 pub fn csv_rows(evaluated: &[Evaluated], header: bool, line_end: &str) -> std::io::Result<Vec<u8>> {
     let terminator = if line_end == CRLF { Terminator::CRLF } else { Terminator::Any(b'\n') };
     let mut writer = WriterBuilder::new().terminator(terminator).from_writer(Vec::new());

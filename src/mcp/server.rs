@@ -58,7 +58,7 @@ pub struct Options {
 ///
 /// # Errors
 ///
-/// The context directory cannot be opened, or the client does not begin with an MCP handshake.
+/// Returns an error if the context directory cannot be opened, or the client does not begin with an MCP handshake.
 pub async fn serve(options: Options) -> Result<(), UserError> {
     let program = std::env::current_exe().map_err(|source| {
         UserError::of(ErrorCategory::General, "cannot determine the path of the running executable").with_source(source)

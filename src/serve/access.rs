@@ -141,7 +141,7 @@ impl Access {
     }
 }
 
-/// Need no token or cookie: clients use these paths before they have one.
+/// Paths that need no token or cookie, because clients use them before they have one.
 const PUBLIC: [&str; 2] = ["/api/v1/openapi.json", "/api/v1/session"];
 
 fn refused(detail: &str) -> ProblemDetails {

@@ -292,7 +292,8 @@ fn in_common_words(schema: &mut Schema) {
     }
 }
 
-/// Turns a `oneOf` of described names into one enum, because client generators make a type of each alternative.
+/// Merges a `oneOf` of documented string constants into one `enum`, because client generators create a separate type
+/// for each alternative.
 fn as_enumeration(schema: &mut Schema) {
     let Some(choices) = schema.get("oneOf").and_then(Value::as_array) else { return };
     let one_by_one = choices.iter().map(|choice| {

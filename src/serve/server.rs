@@ -45,8 +45,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Fails if the address cannot be used, or if it is reachable from other machines and the token or a cost limit is
-    /// missing.
+    /// Returns an error if the address cannot be used, or if it is reachable from other machines and the token or a
+    /// cost limit is missing.
     pub fn bind(
         host: &str,
         port: u16,
@@ -117,7 +117,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Fails if the runtime cannot use the bound socket.
+    /// Returns an error if the runtime cannot use the bound socket.
     pub async fn run(
         self,
         until: impl Future<Output = ()>,

@@ -51,7 +51,7 @@ pub struct Row {
 ///
 /// # Errors
 ///
-/// The store cannot be read, belongs to another set, or contains a damaged debate.
+/// Returns an error if the store cannot be read, belongs to another set, or contains a damaged debate.
 pub async fn read_rows(plan: &SavedPlan, store: &dyn Store) -> Result<Vec<Row>, SegmentError> {
     check_set(plan, store).await?;
     let row = async |planned: &PlannedDebate| {
@@ -78,7 +78,7 @@ pub fn jsonl(rows: &[Row]) -> Vec<u8> {
 ///
 /// # Errors
 ///
-/// Never in practice, because the table is written to memory.
+/// Never fails in practice, because the table is written to memory.
 pub fn csv(rows: &[Row]) -> std::io::Result<Vec<u8>> {
     let mut writer = WriterBuilder::new().from_writer(Vec::new());
     writer.write_record(COLUMNS)?;
@@ -161,7 +161,8 @@ impl Row {
 ///
 /// # Errors
 ///
-/// The store cannot be read, belongs to another set or contains a damaged debate, or the directory cannot be written.
+/// Returns an error if the store cannot be read, belongs to another set or contains a damaged debate, or the directory
+/// cannot be written.
 pub async fn write_records(
     plan: &SavedPlan,
     store: &dyn Store,

@@ -102,7 +102,7 @@ impl Description {
     ///
     /// # Errors
     ///
-    /// The description or one of its problems cannot be read or is invalid.
+    /// Returns an error if the description or one of its problems cannot be read or is invalid.
     pub fn read(path: &Path) -> Result<Self, UserError> {
         let fault = |fault: String| UserError::input(format!("{}: {fault}", path.display()));
         let text = fs::read_to_string(path)

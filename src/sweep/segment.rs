@@ -80,7 +80,7 @@ impl Stored {
     ///
     /// # Errors
     ///
-    /// The store cannot be read, or a segment is missing or was changed.
+    /// Returns an error if the store cannot be read, or a segment is missing or was changed.
     pub async fn read(store: &dyn Store, id: &DebateId) -> Result<Self, SegmentError> {
         if let Some(journal) = store.get(&journal_name(id)).await? {
             return Ok(Self { journal, is_compact: true, segments: 0 });
@@ -105,7 +105,7 @@ impl Stored {
     ///
     /// # Errors
     ///
-    /// The journal is damaged, or records another debate.
+    /// Returns an error if the journal is damaged, or records another debate.
     pub fn debate(&self, store: &dyn Store, id: &DebateId) -> Result<Option<(Debate, Vec<Recorded>)>, SegmentError> {
         let damaged = |fault: String| SegmentError::damaged(store, id, fault);
         let lines = self.journal.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());

@@ -138,7 +138,7 @@ impl SetStatus {
     ///
     /// # Errors
     ///
-    /// The store cannot be read, belongs to another set, or is damaged.
+    /// Returns an error if the store cannot be read, belongs to another set, or is damaged.
     pub async fn read(plan: &SavedPlan, store: &dyn Store) -> Result<Self, SegmentError> {
         check_set(plan, store).await?;
         let read = async |planned| Ok::<_, SegmentError>((planned, SetProgress::read(planned, store).await?));

@@ -49,7 +49,7 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// The store cannot be used, or belongs to another set.
+    /// Returns an error if the store cannot be used, or belongs to another set.
     pub async fn begin(
         plan: &SavedPlan,
         store: SharedStore,
@@ -68,7 +68,7 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// One of the unfinished debates cannot run on this machine.
+    /// Returns an error if one of the unfinished debates cannot run on this machine.
     pub async fn check(&self, debates: &[PlannedDebate]) -> Result<(), Error> {
         let runner = Runner::new(Directory::at(&self.directory), self.services.clone());
         let mut checked: Vec<&str> = Vec::new();

@@ -84,7 +84,7 @@ impl TraceDestination {
     ///
     /// # Errors
     ///
-    /// A required variable is unset or invalid.
+    /// Returns an error if a required variable is unset or invalid.
     pub fn of(target: TraceTarget, environment: &Environment) -> Result<Self, TraceConfigError> {
         match target {
             TraceTarget::Langfuse => Self::langfuse(environment),

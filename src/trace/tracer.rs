@@ -54,7 +54,7 @@ impl Tracer {
     ///
     /// # Errors
     ///
-    /// The runtime that sends the spans cannot be created.
+    /// Returns an error if the runtime that sends the spans cannot be created.
     pub fn start(
         destination: TraceDestination,
         http: reqwest::Client,
@@ -104,7 +104,7 @@ impl Tracer {
     ///
     /// # Errors
     ///
-    /// Spans were lost, or were not sent in time.
+    /// Returns an error if spans were lost, or were not sent in time.
     pub fn finish(mut self) -> Result<(), Undelivered> {
         self.close();
         let ended = self.provider.shutdown_with_timeout(FINISH_TIMEOUT);

@@ -51,7 +51,7 @@ impl NotUtf8 {
 ///
 /// # Errors
 ///
-/// `bytes` is not valid UTF-8.
+/// Returns an error if `bytes` is not valid UTF-8.
 pub fn decode(bytes: &[u8]) -> Result<&str, NotUtf8> {
     let text = std::str::from_utf8(bytes).map_err(|error| NotUtf8::of(bytes, error))?;
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))

@@ -39,7 +39,7 @@ impl ProblemFault {
 ///
 /// # Errors
 ///
-/// The text is empty or contains a NUL.
+/// Returns an error if the text is empty or contains a NUL.
 pub fn check_problem_text(text: &str) -> Result<(), ProblemFault> {
     if let Some((before, _)) = text.split_once('\0') {
         let line = before.rsplit('\n').next().unwrap_or_default();

@@ -53,7 +53,7 @@ pub struct Preset {
     pub name: &'static str,
     /// Empty if the provider has no server.
     pub base_url: &'static str,
-    /// The environment variable that overrides the base URL, as in the provider's SDK.
+    /// The environment variable that overrides the base URL, named as in the provider's SDK.
     pub base_url_env: Option<&'static str>,
     /// The environment variable for the key; `None` if the provider needs none.
     pub api_key_env: Option<&'static str>,

@@ -48,7 +48,7 @@ impl FromStr for SettingChange {
 ///
 /// # Errors
 ///
-/// A key is unknown, or a value cannot be used or has no effect.
+/// Returns an error if a key is unknown, or a value cannot be used or has no effect.
 pub fn change_settings(
     settings: &Settings,
     changes: &[SettingChange],
@@ -102,7 +102,7 @@ pub fn change_settings(
 ///
 /// # Errors
 ///
-/// A key is unknown, or already has the value.
+/// Returns an error if a key is unknown, or already has the value.
 pub fn check_changes(settings: &Settings, changes: &[SettingChange]) -> Result<(), ConfigError> {
     // A new protocol brings its own defaults, so even setting a key to its current value can make a difference.
     if changes.iter().any(|change| change.path.to_string() == "debate.protocol") {

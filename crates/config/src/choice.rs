@@ -29,11 +29,11 @@ pub struct ModelChoice {
 }
 
 impl ModelChoice {
-    /// Fails if the models were merely assumed because no key is set.
+    /// Checks that the models were not merely assumed because no key is set.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::NoKey`].
+    /// Returns [`ConfigError::NoKey`] if they were merely assumed.
     pub fn callable(&self) -> Result<(), ConfigError> {
         match self.because {
             ChoiceReason::KeyIsSet(_)

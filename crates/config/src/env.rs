@@ -27,7 +27,8 @@ pub enum EnvError {
 ///
 /// # Errors
 ///
-/// A file cannot be read. It is no error if `.env` is missing or is a directory (another tool's virtual environment).
+/// Returns an error if a file cannot be read. A `.env` that is missing or is a directory (another tool's virtual
+/// environment) is not an error.
 pub fn capture_environment(named: Option<&Path>) -> Result<Environment, EnvError> {
     let default = Path::new(DEFAULT_FILE);
     let mut environment = with_own_keys()?;
@@ -44,7 +45,7 @@ pub fn capture_environment(named: Option<&Path>) -> Result<Environment, EnvError
 ///
 /// # Errors
 ///
-/// The file with the user's keys cannot be read.
+/// Returns an error if the file with the user's keys cannot be read.
 pub fn users_environment() -> Result<Environment, EnvError> {
     let mut environment = with_own_keys()?;
     environment.extend(process_variables());

@@ -25,7 +25,8 @@ use super::{rules, schema};
 
 /// In milliseconds, until the first token.
 const DEFAULT_TIMEOUT: u64 = 600_000;
-/// An older program wrote this default but never enforced it. Enforcing it would cut off evaluators that used to work.
+/// The TypeScript version wrote this default but never enforced it. Enforcing it would cut off evaluators that used to
+/// work.
 const OLD_DEFAULT_TIMEOUT: u64 = 30_000;
 /// The temperature of all evaluators, low so that scores are reproducible.
 pub const EVALUATOR_TEMPERATURE: f64 = 0.1;
@@ -117,7 +118,8 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
 ///
 /// # Errors
 ///
-/// The file is missing, names no evaluators, or cannot be used. One error lists all problems of the file.
+/// Returns an error if the file is missing, names no evaluators, or cannot be used. One error lists all problems of the
+/// file.
 pub fn load_evaluators(
     path: &Path,
     environment: &Environment,

@@ -111,7 +111,7 @@ impl<'a> ConfigFiles<'a> {
     ///
     /// # Errors
     ///
-    /// A file or a command-line value cannot be used. One error lists all problems of a file.
+    /// Returns an error if a file or a command-line value cannot be used. One error lists all problems of a file.
     pub fn load(&self, overrides: &Overrides) -> Result<Loaded, ConfigError> {
         check_arguments(overrides)?;
         let context_dir = overrides.context_dir.as_deref().map(open_directory).transpose()?;
@@ -166,7 +166,7 @@ impl<'a> ConfigFiles<'a> {
     ///
     /// # Errors
     ///
-    /// The configuration cannot be used.
+    /// Returns an error if the configuration cannot be used.
     pub fn hooks(&self) -> Result<Vec<String>, ConfigError> {
         Ok(hooks(self.trusted()?, self.user()?))
     }
@@ -176,7 +176,7 @@ impl<'a> ConfigFiles<'a> {
     ///
     /// # Errors
     ///
-    /// A configuration cannot be used.
+    /// Returns an error if a configuration cannot be used.
     pub fn own(&self) -> Result<UserSettings, ConfigError> {
         let (project, user) = (self.trusted()?, self.user()?);
         let files = FileSet { path: &self.path, project, user, is_untrusted: false };

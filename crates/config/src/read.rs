@@ -55,7 +55,7 @@ impl ConfigDocument {
 ///
 /// # Errors
 ///
-/// The file cannot be read, is a directory, is not UTF-8 or JSON, or has a value of the wrong type.
+/// Returns an error if the file cannot be read, is a directory, is not UTF-8 or JSON, or has a value of the wrong type.
 pub(super) fn read(path: &Path, schema: &Value) -> Result<Option<ConfigDocument>, ConfigError> {
     if path.is_dir() {
         return Err(ConfigError::Directory(path.to_owned()));
@@ -158,7 +158,7 @@ fn is_remark(key: &str) -> bool {
 ///
 /// # Errors
 ///
-/// A value has the wrong type; returns the first.
+/// Returns an error for the first value of the wrong type.
 pub fn check(
     schema: &Value,
     value: &Value,

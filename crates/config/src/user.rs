@@ -46,7 +46,7 @@ pub fn user_path(environment: &Environment) -> Option<PathBuf> {
 ///
 /// # Errors
 ///
-/// The user's own configuration cannot be used.
+/// Returns an error if the user's own configuration cannot be used.
 pub fn debates_directory(environment: &Environment) -> Result<PathBuf, ConfigError> {
     let document = document(environment)?;
     let directory = document.as_ref().and_then(|document| document.tree["directory"].as_str());
@@ -91,7 +91,7 @@ pub fn user_programs(environment: &Environment) -> (BTreeMap<String, ProviderSet
 ///
 /// # Errors
 ///
-/// The user's own configuration cannot be used.
+/// Returns an error if the user's own configuration cannot be used.
 pub fn confirm_above(environment: &Environment) -> Result<Usd, ConfigError> {
     let own = document(environment)?.and_then(|document| document.tree["confirmAbove"].as_f64());
     Ok(Usd::from_dollars(own.filter(|dollars| *dollars >= 0.0).unwrap_or(CONFIRM_ABOVE)))

@@ -111,7 +111,7 @@ impl Caller {
     ///
     /// # Errors
     ///
-    /// The last attempt failed with an error that is not transient, or there are no attempts left.
+    /// Returns an error if the last attempt failed with an error that is not transient, or there are no attempts left.
     pub async fn call(&self, request: &Request) -> Result<Reply, FailedCall> {
         let mut retries = Retries::at_most(self.limits.max_retries);
         let (mut attempts, mut started) = (0, None);
@@ -298,7 +298,7 @@ pub trait Account: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`ModelError::OverBudget`] if the limit leaves no room for the attempt.
+    /// Returns [`ModelError::OverBudget`] if the limit leaves no room for the attempt.
     fn reserve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Option<Reserved>, ModelError>>;
 
     fn enter_failure(&self, error: &ModelError, call: CallRecord);

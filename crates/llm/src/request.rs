@@ -49,7 +49,7 @@ pub trait ChatModel: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The server cannot be reached.
+    /// Returns an error if the server cannot be reached.
     fn reach(&self) -> BoxFuture<'_, Result<(), ModelError>> {
         Box::pin(async { Ok(()) })
     }

@@ -219,8 +219,8 @@ fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(
     let ledger = Ledger::shown(view.debate);
     let is_shown = |one: &Point| !args.open || one.status() == PointStatus::Open;
     if args.json {
-        // The keys are those of the state file. `derived` is true if the record has no points and they were taken from
-        // the texts.
+        // The keys are those of the state file. `derived` is true if the record has no points, so that they were parsed
+        // from the contributions.
         let objections: Vec<Point> = ledger.objections.into_iter().filter(is_shown).collect();
         return terminal.json(&json!({ "ledger": objections, "moves": ledger.moves, "derived": ledger.is_derived }));
     }

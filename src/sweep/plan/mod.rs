@@ -104,7 +104,7 @@ impl Variant {
     ///
     /// # Errors
     ///
-    /// One of the settings cannot be part of a plan.
+    /// Returns an error if one of the settings cannot be part of a plan.
     pub fn new(name: String, protocol: &'static Protocol, settings: &Settings) -> Result<Self, UserError> {
         let mut settings = settings.clone();
         let prompts = Prompts::pack(protocol, &mut settings)?;
@@ -117,7 +117,7 @@ impl Variant {
     ///
     /// # Errors
     ///
-    /// The debates depend on a setting that cannot be part of a plan.
+    /// Returns an error if the debates depend on a setting that cannot be part of a plan.
     fn portable(mut settings: Settings, protocol: &'static Protocol) -> Result<Settings, UserError> {
         if settings.asks_host() {
             return Err(unplannable("the provider `host` cannot be used in a set of debates"));
@@ -224,7 +224,8 @@ impl Plan {
     /// Writes the prompts of all variants below a directory, for [`PlannedDebate::created`].
     ///
     /// # Errors
-    /// A file cannot be written.
+    ///
+    /// Returns an error if a file cannot be written.
     pub fn unpack(&self, directory: &Path) -> Result<(), PlanError> {
         for variant in &self.variants {
             variant.prompts.unpack(directory).map_err(|(path, source)| PlanError::Unpacked { path, source })?;

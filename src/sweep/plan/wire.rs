@@ -115,7 +115,8 @@ impl SavedPlan {
     ///
     /// # Errors
     ///
-    /// The plan cannot be read, was edited, or needs built-in prompts that differ from this program's.
+    /// Returns an error if the plan cannot be read, was edited, or needs built-in prompts that differ from this
+    /// program's.
     pub fn read(path: &Path) -> Result<Self, PlanError> {
         let bytes = fs::read(path).map_err(|source| PlanError::Unreadable { path: path.to_owned(), source })?;
         Ok(Self { plan: parse(path, &bytes)?, sha256: hexadecimal(&Sha256::digest(&bytes)) })

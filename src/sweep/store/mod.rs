@@ -80,7 +80,8 @@ pub(crate) const S3: &str = "s3://";
 ///
 /// # Errors
 ///
-/// The address is invalid, this build does not support S3, or the store cannot be used or does not keep its promises.
+/// Returns an error if the address is invalid, this build does not support S3, or the store cannot be used or does not
+/// keep its promises.
 pub async fn open(place: &str, environment: &Environment) -> Result<SharedStore, Error> {
     match s3_address(place)? {
         Some(address) => s3::open(address, environment).await,
@@ -92,7 +93,7 @@ pub async fn open(place: &str, environment: &Environment) -> Result<SharedStore,
 ///
 /// # Errors
 ///
-/// The address is invalid, this build does not support S3, or the S3 settings are invalid.
+/// Returns an error if the address is invalid, this build does not support S3, or the S3 settings are invalid.
 pub fn open_to_read(place: &str, environment: &Environment) -> Result<SharedStore, Error> {
     match s3_address(place)? {
         Some(address) => s3::open_to_read(address, environment),

@@ -43,7 +43,8 @@ pub(super) fn unfit(message: impl Into<String>) -> AnswerError {
 ///
 /// # Errors
 ///
-/// No object matches. The message explains why the longest object does not, so that the model can be asked again.
+/// Returns an error if no object matches. The message explains why the longest object does not, so that the model can
+/// be asked again.
 pub fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, AnswerError> {
     read_object(text, |object| {
         let mut deserializer = serde_json::Deserializer::from_str(object);

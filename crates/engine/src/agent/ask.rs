@@ -97,7 +97,8 @@ pub enum Value {
 ///
 /// # Errors
 ///
-/// A call fails permanently before there is an answer to keep, or because the server is unavailable.
+/// Returns an error if a call fails permanently before there is an answer to keep, or fails because the server is
+/// unavailable.
 pub async fn answer(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResult, FailedCall> {
     let Listing { labels, points, findings, decisions, requirements, criteria, numbered } = &call.listing;
     let pass = call.step.key.pass;
@@ -352,7 +353,7 @@ impl Ask {
     ///
     /// # Errors
     ///
-    /// The first call fails permanently, or a later one because the server is unavailable.
+    /// Returns an error if the first call fails permanently, or a later call fails because the server is unavailable.
     pub async fn json<T>(
         mut self,
         read: impl Fn(&str) -> Result<T, AnswerError>,

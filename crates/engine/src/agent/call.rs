@@ -82,7 +82,7 @@ pub(super) type MakeAssessment = Arc<dyn Fn(&str) -> Result<Request, PromptError
 ///
 /// # Errors
 ///
-/// The template cannot be rendered.
+/// Returns an error if the template cannot be rendered.
 pub fn beginnings(debate: &Debate) -> Result<Arc<[Arc<str>]>, PromptError> {
     let parts = debate.change.as_ref().map_or(1, |change| change.parts());
     (1..=parts).map(|part| beginning(debate, |_, one| one.part == Some(part))).collect()
@@ -283,7 +283,7 @@ impl Call {
 ///
 /// # Errors
 ///
-/// A template cannot be rendered.
+/// Returns an error if a template cannot be rendered.
 pub fn prepare(
     panel: &Panel,
     agent: &Agent,
@@ -303,7 +303,7 @@ pub fn prepare(
         max_words: agent.settings.summarization.max_length / CHARACTERS_PER_WORD,
         ..values
     };
-    // A user's summary prompt may contain a placeholder for the texts.
+    // A user's summary prompt may contain a placeholder for the texts to summarize.
     if step.answer == OutputSpec::Summary && values.role.focus.contains(CONTENT) {
         let texts = if values.rounds.is_empty() { &HISTORY } else { &OWN_HISTORY };
         focus = values.role.focus.replace(CONTENT, &texts.render(&values)?);

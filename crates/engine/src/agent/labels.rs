@@ -55,7 +55,7 @@ pub(super) fn reveal_texts(labels: &[Label], text: &str) -> String {
 ///
 /// # Errors
 ///
-/// `label` names none of the labels, or more than one. The message lists the valid labels.
+/// Returns an error if `label` names none of the labels, or more than one. The message lists the valid labels.
 pub(super) fn author<'l>(labels: &'l [Label], label: &str) -> Result<&'l AgentId, AnswerError> {
     let words: Vec<&str> = labels.iter().map(|known| known.word.as_str()).collect();
     let found = chosen(label, &words).and_then(|place| labels.get(place));

@@ -114,7 +114,7 @@ impl Panel {
     ///
     /// # Errors
     ///
-    /// A role file cannot be used, or a prompt cannot be rendered.
+    /// Returns an error if a role file cannot be used, or a prompt cannot be rendered.
     pub fn build(
         protocol: &Protocol,
         settings: &Settings,
@@ -185,8 +185,8 @@ fn role_named(name: &str, base: &Path) -> Result<Role, PanelError> {
     Role::parse(name, &text).map_err(|source| PanelError::Invalid { path, source })
 }
 
-/// The configured price of an agent's model, otherwise the list price, which applies only to the provider's own
-/// address.
+/// The configured price of an agent's model, or else the list price; `None` if neither exists. List prices are not used
+/// if the provider's base URL was changed.
 pub fn price_of(agent: &AgentSettings, settings: &Settings) -> Option<Price> {
     let is_elsewhere = settings.elsewhere.contains(&agent.provider);
     price_at(&agent.provider, &agent.model, &settings.prices, is_elsewhere)

@@ -187,8 +187,8 @@ impl Engine {
         Ok(beginnings)
     }
 
-    /// The number of characters of the debate's texts that fit into the context window, an estimate; `usize::MAX` if
-    /// nothing must be shortened.
+    /// Estimates how many characters of the debate's texts fit into the context window; `usize::MAX` if nothing must be
+    /// shortened.
     fn room_of(&mut self, whole: &Call) -> usize {
         if let Some(known) = self.rooms.get(&whole.step.key) {
             return *known;

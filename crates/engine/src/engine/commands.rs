@@ -106,7 +106,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// A command cannot be recorded.
+    /// Returns an error if a command cannot be recorded.
     pub async fn told_answers(&mut self) -> Result<UserReply, EngineError> {
         self.told_while(|engine| engine.debate().open_questions().next().is_some()).await
     }
@@ -136,7 +136,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// The debate cannot be saved.
+    /// Returns an error if the debate cannot be saved.
     pub async fn give_up(&mut self) -> Result<(), EngineError> {
         self.append(Event::stopped_without_proposal())?;
         self.withdraw_host_requests()?;
@@ -148,7 +148,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// A command cannot be recorded.
+    /// Returns an error if a command cannot be recorded.
     pub async fn told_to_go_on(&mut self) -> Result<UserReply, EngineError> {
         if !self.is_held {
             return Ok(UserReply::Nothing);

@@ -45,7 +45,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// The limit leaves no room for an answer, or the judge failed.
+    /// Returns an error if the limit leaves no room for an answer, or the judge failed.
     pub async fn follow_up(
         &mut self,
         question: Arc<str>,

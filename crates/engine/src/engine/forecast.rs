@@ -45,7 +45,7 @@ pub enum ForecastError {
 ///
 /// # Errors
 ///
-/// A role cannot be used, or a prompt cannot be rendered.
+/// Returns an error if a role cannot be used, or a prompt cannot be rendered.
 pub fn forecast(
     protocol: &'static Protocol,
     created: &Created,
@@ -278,7 +278,7 @@ pub enum WindowError {
 
 /// Prompts stop growing after this number of rounds, because they show bounded histories.
 const TELLING_ROUNDS: u32 = 3;
-/// An upper estimate of the tokens in a prompt other than the problem and the agents' texts.
+/// An upper bound on the tokens in a prompt other than the problem and the agents' texts.
 const FRAME: u64 = 40_000;
 
 /// The number of rounds to simulate if it is unclear whether prompts fit; `None` if they certainly fit, or if no
@@ -299,7 +299,7 @@ pub fn telling_rounds(settings: &Settings, given_bytes: usize) -> Option<u32> {
 ///
 /// # Errors
 ///
-/// The problem does not fit.
+/// Returns an error if the problem does not fit.
 pub fn check_problem(problem: &str, settings: &Settings) -> Result<(), WindowError> {
     let known = settings.everybody().filter_map(|agent| Some((limits_of(agent, settings).context_window?, agent)));
     let Some((window, agent)) = known.min_by_key(|(window, _)| *window) else { return Ok(()) };
@@ -317,7 +317,7 @@ pub fn check_problem(problem: &str, settings: &Settings) -> Result<(), WindowErr
 ///
 /// # Errors
 ///
-/// A call certainly does not fit.
+/// Returns an error if a call certainly does not fit.
 pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<String>, WindowError> {
     let mut worst: Vec<(&PlannedCall, &AgentSettings, u64, u64)> = Vec::new();
     for call in calls {

@@ -241,7 +241,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// The debate cannot be saved.
+    /// Returns an error if the debate cannot be saved.
     pub async fn pause(&mut self) -> Result<(), EngineError> {
         self.append(Event::Paused)?;
         Ok(self.record.flush().await?)

@@ -15,7 +15,8 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// The debate cannot be saved, or there is a bug. It can be resumed from its last event.
+    /// Returns an error if the debate cannot be saved, or if there is a bug. The debate can then be resumed from its
+    /// last event.
     pub async fn run(&mut self) -> Result<RunEnding, EngineError> {
         let ended = self.run_stages().await;
         // Abort calls before the last save, so that no event follows it.

@@ -34,12 +34,12 @@ pub struct PreparedQuestion {
 }
 
 impl Runner {
-    /// Opens a finished debate for a question. For a debate of the older program, which saved neither a journal nor
-    /// settings, creates a journal and uses `lent` as the settings.
+    /// Opens a finished debate for a question. If the debate was saved by the TypeScript version, which stored neither
+    /// a journal nor settings, creates a journal and uses `lent` as the settings.
     ///
     /// # Errors
     ///
-    /// The debate is unfinished, in use, or damaged.
+    /// Returns an error if the debate is unfinished, in use, or damaged.
     pub fn open_finished(&self, entry: &Entry, lent: Option<Settings>) -> Result<ResumableDebate, RunnerError> {
         let (mut record, contents) = if entry.is_older() {
             let debate = read_state(&entry.state).map_err(StoreError::from)?;
@@ -72,7 +72,7 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// The judge cannot be called, or the limit cannot be enforced.
+    /// Returns an error if the judge cannot be called, or the limit cannot be enforced.
     pub fn ask(
         &self,
         saved: ResumableDebate,
@@ -117,7 +117,7 @@ impl PreparedQuestion {
     ///
     /// # Errors
     ///
-    /// The debate already has the maximum number of questions.
+    /// Returns an error if the debate already has the maximum number of questions.
     pub fn forecast(&self) -> Result<Forecast, FollowUpError> {
         let Self { panel, record, question, settings, .. } = self;
         forecast_follow_up(panel, settings, record.debate(), question)
@@ -148,7 +148,7 @@ impl PreparedQuestion {
     ///
     /// # Errors
     ///
-    /// The limit leaves no room for an answer, or the judge failed.
+    /// Returns an error if the limit leaves no room for an answer, or the judge failed.
     pub async fn run(self, cancel: CancellationToken) -> Result<(Debate, Arc<str>), FollowUpError> {
         let Self { protocol, panel, record, past, signals, question, settings: _, limit } = self;
         let (_commands, heard) = mpsc::unbounded_channel();

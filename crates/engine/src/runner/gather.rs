@@ -203,7 +203,7 @@ impl<'a> Attachments<'a> {
     ///
     /// # Errors
     ///
-    /// The name suggests secrets.
+    /// Returns an error if the name suggests secrets.
     pub fn check_name(name: &str) -> Result<(), AttachmentError> {
         if may_hold_secrets(Path::new(name)) {
             return Err(AttachmentError::SecretName(name.to_owned()));
@@ -220,7 +220,7 @@ impl<'a> Attachments<'a> {
     ///
     /// # Errors
     ///
-    /// The file is not text, is empty or too long, or contains a secret.
+    /// Returns an error if the file is not text, is empty or too long, or contains a secret.
     pub fn add(&mut self, name: String, bytes: &[u8]) -> Result<&mut Attachment, AttachmentError> {
         let limit = DebateSettings::ATTACHMENT_LIMIT;
         let is_cut = bytes.len() as u64 >= self.most_bytes();

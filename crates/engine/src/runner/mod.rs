@@ -185,7 +185,7 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// The debate cannot run with these settings.
+    /// Returns an error if the debate cannot run with these settings.
     pub fn prepare(&self, created: Created) -> Result<Prepared, RunnerError> {
         let protocol = self.check_protocol(&created)?;
         self.prepare_from(protocol, created, Vec::new())
@@ -195,7 +195,7 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// The settings do not fit, or the protocol is unknown.
+    /// Returns an error if the settings do not fit, or the protocol is unknown.
     pub fn check_protocol(&self, created: &Created) -> Result<&'static Protocol, Unfit> {
         let protocol = self.protocol_of(created)?;
         (protocol.check)(&created.settings).map(|()| protocol)
@@ -226,7 +226,7 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// The debate cannot run with these settings, or cannot be saved.
+    /// Returns an error if the debate cannot run with these settings, or cannot be saved.
     pub fn start(&self, created: Created) -> Result<Run, RunnerError> {
         let prepared = self.prepare(created)?;
         prepared.check_limit()?;
@@ -237,7 +237,7 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// The debate is finished, in use or damaged, or its protocol is unknown.
+    /// Returns an error if the debate is finished, in use or damaged, or its protocol is unknown.
     pub fn open(&self, entry: &Entry) -> Result<ResumableDebate, RunnerError> {
         if entry.journal.is_none() {
             let debate = read_state(&entry.state).map_err(StoreError::from)?;
@@ -281,7 +281,8 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// An agent or the judge cannot be called, or the record names files or commands that the user has not allowed.
+    /// Returns an error if an agent or the judge cannot be called, or the record names files or commands that the user
+    /// has not allowed.
     pub fn resume(&self, saved: ResumableDebate, own: &UserSettings) -> Result<Prepared, RunnerError> {
         let ResumableDebate { mut record, contents, protocol, settings, most, .. } = saved;
         let settings = own.over(&settings, &self.services.environment);
@@ -297,7 +298,7 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// The record belongs to a different debate, or an agent or the judge cannot be called.
+    /// Returns an error if the record belongs to a different debate, or an agent or the judge cannot be called.
     pub fn take_over(&self, saved: ResumableDebate, created: Created) -> Result<Prepared, RunnerError> {
         let ResumableDebate { mut record, contents, protocol, .. } = saved;
         let debate = record.debate();
@@ -321,7 +322,8 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// The debate has no journal, never reached the point, or names files or commands that the user has not allowed.
+    /// Returns an error if the debate has no journal, never reached the point, or names files or commands that the user
+    /// has not allowed.
     pub fn branch(&self, entry: &Entry, at: &ForkPoint, own: &UserSettings) -> Result<Branch, RunnerError> {
         let refused = |reason| RunnerError::Fork { id: DebateId::new(entry.id()), reason };
         let parent = read_journal(entry.journal_path()?).map_err(StoreError::from)?.events;
@@ -341,8 +343,8 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// The settings do not fit the protocol or the kept events, an agent or the judge cannot be called, the limits do
-    /// not cover the debate, or the dry run fails.
+    /// Returns an error if the settings do not fit the protocol or the kept events, an agent or the judge cannot be
+    /// called, the limits do not cover the debate, or the dry run fails.
     pub fn fork(&self, branch: Branch, settings: Settings) -> Result<Prepared, RunnerError> {
         let (protocol, created, taken_over) = self.branched(branch, settings)?;
         let prepared = self.prepare_from(protocol, created, taken_over)?;
@@ -387,7 +389,7 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// The debate cannot use the reply, or cannot be resumed.
+    /// Returns an error if the debate cannot use the reply, or cannot be resumed.
     pub async fn check_reply(
         &self,
         entry: &Entry,

@@ -85,7 +85,7 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// A limit is too low, or the dry run fails.
+    /// Returns an error if a limit is too low, or the dry run fails.
     pub fn check_limit(&self) -> Result<(), RunnerError> {
         let Origin::New { created, .. } = &self.origin else { return Ok(()) };
         if created.settings.max_cost().is_none() && created.settings.max_calls().is_none() {
@@ -104,7 +104,7 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// The dry run fails.
+    /// Returns an error if the dry run fails.
     pub fn forecast(&self) -> Result<Option<Forecast>, RunnerError> {
         let (debate, events) = self.debate()?;
         let foreseen = to_come(self.protocol, &self.panel.routed, &self.collector, debate, events);
@@ -115,7 +115,7 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// The kept events of a fork cannot be applied.
+    /// Returns an error if the kept events of a fork cannot be applied.
     pub fn left(&self) -> Result<Option<Usd>, RunnerError> {
         let (debate, _) = self.debate()?;
         let most = match &self.origin {
@@ -144,7 +144,7 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// The debate cannot be saved. Nothing is kept in that case.
+    /// Returns an error if the debate cannot be saved. Nothing is kept in that case.
     pub fn begin(self) -> Result<Ready, StoreError> {
         let Self { protocol, panel, collector, directory, origin, copied } = self;
         let (record, past, begun, most) = match origin {
@@ -239,7 +239,7 @@ impl Ready {
     ///
     /// # Panics
     ///
-    /// There is no current Tokio runtime.
+    /// Panics if there is no current Tokio runtime.
     pub fn run(self) -> Run {
         let Self { protocol, panel, collector, record, past, begun, signals, most, .. } = self;
         let Self { closes, is_kept, waits_for_servers, .. } = self;
@@ -313,7 +313,7 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// The protocol is unknown, a prompt cannot be rendered, or a role cannot be used.
+    /// Returns an error if the protocol is unknown, a prompt cannot be rendered, or a role cannot be used.
     pub fn forecast(&self, created: &Created) -> Result<Forecast, RunnerError> {
         let protocol = self.protocol_of(created)?;
         let gathered = self.foreseen(protocol, created);
@@ -325,7 +325,7 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// One of the programs cannot be called.
+    /// Returns an error if one of the programs cannot be called.
     pub fn check_programs(&self, created: &Created) -> Result<Vec<String>, ProviderAccessError> {
         self.services.program_warnings(&created.settings)
     }
@@ -347,7 +347,7 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// The settings do not fit the protocol or the kept events, or the dry run fails.
+    /// Returns an error if the settings do not fit the protocol or the kept events, or the dry run fails.
     pub fn forecast_fork(&self, branch: Branch, settings: Settings) -> Result<Option<Forecast>, RunnerError> {
         let (protocol, created, taken_over) = self.branched(branch, settings)?;
         let (debate, events) = begun(&created, &taken_over)?;
@@ -362,7 +362,8 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// The protocol is unknown, the problem or a prompt does not fit, or a prompt cannot be rendered.
+    /// Returns an error if the protocol is unknown, the problem or a prompt does not fit, or a prompt cannot be
+    /// rendered.
     pub fn check_prompts(&self, created: &Created) -> Result<Vec<String>, RunnerError> {
         let (protocol, settings) = (self.protocol_of(created)?, &created.settings);
         check_problem(&created.problem, settings)?;

@@ -98,7 +98,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// The journal cannot be opened.
+    /// Returns an error if the journal cannot be opened.
     pub fn follow(&self, words: Words) -> io::Result<Follower> {
         let journal = JournalReader::open(&self.journal)?;
         let (recorded, _, subscription) = self.signals.subscribe_behind(words);
@@ -126,11 +126,12 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// The debate cannot be saved, or there is a bug. It can be resumed from its last event.
+    /// Returns an error if the debate cannot be saved, or if there is a bug. The debate can then be resumed from its
+    /// last event.
     ///
     /// # Panics
     ///
-    /// The run panicked.
+    /// Panics if the run panicked.
     pub async fn wait(self) -> Result<Finished, Failed> {
         let Self { ended, controls, .. } = self;
         drop(controls);

@@ -85,7 +85,7 @@ impl Services {
     ///
     /// # Errors
     ///
-    /// An agent or the judge cannot be called. Nothing has been spent in that case.
+    /// Returns an error if an agent or the judge cannot be called. Nothing has been spent in that case.
     pub fn panel(&self, protocol: &Protocol, settings: &Settings) -> Result<Panel, ServicesError> {
         let environment = &self.environment;
         check_prices(settings)?;
@@ -155,21 +155,21 @@ pub trait DebateHistory: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The results cannot be read.
+    /// Returns an error if the results cannot be read.
     fn standings(&self, agents: &[AgentSettings]) -> Result<Standings, String>;
 
     /// Past decisions on the same subject, each with its source; empty if the debate must not see them.
     ///
     /// # Errors
     ///
-    /// The decisions cannot be read.
+    /// Returns an error if the decisions cannot be read.
     fn material(&self, problem: &str, settings: &Settings) -> Result<Vec<Material>, String>;
 
     /// Adds a finished debate with these settings, if it is useful for later ones.
     ///
     /// # Errors
     ///
-    /// The debate cannot be added.
+    /// Returns an error if the debate cannot be added.
     fn take_in(&self, settings: &Settings) -> Result<(), String>;
 }
 
@@ -184,7 +184,7 @@ impl Models {
     ///
     /// # Errors
     ///
-    /// A provider cannot be called.
+    /// Returns an error if a provider cannot be called.
     pub fn build<'a>(
         used: impl IntoIterator<Item = &'a str>,
         configured: &BTreeMap<String, ProviderSettings>,

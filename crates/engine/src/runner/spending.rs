@@ -133,7 +133,7 @@ impl SpendingLock {
     ///
     /// # Errors
     ///
-    /// The lock could not be taken in time.
+    /// Returns an error if the lock could not be taken in time.
     pub fn take(directory: &Directory) -> Result<Self, SpendingError> {
         directory.create()?;
         let path = directory.path().join(LOCK);
@@ -158,7 +158,7 @@ impl SpendingLock {
     ///
     /// # Errors
     ///
-    /// The ledger cannot be read or written.
+    /// Returns an error if the ledger cannot be read or written.
     pub fn note_limit(&self, id: &DebateId, limit: Option<Usd>) -> Result<(), SpendingError> {
         let mut beside = SpendingFile::read(&self.directory)?;
         let before = beside.limits.clone();
@@ -176,7 +176,7 @@ impl SpendingLock {
 ///
 /// # Errors
 ///
-/// The ledger cannot be locked, read or written.
+/// Returns an error if the ledger cannot be locked, read or written.
 pub fn renew_limit(directory: &Directory, id: &DebateId, limit: Option<Usd>) -> Result<(), SpendingError> {
     let path = directory.path().join(LEDGER);
     let is_kept = path.try_exists().map_err(|source| SpendingError::Unreadable { path, source })?;
@@ -190,7 +190,7 @@ pub fn renew_limit(directory: &Directory, id: &DebateId, limit: Option<Usd>) -> 
 ///
 /// # Errors
 ///
-/// The ledger cannot be read or written.
+/// Returns an error if the ledger cannot be read or written.
 pub fn note_spent(directory: &Directory, usd: Usd) -> Result<(), SpendingError> {
     let _lock = SpendingLock::take(directory)?;
     let (mut beside, day) = (SpendingFile::read(directory)?, Utc::now().date_naive());
@@ -205,7 +205,8 @@ pub fn note_spent(directory: &Directory, usd: Usd) -> Result<(), SpendingError> 
 ///
 /// # Errors
 ///
-/// The debate is not in `directory`, is running, or cannot be removed; or the ledger cannot be written.
+/// Returns an error if the debate is not in `directory`, is running, or cannot be removed; or the ledger cannot be
+/// written.
 pub fn remove(directory: &Directory, entry: &Entry) -> Result<(), SpendingError> {
     directory.check_is_here(entry)?;
     let lock = SpendingLock::take(directory)?;
@@ -233,7 +234,7 @@ pub fn remove(directory: &Directory, entry: &Entry) -> Result<(), SpendingError>
 ///
 /// # Errors
 ///
-/// The directory or the ledger cannot be read.
+/// Returns an error if the directory or the ledger cannot be read.
 pub fn spent_today(directory: &Directory) -> Result<Usd, SpendingError> {
     let today = Utc::now().date_naive();
     let beside = SpendingFile::read(directory)?;

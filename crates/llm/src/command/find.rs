@@ -44,7 +44,7 @@ pub fn searched(path: &str, project: &[PathBuf]) -> Vec<PathBuf> {
 ///
 /// # Errors
 ///
-/// The program does not exist, or the path is relative.
+/// Returns an error if the program does not exist, or the path is relative.
 pub fn find(program: &str, searched: &[PathBuf]) -> Result<PathBuf, ProgramFault> {
     let path = Path::new(program);
     if path.is_absolute() {
@@ -110,7 +110,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// The program reports no version.
+    /// Returns an error if the program reports no version.
     pub fn version(&self) -> Result<String, ProgramFault> {
         let said = output(self, &["--version"], None);
         let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -128,8 +128,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// The program reports no version, the version is known to be unsafe, or a switch that keeps tools from the model
-    /// is missing.
+    /// Returns an error if the program reports no version, the version is known to be unsafe, or a switch that keeps
+    /// tools from the model is missing.
     pub fn check(&self) -> Result<Option<String>, ProgramFault> {
         let Some(preset) = self.preset else { return Ok(None) };
         let key = (self.executable.clone(), self.leading.clone(), Stamp::of(&self.executable));

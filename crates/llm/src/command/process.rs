@@ -48,7 +48,7 @@ impl ProcessGroup {
     ///
     /// # Errors
     ///
-    /// The command cannot be started.
+    /// Returns an error if the command cannot be started.
     pub fn start(command: &mut Command) -> io::Result<Self> {
         command.kill_on_drop(true);
         #[cfg(unix)]

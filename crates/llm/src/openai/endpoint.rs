@@ -232,7 +232,7 @@ pub struct HttpClient {
 ///
 /// # Errors
 ///
-/// The TLS library or the system's proxy settings cannot be used.
+/// Returns an error if the TLS library or the system's proxy settings cannot be used.
 pub fn http_client(certificate_file: Option<&Path>) -> Result<HttpClient, HttpClientError> {
     client_that_keeps(KEPT, certificate_file)
 }
@@ -241,7 +241,7 @@ pub fn http_client(certificate_file: Option<&Path>) -> Result<HttpClient, HttpCl
 ///
 /// # Errors
 ///
-/// As for [`http_client`].
+/// See [`http_client`].
 pub fn http_client_under_limit(certificate_file: Option<&Path>) -> Result<HttpClient, HttpClientError> {
     client_that_keeps(KEPT_UNDER_LIMIT, certificate_file)
 }
@@ -273,7 +273,7 @@ impl HttpClient {
     ///
     /// # Errors
     ///
-    /// The URL uses TLS, and the user's certificates cannot be read.
+    /// Returns an error if the URL uses TLS, and the user's certificates cannot be read.
     pub(super) fn route(&self, url: &Url) -> Result<(Client, Option<String>), EndpointError> {
         if url.scheme() == "https" {
             self.certificates.clone()?;

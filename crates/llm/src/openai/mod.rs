@@ -53,7 +53,7 @@ impl OpenAiClient {
     ///
     /// # Errors
     ///
-    /// The endpoint's URL, key or headers are invalid, or the user's certificates cannot be read.
+    /// Returns an error if the endpoint's URL, key or headers are invalid, or the user's certificates cannot be read.
     pub fn new(endpoint: Endpoint, http: &HttpClient) -> Result<Self, ClientError> {
         let endpoint = endpoint.meant();
         let address = Address::new(&endpoint)?;
@@ -80,7 +80,7 @@ impl OpenAiClient {
     ///
     /// # Errors
     ///
-    /// The server cannot be reached in time, refuses, or does not return a list.
+    /// Returns an error if the server cannot be reached in time, refuses, or does not return a list.
     pub async fn offered(&self, limit: Duration) -> Result<Vec<Offered>, ModelError> {
         let asked = timeout(limit, self.transport.get(MODELS_PATH)).await;
         let answer = asked.map_err(|_| ModelError::TimedOut { after: limit })??;
@@ -104,7 +104,7 @@ impl OpenAiClient {
     ///
     /// # Errors
     ///
-    /// The server cannot be reached.
+    /// Returns an error if the server cannot be reached.
     async fn is_there(&self) -> Result<(), ModelError> {
         let asked = timeout(REACH_TIMEOUT, self.transport.get(MODELS_PATH)).await;
         let answer = asked.map_err(|_| ModelError::TimedOut { after: REACH_TIMEOUT })??;

@@ -55,7 +55,7 @@ impl Contribution {
     }
 }
 
-/// How a contribution was made. Every field is optional, because files of the older program lack most of them.
+/// How a contribution was made. Every field is optional, because files from the TypeScript version lack most of them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about one text, each under its own key")]
 #[serde(rename_all = "camelCase", default)]

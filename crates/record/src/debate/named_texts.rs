@@ -24,7 +24,7 @@ impl Debate {
     /// judge's confidence. Never save the copy, because models must see only the numbers.
     pub fn with_named_texts(&self) -> Self {
         let Some(settings) = self.settings.as_ref().filter(|_| self.format_version.is_some()) else {
-            // Prompts of the older program had no labels like `Text 2`.
+            // Prompts of the TypeScript version had no labels like `Text 2`.
             return self.clone();
         };
         let names = Names::of(self, settings);
@@ -51,7 +51,7 @@ impl PanelInfo {
     }
 }
 
-/// Says in words what the confidence score in the description means. Saved descriptions keep the older program's
+/// Says in words what the confidence score in the description means. Saved descriptions keep the TypeScript version's
 /// format.
 fn explain_confidence(solution: &mut Solution) {
     let found = solution.description.rsplit_once(ASSESSMENT).and_then(|(before, after)| {

@@ -363,7 +363,7 @@ impl Debate {
                 Some(StopReason::Budget) => format!("stopped by {}", self.limit_in_words()),
                 None => "stopped".to_owned(),
             },
-            // The older program recorded no outcome.
+            // The TypeScript version recorded no outcome.
             None if self.status == Status::Completed => "finished".to_owned(),
             None => self.status.name().to_owned(),
         }

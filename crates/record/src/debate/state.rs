@@ -32,7 +32,7 @@ use crate::settings::{PromptSources, Settings, TerminationKind};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Debate {
-    /// Absent in files of the older program.
+    /// Absent in files from the TypeScript version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format_version: Option<u32>,
     pub id: DebateId,
@@ -94,8 +94,8 @@ pub struct Debate {
     pub user_feedback_note: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub follow_ups: Vec<FollowUp>,
-    /// The stages of the protocol in display order. Files of the older program lack them; they are filled in from the
-    /// protocol that the file names.
+    /// The protocol's stages in display order. Files from the TypeScript version lack the stages, which are then taken
+    /// from the protocol named in the file.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub stages: Arc<[StageInfo]>,
     /// The status of each call. Derived from the journal, so never saved.
@@ -520,8 +520,8 @@ impl Debate {
         items.filter(|(_, item)| item.answer.is_empty())
     }
 
-    /// Whether the outcome is `full`. `None` if the debate has not ended, or if the older program saved it without an
-    /// outcome.
+    /// Whether the outcome is `full`. `None` if the debate has not ended, or if the TypeScript version saved it without
+    /// an outcome.
     pub fn is_full(&self) -> Option<bool> {
         self.outcome.as_ref().map(|outcome| outcome.kind == OutcomeKind::Full)
     }

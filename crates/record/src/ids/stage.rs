@@ -138,7 +138,7 @@ pub enum ResultKind {
     /// The agreement of a round's texts, computed from the relations of their decisions.
     Agreement,
     Challenge,
-    /// Which kinds of argument the texts use.
+    /// Which kinds of argument the round's texts use.
     Kinds,
     Verdict,
     Findings,

@@ -37,7 +37,8 @@ pub struct Ledger {
     /// In the order in which they were raised.
     pub objections: Vec<Point>,
     pub moves: Vec<Move>,
-    /// Set if the texts were parsed for display only, because the record predates saved points.
+    /// Set if the points were parsed from the contributions, for display only, because the record predates saved
+    /// points.
     pub is_derived: bool,
 }
 
@@ -112,7 +113,8 @@ impl Ledger {
         grave
     }
 
-    /// Parses the texts if the record is from the older program, which did not save points. For display only.
+    /// Like `of`, but parses the points from the contributions if the debate was saved by the TypeScript version, which
+    /// did not store them. For display only.
     pub fn shown(debate: &Debate) -> Self {
         let has_readings = debate.rounds.iter().flat_map(|round| &round.contributions).any(|one| one.reading.is_some());
         if has_readings {

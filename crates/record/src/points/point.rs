@@ -69,7 +69,7 @@ impl fmt::Display for PointId {
     }
 }
 
-/// An objection from a critique, or a finding from a review. Cheap to clone, because the texts are shared.
+/// An objection from a critique, or a finding from a review. Cheap to clone, because its long strings are shared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RaisedPoint {
     pub severity: Severity,

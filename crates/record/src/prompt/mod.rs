@@ -75,7 +75,7 @@ pub enum PromptFileError {
 ///
 /// # Errors
 ///
-/// The file is missing, not a file, unreadable, not UTF-8, or blank; each error names `path`.
+/// Returns an error that names `path` if the file is missing, unreadable, blank, not a file, or not UTF-8.
 pub fn read_prompt(path: &Path) -> Result<String, PromptFileError> {
     Ok(read_whole_prompt(path)?.trim().to_owned())
 }
@@ -84,7 +84,7 @@ pub fn read_prompt(path: &Path) -> Result<String, PromptFileError> {
 ///
 /// # Errors
 ///
-/// As for [`read_prompt`].
+/// See [`read_prompt`].
 pub fn read_whole_prompt(path: &Path) -> Result<String, PromptFileError> {
     let path = || path.to_owned();
     let failed = |source: io::Error| match source.kind() {

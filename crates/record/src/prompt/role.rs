@@ -90,7 +90,8 @@ impl Role {
     ///
     /// # Errors
     ///
-    /// The title is missing; a section is missing, empty, unknown or repeated; or there is text outside the sections.
+    /// Returns an error if the title is missing; a section is missing, empty, unknown or repeated; or there is text
+    /// outside the sections.
     pub fn parse(name: &str, text: &str) -> Result<Self, RoleError> {
         Self::of_sections(name, text, AGENT_SECTIONS)
     }

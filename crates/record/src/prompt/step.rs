@@ -84,7 +84,7 @@ pub struct Listing {
     pub points: PointList,
     #[serde(skip)]
     pub findings: Vec<String>,
-    /// The decisions in the texts, without repeated wordings.
+    /// The decisions in the agents' texts, without repeated wordings.
     pub decisions: Vec<String>,
     /// The major requirements found in the problem, if decisions are shown.
     pub requirements: Vec<String>,
@@ -129,7 +129,7 @@ impl Prompt {
     ///
     /// # Errors
     ///
-    /// As for [`render`](Self::render).
+    /// See [`render`](Self::render).
     pub fn with(&self, name: &'static str, value: &impl Serialize) -> Result<String, PromptError> {
         self.render(&BTreeMap::from([(name, value)]))
     }
@@ -138,7 +138,7 @@ impl Prompt {
     ///
     /// # Errors
     ///
-    /// The template is invalid. Tests render every template to rule this out.
+    /// Returns an error if the template is invalid. Tests render every template to rule this out.
     pub fn render(&self, values: &impl Serialize) -> Result<String, PromptError> {
         static COMPILED: LazyLock<RwLock<Environment<'static>>> = LazyLock::new(|| RwLock::new(environment().clone()));
         let values = minijinja::Value::from(Serde(values));

@@ -23,7 +23,7 @@ pub trait JsonAnswer: Serialize + DeserializeOwned + JsonSchema {
     ///
     /// # Errors
     ///
-    /// Why the answer cannot be used, in words for the model, which is then asked once more.
+    /// Returns the reason why the answer cannot be used, in words for the model, which is then asked once more.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }

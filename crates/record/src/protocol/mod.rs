@@ -103,7 +103,7 @@ pub struct Stage {
     ///
     /// # Errors
     ///
-    /// Why the debate cannot continue.
+    /// Returns the reason why the debate cannot continue.
     pub outcome: fn(&Debate) -> Result<Trigger, String>,
     /// The transitions, starting with the regular one. A stage without rows is a kind of call within another stage.
     pub rows: &'static [Row],
@@ -204,7 +204,7 @@ impl Protocol {
     ///
     /// # Errors
     ///
-    /// The table has no row for this trigger.
+    /// Returns an error if the table has no row for this trigger.
     pub fn next(&self, stage: StageId, trigger: Trigger) -> Result<Next, NoTransition> {
         let missing = || NoTransition { protocol: self.name, stage, trigger };
         let rows = self.stage(stage).map(|stage| stage.rows).filter(|rows| !rows.is_empty()).ok_or_else(missing)?;
@@ -237,7 +237,7 @@ impl Protocol {
     }
 }
 
-/// Completes a state that the older program saved: adds the protocol's stages if they are missing, and marks
+/// Completes a state that the TypeScript version saved: adds the protocol's stages if they are missing, and marks
 /// carried-over proposals.
 pub fn upgrade_state(debate: &mut Debate) {
     if debate.stages.is_empty() {

@@ -37,7 +37,7 @@ pub struct Directory {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub state: PathBuf,
-    /// `None` if the journal does not exist, as for debates of the older program.
+    /// `None` if the journal does not exist, as for debates from the TypeScript version.
     pub journal: Option<PathBuf>,
 }
 
@@ -90,7 +90,8 @@ impl Directory {
     /// Creates the directory if it is missing.
     ///
     /// # Errors
-    /// The directory cannot be created.
+    ///
+    /// Returns an error if the directory cannot be created.
     pub fn create(&self) -> Result<(), StoreError> {
         fs::create_dir_all(&self.path).map_err(|source| StoreError::Directory { path: self.path.clone(), source })
     }
@@ -114,7 +115,7 @@ impl Directory {
     ///
     /// # Errors
     ///
-    /// No debate matches, or more than one.
+    /// Returns an error if no debate matches, or if more than one does.
     pub fn find(&self, name: &str) -> Result<Entry, StoreError> {
         let path = Path::new(name);
         if path.exists() || name.contains(std::path::MAIN_SEPARATOR) || is_json(path) {
@@ -173,7 +174,8 @@ impl Directory {
     /// The state files of all debates, unordered; empty if the directory is missing.
     ///
     /// # Errors
-    /// The directory exists but cannot be read.
+    ///
+    /// Returns an error if the directory exists but cannot be read.
     pub fn state_files(&self) -> Result<Vec<ListedDebate>, StoreError> {
         let failed = |source| StoreError::List { path: self.path.clone(), source };
         let mut listed = Vec::new();
@@ -189,7 +191,8 @@ impl Directory {
     /// All debates, newest first by id; empty if the directory is missing.
     ///
     /// # Errors
-    /// The directory exists but cannot be read.
+    ///
+    /// Returns an error if the directory exists but cannot be read.
     pub fn entries(&self) -> Result<Vec<Entry>, StoreError> {
         let state = |id: &str| self.path.join(format!("{id}.json"));
         let mut ids: Vec<String> = self.ids()?.into_iter().collect();
@@ -253,7 +256,7 @@ impl Entry {
     ///
     /// # Errors
     ///
-    /// The debate has no journal.
+    /// Returns an error if the debate has no journal.
     pub fn journal_path(&self) -> Result<&Path, StoreError> {
         if let Some(journal) = &self.journal {
             return Ok(journal);
@@ -265,7 +268,7 @@ impl Entry {
         })
     }
 
-    /// Whether the older program saved the debate, which then has no journal.
+    /// Whether the TypeScript version saved the debate, which then has no journal.
     pub fn is_older(&self) -> bool {
         let is_alone = self.journal.is_none() && self.journal_gone().is_none();
         is_alone && read_state(&self.state).is_ok_and(|debate| debate.format_version.is_none())
@@ -305,7 +308,7 @@ impl Entry {
     ///
     /// # Errors
     ///
-    /// The request cannot be written.
+    /// Returns an error if the request cannot be written.
     pub fn order_stop(&self) -> Result<(), StoreError> {
         write_atomically(&self.stop_path(), Readers::Owner, |out| out.write_all(b"stop\n"))
     }
@@ -329,11 +332,11 @@ fn matching<T>(items: Vec<T>, id: impl Fn(&T) -> String, name: &str) -> Vec<T> {
     items.into_iter().zip(&ids).filter(|(_, id)| fits(id, name)).map(|(item, _)| item).collect()
 }
 
-/// Reads a state file of this program or the older one.
+/// Reads a state file of this program or of the TypeScript version.
 ///
 /// # Errors
 ///
-/// The file cannot be read, is not JSON, lacks required parts, or was written by a newer version.
+/// Returns an error if the file cannot be read, is not JSON, lacks required parts, or was written by a newer version.
 pub fn read_state(path: &Path) -> Result<Debate, StateFileError> {
     let bytes = read_bytes(path)?;
     let read = match parse_state(path, &bytes) {
@@ -416,7 +419,7 @@ impl Directory {
     ///
     /// # Errors
     ///
-    /// A name matches no debate or more than one, or a pattern matches nothing.
+    /// Returns an error if a name matches no debate or more than one, or a pattern matches nothing.
     pub fn select<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<Vec<Entry>, StoreError> {
         let mut selected: Vec<Entry> = Vec::new();
         for name in names {

@@ -97,7 +97,7 @@ impl Entry {
     ///
     /// # Errors
     ///
-    /// The files cannot be read.
+    /// Returns an error if the files cannot be read.
     pub fn host_requests(&self) -> Result<HostRequests, StoreError> {
         let HostRequests { mut is_complete, requests: shown } = self.shown_to_host()?;
         let mut requests = Vec::new();
@@ -114,7 +114,7 @@ impl Entry {
     ///
     /// # Errors
     ///
-    /// The files cannot be read.
+    /// Returns an error if the files cannot be read.
     pub fn shown_to_host(&self) -> Result<HostRequests, StoreError> {
         Ok(read_json(self.requests_path())?.unwrap_or_default())
     }
@@ -123,7 +123,7 @@ impl Entry {
     ///
     /// # Errors
     ///
-    /// The file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn write_host_requests(&self, requests: &HostRequests) -> Result<(), StoreError> {
         let path = self.host_path();
         fs::create_dir_all(&path).map_err(|source| StoreError::Directory { path, source })?;
@@ -134,7 +134,7 @@ impl Entry {
     ///
     /// # Errors
     ///
-    /// The file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn host_reply(&self, key: &CallKey) -> Result<Option<SavedReply>, StoreError> {
         read_json(self.reply_path(key))
     }
@@ -143,7 +143,7 @@ impl Entry {
     ///
     /// # Errors
     ///
-    /// The file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn host_reply_to(&self, id: &str) -> Result<Option<SavedReply>, StoreError> {
         // The id is untrusted and must not escape the directory.
         let is_id = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -154,7 +154,7 @@ impl Entry {
     ///
     /// # Errors
     ///
-    /// The file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn save_host_reply(&self, key: &CallKey, reply: &SavedReply) -> Result<bool, StoreError> {
         write_once(&self.reply_path(key), |out| Ok(serde_json::to_writer(out, reply)?))
     }

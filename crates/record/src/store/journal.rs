@@ -131,7 +131,7 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// The file exists (`source` is then of kind `AlreadyExists`) or cannot be created.
+    /// Returns an error if the file exists (`source` is then of kind `AlreadyExists`) or cannot be created.
     pub fn create(path: &Path) -> Result<Self, JournalError> {
         let mut options = appending();
         options.create_new(true);
@@ -148,7 +148,7 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// The journal is locked by another process, unreadable or damaged; nothing is written then.
+    /// Returns an error if the journal is locked by another process, unreadable or damaged; nothing is written then.
     pub fn reopen(path: &Path, known: u64) -> Result<(Self, JournalContents), JournalError> {
         if is_special(path) {
             return Err(JournalError::NotAFile { path: path.to_owned() });
@@ -171,7 +171,8 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// The line cannot be written, or another program wrote to the file. An incomplete line is removed if possible.
+    /// Returns an error if the line cannot be written, or another program wrote to the file. An incomplete line is
+    /// removed if possible.
     pub fn append(&mut self, recorded: &Recorded) -> Result<Vec<u8>, JournalError> {
         let failed = |source| JournalError::Append { path: self.path.clone(), source };
         let (line, sha256) = seal(recorded, &self.mark.sha256).map_err(|error| failed(error.into()))?;
@@ -196,7 +197,7 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// The handle cannot be created.
+    /// Returns an error if the handle cannot be created.
     pub fn sync_handle(&self) -> Result<File, JournalError> {
         self.file.try_clone().map_err(|source| JournalError::Append { path: self.path.clone(), source })
     }
@@ -205,7 +206,7 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// The file was moved, removed or replaced.
+    /// Returns an error if the file was moved, removed or replaced.
     pub fn check_place(&self) -> Result<(), JournalError> {
         let is_here = leads_to(&self.path, &self.file);
         if is_here { Ok(()) } else { Err(JournalError::Displaced { path: self.path.clone() }) }
@@ -215,7 +216,7 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// The file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn restore(&self) -> Result<(), StoreError> {
         if is_removed(&self.file, &self.path) { restore(&self.file, &self.path) } else { Ok(()) }
     }
@@ -229,7 +230,7 @@ impl Journal {
 ///
 /// # Errors
 ///
-/// Another process is running the debate, or the journal cannot be opened.
+/// Returns an error if another process is running the debate, or the journal cannot be opened.
 pub(super) fn hold(path: &Path) -> Result<(File, FileLock), JournalError> {
     let file = open_journal(path)?;
     let lock = lock(&file, path)?;
@@ -267,7 +268,7 @@ const MOST_LAST_BYTES: u64 = 2 * MOST_ZEROS as u64;
 ///
 /// # Errors
 ///
-/// The file cannot be read.
+/// Returns an error if the file cannot be read.
 pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
     let mut file = open_regular(path)?;
     let length = file.metadata()?.len();
@@ -294,7 +295,7 @@ const LOCK_MOMENT: std::time::Duration = std::time::Duration::from_millis(5);
 ///
 /// # Errors
 ///
-/// The journal is unreadable or damaged.
+/// Returns an error if the journal is unreadable or damaged.
 pub fn read_journal(path: &Path) -> Result<JournalContents, JournalError> {
     let file = open_journal(path)?;
     parse(&file, path)
@@ -323,7 +324,7 @@ fn parse(file: &File, path: &Path) -> Result<JournalContents, JournalError> {
 ///
 /// # Errors
 ///
-/// The journal cannot be read.
+/// Returns an error if the journal cannot be read.
 pub(super) fn scan(file: &File, path: &Path) -> Result<(JournalContents, Option<JournalError>), JournalError> {
     let mut reader = BufReader::new(file);
     let mut contents = JournalContents { events: Vec::new(), cut_short: false, hashes: Vec::new(), length: 0 };
@@ -551,7 +552,7 @@ impl JournalReader {
     ///
     /// # Errors
     ///
-    /// The file cannot be opened.
+    /// Returns an error if the file cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { file: BufReader::new(open_regular(path)?), line: Vec::new() })
     }
@@ -560,7 +561,7 @@ impl JournalReader {
     ///
     /// # Errors
     ///
-    /// The line cannot be read, or is not an event.
+    /// Returns an error if the line cannot be read, or is not an event.
     pub fn next_event(&mut self) -> io::Result<Option<Recorded>> {
         if read_line(&mut self.file, &mut self.line)?.is_none() {
             return Err(io::Error::new(

@@ -18,7 +18,7 @@ pub struct FileLock {
 ///
 /// # Errors
 ///
-/// The operating system reports an error.
+/// Returns an error if the operating system reports one.
 #[cfg(unix)]
 pub fn try_lock(file: &File, _path: &Path) -> io::Result<Option<FileLock>> {
     match file.try_lock() {
@@ -40,7 +40,7 @@ pub fn is_locked(file: &File, _path: &Path) -> bool {
 ///
 /// # Errors
 ///
-/// The operating system reports an error.
+/// Returns an error if the operating system reports one.
 #[cfg(windows)]
 pub fn try_lock(_file: &File, path: &Path) -> io::Result<Option<FileLock>> {
     match windows::open_alone(path) {

@@ -1,6 +1,6 @@
-//! Reads state files of the older program and of other programs leniently: a state that cannot be read is converted to
-//! the current form, as JSON, and read again. Only known deviations are repaired; other errors remain, and current
-//! files are never converted.
+//! Reads state files of the TypeScript version and of other programs leniently: a state that cannot be read is
+//! converted to the current form, as JSON, and read again. Only known deviations are repaired; other errors remain, and
+//! current files are never converted.
 
 use std::sync::Arc;
 

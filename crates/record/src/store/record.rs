@@ -39,7 +39,7 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// The id is in use, or the directory or the journal cannot be written.
+    /// Returns an error if the id is in use, or the directory or the journal cannot be written.
     pub fn begin(
         directory: &Directory,
         mut created: Box<Created>,
@@ -95,7 +95,7 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// The debate has no journal, runs in another process, or is damaged.
+    /// Returns an error if the debate has no journal, runs in another process, or is damaged.
     pub fn reopen(entry: &Entry) -> Result<(Self, JournalContents), StoreError> {
         let path = entry.journal.clone().unwrap_or_else(|| entry.state.with_extension("events.jsonl"));
         let known = read_mark(&entry.state).map_or(0, |mark| mark.events);
@@ -120,10 +120,11 @@ impl Record {
         ))
     }
 
-    /// Creates a journal for a debate of the older program from its state file.
+    /// Creates a journal from the state file of a debate that the TypeScript version saved.
     ///
     /// # Errors
-    /// The state cannot be read, or the journal cannot be written.
+    ///
+    /// Returns an error if the state cannot be read, or the journal cannot be written.
     pub fn import(entry: &Entry) -> Result<(Self, JournalContents), StoreError> {
         let path = entry.state.with_extension("events.jsonl");
         let event = Event::Imported { state: Box::new(read_state(&entry.state)?) };
@@ -141,8 +142,8 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// The event cannot be written, or cannot follow the earlier events. The journal contains the event if the error is
-    /// only that the journal was moved.
+    /// Returns an error if the event cannot be written, or cannot follow the earlier events. The journal contains the
+    /// event if the error is only that the journal was moved.
     pub fn append(&mut self, event: Event) -> Result<Arc<Recorded>, StoreError> {
         let recorded = Arc::new(Recorded { seq: self.seq + 1, at: Timestamp::now(), event });
         let line = self.journal.append(&recorded)?;
@@ -188,7 +189,8 @@ impl Record {
     /// Syncs the journal and replaces the state file in the background.
     ///
     /// # Errors
-    /// An earlier save failed.
+    ///
+    /// Returns an error if an earlier save failed.
     pub fn checkpoint(&mut self) -> Result<(), StoreError> {
         let (saved, mark) = (self.saved(), self.journal.mark().clone());
         self.saver()?.save(saved, mark)
@@ -198,7 +200,7 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// The file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn write_state(&self) -> Result<(), StoreError> {
         write_state(&self.state_path, &self.saved(), self.journal.mark())
     }
@@ -207,7 +209,7 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// One of the files cannot be written.
+    /// Returns an error if one of the files cannot be written.
     pub fn save(&self) -> Result<(), StoreError> {
         let synced = self.journal.sync_handle()?.sync_data();
         synced.map_err(|source| StoreError::Write { path: self.journal.path().to_owned(), source })?;
@@ -218,7 +220,7 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// One of the files or the copy cannot be written.
+    /// Returns an error if one of the files or the copy cannot be written.
     pub async fn flush(&mut self) -> Result<(), StoreError> {
         let (saved, mark) = (self.saved(), self.journal.mark().clone());
         self.saver()?.flush(saved, mark).await?;

@@ -31,7 +31,7 @@ impl Entry {
     ///
     /// # Errors
     ///
-    /// Neither file can be used.
+    /// Returns an error if neither file can be used.
     pub fn load(&self, wanted: AccessMode) -> Result<SavedDebate, StoreError> {
         let state = match read_state(&self.state) {
             // A debate killed before its first save has only a journal.
@@ -92,11 +92,12 @@ impl Entry {
 
 impl Entry {
     /// Appends the event that `note` derives from the debate, if any, and saves the state. Returns the resulting
-    /// debate. Creates a journal for a debate of the older program.
+    /// debate. Creates a journal if the TypeScript version saved the debate, without one.
     ///
     /// # Errors
     ///
-    /// The journal is missing or damaged, another process is running the debate, or the debate cannot be saved.
+    /// Returns an error if the journal is missing or damaged, another process is running the debate, or the debate
+    /// cannot be saved.
     pub fn note(&self, note: impl FnOnce(&Debate) -> Option<Event>) -> Result<Debate, StoreError> {
         if self.is_older() {
             let debate = read_state(&self.state)?;
@@ -122,7 +123,8 @@ impl Directory {
     ///
     /// # Errors
     ///
-    /// The entry is not a debate in this directory, another process is running the debate, or a file cannot be removed.
+    /// Returns an error if the entry is not a debate in this directory, another process is running the debate, or a
+    /// file cannot be removed.
     pub fn remove(&self, entry: &Entry) -> Result<(), StoreError> {
         let Entry { state, journal } = entry;
         self.check_is_here(entry)?;
@@ -147,7 +149,7 @@ impl Directory {
     ///
     /// # Errors
     ///
-    /// The debate is elsewhere, or the file is not a debate.
+    /// Returns an error if the debate is elsewhere, or the file is not a debate.
     pub fn check_is_here(&self, entry: &Entry) -> Result<(), StoreError> {
         let directory = directory_of(&entry.state);
         let is_here =

@@ -29,7 +29,7 @@ pub enum Readers {
 ///
 /// # Errors
 ///
-/// A step fails; the file is then unchanged.
+/// Returns an error if a step fails; the file is then unchanged.
 pub fn write_atomically(
     path: &Path,
     readers: Readers,
@@ -66,7 +66,7 @@ pub fn write_atomically(
 ///
 /// # Errors
 ///
-/// A step fails; there is then no file.
+/// Returns an error if a step fails; there is then no file.
 pub(super) fn write_once(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
@@ -195,7 +195,7 @@ impl Saver {
     ///
     /// # Errors
     ///
-    /// An earlier save failed.
+    /// Returns an error if an earlier save failed.
     pub(super) fn save(&self, debate: Debate, mark: JournalMark) -> Result<(), StoreError> {
         if let Some(failed) = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(failed);
@@ -209,7 +209,7 @@ impl Saver {
     ///
     /// # Errors
     ///
-    /// The debate cannot be saved.
+    /// Returns an error if the debate cannot be saved.
     pub(super) async fn flush(&self, debate: Debate, mark: JournalMark) -> Result<(), StoreError> {
         let (done, saved) = oneshot::channel();
         drop(self.orders.send(SaveOrder { debate, mark, done: Some(done) }));

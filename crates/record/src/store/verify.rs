@@ -24,7 +24,7 @@ pub struct VerifiedRecord {
     pub running: bool,
     /// Set if a crash cut off the last line, which is not part of the record.
     pub cut_short: bool,
-    /// Set if the journal starts with a state file of the older program, so earlier events are unknown.
+    /// Set if the journal starts with a state file from the TypeScript version, so earlier events are unknown.
     pub imported: bool,
     pub state: StateFileStatus,
     /// Empty for a valid record.
@@ -88,7 +88,7 @@ struct ReadState {
 ///
 /// # Errors
 ///
-/// The journal cannot be read. All other problems are reported as flaws.
+/// Returns an error if the journal cannot be read. All other problems are reported as flaws.
 pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreError> {
     // Reads the state first: the journal of a running debate can then only be ahead of it.
     let saved = read_saved(&entry.state);

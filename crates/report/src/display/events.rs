@@ -34,7 +34,7 @@ impl EventStream {
     ///
     /// # Errors
     ///
-    /// The system cannot start a thread.
+    /// Returns an error if the system cannot start a thread.
     pub fn start(follower: Follower, sink: EventSink, messages: Messages) -> io::Result<Self> {
         let (ended, end) = watch::channel(None);
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
@@ -120,7 +120,7 @@ impl EventSink {
     ///
     /// # Errors
     ///
-    /// The file cannot be created.
+    /// Returns an error if the file cannot be created.
     pub fn create(path: &Path) -> io::Result<Self> {
         Ok(Self::new(path.display().to_string(), Box::new(File::create(path)?)))
     }
@@ -134,7 +134,7 @@ impl EventSink {
     ///
     /// # Errors
     ///
-    /// The line cannot be written. Do not write to the sink after an error.
+    /// Returns an error if the line cannot be written. Do not write to the sink after an error.
     pub fn write(&mut self, signal: &Signal) -> Result<(), EventSinkError> {
         let mut line = event_line(signal).map_err(|error| self.failed(error.into()))?;
         line.push('\n');

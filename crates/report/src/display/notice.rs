@@ -68,7 +68,7 @@ impl<W: Write> Notices<W> {
     ///
     /// # Errors
     ///
-    /// The line cannot be written.
+    /// Returns an error if the line cannot be written.
     pub fn notice(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "{}", self.broken(&sanitize(text), 0))?;
         self.out.flush()
@@ -78,7 +78,7 @@ impl<W: Write> Notices<W> {
     ///
     /// # Errors
     ///
-    /// The line cannot be written.
+    /// Returns an error if the line cannot be written.
     pub fn warning(&mut self, text: &str) -> io::Result<()> {
         self.labelled(WARNING, "warning", text)?;
         self.out.flush()
@@ -88,7 +88,7 @@ impl<W: Write> Notices<W> {
     ///
     /// # Errors
     ///
-    /// The lines cannot be written.
+    /// Returns an error if the lines cannot be written.
     pub fn error(&mut self, error: &dyn Error, hint: Option<&str>) -> io::Result<()> {
         let mut said = error.to_string();
         self.labelled(ERROR, "error", &said)?;

@@ -116,7 +116,7 @@ impl LiveView {
     ///
     /// # Errors
     ///
-    /// The system cannot start a thread.
+    /// Returns an error if the system cannot start a thread.
     pub fn start((progress, signals): (Progress, Subscription), options: DisplayOptions) -> io::Result<Self> {
         let colors = options.color.choice(&io::stderr());
         // Passes escape codes through, and enables them if necessary (Windows).

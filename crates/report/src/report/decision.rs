@@ -35,7 +35,7 @@ const SEAL: &str = "<!-- Written by dialectic, which does not overwrite this fil
 ///
 /// # Errors
 ///
-/// Writing to `out` fails.
+/// Returns an error if writing to `out` fails.
 pub(super) fn decision_record(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let mut record = Vec::new();
     write(view, &mut record)?;

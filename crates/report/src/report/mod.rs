@@ -141,7 +141,7 @@ impl ReportFormat {
     ///
     /// # Errors
     ///
-    /// Writing to `out` fails.
+    /// Returns an error if writing to `out` fails.
     pub fn write(&self, view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         (self.write)(view, out)
     }

@@ -73,7 +73,7 @@ fn all_rounds(purchase: &Purchase) -> String {
 ///
 /// # Errors
 ///
-/// Lists the models whose price or maximum output is unknown.
+/// Returns an error that lists the models whose price or maximum output is unknown.
 pub fn check_prices(settings: &Settings) -> Result<(), BudgetError> {
     let Some(limit) = settings.max_cost() else { return Ok(()) };
     let everybody = settings.everybody();
@@ -327,7 +327,7 @@ impl Budget {
 ///
 /// # Errors
 ///
-/// [`BudgetError::TooLow`] if it does not cover one complete round and the closing.
+/// Returns [`BudgetError::TooLow`] if the limit does not cover one complete round and the closing.
 pub fn check_purchase(purchase: &Purchase) -> Result<(), BudgetError> {
     if purchase.one_round.fits(purchase.limit.whole()) {
         return Ok(());
@@ -339,7 +339,7 @@ pub fn check_purchase(purchase: &Purchase) -> Result<(), BudgetError> {
 ///
 /// # Errors
 ///
-/// A prompt cannot be rendered.
+/// Returns an error if a prompt cannot be rendered.
 pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> Result<Option<Purchase>, EngineError> {
     let Some(settings) = &debate.settings else { return Ok(None) };
     let Some(budget) = Budget::of(settings, &panel.routed, &[]) else { return Ok(None) };

@@ -24,7 +24,7 @@ use super::{View, subject};
 ///
 /// # Errors
 ///
-/// Writing to `out` fails.
+/// Returns an error if writing to `out` fails.
 pub fn markdown(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     // Older versions recorded no format.
     let is_older = view.debate.format_version.is_none();
