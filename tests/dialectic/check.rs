@@ -90,7 +90,10 @@ fn a_fault_in_the_draft_alone_is_found_answered_and_gone_and_a_wrong_remedy_chan
         let answer = |one: &Value| json!([one["number"], one["answer"], one["reason"]]);
         assert_eq!(answer(accepted), json!(["D1", "accepted", "the store says what time it is."]));
         assert_eq!(answer(rejected), json!(["D2", "rejected", "a table with an index takes 1 ms."]));
-        assert!(description.contains("Nobody has checked what was changed because of D1 (Clocks)."), "{description}");
+        assert!(
+            description.contains("Nobody has checked the changes made in response to D1 (Clocks)."),
+            "{description}"
+        );
         // The judge rules on what it rejects; what it accepts stays its claim.
         assert_eq!((&rejected["open"], &rejected["ruling"]["decision"]), (&json!(false), &json!("dismissed")));
         assert!(accepted.get("ruling").is_none(), "{state}");
@@ -155,7 +158,7 @@ fn not_found(answers: bool) {
     let number = missing.unwrap_or_else(|| panic!("{}", state["ledger"]))["number"].as_str().unwrap();
     // It is answered with the text that nobody reads again.
     let description = state["finalSolution"]["description"].as_str().unwrap();
-    let unverified = format!("Nobody has checked what was changed because of {number}");
+    let unverified = format!("Nobody has checked the changes made in response to {number}");
     assert_eq!(description.contains(&unverified), answers, "{description}");
     assert_eq!(description.contains(&format!("There was no response to {number}")), !answers, "{description}");
     assert!(state["finalSolution"]["description"].as_str().unwrap().contains(MENDED));
@@ -184,7 +187,7 @@ fn a_lens_that_fails_degrades_and_so_does_a_final_text_that_is_cut() {
     let description = state["finalSolution"]["description"].as_str().unwrap();
     assert!(
         description.contains(FAULT)
-            && description.contains("Nothing was changed because of D1 (Clocks) and D2 (Storage)."),
+            && description.contains("Nothing was changed in response to D1 (Clocks) and D2 (Storage)."),
         "{description}"
     );
 }
@@ -423,8 +426,7 @@ fn rulings_of_a_council_stand_in_its_final_text_unless_that_alters_them() {
     let solution = &state["finalSolution"];
     assert_eq!((&solution["confidence"], &solution["statedConfidence"]), (&json!(40), &json!(72)));
     let description = solution["description"].as_str().unwrap();
-    let score =
-        "**Confidence Score**: 40/100 (the judge said 72; limited because a major requirement is not fulfilled)";
+    let score = "**Confidence Score**: 40/100 (the judge said 72; limited because a major requirement is not met)";
     assert!(description.contains(score), "{description}");
     assert!(description.contains("### What Remains of the Objections\n\nBy the judge's ruling, of 12 points: "));
     assert!(!description.contains("- 1.1 (") && description.contains("- 2.1 (blocking), not met: "), "{description}");

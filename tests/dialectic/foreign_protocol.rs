@@ -163,7 +163,7 @@ fn it_forks_at_each_of_its_stages() {
         assert!(forked.rounds.iter().all(|round| round.contributions.len() == 6), "{at}");
     }
     let nowhere = runner.branch(&entry, &"1.critique".parse().unwrap(), &own()).err().unwrap().to_string();
-    let said = "has no calls in a stage `critique`; stages with calls: clarification, pitch, show-of-hands, report";
+    let said = "makes no calls in the stage `critique`; stages with calls: clarification, pitch, show-of-hands, report";
     assert!(nowhere.ends_with(said), "{nowhere}");
 }
 

@@ -159,12 +159,12 @@ fn what_cannot_be_forked_is_said_before_anything_is_paid() {
     });
     insta::assert_snapshot!(said.join("\n"), @"
     error: cannot fork [id]: the debate never reached 2.critique; its last point is 1.synthesis
-    error: cannot fork [id]: the protocol has no calls in a stage `vote`; stages with calls: clarification, summarization, proposal, critique, refinement, evaluation, synthesis, check, final
+    error: cannot fork [id]: the protocol makes no calls in the stage `vote`; stages with calls: clarification, summarization, proposal, critique, refinement, evaluation, synthesis, check, final
     error: cannot fork [id]: critique belongs to a round; rounds are numbered from 1
     error: --set debate.round: unknown key `round` (did you mean `rounds`?)
     error: --set debate.rounds: expected a number, found a string
-    error: cannot fork [id]: every author of the texts that the fork keeps must take part; the changed settings lack agent-kiss
-    error: cannot fork [id]: every author of the texts that the fork keeps must take part; the changed settings lack agent-kiss
+    error: cannot fork [id]: the changed settings must include all authors whose texts the fork keeps; missing: agent-kiss
+    error: cannot fork [id]: the changed settings must include all authors whose texts the fork keeps; missing: agent-kiss
     error: invalid value 'rounds' for '--set <KEY=VALUE>': expected `<key>=<value>`, such as `debate.rounds=4`
     ");
     sandbox.run(["fork", &id]).expect_code(2);

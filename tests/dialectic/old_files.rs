@@ -62,7 +62,7 @@ fn a_state_of_an_older_program_is_read_for_what_it_is_worth() {
     assert!(finished.stderr.contains("is finished."), "{finished}");
     for arguments in [["resume", "suspended"], ["verify", "suspended"]] {
         let refused = sandbox.run(arguments).expect_code(2);
-        assert!(refused.stderr.contains("the older program kept none"), "{refused}");
+        assert!(refused.stderr.contains("the TypeScript version did not keep one"), "{refused}");
     }
     assert!(sandbox.files() == before, "old files are left as they are");
 }

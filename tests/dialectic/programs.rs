@@ -178,7 +178,7 @@ fn a_reached_limit_pauses_the_debate_and_says_when_it_may_go_on() {
         let sandbox = programs.debating("codex", "gpt-5.6-luna");
         let finished = sandbox.run(["debate", "Design a queue"]).expect_code(75);
         assert!(finished.stderr.contains("usage limit reached, "), "{finished}");
-        for part in ["the usage limit is reached; it resets at 20", "error: usage limit reached", "dialectic resume"] {
+        for part in ["usage limit reached; it resets at 20", "error: usage limit reached", "dialectic resume"] {
             assert!(finished.stderr.contains(part), "{part}: {finished}");
         }
         programs.write("codex", "0.169.0", &replaying("codex-0.169.0-ok.jsonl"));

@@ -249,7 +249,7 @@ fn a_debate_that_was_killed_is_reported_by_its_journal() {
     assert_eq!(report().stdout, whole.stdout);
     sandbox.write(&journal, lines[..behind_proposals].join("\n") + "\n{\"seq\":");
     let cut = report();
-    assert_eq!(cut.stderr, "warning: a crash cut the last line of the journal short; it is ignored\n");
+    assert_eq!(cut.stderr, "warning: ignoring the last line of the journal, which a crash cut short\n");
     assert_eq!(cut.stdout.matches("\nAgent *agent-").count(), 3, "{cut}");
     assert!(cut.stdout.contains("- Status: running\n") && cut.stdout.contains("There is no answer."), "{cut}");
 
@@ -270,7 +270,7 @@ fn a_debate_that_was_killed_is_reported_by_its_journal() {
     assert_eq!(report().stdout, whole.stdout);
     sandbox.write(&journal, "");
     let empty = sandbox.run(["report", "-d", &id]).expect_code(1);
-    assert!(empty.stderr.contains("is not the record of a debate"), "{empty}");
+    assert!(empty.stderr.contains("does not contain a valid debate"), "{empty}");
 }
 
 #[test]

@@ -130,7 +130,7 @@ fn a_line_that_a_crash_cut_short_is_dropped_with_a_warning() {
     // As a power cut leaves it: the state is older than what the journal lost.
     sandbox.remove(format!("debates/{id}.json"));
     let (finished, state) = sandbox.debated(["resume", &id]);
-    let warning = "warning: a crash cut the last line of the journal short; it is removed\n";
+    let warning = "warning: removing the last line of the journal, which a crash cut short\n";
     assert!(finished.stderr.starts_with(warning), "{finished}");
     assert_eq!(state["outcome"]["kind"], "full");
 

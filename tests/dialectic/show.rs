@@ -32,7 +32,7 @@ fn a_debate_is_named_as_everywhere_and_the_part_is_asked_for() {
     }
     sandbox.write("debates/deb-20250202-010203-cd34.json", ARGUED);
     let ambiguous = sandbox.run(["show", "deb-2025", "points"]).expect_code(2);
-    assert!(ambiguous.stderr.contains("matches several debates"), "{ambiguous}");
+    assert!(ambiguous.stderr.contains("matches more than one debate"), "{ambiguous}");
     let unknown = sandbox.run(["show", "latest", "prices"]).expect_code(2);
     assert!(
         unknown.stderr.contains("[possible values: solution, round, agent, stage, critiques, points, follow-ups]"),

@@ -116,7 +116,7 @@ fn what_is_wrong_is_named() {
     insta::assert_snapshot!(found.join("\n"), @"
     - line 4 of the journal ./debates/[id].events.jsonl does not follow line 3: lines were changed, removed, added or moved
     - the end of the journal is missing: the state file was saved after event 19, but the last event is 18
-    - the events are not the record of a debate: the journal is empty
+    - the events do not form a valid debate: the journal is empty
     ");
 
     // A state that says something else.
@@ -195,7 +195,7 @@ fn a_debate_without_a_journal_cannot_be_verified() {
     let (_, state) = &crate::fixtures::states()[0];
     let sandbox = Sandbox::new().file("old.json", state);
     let finished = sandbox.run(["verify", "old.json"]).expect_code(2);
-    assert!(finished.stderr.contains("has no journal (the older program kept none)"), "{finished}");
+    assert!(finished.stderr.contains("has no journal (the TypeScript version did not keep one)"), "{finished}");
     sandbox.run(["verify", "none.json"]).expect_code(2);
     sandbox.run(["verify", "nobody"]).expect_code(2);
 }

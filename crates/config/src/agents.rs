@@ -289,7 +289,7 @@ pub(super) fn roster(
     let judge_entry = judge.as_object();
     if is_expected && judge_entry.is_none() {
         findings.warn(if has_entries {
-            "no judge is configured; using the default judge with the provider and model of the first agent"
+            "no judge is configured; using the default judge with the first agent's provider and model"
         } else {
             "no judge is configured; using the default judge"
         });
@@ -391,7 +391,7 @@ impl ModelResolver<'_> {
                 (None, several) => {
                     let several = several.join(", ");
                     let message = format!(
-                        "would replace models of different providers ({several}); choose the one that serves `{model}`"
+                        "would replace models of different providers ({several}); choose the provider that serves `{model}`"
                     );
                     Err(Fault { message, needs_provider: true })
                 }

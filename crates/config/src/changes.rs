@@ -149,7 +149,7 @@ fn known_path(file: &Value, path: &KeyPath) -> Result<KeyPath, ConfigError> {
                 let ids: Vec<&str> = agents.iter().filter_map(|agent| agent["id"].as_str()).collect();
                 let place = ids.iter().position(|known| known == id);
                 known.index(place.ok_or_else(|| {
-                    fault(format!("{path}: there is no agent `{id}` {}", suggestion(id, ids.iter().copied())))
+                    fault(format!("{path}: unknown agent `{id}` {}", suggestion(id, ids.iter().copied())))
                 })?)
             }
             (Segment::Key(key), _) => {
@@ -322,7 +322,7 @@ mod tests {
         --set debate.rounds.x: unknown key
         --set unknown key `debate.terminationCondition.typ` (did you mean `type`?)
         --set debate.terminationCondition.type: expected one of `fixed`, `convergence`, `quality`, `resolved`, found `sometimes`
-        --set agents.agent-kis.model: there is no agent `agent-kis` (did you mean `agent-kiss`?)
+        --set agents.agent-kis.model: unknown agent `agent-kis` (did you mean `agent-kiss`?)
         --set agents[9].model: agents has no element 9
         --set agents[2].temperature: must be from 0 to 2, not 3
         --set agents[2].role="alchemist" has no effect: unknown role `alchemist` (known: roles) at `agents[2].role`; using architect

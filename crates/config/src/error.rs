@@ -22,7 +22,7 @@ pub enum ConfigError {
     },
     #[error("the configuration `{}` is not JSON ({location}): {fault}", path.display())]
     Syntax { path: PathBuf, location: Location, fault: SyntaxFault },
-    #[error("the configuration `{}` has a wrong value at {key} ({location}): expected {expected}, found {found}", path.display())]
+    #[error("the configuration `{}` has an invalid value at {key} ({location}): expected {expected}, found {found}", path.display())]
     WrongType {
         path: PathBuf,
         location: Location,
@@ -31,7 +31,7 @@ pub enum ConfigError {
         /// The type that was found. Never the value, which may be a misplaced secret.
         found: String,
     },
-    #[error("the configuration `{}` cannot be used{}", path.display(), listed(problems))]
+    #[error("the configuration `{}` is invalid{}", path.display(), listed(problems))]
     Invalid {
         path: PathBuf,
         /// Never empty.

@@ -61,7 +61,7 @@ pub struct EvaluatorSettings {
 
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluatorsError {
-    #[error("there is no evaluator configuration `{}`", .0.display())]
+    #[error("evaluator configuration `{}` not found", .0.display())]
     Missing(PathBuf),
     #[error("the evaluator configuration `{}` {fault}", path.display())]
     Nobody { path: PathBuf, fault: &'static str },

@@ -79,7 +79,7 @@ pub(super) fn providers(section: &Value, findings: &mut Diagnostics) -> BTreeMap
     let mut providers = BTreeMap::new();
     for (name, entry, path) in entries(section, &KeyPath::root().key("providers")) {
         if name.trim().is_empty() {
-            findings.problem(path.clone(), "a provider needs a name");
+            findings.problem(path.clone(), "must have a name");
         }
         if let Some(program) = program(name, entry, &path, findings) {
             providers.insert(name.clone(), program);
@@ -89,7 +89,7 @@ pub(super) fn providers(section: &Value, findings: &mut Diagnostics) -> BTreeMap
         let api = preset.map(|preset| preset.api).unwrap_or_default();
         let provider = laid_over(&ProviderSettings { api, ..ProviderSettings::default() }, entry, &path, findings);
         if !calls_models(name) {
-            findings.warn(format!("`{path}` has no effect: the provider `{name}` calls no server"));
+            findings.warn(format!("`{path}` has no effect: the provider `{name}` does not call a server"));
         }
         match &provider.base_url {
             Some(url) => {
@@ -173,11 +173,11 @@ fn program(name: &str, entry: &Value, path: &KeyPath, findings: &mut Diagnostics
         return None;
     }
     if preset(name).is_some() {
-        findings.problem(path.key("type"), format!("cannot be a program: `{name}` is a built-in server"));
+        findings.problem(path.key("type"), format!("cannot be `command`: `{name}` is a built-in server"));
     }
     let keys = entry.as_object().into_iter().flat_map(Map::keys);
     for key in keys.filter(|key| *key != "type" && *key != "argv") {
-        findings.problem(path.key(key), "only applies to servers, but this is a program");
+        findings.problem(path.key(key), "does not apply to command providers");
     }
     let argv = entry["argv"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let argv: Arc<[String]> = argv.map(str::to_owned).collect();

@@ -31,7 +31,7 @@ pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
     strip(&mut schema, &["default"]);
     for key in ["provider", "model"] {
         schema["properties"][key] = json!({
-            "description": format!("The {key} for agents and judges that name none."),
+            "description": format!("The {key} for agents and judges that do not set one."),
             "type": "string",
             "minLength": 1,
         });

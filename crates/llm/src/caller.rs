@@ -238,7 +238,7 @@ impl Caller {
             (FinishReason::Length, _) => ModelError::OutputLimit,
             (FinishReason::Filtered, _) => ModelError::Filtered { message: format!("no text was returned{word}") },
             (_, Some(call)) => {
-                ModelError::Unusable { message: format!("it calls `{}`, a tool that was not offered", call.name) }
+                ModelError::Unusable { message: format!("it calls the tool `{}`, which was not offered", call.name) }
             }
             (FinishReason::Complete | FinishReason::Interrupted | FinishReason::Unknown, None) => ModelError::Empty,
         };

@@ -76,7 +76,7 @@ pub enum ModelError {
     #[error("the program is not logged in: {message}")]
     LoggedOut { message: String },
     /// The limit of a subscription, unlike a server's rate limit.
-    #[error("the usage limit is reached{}: {message}", until.map(goes_on).unwrap_or_default())]
+    #[error("usage limit reached{}: {message}", until.map(goes_on).unwrap_or_default())]
     UsageLimit {
         /// `None` if the program does not say.
         until: Option<DateTime<Utc>>,
@@ -95,7 +95,7 @@ pub enum ModelError {
     /// The call was not sent, because its round was idle for too long.
     #[error("the round reached its time limit before the call was sent")]
     OutOfTime,
-    #[error("the request cannot be sent: {message}")]
+    #[error("cannot send the request: {message}")]
     Unsendable { message: String },
 }
 

@@ -110,7 +110,7 @@ fn a_part_that_nobody_read_is_in_the_verdict() {
     let run = with_window(&server, 32_000).run(["review", "-c", "own.json", "--head", "work"]);
     assert_eq!(run.code, Some(5), "{run}");
     assert!(run.stdout.contains("; reviewed ") && run.stdout.contains(" of 21 files.**"), "{run}");
-    assert!(run.stdout.contains("There are no readable findings from The architect on part"), "{run}");
+    assert!(run.stdout.contains("The architect returned no readable findings on part"), "{run}");
 }
 
 #[test]

@@ -21,10 +21,10 @@ fn what_is_not_json_is_placed() {
 
 #[test]
 fn a_value_of_the_wrong_type_is_placed_and_said_what_belongs_there() {
-    insta::assert_snapshot!(failure("{\n  \"agents\": [\n    {},\n    {\"temperature\": \"0.5\"}\n  ]\n}"), @"the configuration `c.json` has a wrong value at agents[1].temperature (line 4, column 21): expected a number, found a string");
-    insta::assert_snapshot!(failure("{\"debate\": {\"includeFullHistory\": \"yes\"}}"), @"the configuration `c.json` has a wrong value at debate.includeFullHistory (line 1, column 35): expected true or false, found a string");
-    insta::assert_snapshot!(failure("{\"agents\": {\"a\": 1}}"), @"the configuration `c.json` has a wrong value at agents (line 1, column 12): expected an array, found an object");
-    insta::assert_snapshot!(failure("{\"debate\": {\"synthesisMethod\": \"vote\"}}"), @"the configuration `c.json` has a wrong value at debate.synthesisMethod (line 1, column 32): expected one of `judge`, `voting`, `merge`, found `vote`");
+    insta::assert_snapshot!(failure("{\n  \"agents\": [\n    {},\n    {\"temperature\": \"0.5\"}\n  ]\n}"), @"the configuration `c.json` has an invalid value at agents[1].temperature (line 4, column 21): expected a number, found a string");
+    insta::assert_snapshot!(failure("{\"debate\": {\"includeFullHistory\": \"yes\"}}"), @"the configuration `c.json` has an invalid value at debate.includeFullHistory (line 1, column 35): expected true or false, found a string");
+    insta::assert_snapshot!(failure("{\"agents\": {\"a\": 1}}"), @"the configuration `c.json` has an invalid value at agents (line 1, column 12): expected an array, found an object");
+    insta::assert_snapshot!(failure("{\"debate\": {\"synthesisMethod\": \"vote\"}}"), @"the configuration `c.json` has an invalid value at debate.synthesisMethod (line 1, column 32): expected one of `judge`, `voting`, `merge`, found `vote`");
     for (text, message) in [
         ("[]", "the top level (line 1, column 1): expected an object, found an array"),
         ("3", "the top level (line 1, column 1): expected an object, found a number"),

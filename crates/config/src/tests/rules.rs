@@ -373,7 +373,7 @@ fn providers_are_checked() {
         Vec::<String>::new()
     );
     let offline = warnings(&with(&json!({"providers": {"offline": {}}})));
-    assert_eq!(offline, ["`providers.offline` has no effect: the provider `offline` calls no server"]);
+    assert_eq!(offline, ["`providers.offline` has no effect: the provider `offline` does not call a server"]);
 }
 
 #[test]
@@ -415,7 +415,11 @@ fn what_is_said_of_a_program_is_checked() {
     for (name, entry, part) in [
         ("x", json!({"type": "command"}), "is missing; it must list the program and its arguments"),
         ("x", json!({"type": "server"}), "providers.x.type"),
-        ("x", json!({"type": "command", "argv": ["x"], "baseUrl": "http://127.0.0.1:1/v1"}), "only applies to servers"),
+        (
+            "x",
+            json!({"type": "command", "argv": ["x"], "baseUrl": "http://127.0.0.1:1/v1"}),
+            "does not apply to command providers",
+        ),
         ("x", json!({"baseUrl": "http://127.0.0.1:1/v1", "argv": ["x"]}), "only applies to command providers"),
         ("openai", json!({"type": "command", "argv": ["x"]}), "is a built-in server"),
     ] {

@@ -62,7 +62,7 @@ impl Runner {
         let mut settings = debate.settings.clone().ok_or_else(|| refused("its settings are not saved"))?;
         settings.elsewhere = elsewhere(&settings, &self.services.environment);
         let protocol = self.protocol(&settings).ok_or_else(|| refused("its protocol is unknown"))?;
-        let cut = "a crash cut the last line of the journal short; it is removed";
+        let cut = "removing the last line of the journal, which a crash cut short";
         let warnings = contents.cut_short.then(|| cut.to_owned()).into_iter().collect();
         Ok(ResumableDebate { record, contents, protocol, settings, most: None, warnings })
     }

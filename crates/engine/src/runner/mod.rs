@@ -247,7 +247,7 @@ impl Runner {
                 }
                 Some(path) => StoreError::JournalGone { id: debate.id, path }.into(),
                 None => {
-                    let reason = "it has no journal (the older program kept none)";
+                    let reason = "it has no journal (the TypeScript version did not keep one)";
                     RunnerError::NotResumable { id: debate.id, reason }
                 }
             });
@@ -255,7 +255,7 @@ impl Runner {
         let (record, contents) = Record::reopen(entry)?;
         let mut warnings = Vec::new();
         if contents.cut_short {
-            warnings.push("a crash cut the last line of the journal short; it is removed".to_owned());
+            warnings.push("removing the last line of the journal, which a crash cut short".to_owned());
         }
         let state = read_state(&entry.state);
         if let Some(unreadable) = state.as_ref().err().filter(|error| !error.is_missing()) {

@@ -22,7 +22,7 @@ pub enum ProgramFault {
     Missing(String),
     #[error("`{0}` is a relative path; use the program's name or its absolute path")]
     Relative(String),
-    #[error("`{program} --version` reports no version: {said}")]
+    #[error("`{program} --version` did not print a version: {said}")]
     NoVersion { program: String, said: String },
     #[error("{program} {version} is unsafe: {reason}")]
     Unsafe { program: String, version: String, reason: &'static str },

@@ -105,7 +105,7 @@ pub(super) async fn run(
 ) -> Result<Exit, FailedAttempt> {
     let executable = Path::new(command.as_std().get_program()).to_owned();
     let unstarted = |error: io::Error| ModelError::Unsendable {
-        message: format!("`{}` cannot be started: {error}", executable.display()),
+        message: format!("cannot start `{}`: {error}", executable.display()),
     };
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut group = ProcessGroup::start(&mut command).map_err(unstarted)?;

@@ -109,7 +109,7 @@ impl Transcript {
         let failed = exit.code != Some(0);
         let said = self.error.clone().or_else(|| failed.then(|| exit.complaint.trim().to_owned()));
         let message = said.filter(|said| !said.is_empty()).unwrap_or_else(|| match exit.code {
-            Some(code) => format!("it ended with exit code {code}"),
+            Some(code) => format!("it exited with code {code}"),
             None => "it was killed by a signal".to_owned(),
         });
         let message = if self.error.is_some() {

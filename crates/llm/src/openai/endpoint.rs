@@ -40,9 +40,9 @@ impl fmt::Debug for Endpoint {
 /// Messages never contain secret values.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
-    #[error("the base URL of provider `{0}` must begin with http:// or https:// and name a host")]
+    #[error("the base URL of provider `{0}` must start with http:// or https:// followed by a host")]
     BaseUrl(Arc<str>),
-    #[error("the API key for provider `{0}` contains characters that cannot be sent")]
+    #[error("the API key for provider `{0}` contains characters that HTTP headers do not allow")]
     Key(Arc<str>),
     #[error("the header `{header}` of provider `{provider}` has an invalid name or value")]
     Header { provider: Arc<str>, header: String },

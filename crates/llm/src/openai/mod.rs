@@ -91,8 +91,8 @@ impl OpenAiClient {
         let list: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         // llama.cpp sends both lists.
         let entries = list["data"].as_array().or(list["models"].as_array());
-        let entries =
-            entries.ok_or_else(|| broken(format!("it is not a list of models: {}", excerpt(&answer.body, address))))?;
+        let entries = entries
+            .ok_or_else(|| broken(format!("expected a list of models, got: {}", excerpt(&answer.body, address))))?;
         let mut offered: Vec<Offered> = entries.iter().filter_map(offered_model).collect();
         offered.sort_by(|one, other| one.name.cmp(&other.name));
         offered.dedup_by(|one, other| one.name == other.name);

@@ -96,7 +96,7 @@ pub(super) async fn follow<P: ApiAnswer>(
             Completeness::Complete | Completeness::Closed => {
                 let left = live.timeouts.idle.min(USAGE_TIMEOUT).saturating_sub(heard.elapsed());
                 if left.is_zero() {
-                    break Err(broken("no usage followed the answer"));
+                    break Err(broken("the server sent no token usage after the answer"));
                 }
                 Some(left)
             }
@@ -109,7 +109,9 @@ pub(super) async fn follow<P: ApiAnswer>(
     pieces.settle(&mut sink);
     sink.finish();
     let ended = match (pieces.completeness(), ended) {
-        (Completeness::Open, ended) => ended.and_then(|()| Err(broken("the stream ended before the answer did"))),
+        (Completeness::Open, ended) => {
+            ended.and_then(|()| Err(broken("the stream ended before the answer was complete")))
+        }
         // A failure after the end does not affect the answer.
         (Completeness::Complete | Completeness::Closed, ended) => Ok(ended.is_ok()),
     };

@@ -168,12 +168,12 @@ impl Transport {
             let tunnel = cause.contains("tunnel error");
             match &self.proxy {
                 Some(proxy) if cause.contains("proxy authorization required") => wants_password(proxy),
-                Some(proxy) if tunnel || self.address.base.scheme() == "http" => {
-                    ModelError::Unreachable { message: format!("{cause} (the proxy {proxy}, on the way to {origin})") }
-                }
-                Some(proxy) => {
-                    ModelError::Unreachable { message: format!("{cause} ({origin}, through the proxy {proxy})") }
-                }
+                Some(proxy) if tunnel || self.address.base.scheme() == "http" => ModelError::Unreachable {
+                    message: format!("{cause} (at the proxy {proxy}, while connecting to {origin})"),
+                },
+                Some(proxy) => ModelError::Unreachable {
+                    message: format!("{cause} (while connecting to {origin} through the proxy {proxy})"),
+                },
                 None => ModelError::Unreachable { message: format!("{cause} ({origin})") },
             }
         } else if error.is_builder() {

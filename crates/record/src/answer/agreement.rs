@@ -241,14 +241,13 @@ impl Decisions {
         if self.authors.len() < 2 {
             return Some("there are fewer than two texts to compare".to_owned());
         }
-        self.silent.as_ref().map(|silent| format!("the text of {silent} lists no decisions"))
+        self.silent.as_ref().map(|silent| format!("{silent}'s text lists no decisions"))
     }
 
     /// Leaves stability, similarity and threshold unset.
     pub fn agreement(&self, relations: Option<&Relations>) -> Convergence {
         let unknown = self.unknown().or_else(|| {
-            (self.are_open() && relations.is_none())
-                .then(|| "the judge did not say which decisions are the same".to_owned())
+            (self.are_open() && relations.is_none()).then(|| "the judge did not say which decisions match".to_owned())
         });
         if unknown.is_some() {
             return Convergence { unknown, ..Convergence::default() };
@@ -441,7 +440,7 @@ mod tests {
         assert_eq!(decisions(&[("a", &["x"])]).agreement(None).agreement, None);
         let silent = decisions(&[("a", &["x"]), ("b", &["**"])]);
         assert!(!silent.are_open());
-        assert_eq!(silent.agreement(None).unknown.as_deref(), Some("the text of b lists no decisions"));
+        assert_eq!(silent.agreement(None).unknown.as_deref(), Some("b's text lists no decisions"));
     }
 
     #[test]

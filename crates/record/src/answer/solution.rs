@@ -82,7 +82,7 @@ impl Solution {
         format!("{chance} chance that it meets {which} major requirement, the judge estimates")
     }
 
-    /// Returns, for example, `the judge said 72; limited because a major requirement is not fulfilled`. `None` if the
+    /// Returns, for example, `the judge said 72; limited because a major requirement is not met`. `None` if the
     /// confidence was not limited.
     pub fn limited_confidence(&self) -> Option<String> {
         limited_confidence(self.stated_confidence, !self.unfulfilled_major_requirements.is_empty())
@@ -102,7 +102,7 @@ impl Solution {
 /// `stated` is the confidence before the limit; `None` if the confidence was not limited.
 pub fn limited_confidence(stated: Option<f64>, is_unfulfilled: bool) -> Option<String> {
     let why = if is_unfulfilled {
-        "a major requirement is not fulfilled"
+        "a major requirement is not met"
     } else {
         "a blocking point, maintained by its critic, is unresolved"
     };

@@ -272,7 +272,7 @@ impl Undecided {
         match self {
             Self::NoQuorum => "no quorum",
             Self::Tie => "a tie",
-            Self::ShortOfRule => "too few votes for the rule",
+            Self::ShortOfRule => "too few votes for the leader",
         }
     }
 }

@@ -138,13 +138,13 @@ impl Debate {
                 let is_of_end = is_of_draft(one) || one.draft.is_none() && one.was_answered_last();
                 is_of_end && matches!(one.response(), Some(Response::Accepted | Response::Partly))
             };
-            say("Nobody has checked what was changed because of", numbers(&is_changed));
+            say("Nobody has checked the changes made in response to", numbers(&is_changed));
             let is_missing = |one: &Point| one.found().is_some() && one.is_maintained() && !one.was_answered_last();
             let is_silent =
                 |one: &Point| is_of_draft(one) && one.response().is_none() || one.draft.is_none() && is_missing(one);
             say("There was no response to", numbers(&is_silent));
         } else if self.is_draft_faulted() {
-            say("Nothing was changed because of", numbers(&|one| is_of_draft(one) && is_grave(one)));
+            say("Nothing was changed in response to", numbers(&|one| is_of_draft(one) && is_grave(one)));
         }
         unverified
     }

@@ -72,7 +72,7 @@ impl Outcome {
         reasons.extend(debate.unknown_ends.iter().map(ToString::to_string));
         for judgement in debate.judgements.iter().filter(|one| !one.lacking.is_empty()) {
             let order = if judgement.pass > 1 { " when reading in the opposite order" } else { "" };
-            reasons.push(format!("the judge said nothing on {}{order}", list(&judgement.lacking)));
+            reasons.push(format!("the judge said nothing about {}{order}", list(&judgement.lacking)));
         }
         if debate.check_forgone {
             reasons.push(format!("the answer was not checked: {} left no room for checks", debate.limit_in_words()));
@@ -87,7 +87,7 @@ impl Outcome {
             if let Some(Shortened { from, to }) = solution.shortened {
                 let (from, to) = (thousands(from as u64), thousands(to as u64));
                 reasons.push(format!(
-                    "the judge was shown {to} of {from} characters of the debate: no more fits into its model's context"
+                    "the judge was shown {to} of {from} characters of the debate: the rest does not fit into its model's context window"
                 ));
             }
             if let Some(cut) = solution.cut {

@@ -35,7 +35,7 @@ pub enum ForkError {
     NotAPoint,
     #[error(transparent)]
     Record(#[from] FoldError),
-    #[error("the protocol has no calls in a stage `{stage}`; stages with calls: {}", .known.join(", "))]
+    #[error("the protocol makes no calls in the stage `{stage}`; stages with calls: {}", .known.join(", "))]
     UnknownStage { stage: StageId, known: Vec<String> },
     #[error("{stage} is a kind of call within the stage {}; fork before the whole stage: `{at}`", at.written_stage())]
     KindOfCall {
@@ -60,7 +60,7 @@ pub enum ForkError {
     TooManyRounds { taken_over: u32, rounds: u32 },
     #[error("the texts kept from {0} were written for a different `position` than in the changed settings")]
     OtherSide(AgentId),
-    #[error("every author of the texts that the fork keeps must take part; the changed settings lack {}", listed(.0))]
+    #[error("the changed settings must include all authors whose texts the fork keeps; missing: {}", listed(.0))]
     UnknownAgents(Vec<AgentId>),
 }
 
@@ -448,7 +448,7 @@ mod tests {
         let refused = |point: &str| forked(point).unwrap_err().to_string();
         assert_eq!(
             refused("1.opera"),
-            "the protocol has no calls in a stage `opera`; stages with calls: pitch, heckle, applause, show-of-hands, ruling"
+            "the protocol makes no calls in the stage `opera`; stages with calls: pitch, heckle, applause, show-of-hands, ruling"
         );
         assert_eq!(refused("0.heckle"), "heckle belongs to a round; rounds are numbered from 1");
         assert_eq!(refused("2.heckle"), "the debate never reached 2.heckle; its last point is 1.ruling");
@@ -474,7 +474,7 @@ mod tests {
             refused("1.murmur"),
             "murmur is a kind of call within the stage speech; fork before the whole stage: `1.speech`"
         );
-        assert_eq!(refused("1.opera"), "the protocol has no calls in a stage `opera`; stages with calls: speech");
+        assert_eq!(refused("1.opera"), "the protocol makes no calls in the stage `opera`; stages with calls: speech");
     }
 
     #[test]

@@ -308,7 +308,7 @@ impl Tally {
                     write!(text, " {count} {} open: {}.", is(count), self.open_by_severity())
                 }
                 (PointStatus::Claimed, count) => {
-                    write!(text, " {count} {} claimed: only the author says that the text was changed.", is(count))
+                    write!(text, " {count} {} claimed fixed by the author, but not confirmed.", is(count))
                 }
                 (PointStatus::Fixed | PointStatus::Rejected, count) => {
                     write!(text, " {count} {} {}.", is(count), status.name())
@@ -346,9 +346,9 @@ mod tests {
     fn what_is_said_is_counted() {
         let ledger = Ledger::shown(&argued());
         assert!(!ledger.is_derived);
-        insta::assert_snapshot!(Tally::of(&ledger.objections).sentences(), @"The critics raised 8 points. 5 are open: 1 blocking, 2 major, 2 minor. 1 is claimed: only the author says that the text was changed. 1 is fixed. 1 is rejected.");
+        insta::assert_snapshot!(Tally::of(&ledger.objections).sentences(), @"The critics raised 8 points. 5 are open: 1 blocking, 2 major, 2 minor. 1 is claimed fixed by the author, but not confirmed. 1 is fixed. 1 is rejected.");
         let one = Tally::of(ledger.objections.iter().take(1));
-        insta::assert_snapshot!(one.sentences(), @"The critics raised 1 point. None is open. 1 is claimed: only the author says that the text was changed.");
+        insta::assert_snapshot!(one.sentences(), @"The critics raised 1 point. None is open. 1 is claimed fixed by the author, but not confirmed.");
         let verified = ledger.objections.iter().take(1).map(|one| {
             let (at, kind) = (RemarkTime::Check(1), RemarkKind::Checked(Found::Verified));
             let mut verified = one.clone();

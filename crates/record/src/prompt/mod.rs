@@ -59,7 +59,7 @@ pub enum PromptFileError {
     Missing(PathBuf),
     #[error("{} is not a file", .0.display())]
     NotAFile(PathBuf),
-    #[error("prompt file {} cannot be read", path.display())]
+    #[error("cannot read prompt file {}", path.display())]
     Unreadable {
         path: PathBuf,
         #[source]

@@ -149,7 +149,9 @@ fn describe(debate: &Debate) -> String {
     let result = match polls.gained_most() {
         Some(FOR) => "The side for the motion wins the floor vote: it gained more votes.",
         Some(_) => "The side against the motion wins the floor vote: it gained more votes.",
-        None if counted > 0 && names.is_empty() => "The floor vote is a tie: both sides gained the same.",
+        None if counted > 0 && names.is_empty() => {
+            "The floor vote is a tie: both sides gained the same number of votes."
+        }
         None if counted > 0 => "Nobody wins the floor vote: the missing votes could have decided it.",
         None => "There is no floor vote: no agent voted both before and after the debate.",
     };

@@ -89,7 +89,7 @@ fn found(debate: &Debate) -> Result<Trigger, String> {
     let all = keys(debate, debate.current_round, FINDINGS);
     let was_read = debate.texts_yielding(ResultKind::Findings).next().is_some();
     if !was_read && all.iter().all(|key| debate.settled(key) != Some(CallStatus::Done)) {
-        return Err(with_failure(debate, FINDINGS, "nobody could read the change"));
+        return Err(with_failure(debate, FINDINGS, "no agent could review the change"));
     }
     Ok(complete_or_fallback(debate, FINDINGS, FINDINGS_COMPLETE))
 }
@@ -144,7 +144,7 @@ fn ruled(debate: &Debate) -> Result<Trigger, String> {
         return Ok(RULED);
     }
     if debate.texts_yielding(ResultKind::Findings).next().is_none() {
-        return Err("nobody has read the change: there is nothing to rule on".to_owned());
+        return Err("no agent has reviewed the change: there is nothing to rule on".to_owned());
     }
     Err(with_failure(debate, RULING, "the judge could not rule on the findings"))
 }

@@ -45,11 +45,11 @@ pub enum StoreError {
     },
     #[error(transparent)]
     State(#[from] StateFileError),
-    #[error("the debate {id} has no journal (the older program kept none)")]
+    #[error("the debate {id} has no journal (the TypeScript version did not keep one)")]
     NoJournal { id: DebateId },
     #[error("the journal of the debate {id} is missing: {path} does not exist")]
     JournalGone { id: DebateId, path: PathBuf },
-    #[error("the journal {path} is not the record of a debate")]
+    #[error("the journal {path} does not contain a valid debate")]
     Fold { path: PathBuf, source: FoldError },
     #[error("there is no debate `{name}` in {directory}")]
     Unknown { name: String, directory: PathBuf },
@@ -64,7 +64,7 @@ pub enum StoreError {
     Elsewhere { path: PathBuf, directory: PathBuf },
     #[error("cannot remove {path}")]
     Remove { path: PathBuf, source: std::io::Error },
-    #[error("`{name}` matches several debates: {}", fits.join(", "))]
+    #[error("`{name}` matches more than one debate: {}", fits.join(", "))]
     Ambiguous {
         name: String,
         /// Up to five of the matching ids.

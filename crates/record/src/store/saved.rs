@@ -84,7 +84,7 @@ impl Entry {
         let path = self.journal.clone().unwrap_or_else(|| self.state.with_extension("events.jsonl"));
         let contents = read_journal(&path)?;
         let debate = fold(&contents.events).map_err(|source| StoreError::Fold { path, source })?;
-        let cut = "a crash cut the last line of the journal short; it is ignored";
+        let cut = "ignoring the last line of the journal, which a crash cut short";
         let warnings = contents.cut_short.then(|| cut.to_owned()).into_iter().collect();
         Ok(SavedDebate { debate, events: contents.events, warnings })
     }

@@ -214,7 +214,7 @@ impl Saver {
         let (done, saved) = oneshot::channel();
         drop(self.orders.send(SaveOrder { debate, mark, done: Some(done) }));
         saved.await.unwrap_or_else(|_| {
-            let source = std::io::Error::other("the thread that saves the debate has died");
+            let source = std::io::Error::other("the thread that saves the debate stopped unexpectedly");
             Err(StoreError::Write { path: self.state_path.clone(), source })
         })
     }

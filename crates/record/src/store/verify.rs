@@ -51,7 +51,7 @@ pub enum StateFileStatus {
 pub enum Flaw {
     #[error("{}", with_causes(.0))]
     Journal(JournalError),
-    #[error("the events are not the record of a debate: {0}")]
+    #[error("the events do not form a valid debate: {0}")]
     Events(FoldError),
     #[error("there is no state file")]
     NoState,

@@ -207,8 +207,7 @@ mod tests {
     fn every_point_is_told_with_what_became_of_it() {
         insta::assert_snapshot!(shown(&argued(), Some(80)), @r"
         The critics raised 8 points. 5 are open: 1 blocking, 2 major, 2 minor. 1 is
-        claimed: only the author says that the text was changed. 1 is fixed. 1 is
-        rejected.
+        claimed fixed by the author, but not confirmed. 1 is fixed. 1 is rejected.
 
         Open (5)
 

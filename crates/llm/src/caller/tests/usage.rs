@@ -88,7 +88,7 @@ async fn an_answer_without_text_is_none() {
     assert_eq!(stage.caller.call(&offering).await.unwrap().tool_calls.len(), 1);
     // Without tools on offer, a tool call is not an answer, so the request is repeated once.
     let failed = ScriptedCall::new([Act::Reply(reply)]).call().await.unwrap_err();
-    let message = "it calls `file_read`, a tool that was not offered".to_owned();
+    let message = "it calls the tool `file_read`, which was not offered".to_owned();
     assert_eq!((failed.error, failed.attempts), (ModelError::Unusable { message }, 2));
 }
 

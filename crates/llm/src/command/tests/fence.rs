@@ -106,7 +106,7 @@ fn a_program_is_refused_if_it_cannot_be_kept_from_tools_whatever_its_version_is(
             Ok(Some("claude 9.9.9-beta.1 is untested (tested: 2.1.197, 2.1.331, 2.1.332)")),
         ),
         ("codex", "codex-cli 1.0.0", "nothing", String::new(), Ok(Some("codex 1.0.0 is untested"))),
-        ("claude", "whatever", "nothing", String::new(), Err("reports no version: whatever")),
+        ("claude", "whatever", "nothing", String::new(), Err("did not print a version: whatever")),
         ("claude", "2.1.332", "--help", without(&help, "--tools "), Err("claude 2.1.332 lacks `--tools`")),
         ("claude", "9.0.0", "--help", without(&help, "--no-chrome"), Err("claude 9.0.0 lacks `--no-chrome`")),
         ("claude", "9.0.0", "--help", String::new(), Err("claude 9.0.0 lacks `--tools`")),

@@ -94,8 +94,11 @@ async fn a_stream_without_an_end_is_broken() {
         for end in [Delivery::Whole, Delivery::Cut] {
             let (failed, heard) = failed(api, stream[..open].to_vec(), end, IDLE).await;
             let ModelError::Broken { message } = &failed.error else { panic!("{failed:?}") };
-            let expected =
-                if end == Delivery::Cut { "it was interrupted: " } else { "the stream ended before the answer did" };
+            let expected = if end == Delivery::Cut {
+                "it was interrupted: "
+            } else {
+                "the stream ended before the answer was complete"
+            };
             assert!(message.starts_with(expected), "{message}");
             assert!(failed.error.is_transient());
             assert_eq!(heard, "Because.");
@@ -103,7 +106,7 @@ async fn a_stream_without_an_end_is_broken() {
         // An event that is cut in two.
         let cut = vec![stream.concat().split_at(stream[..open].concat().len() - 20).0.to_owned()];
         let (cut, heard) = self::failed(api, cut, Delivery::Whole, IDLE).await;
-        assert_eq!(cut.to_string(), "the answer is broken: the stream ended before the answer did");
+        assert_eq!(cut.to_string(), "the answer is broken: the stream ended before the answer was complete");
         assert_eq!(heard, "Beca");
     }
     // A finish reason of "null" does not end the answer.
@@ -111,7 +114,7 @@ async fn a_stream_without_an_end_is_broken() {
     let (open, heard) = failed(ApiKind::Chat, open, Delivery::Whole, IDLE).await;
     assert_eq!(
         (open.to_string().as_str(), heard.as_str()),
-        ("the answer is broken: the stream ended before the answer did", "Beca")
+        ("the answer is broken: the stream ended before the answer was complete", "Beca")
     );
     let damaged = vec!["data: {\"choices\": [{\"del\n\n".to_owned(), regular_stream(CHAT).concat()];
     let (failed, _) = failed(ApiKind::Chat, damaged, Delivery::Whole, IDLE).await;

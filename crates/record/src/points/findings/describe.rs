@@ -77,7 +77,7 @@ impl<'a> ReviewText<'a> {
             let _ = write!(rest, "; since {}: {counts}", earlier.id);
         }
         if read == 0 && readers > 0 {
-            return "No findings could be read.".to_owned();
+            return "No agent returned readable findings.".to_owned();
         }
         let kept = self.kept().count();
         if kept == 0 {
@@ -189,7 +189,7 @@ impl<'a> ReviewText<'a> {
         self.debate.change.as_ref()?;
         match finding.place(self.debate)? {
             (_, Placed::InDiff(_) | Placed::InFile(_)) => None,
-            (place, Placed::File) => place.lines.map(|_| "The change does not show these lines of this file."),
+            (place, Placed::File) => place.lines.map(|_| "The diff does not show these lines of the file."),
             (_, Placed::Elsewhere) => Some("This file is not part of the change."),
         }
     }
@@ -201,7 +201,7 @@ impl<'a> ReviewText<'a> {
             return String::new();
         }
         let mut out =
-            format!("\n## What was read\n\n{}, {}:\n\n", defused_line(of), counted(files.len() as u64, "file"));
+            format!("\n## Files reviewed\n\n{}, {}:\n\n", defused_line(of), counted(files.len() as u64, "file"));
         for file in files {
             let extent = match file.lines {
                 Some(lines) => format!("its change and all {}", counted(u64::from(lines), "line")),
@@ -230,7 +230,7 @@ impl<'a> ReviewText<'a> {
                 continue;
             }
             let of = if set.parts() > 1 { format!(" on part {}", list(&unread)) } else { String::new() };
-            let _ = writeln!(out, "\nThere are no readable findings from {}{of}.", inline(&agent.name));
+            let _ = writeln!(out, "\n{} returned no readable findings{of}.", inline(&agent.name));
         }
         out
     }

@@ -101,7 +101,7 @@ fn a_text_without_decisions_keeps_the_agreement_unknown() {
     );
     assert_eq!(agreements(&course), [None, Some(100.0)]);
     let unknown = course.debate.rounds[0].convergence.as_ref().unwrap().unknown.as_deref();
-    assert_eq!(unknown, Some("the text of b lists no decisions"));
+    assert_eq!(unknown, Some("b's text lists no decisions"));
     assert!(!course.calls.iter().any(|step| name(step) == "convergence judge 1"));
 }
 

@@ -113,7 +113,7 @@ fn a_lens_that_failed_degrades_and_a_final_text_that_failed_leaves_the_draft() {
         let draft = course.debate.draft.as_ref().unwrap();
         let solution = course.debate.final_solution.as_ref().unwrap();
         assert!(solution.description.starts_with(draft.description.trim_end()), "{}", solution.description);
-        assert_eq!(course.debate.unverified(), ["Nothing was changed because of D1."]);
+        assert_eq!(course.debate.unverified(), ["Nothing was changed in response to D1."]);
     }
 }
 

@@ -377,7 +377,10 @@ Nobody wins the floor vote: the missing votes could have decided it."
         let vote = format!("The side {side} the motion wins the floor vote: it gained more votes.");
         assert!(before_advice(&polled(before, after)).ends_with(&vote));
     }
-    assert!(before_advice(&polled("uu", "fa")).ends_with("The floor vote is a tie: both sides gained the same."));
+    assert!(
+        before_advice(&polled("uu", "fa"))
+            .ends_with("The floor vote is a tie: both sides gained the same number of votes.")
+    );
     // The missing voter may have switched sides.
     assert_eq!(floor_vote("uuuf", "fff-"), Some("for".to_owned()));
     assert_eq!(floor_vote("uuf", "ff-"), None);

@@ -146,7 +146,15 @@ fn without_findings_nobody_is_asked_to_rule() {
         "{description}"
     );
     let nothing = review(["?"; 3], |_| None);
-    assert!(nothing.debate.final_solution.as_ref().unwrap().description.starts_with("**No findings could be read.**"));
+    assert!(
+        nothing
+            .debate
+            .final_solution
+            .as_ref()
+            .unwrap()
+            .description
+            .starts_with("**No agent returned readable findings.**")
+    );
     assert_eq!(Outcome::derive(&nothing.debate).kind, OutcomeKind::Degraded);
 }
 
@@ -174,7 +182,7 @@ fn a_review_fails_only_where_nobody_reads() {
     assert_eq!(one.debate.settled.values().filter(|status| **status == CallStatus::Failed).count(), 1, "{text}");
     let all = failing(&["a", "b", "c"]);
     assert_eq!(all.debate.status, Status::Failed);
-    assert_eq!(all.debate.error.as_deref(), Some("nobody could read the change: 503"));
+    assert_eq!(all.debate.error.as_deref(), Some("no agent could review the change: 503"));
 }
 
 #[test]
