@@ -94,7 +94,7 @@ impl Repository {
                 UserError::input(
                     "there is no branch to compare with: neither origin nor this repository has a main or master",
                 )
-                .with_hint("name one: dialectic review --base <branch or commit>")
+                .with_hint("specify one: dialectic review --base <branch or commit>")
             })?
         };
         let unrelated = || {
@@ -295,7 +295,7 @@ impl Tree {
     /// The error says why the file is withheld.
     fn text(&self, path: &str) -> Result<String, String> {
         let bytes = self.directory.read(path, git::MOST + 1).map_err(|error| match error {
-            AccessError::Secret => "it may hold keys or passwords".to_owned(),
+            AccessError::Secret => "it may contain keys or passwords".to_owned(),
             AccessError::Outside => "it is outside the repository".to_owned(),
             AccessError::NotFound => "it is not in the working tree".to_owned(),
             AccessError::Special | AccessError::IsDirectory | AccessError::NotDirectory => {
@@ -344,7 +344,7 @@ fn withheld<'p>(paths: impl IntoIterator<Item = &'p String>) -> Option<&'static 
         if !path.components().all(|one| matches!(one, Component::Normal(_))) {
             return Some("its path is outside the repository");
         }
-        (may_hold_secrets(path) || is_in_git(path)).then_some("it may hold keys or passwords, judging by its name")
+        (may_hold_secrets(path) || is_in_git(path)).then_some("it may contain keys or passwords, judging by its name")
     })
 }
 
@@ -364,7 +364,7 @@ pub fn piped(
     let text = String::from_utf8_lossy(bytes);
     let diffs = diff::read(&text);
     if diffs.is_empty() {
-        let message = "there is no diff on standard input";
+        let message = "no diff on standard input";
         return Err(UserError::input(message)
             .with_hint("pipe in the output of `git diff`, `git show`, `git format-patch --stdout` or `diff -u`")
             .into());

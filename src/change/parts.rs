@@ -138,7 +138,7 @@ pub(super) fn assemble(
             [] if was_empty => Ok(Found::Nothing),
             all if was_empty && all.iter().all(|one| one.reason == ONLY_PERMISSIONS) => Ok(Found::OnlyPermissions),
             _ => {
-                let message = format!("none of this change can be read: {}", reasons(&left_out));
+                let message = format!("cannot read any of this change: {}", reasons(&left_out));
                 Err(UserError::input(message).into())
             }
         };

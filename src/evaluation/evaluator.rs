@@ -135,7 +135,7 @@ pub struct Subject {
 
 #[derive(Debug, thiserror::Error)]
 pub enum SubjectError {
-    #[error("the debate {path} cannot be evaluated: `{field}` is {fault}")]
+    #[error("cannot evaluate the debate {path}: `{field}` is {fault}")]
     Lacks { path: PathBuf, field: &'static str, fault: &'static str },
     #[error("none of the {debates} debates has a solution")]
     NoneFinished { debates: usize },

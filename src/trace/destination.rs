@@ -52,7 +52,7 @@ pub(super) struct Credentials {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TraceConfigError {
     #[error(
-        "no trace is sent: `debate.trace` is `langfuse`, which needs the environment variable{} {}",
+        "sending no trace: setting `debate.trace` to `langfuse` requires the environment variable{} {}",
         plural(.0),
         .0.join(", ")
     )]
@@ -159,7 +159,7 @@ fn url(variable: &'static str, base: &str, path: &str) -> Result<Url, TraceConfi
         return Err(invalid("must be an http or https URL"));
     }
     if !path.is_empty() && (url.query().is_some() || url.fragment().is_some()) {
-        return Err(invalid("must end with its path, without `?` or `#`"));
+        return Err(invalid("must not contain a query (`?`) or a fragment (`#`)"));
     }
     Ok(url)
 }
@@ -201,12 +201,12 @@ mod tests {
     fn langfuse_needs_its_keys_and_is_in_its_cloud_unless_it_is_elsewhere() {
         insta::assert_snapshot!(
             langfuse(&[("LANGFUSE_BASE_URL", "https://lf.example")]).unwrap_err(),
-            @"no trace is sent: `debate.trace` is `langfuse`, which needs the environment variables LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY"
+            @"sending no trace: setting `debate.trace` to `langfuse` requires the environment variables LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY"
         );
         let error = langfuse(&[("LANGFUSE_PUBLIC_KEY", "pk-1")]).unwrap_err();
         insta::assert_snapshot!(
             error,
-            @"no trace is sent: `debate.trace` is `langfuse`, which needs the environment variable LANGFUSE_SECRET_KEY"
+            @"sending no trace: setting `debate.trace` to `langfuse` requires the environment variable LANGFUSE_SECRET_KEY"
         );
         assert!(error.hint().unwrap().contains("LANGFUSE_SECRET_KEY=..."), "{:?}", error.hint());
         let keys = [("LANGFUSE_PUBLIC_KEY", "pk-1"), ("LANGFUSE_SECRET_KEY", "sk-1")];

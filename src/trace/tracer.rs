@@ -35,7 +35,7 @@ const BATCH: usize = 64;
 
 /// Some spans were not delivered, which only causes a warning.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("traces could not be delivered to {to}: {reason}")]
+#[error("could not deliver traces to {to}: {reason}")]
 pub struct Undelivered {
     /// The URL without secrets.
     pub to: String,

@@ -32,7 +32,7 @@ fn a_file_that_is_no_archive_is_named_and_holds_up_no_debate() {
         .file("debates/archive.sqlite", "not a database")
         .config(&json!({ "debate": { "memory": true, "rounds": 1 } }));
     let debated = sandbox.run(["debate", "--offline", "-c", "debate-config.json", SESSIONS]).expect_code(0);
-    assert!(debated.stderr.contains("warning: the debate is not indexed yet"), "{debated}");
+    assert!(debated.stderr.contains("warning: cannot index the debate yet"), "{debated}");
     let searched = sandbox.run(["list", "--text", "sessions of"]).expect_code(0);
     assert!(searched.stdout.contains(SESSIONS) && searched.stderr.contains("archive.sqlite"), "{searched}");
     assert_eq!(sandbox.read("debates/archive.sqlite"), "not a database");

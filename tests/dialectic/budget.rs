@@ -45,7 +45,7 @@ fn a_debate_closes_before_it_costs_more_than_its_limit() {
     // All of it fits only with the shortest answers, and that is said.
     assert!(asked.contains(&Some(1024)), "{asked:?}");
     assert_eq!(state["outputLimit"], 1024);
-    assert!(finished.stderr.contains("limiting answers to 1024 tokens, so that the debate fits"), "{finished}");
+    assert!(finished.stderr.contains("limiting answers to 1024 tokens to stay within"), "{finished}");
     assert!(!state["outcome"]["reasons"].to_string().contains("cut off at the output limit"), "none was cut: {state}");
     server.assert_clean();
 }

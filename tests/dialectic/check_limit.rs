@@ -66,7 +66,7 @@ fn a_limit_that_buys_all_but_the_check_delivers_the_draft_and_says_so() {
         assert_eq!(state["outcome"]["kind"], "degraded", "{told}");
         let reason = "the answer was not checked: the cost limit left no room for checks";
         assert!(state["outcome"]["reasons"].to_string().contains(reason), "{}", state["outcome"]);
-        assert!(told.contains("leaves no room for the check of the answer"), "{told}");
+        assert!(told.contains("leaves no room for checking the answer"), "{told}");
         let description = state["finalSolution"]["description"].as_str().unwrap();
         assert!(description.contains("Only its author has checked this answer."), "{description}");
     }

@@ -280,7 +280,7 @@ fn what_an_agent_asks_after_the_answers_were_given_ends_the_run_or_is_asked() {
 
 #[test]
 fn a_stop_reaches_a_run_wherever_it_runs_and_is_removed_when_it_is_obeyed() {
-    const HEARD: &str = "stopping: the debate closes as soon as it has a text";
+    const HEARD: &str = "stopping: the debate will end as soon as it has a text";
     for detach in [true, false] {
         let (server, gate) = MockServer::held(short_reply, |_| true);
         let sandbox = two_agents(&server, &json!({"rounds": 9}));

@@ -133,7 +133,7 @@ fn an_assessment_that_never_comes_leaves_the_solution_and_is_said() {
 
     --- stderr
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
-    warning: the judge's answer is used without its full assessment: it has no assessment
+    warning: using the judge's answer without its full assessment: it has no assessment
     Saved debate to ./debates/[id].json
     warning: this run is incomplete:
       - the judge's assessment is missing (it has no assessment)
@@ -174,7 +174,7 @@ fn a_score_whose_second_chance_fails_is_unreadable_and_no_more() {
             Purpose::Confidence => Reply::text("Rather good."),
             _ => short_reply(request),
         });
-    assert!(finished.stderr.contains("the judge's score of round 1 could not be read"), "{finished}");
+    assert!(finished.stderr.contains("the judge's score for round 1 could not be read"), "{finished}");
     assert_eq!(state["rounds"][0]["evaluation"]["score"], Value::Null);
     assert_eq!(state["usage"]["model-judge"]["requests"], 2, "the answer that was no score, and the synthesis");
     assert_eq!(state["outcome"]["kind"], "degraded");

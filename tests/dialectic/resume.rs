@@ -282,6 +282,6 @@ fn a_model_that_is_served_differently_than_before_is_named() {
     let said: Vec<&str> = finished.stderr.lines().filter(|line| line.contains("one-2025")).collect();
     // Once for each model that answered before.
     assert_eq!(said.len(), 3, "{finished}");
-    let expected = "warning: model-kiss answered as one-2024 before this run, and now as one-2025";
+    let expected = "warning: model-kiss is now served by one-2025, but was served by one-2024 before this run";
     assert!(said.contains(&expected), "{finished}");
 }

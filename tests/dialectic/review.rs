@@ -140,7 +140,7 @@ fn untracked_files_are_part_of_the_change_unless_they_may_hold_secrets() {
     for said in [
         "- a.py: its change and all 2 lines",
         "- loose.py: its change and all 1 line",
-        "- id_rsa: it may hold keys or passwords",
+        "- id_rsa: it may contain keys or passwords",
         "- passwd.txt: a symbolic link",
         "- nested/: a submodule",
     ] {

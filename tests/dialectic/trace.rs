@@ -103,7 +103,7 @@ fn attribute(span: &Span, name: &str) -> Option<String> {
 
 /// The warnings about traces.
 fn complaints(finished: &Finished) -> Vec<&str> {
-    finished.stderr.lines().filter(|line| line.contains("traces could not be delivered")).collect()
+    finished.stderr.lines().filter(|line| line.contains("could not deliver traces")).collect()
 }
 
 #[test]
@@ -232,9 +232,8 @@ fn a_dead_collector_costs_one_warning() {
     let untraced = debate(&plain).expect_code(0);
     let finished = debate(&langfuse(&format!("http://{address}"))).expect_code(0);
     let [warning] = complaints(&finished)[..] else { panic!("not one warning: {finished}") };
-    let expected = format!(
-        "warning: traces could not be delivered to http://{address}/api/public/otel/v1/traces: Connection refused"
-    );
+    let expected =
+        format!("warning: could not deliver traces to http://{address}/api/public/otel/v1/traces: Connection refused");
     assert!(warning.starts_with(&expected), "{warning}");
     assert_eq!(finished.stderr.lines().count(), untraced.stderr.lines().count() + 1, "{finished}");
     assert_eq!(finished.stdout, untraced.stdout);
@@ -256,7 +255,7 @@ fn a_collector_that_refuses_is_named_with_its_answer_and_one_that_never_answers_
 #[test]
 fn without_its_keys_there_is_a_warning_and_the_debate() {
     let sandbox = traced("langfuse").env("LANGFUSE_SECRET_KEY", SECRET);
-    let says = "warning: no trace is sent: `debate.trace` is `langfuse`, which needs the environment variable \
+    let says = "warning: sending no trace: setting `debate.trace` to `langfuse` requires the environment variable \
                 LANGFUSE_PUBLIC_KEY\n";
     let finished = debate(&sandbox).expect_code(0);
     assert!(finished.stderr.contains(says), "{finished}");

@@ -289,9 +289,7 @@ impl Git {
 /// A filter setting and its override. Fails if the name is not UTF-8, since the filter would stay active.
 fn unset(name: &[u8]) -> Option<Result<(String, &'static str), GitError>> {
     let Ok(name) = std::str::from_utf8(name) else {
-        return Some(Err(GitError::Refused(
-            "the name of a filter in the repository's configuration is not UTF-8".to_owned(),
-        )));
+        return Some(Err(GitError::Refused("a filter name in the repository's configuration is not UTF-8".to_owned())));
     };
     let lower = name.to_ascii_lowercase();
     let value = match lower.rsplit('.').next()? {

@@ -42,7 +42,7 @@ fn debates() {
     };
     eval(&[], "debates/x*.json", &["no debate matches the pattern `debates/x*.json`"]);
     let blank = changed(|debate| debate["problem"] = json!(" \n"));
-    eval(&[("d.json", &blank)], "d.json", &["the debate d.json cannot be evaluated: `problem` is empty"]);
+    eval(&[("d.json", &blank)], "d.json", &["cannot evaluate the debate d.json: `problem` is empty"]);
     let unfinished = changed(|debate| debate["finalSolution"] = Value::Null);
     eval(&[("d.json", &unfinished)], "d.json", &["d.json", "`finalSolution.description` is missing", "hint: "]);
 }

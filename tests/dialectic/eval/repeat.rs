@@ -67,7 +67,7 @@ fn an_unfinished_debate_is_left_out_of_several() {
         .file("other/running.json", running.to_string())
         .file("other/second.json", running.to_string());
     let left_out = |path: &str| {
-        format!("warning: the debate {path} cannot be evaluated: `finalSolution.description` is missing; skipping it\n")
+        format!("warning: cannot evaluate the debate {path}: `finalSolution.description` is missing; skipping it\n")
     };
     let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "debates/*.json", "-o", "s.csv"]).expect_code(0);
     assert_eq!(
@@ -89,7 +89,7 @@ fn an_unfinished_debate_is_left_out_of_several() {
     );
     // One alone was meant.
     let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "other/*second.json"]).expect_code(2);
-    assert!(finished.stderr.starts_with("error: the debate other/second.json cannot be evaluated"), "{finished}");
+    assert!(finished.stderr.starts_with("error: cannot evaluate the debate other/second.json"), "{finished}");
     // All are looked at before the first is paid for.
     sandbox.write("debates/zero.json", "{}");
     let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "debates/*.json"]).expect_code(2);

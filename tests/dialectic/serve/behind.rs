@@ -66,7 +66,7 @@ fn a_debate_is_remembered_at_its_end() {
     let serving = Serving::start(&sandbox, &NAMED);
     begin(&serving);
     let finished = serving.interrupt().expect_code(130);
-    assert!(finished.stderr.contains("warning: the debate is not indexed yet"), "{finished}");
+    assert!(finished.stderr.contains("warning: cannot index the debate yet"), "{finished}");
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn a_finished_debate_is_read_from_its_journal() {
         assert!(verified.stdout.contains(&format!("  - ./{path} is not a saved debate")), "{verified}");
         assert!(sandbox.read(&path) == damaged, "only resume writes");
         let resumed = run(&["resume", &id]);
-        assert!(resumed.stderr.contains("; it is rewritten from the journal\n"), "{resumed}");
+        assert!(resumed.stderr.contains("; rewriting the state file from the journal\n"), "{resumed}");
         assert!(sandbox.read(&path) == state, "{damaged:?}");
     }
     sandbox.remove(&path);

@@ -22,11 +22,9 @@ pub enum ProviderAccessError {
     Unknown(String),
     #[error("the base URL of the provider `{name}` {fault}")]
     BaseUrl { name: String, fault: &'static str },
-    #[error(
-        "the header `{header}` of the provider `{name}` needs the environment variable {variable}, which is not set"
-    )]
+    #[error("the environment variable {variable} is not set; the header `{header}` of the provider `{name}` needs it")]
     UnsetVariable { name: String, header: String, variable: String },
-    #[error("the provider `{name}` cannot be called: {fault}")]
+    #[error("cannot call the provider `{name}`: {fault}")]
     Program { name: String, fault: ProgramFault },
 }
 
@@ -176,7 +174,7 @@ pub fn url_fault(text: &str) -> Option<&'static str> {
     if !url.username().is_empty() || url.password().is_some() {
         return Some("contains a user name or password; use `apiKeyEnv`, or a header with `${NAME}`");
     }
-    (url.query().is_some() || url.fragment().is_some()).then_some("must end with its path, without `?` or `#`")
+    (url.query().is_some() || url.fragment().is_some()).then_some("must not contain a query (`?`) or a fragment (`#`)")
 }
 
 /// Built-in providers come first.
@@ -202,13 +200,13 @@ pub fn header_fault(name: &str, value: &str) -> Option<String> {
         return Some("is not a valid header name".to_owned());
     }
     let Some(pieces) = pieces(value) else {
-        return Some("contains `${` without a variable name and `}`".to_owned());
+        return Some("contains an incomplete `${NAME}`".to_owned());
     };
     let has_variable = pieces.iter().any(|(_, variable)| variable.is_some());
     if !has_variable && (names_a_secret(name) || looks_like_a_secret(value)) {
         return Some("contains a secret; put it into an environment variable and write `${NAME}` here".to_owned());
     }
-    HeaderValue::from_str(value).is_err().then(|| "contains characters that a header does not allow".to_owned())
+    HeaderValue::from_str(value).is_err().then(|| "contains characters that are not allowed in a header".to_owned())
 }
 
 fn variables(value: &str) -> Vec<&str> {
@@ -464,7 +462,7 @@ mod tests {
         let error = endpoint("ollama", &providers, &nothing).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the header `X-A` of the provider `ollama` needs the environment variable GONE, which is not set"
+            "the environment variable GONE is not set; the header `X-A` of the provider `ollama` needs it"
         );
         assert!(endpoint("offline", &BTreeMap::new(), &nothing).unwrap().base_url.is_empty());
     }

@@ -37,7 +37,7 @@ pub enum TrustError {
     NoHome,
     #[error("cannot record the trusted file in `{}`", path.display())]
     Unrecorded { path: PathBuf, source: io::Error },
-    #[error("the saved debate would run the command `{0}`, which your own configuration does not contain")]
+    #[error("the saved debate would run the command `{0}`, but your own configuration does not contain it")]
     Command(String),
     #[error("the saved debate names the prompt file `{}`, which {PROMPT_FAULT}", .0.display())]
     Prompt(PathBuf),

@@ -52,11 +52,11 @@ pub struct Panel {
 
 #[derive(Debug, thiserror::Error)]
 pub enum PanelError {
-    #[error("the role `{role}` cannot be read")]
+    #[error("cannot read the role `{role}`")]
     Unreadable { role: String, source: PromptFileError },
     #[error("invalid role file {path}")]
     Invalid { path: PathBuf, source: RoleError },
-    #[error("a prompt cannot be rendered")]
+    #[error("cannot render a prompt")]
     Prompt(#[from] PromptError),
 }
 

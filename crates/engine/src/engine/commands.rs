@@ -62,7 +62,7 @@ impl Engine {
             RunCommand::ObeyStop => {
                 self.is_to_stop = true;
                 if self.debate().final_round().is_none() {
-                    self.warn("stopping: the debate closes as soon as it has a text");
+                    self.warn("stopping: the debate will end as soon as it has a text");
                 }
                 self.obey_stop()?;
             }
@@ -70,7 +70,7 @@ impl Engine {
             RunCommand::HostReplied => {}
             RunCommand::Acknowledge => self.acknowledge()?,
             RunCommand::Stop(_) if self.debate().final_round().is_none() => {
-                self.warn("the debate has no text to make an answer from yet, so it continues");
+                self.warn("ignoring the stop: the debate has no text to make an answer from yet");
             }
             RunCommand::Stop(reason) => {
                 if !self.is_stopping() && !self.is_at_its_end() {

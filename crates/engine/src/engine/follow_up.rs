@@ -26,7 +26,7 @@ pub enum FollowUpError {
         /// The maximum cost of an answer of minimum length.
         needed: Usd,
     },
-    #[error("the judge of this debate is the host, who cannot answer follow-up questions")]
+    #[error("the host is the judge and cannot answer follow-up questions")]
     HostJudge,
     #[error("the call limit leaves no room for an answer")]
     NoCallLeft,
@@ -87,7 +87,7 @@ impl Engine {
         loop {
             self.start(step)?;
             if self.record_next().await?.is_none() {
-                return Err(FollowUpError::Failed { reason: "the call had no result".to_owned() });
+                return Err(FollowUpError::Failed { reason: "the call returned no result".to_owned() });
             }
             let asked = self.debate().follow_ups.get(usize::from(step.key.pass) - 1);
             if let Some(answer) = asked.and_then(|asked| asked.answer.clone()) {

@@ -249,7 +249,7 @@ const MOST_BYTES_PER_TOKEN: f64 = 8.0;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WindowError {
     #[error(
-        "the prompt for the {phase} of {agent} is too long: it has at least {}, but the context window of `{model}` is {}",
+        "{agent}'s prompt for the {phase} is too long: it has at least {}, but the context window of `{model}` is {}",
         tokens(*least), thousands(*window)
     )]
     Prompt {

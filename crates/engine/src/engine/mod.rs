@@ -76,9 +76,9 @@ pub enum RunEnding {
 /// The debate is saved up to its last event.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    #[error("the debate cannot be saved")]
+    #[error("cannot save the debate")]
     Store(#[from] StoreError),
-    #[error("a prompt cannot be rendered")]
+    #[error("cannot render a prompt")]
     Prompt(#[from] PromptError),
     #[error("cannot open the context directory {path}")]
     ContextDir { path: PathBuf, source: std::io::Error },
@@ -290,7 +290,7 @@ impl Engine {
         let Some(now) = call.served_model.as_ref().filter(|_| !call.is_hosted()) else { return };
         let before = self.served.remove(&(call.provider.clone(), call.model.clone()));
         if let Some(before) = before.filter(|before| is_another_model(&call.model, before, now)) {
-            self.warn(format!("{} answered as {before} before this run, and now as {now}", call.model));
+            self.warn(format!("{} is now served by {now}, but was served by {before} before this run", call.model));
         }
     }
 

@@ -138,7 +138,7 @@ impl Engine {
             }
             Value::Solution(solution) => {
                 if let Some(missing) = &solution.parse_error {
-                    self.warn(format!("the judge's answer is used without its full assessment: {missing}"));
+                    self.warn(format!("using the judge's answer without its full assessment: {missing}"));
                 }
                 if let Some(cut) = solution.cut {
                     self.warn(format!("the judge's answer was cut off {}", cut.how()));
@@ -150,7 +150,7 @@ impl Engine {
                 self.delivered(step, solution, text, call)
             }
             Value::Unreadable(error) if matches!(step.answer, OutputSpec::Score(_)) => {
-                self.warn(format!("the judge's score of round {} could not be read: {error}", key.round));
+                self.warn(format!("the judge's score for round {} could not be read: {error}", key.round));
                 self.evaluated(key, None, call)
             }
             Value::Unreadable(error) => {
@@ -283,7 +283,7 @@ impl Engine {
             if step.cost == BudgetClass::Extra {
                 let words = self.debate().stage(step.key.stage).map(|stage| stage.words.plural.clone());
                 let what = words.unwrap_or_else(|| step.key.stage.as_str().into());
-                self.warn(format!("skipped a call of {}: the {limit} leaves no room for {what}", step.key.agent_id));
+                self.warn(format!("skipped a call to {}: the {limit} leaves no room for {what}", step.key.agent_id));
                 self.refused.insert(step.key.clone());
                 return Ok(());
             }

@@ -59,7 +59,7 @@ impl Runner {
         if debate.status != Status::Completed || debate.final_solution.is_none() {
             return Err(refused("it has no solution"));
         }
-        let mut settings = debate.settings.clone().ok_or_else(|| refused("its settings are not saved"))?;
+        let mut settings = debate.settings.clone().ok_or_else(|| refused("its settings were not saved"))?;
         settings.elsewhere = elsewhere(&settings, &self.services.environment);
         let protocol = self.protocol(&settings).ok_or_else(|| refused("its protocol is unknown"))?;
         let cut = "removing the last line of the journal, which a crash cut short";

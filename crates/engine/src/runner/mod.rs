@@ -259,7 +259,7 @@ impl Runner {
         }
         let state = read_state(&entry.state);
         if let Some(unreadable) = state.as_ref().err().filter(|error| !error.is_missing()) {
-            warnings.push(format!("{unreadable}; it is rewritten from the journal"));
+            warnings.push(format!("{unreadable}; rewriting the state file from the journal"));
         }
         let debate = record.debate();
         if debate.status == Status::Completed {
@@ -271,7 +271,7 @@ impl Runner {
             return Err(RunnerError::IsFinished { id: debate.id.clone(), warnings });
         }
         let not_resumable = |reason| RunnerError::NotResumable { id: debate.id.clone(), reason };
-        let mut settings = debate.settings.clone().ok_or_else(|| not_resumable("its settings are not saved"))?;
+        let mut settings = debate.settings.clone().ok_or_else(|| not_resumable("its settings were not saved"))?;
         settings.elsewhere = elsewhere(&settings, &self.services.environment);
         let protocol = self.protocol(&settings).ok_or_else(|| not_resumable("its protocol is unknown"))?;
         Ok(ResumableDebate { record, contents, protocol, settings, most: None, warnings })
@@ -399,7 +399,7 @@ impl Runner {
     ) -> Result<(), RunnerError> {
         let not_resumable = |reason| RunnerError::NotResumable { id: DebateId::new(entry.id()), reason };
         let debate = entry.load(AccessMode::Events)?.debate;
-        let settings = debate.settings.as_ref().ok_or_else(|| not_resumable("its settings are not saved"))?;
+        let settings = debate.settings.as_ref().ok_or_else(|| not_resumable("its settings were not saved"))?;
         let settings = own.over(settings, &self.services.environment);
         own.check(&settings)?;
         let protocol = self.protocol(&settings).ok_or_else(|| not_resumable("its protocol is unknown"))?;

@@ -310,7 +310,7 @@ impl After {
             let counted = spawn_blocking(move || past.take_in(&settings)).await;
             if let Err(error) = counted.unwrap_or_else(|defect| Err(defect.to_string())) {
                 // The debate will be indexed when past debates are next read.
-                warnings.push(format!("the debate is not indexed yet: {error}"));
+                warnings.push(format!("cannot index the debate yet: {error}"));
             }
         }
         if !hooks.is_empty() {

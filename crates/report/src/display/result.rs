@@ -122,7 +122,7 @@ fn whole(percent: f64) -> String {
     format!("{percent:.0}")
 }
 
-pub(super) const GAP: &str = "… some progress is missing here, because the reader was too slow …";
+pub(super) const GAP: &str = "… skipped some progress, because the reader was too slow …";
 
 /// The lines for `signal`, which `progress` has already seen. Updates `begun`, the stages that have started calls but
 /// not ended. Excludes warnings, which are printed even in quiet mode.

@@ -134,7 +134,7 @@ impl ReportFormat {
     /// Why this format is not available for a debate; `None` if it is available.
     pub fn lacks(&self, debate: &Debate) -> Option<&'static str> {
         let lacks = self.is_of_reviews && debate.change.is_none();
-        lacks.then_some("is a review format, and this debate is not a review")
+        lacks.then_some("is a review format, but this debate is not a review")
     }
 
     /// Writes the report to `out`. Call [`redact`] on the debate first.

@@ -34,7 +34,7 @@ pub fn review_github(debate: &Debate) -> String {
     let mut body = format!("**{}**\n{}", review.verdict(), review.note());
     for part in [elsewhere, review.dismissed_in_words(), review.receipt()] {
         if body.chars().count() + part.chars().count() > MOST {
-            body += "\nThe rest does not fit into a review on GitHub; see the record.\n";
+            body += "\nThe rest does not fit into a GitHub review; see the debate record.\n";
             break;
         }
         body += &part;

@@ -143,7 +143,7 @@ fn a_debate_on_a_motion_is_reported_with_polls_speeches_and_verdict() {
             "Round 2 b · plea 2 words Still no.",
             "Gained most: against",
             "for 1 0 -1 against 0 2 +2 undecided 1 0 -1",
-            "Not counted, because they did not vote in every poll: e",
+            "Voters not counted, because they missed a poll: e",
             "e for none",
             "c , late show of hands : Because.",
             "Winner: b",
@@ -292,13 +292,13 @@ fn the_check_is_reported_with_what_was_read_found_and_changed() {
     insta::assert_snapshot!(report.split("\n## Objections").next().unwrap_or_default(), @r"
     ## Check
 
-    The answer: checked by 2 lenses, 2 points: 2 open, not checked for facts.
+    The answer: checked in 2 areas, 2 points: 2 open, not checked for facts.
 
-    | Draft | Lens | Read by | Found |
+    | Draft | Area | Read by | Found |
     | ---: | --- | --- | --- |
     | 1 | requirements | agent-kiss | 2 points: 1 blocking, 1 minor; accepted points: 1 verified, 1 not found |
     | 1 | execute | agent-architect | no point |
-    | 1 | facts | - | not read |
+    | 1 | facts | - | not checked |
 
     - It was not checked for facts.
     ");
@@ -308,10 +308,10 @@ fn the_check_is_reported_with_what_was_read_found_and_changed() {
     assert_says(
         &text,
         &[
-            "Check of the answer The answer: checked by 2 lenses, 2 points",
+            "Check of the answer The answer: checked in 2 areas, 2 points",
             "1 requirements Simplicity Advocate 2 points: 1 blocking, 1 minor; accepted points: 1 verified, 1 not found",
             "1 execute System Architect no point",
-            "1 facts - not read",
+            "1 facts - not checked",
             "Major requirements partly fulfilled No gaps. Holds: in one place. Fails: when two are cut off.",
             "Not verified It was not checked for facts.",
             "Skip to the solution Debate deb-20250101-010203-ab12 One &lt;store&gt;",
@@ -320,14 +320,11 @@ fn the_check_is_reported_with_what_was_read_found_and_changed() {
     assert!(!page.contains("<store>"), "{page}");
     assert_says(&text, &["Remaining objections", "1.1 (blocking): Clients that are gone."]);
     let shown = overview(&view, "x");
-    assert_says(
-        &shown,
-        &["checked by 2 lenses, 2 points", "## Not verified", "## Major requirements partly fulfilled"],
-    );
+    assert_says(&shown, &["checked in 2 areas, 2 points", "## Not verified", "## Major requirements partly fulfilled"]);
     let texts = super::said(&view);
     let stages: Vec<&str> = texts.iter().rev().take(5).filter_map(|one| Some(one.stage.as_ref()?.as_str())).collect();
     assert_eq!(stages, ["final", "final", "check", "check", "synthesis"]);
-    assert_says(&record(&debate), &["Partly fulfilled: No gaps", "- Check of the answer: checked by 2 lenses"]);
+    assert_says(&record(&debate), &["Partly fulfilled: No gaps", "- Check of the answer: checked in 2 areas"]);
 }
 
 #[test]

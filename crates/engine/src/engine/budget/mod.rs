@@ -486,7 +486,7 @@ impl Engine {
             return Ok(());
         }
         let limit = budget.limit;
-        self.warn(format!("the {limit} leaves no room for the check of the answer; skipping it"));
+        self.warn(format!("the {limit} leaves no room for checking the answer; skipping the check"));
         Ok(self.append(Event::CheckForgone)?)
     }
 
@@ -504,7 +504,7 @@ impl Engine {
             return Ok(());
         }
         if let Some(limit) = self.limit() {
-            self.warn(format!("limiting answers to {max_tokens} tokens, so that the debate fits the {limit}"));
+            self.warn(format!("limiting answers to {max_tokens} tokens to stay within the {limit}"));
         }
         self.record_event(Event::OutputLimited { max_tokens })?;
         Ok(())

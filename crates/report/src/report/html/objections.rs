@@ -67,7 +67,7 @@ fn drawing(ledger: &Ledger, participants: &Participants<'_>) -> Markup {
     };
     let names = targets.iter().map(|target| column(html! { "on " (target.chip()) }));
     let columns: Vec<Markup> = [column("Points of")].into_iter().chain(names).collect();
-    table("small attacks", "Each mark is a point: ● open, ◐ claimed, ✓ fixed, ○ rejected", &columns, &rows, None)
+    table("small attacks", "Each mark is a point: ● open, ◐ claimed fixed, ✓ fixed, ○ rejected", &columns, &rows, None)
 }
 
 /// The filters work without scripts, through the stylesheet.
@@ -150,7 +150,7 @@ mod tests {
         let html = section(&argued(), "objections");
         let points: Vec<String> = html.split("<li class=\"").map(text_of).collect();
         insta::assert_snapshot!(points.join("\n"), @r"
-        Objections Each mark is a point: ● open, ◐ claimed, ✓ fixed, ○ rejected Points of on System Architect on Simplicity Advocate System Architect ◐ ○ Simplicity Advocate ● ● ● ● ● ✓ The critics raised 8 points. 5 are open: 1 blocking, 2 major, 2 minor. 1 is claimed fixed by the author, but not confirmed. 1 is fixed. 1 is rejected. Show all 8 open ones 5 Severity blocking 1 major 4 minor 3
+        Objections Each mark is a point: ● open, ◐ claimed fixed, ✓ fixed, ○ rejected Points of on System Architect on Simplicity Advocate System Architect ◐ ○ Simplicity Advocate ● ● ● ● ● ✓ The critics raised 8 points. 5 are open: 1 blocking, 2 major, 2 minor. 1 is claimed fixed by the author, but not confirmed. 1 is fixed. 1 is rejected. Show all 8 open ones 5 Severity blocking 1 major 4 minor 3
         ● 1.1 blocking Simplicity Advocate on System Architect : open Failover: A write that is in flight while the leader changes is lost. About: Failover Objection ( blocking ) A write that is in flight while the leader changes is lost. Asks for Acknowledge it from the new leader. Round 1, System Architect , rejected The client repeats it. Round 2, Simplicity Advocate , maintained Not every client does. Round 2, System Architect , rejected All of ours do. The judge, not met A client may be gone.
         ● 1.3 major Simplicity Advocate on System Architect : open Nobody knows what a lease costs. Objection ( major ) Nobody knows what a lease costs. Round 1, System Architect , accepted in part Measured for reads only. Never rechecked. The judge, partly met ( Cost ) Reads are most of it.
         ● 1.6 major Simplicity Advocate on System Architect : open Operation: Who is called at night? About: Operation Objection ( major ) Who is called at night? System Architect did not answer it. The judge was asked but did not rule on it.

@@ -335,7 +335,7 @@ fn still_open(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger,
                 }
             }
         } @else if !ledger.is_empty() {
-            p { "No point is open." }
+            p { "No points are open." }
         }
         @if unmet > 0 || questions > 0 {
             @let unmet = (unmet > 0).then(|| format!("{} unfulfilled", numbered(unmet, "major requirement")));

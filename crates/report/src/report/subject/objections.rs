@@ -142,7 +142,7 @@ pub(crate) fn point(one: &Point) -> Vec<Block<'_>> {
     if one.is_unanswerable {
         // The protocol allows no answers or rechecks.
     } else if one.response().is_none() && one.draft.is_some() {
-        blocks.push(Block::Paragraph(line!["No text answers it."]));
+        blocks.push(Block::Paragraph(line!["No text answers this point."]));
     } else if one.response().is_none() {
         blocks.push(Block::Paragraph(line![&one.target_id, " did not answer it."]));
     } else if one.recheck().is_none() && one.found().is_none() && one.draft.is_none() {
@@ -217,7 +217,7 @@ pub(super) fn is_unchecked(debate: &Debate) -> bool {
     status(debate).is_some_and(|status| status == NOT_CHECKED)
 }
 
-/// The state of the check, such as `checked by 3 lenses, 5 points: 1 open, 4 claimed`; `None` if there is no answer
+/// The state of the check, such as `checked in 3 areas, 5 points: 1 open, 4 claimed`; `None` if there is no answer
 /// that could be checked.
 pub(crate) fn status(debate: &Debate) -> Option<String> {
     let may_be_checked = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Check));
@@ -233,7 +233,7 @@ pub(crate) fn status(debate: &Debate) -> Option<String> {
     let points = if tally.all() == 0 { "no point".to_owned() } else { counted(tally.all() as u64, "point") };
     let statuses = Some(tally.statuses()).filter(|statuses| !statuses.is_empty());
     let statuses = statuses.map(|statuses| format!(": {statuses}")).unwrap_or_default();
-    let said = [format!("checked by {lenses} {}", if lenses == 1 { "lens" } else { "lenses" }), points + &statuses];
+    let said = [format!("checked in {lenses} {}", if lenses == 1 { "area" } else { "areas" }), points + &statuses];
     let unread: Vec<String> = debate.unread_lenses().iter().map(|lens| lens.subject().to_owned()).collect();
     let unread = (!unread.is_empty()).then(|| format!("not checked for {}", list(&unread)));
     Some(said.into_iter().chain(unread).collect::<Vec<_>>().join(", "))
@@ -259,9 +259,9 @@ pub(crate) fn check(debate: &Debate) -> Vec<Block<'_>> {
     let missing = debate.unread_lenses().into_iter().filter(|lens| {
         debate.newest_draft().is_some_and(|draft| draft.checks.iter().all(|one| one.metadata.lens != Some(*lens)))
     });
-    rows.extend(missing.map(|lens| vec![line![figure(draft)], line![lens.name()], line!["-"], line!["not read"]]));
+    rows.extend(missing.map(|lens| vec![line![figure(draft)], line![lens.name()], line!["-"], line!["not checked"]]));
     let columns =
-        [TableHead::figures("Draft"), TableHead::words("Lens"), TableHead::words("Read by"), TableHead::words("Found")];
+        [TableHead::figures("Draft"), TableHead::words("Area"), TableHead::words("Read by"), TableHead::words("Found")];
     let table = TableBlock::new("small", "Objections to the draft", columns, rows);
     if !table.rows.is_empty() {
         blocks.push(Block::Table(table));

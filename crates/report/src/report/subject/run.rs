@@ -140,7 +140,7 @@ pub(crate) fn prompts(sources: &PromptSources) -> TableBlock<'_> {
     let summary =
         judge.summary_source.map(|origin| row(&judge.id, " (summary)", origin, judge.summary_path.as_deref()));
     let rows = agents.chain([row(&judge.id, "", judge.source, judge.path.as_deref())]).chain(summary);
-    TableBlock::new("small", "Sources of the prompts", ["Prompt of", "Source"].map(TableHead::words), rows)
+    TableBlock::new("small", "Prompt sources", ["Prompt of", "Source"].map(TableHead::words), rows)
 }
 
 pub(crate) fn usage(debate: &Debate) -> Vec<Block<'_>> {
@@ -189,7 +189,7 @@ pub(crate) fn scores(debate: &Debate) -> Vec<Block<'_>> {
         TableHead::figures("Score"),
         TableHead::figures("Threshold"),
     ];
-    let table = TableBlock::new("small", "Scores of the judge", columns, rows);
+    let table = TableBlock::new("small", "The judge's scores", columns, rows);
     if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] }
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn polls(debate: &Debate) -> Vec<Block<'_>> {
         blocks.push(Block::Paragraph(line!["Gained most: ", most]));
         if !polls.uncounted.is_empty() {
             let uncounted = joined(polls.uncounted.iter().map(|voter| line![*voter]), ", ");
-            let what = line!["Not counted, because they did not vote in every poll: "];
+            let what = line!["Voters not counted, because they missed a poll: "];
             blocks.push(Block::Paragraph([what, uncounted].concat()));
         }
     }
@@ -236,6 +236,6 @@ pub(crate) fn arguments(rounds: &[Round]) -> Vec<Block<'_>> {
     });
     let words = ["Agent", "Contribution", "About", "Kinds"].map(TableHead::words);
     let columns = [TableHead::figures("Round")].into_iter().chain(words);
-    let table = TableBlock::new("small", "Kinds of argument that an observer found", columns, rows);
+    let table = TableBlock::new("small", "Kinds of argument found by an observer", columns, rows);
     if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] }
 }
