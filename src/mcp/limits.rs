@@ -124,13 +124,13 @@ impl SpendingPermit {
 
 fn amount(dollars: f64) -> Result<Usd, UserError> {
     if !dollars.is_finite() || dollars <= 0.0 {
-        return Err(UserError::input("`maxCost` must be an amount of dollars above 0"));
+        return Err(UserError::input("`maxCost` must be a dollar amount above 0"));
     }
     Ok(Usd::from_dollars(dollars))
 }
 
 fn unknown_spending(source: SpendingError) -> UserError {
-    UserError::of(ErrorCategory::General, "today's spending is unknown").with_source(source)
+    UserError::of(ErrorCategory::General, "cannot determine today's spending").with_source(source)
 }
 
 /// Wraps model-written text between two copies of an unpredictable marker line, so that the text cannot forge the
@@ -170,7 +170,7 @@ mod tests {
         let refused = |limits, asked| given(limits, asked).unwrap_err().to_string();
         assert_eq!(refused(limits, Some(1.5)), "a debate on this server may cost at most $1.0000");
         for amount in [0.0, -1.0, f64::NAN] {
-            assert_eq!(refused(limits, Some(amount)), "`maxCost` must be an amount of dollars above 0", "{amount}");
+            assert_eq!(refused(limits, Some(amount)), "`maxCost` must be a dollar amount above 0", "{amount}");
         }
         note_spent(&directory, usd(0.5)).unwrap();
         assert_eq!(refused(limits, None), "today's cost limit of $0.5000 is used up");

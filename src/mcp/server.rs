@@ -287,7 +287,7 @@ impl Server {
                 format!("{id} is over: {}.\n{}", progress(status), of_models(&format!("{said}\n{}", done.stdout)))
             }
             Standing::Failed => {
-                let why = status.error.as_deref().unwrap_or("for an unknown reason");
+                let why = status.error.as_deref().unwrap_or("the reason is unknown");
                 return Ok(with_facts(refused(format!("{id} failed.\n{}", of_models(why))), status));
             }
             Standing::Paused | Standing::Interrupted | Standing::Unfinished => {
@@ -477,7 +477,8 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let unknown = || ErrorData::resource_not_found(format!("there is no {}", one_line(&request.uri)), None);
+        let unknown =
+            || ErrorData::resource_not_found(format!("there is no resource {}", one_line(&request.uri)), None);
         let id = request.uri.strip_prefix(SCHEME).ok_or_else(unknown)?;
         let id = self.entry(id).await.map_err(|_| unknown())?.id();
         let done = run(&self.program, words(&["report", &id]), "").await;

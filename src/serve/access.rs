@@ -104,21 +104,20 @@ impl Access {
         let host =
             headers.get(header::HOST).and_then(|host| host.to_str().ok()).or(uri.authority().map(Authority::as_str));
         if !host.is_some_and(|host| self.hosts.contains(&host.to_lowercase())) {
-            let detail = "the request's host is not this server's";
-            let hint =
-                "use the printed address; a reverse proxy must set `Host` to this server's host, and remove `Origin`";
+            let detail = "the request's `Host` header does not match this server";
+            let hint = "use the URL that the server printed; a reverse proxy must set `Host` to this server's host and remove `Origin`";
             return Err(ProblemDetails::new(StatusCode::MISDIRECTED_REQUEST, Kind::Access, detail).hint(hint));
         }
         let origin = headers.get(header::ORIGIN);
         let is_own =
             |origin: &HeaderValue| origin.to_str().is_ok_and(|origin| self.origins.contains(&origin.to_lowercase()));
         if origin.is_some_and(|origin| !is_own(origin)) {
-            return Err(refused("the request comes from another site's page"));
+            return Err(refused("cross-site requests are not allowed"));
         }
         let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
         let is_foreign = site.is_some_and(|site| !matches!(site, "same-origin" | "none"));
         if is_foreign && uri.path().starts_with("/api/") {
-            return Err(refused("the request comes from another site's page"));
+            return Err(refused("cross-site requests are not allowed"));
         }
         Ok(())
     }
@@ -130,7 +129,7 @@ impl Access {
             return Ok(());
         }
         if changes && !headers.contains_key(OWN_HEADER) {
-            return Err(refused("this request needs the header X-Dialectic"));
+            return Err(refused("this request needs the header `X-Dialectic`"));
         }
         if !path.starts_with("/api/") || PUBLIC.contains(&path) || self.has_cookie(headers) {
             return Ok(());

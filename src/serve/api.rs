@@ -49,7 +49,7 @@ pub(super) async fn session(
     RequestBody(SignIn { token }): RequestBody<SignIn>,
 ) -> Result<Response, ProblemDetails> {
     if !app.access.is_token(&token) {
-        return Err(ProblemDetails::new(StatusCode::FORBIDDEN, Kind::Access, "this is not the server's token"));
+        return Err(ProblemDetails::new(StatusCode::FORBIDDEN, Kind::Access, "the token is incorrect"));
     }
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, app.access.set_cookie())]).into_response())
 }
@@ -178,10 +178,10 @@ pub(super) async fn all_events(
     let known = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(positions).unwrap_or_default();
     let wanted = positions(&query.debates);
     if wanted.is_empty() && !query.list {
-        return Err(ProblemDetails::key("debates", "there is nothing to stream: name debates, or request the list"));
+        return Err(ProblemDetails::key("debates", "nothing to stream: specify debates, or request the list"));
     }
     if wanted.len() > MOST_FOLLOWED {
-        return Err(ProblemDetails::key("debates", format!("a stream follows at most {MOST_FOLLOWED} debates")));
+        return Err(ProblemDetails::key("debates", format!("a stream can follow at most {MOST_FOLLOWED} debates")));
     }
     let looked_up = app.blocking(move |app| {
         let (mut debates, mut missing) = (Vec::new(), Vec::new());
@@ -301,7 +301,7 @@ fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, ProblemDetails
         (has_nothing && !has_ended).then(Event::stopped_without_proposal)
     })?;
     if has_nothing && has_ended {
-        return Err(ProblemDetails::conflict("the debate has ended, and has no text to write an answer from"));
+        return Err(ProblemDetails::conflict("the debate ended without any text to base an answer on"));
     }
     Ok(has_nothing)
 }

@@ -81,7 +81,7 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         path: "/api/v1/forecast",
         id: "forecastDebate",
-        summary: "The forecast of a debate",
+        summary: "Forecast a debate",
         description: "Takes the same body as a new debate, and returns its calls, tokens and cost. Calls no model and \
              saves nothing.",
         body: Some(of::<NewDebate>),
@@ -100,7 +100,7 @@ const OPERATIONS: &[Operation] = &[
         path: "/api/v1/debates",
         id: "startDebate",
         summary: "Start a debate",
-        description: "The debate starts at once, or as soon as a slot is free.",
+        description: "The debate starts immediately, or as soon as a slot is free.",
         body: Some(of::<NewDebate>),
         ..acts(Gives::Json(201, "The debate is recorded; `Location` is its path.", of::<Started>))
     },
@@ -128,7 +128,7 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         path: "/api/v1/events",
         id: "followSeveral",
-        summary: "The events of several debates, and changes of the list, in one stream",
+        summary: "The events of multiple debates, and changes to the list, in one stream",
         description: "An endless stream of server-sent events. Each event names its debate in `debate`; its `id` contains \
              the last number of each debate. The event `list` reports a change of the list of debates, and `gone` a \
              debate that does not exist.",
@@ -158,7 +158,7 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         path: "/api/v1/debates/{id}/stop",
         id: "stopDebate",
-        summary: "End a debate early with an answer from its current texts",
+        summary: "End a debate early, answering from its current texts",
         description: "Starts no more agent calls, and the judge writes the answer. A paused debate is resumed for this, \
              within the rest of its cost limit. A paused, waiting or queued debate that has no text to make an answer \
              from ends without an answer.",

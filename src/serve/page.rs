@@ -159,7 +159,7 @@ fn sign_in(is_used: bool) -> Html<String> {
             main.plain {
                 h1 { "Sign in to dialectic" }
                 @if is_used {
-                    p { "The address that you opened works only once and was already used." }
+                    p { "The address that you opened works only once, and it was already used." }
                 } @else {
                     p { "Open the address that the server printed at startup. It signs in one browser." }
                 }

@@ -65,7 +65,7 @@ impl Kind {
     fn meaning(self) -> (&'static str, bool) {
         match self {
             Self::ModelError => ("A model could not be called, or gave no usable answer", false),
-            Self::Timeout => ("A model was silent for too long", true),
+            Self::Timeout => ("A model did not respond in time", true),
             Self::CostLimit => ("A cost limit does not allow this", false),
             Self::Validation => ("The request is invalid", false),
             Self::Network => ("A model's server could not be reached", true),

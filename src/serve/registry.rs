@@ -173,7 +173,7 @@ impl RunRegistry {
         let warnings = tokio::select! {
             warnings = after.run(&saved_to) => warnings,
             () = self.given_up.cancelled() => {
-                vec![format!("the server aborted the hooks of the debate {}", saved_to.display())]
+                vec![format!("the server shut down and aborted the hooks for {}", saved_to.display())]
             }
         };
         for warning in warnings {
@@ -206,8 +206,8 @@ impl RunRegistry {
     pub(super) fn tell(&self, id: &DebateId, what: impl FnOnce(&Controls)) -> Result<(), ProblemDetails> {
         let state = self.state();
         let (_, controls) = state.running.get(id).ok_or_else(|| {
-            ProblemDetails::conflict("this server does not run the debate")
-                .hint("resume it first, or control it where it runs")
+            ProblemDetails::conflict("the debate is not running on this server")
+                .hint("resume the debate first, or control it from the process that runs it")
         })?;
         what(controls);
         Ok(())

@@ -262,7 +262,7 @@ fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, ProblemDeta
 
 fn not_allowed(key: &str) -> ProblemDetails {
     let detail = format!(
-        "a request cannot set `{key}`: it can set the problem, protocol, rounds, roles, models and limits, but no \
+        "a request cannot set `{key}`: it can set the problem, protocol, rounds, roles, models and limits, but not \
          commands, paths, addresses or tools"
     );
     ProblemDetails::key(key, detail)
@@ -306,7 +306,7 @@ impl NewDebate {
 impl Choices {
     pub(super) fn check(&self) -> Result<(), ProblemDetails> {
         if self.agents.as_ref().is_some_and(|agents| agents.is_empty() || agents.len() > MOST_AGENTS) {
-            return Err(ProblemDetails::key("agents", format!("there must be 1 to {MOST_AGENTS} agents")));
+            return Err(ProblemDetails::key("agents", format!("a debate must have 1 to {MOST_AGENTS} agents")));
         }
         Ok(())
     }
@@ -315,7 +315,7 @@ impl Choices {
         let of_budget = self.debate.as_ref().and_then(|rules| rules.at("budget")["maxCostUsd"].as_f64());
         for (limit, key) in [(self.max_cost, "maxCost"), (of_budget, "debate.budget.maxCostUsd")] {
             if limit.is_some_and(|limit| !limit.is_finite() || limit <= 0.0) {
-                return Err(ProblemDetails::key(key, format!("{key} must be an amount of dollars above 0")));
+                return Err(ProblemDetails::key(key, format!("{key} must be a dollar amount above 0")));
             }
         }
         Ok(self.max_cost.or(of_budget))
@@ -408,7 +408,7 @@ impl<T: DeserializeOwned + JsonSchema, S: Sync> FromRequest<S> for RequestBody<T
 
     async fn from_request(request: Request, _: &S) -> Result<Self, ProblemDetails> {
         let too_large = || {
-            let detail = format!("the body of a request may have at most {MOST_BYTES} bytes");
+            let detail = format!("the request body may have at most {MOST_BYTES} bytes");
             ProblemDetails::new(StatusCode::PAYLOAD_TOO_LARGE, Kind::Validation, detail)
         };
         let said = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
@@ -417,7 +417,7 @@ impl<T: DeserializeOwned + JsonSchema, S: Sync> FromRequest<S> for RequestBody<T
         }
         let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if kind.is_some_and(|kind| !kind.trim_start().to_ascii_lowercase().starts_with("application/json")) {
-            let detail = "the body of a request must be application/json";
+            let detail = "the request body must be application/json";
             return Err(ProblemDetails::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Kind::Validation, detail));
         }
         let bytes = to_bytes(request.into_body(), MOST_BYTES).await.map_err(|_| too_large())?;
@@ -452,7 +452,7 @@ impl TryFrom<String> for FormatName {
 
     fn try_from(name: String) -> Result<Self, String> {
         let names = || FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
-        ReportFormat::named(&name).map(Self).ok_or_else(|| format!("there is no format `{name}`: use {}", names()))
+        ReportFormat::named(&name).map(Self).ok_or_else(|| format!("unknown format `{name}`; available: {}", names()))
     }
 }
 

@@ -72,14 +72,14 @@ impl Server {
             if let Some((missing, _)) = required.into_iter().find(|(_, is_there)| !is_there) {
                 let message = format!("{host} is reachable from other machines, but {missing} is missing");
                 return Err(UserError::input(message).with_hint(
-                    "set DIALECTIC_TOKEN, --max-cost and --max-cost-per-day: everyone with access can spend your money",
+                    "set DIALECTIC_TOKEN, --max-cost and --max-cost-per-day: anyone with access can spend your money",
                 ));
             }
             drop(notices.send("the traffic is not encrypted: put a TLS proxy in front of this server".to_owned()));
         }
         let wanted = SocketAddr::new(ip, port);
         let listen = |source: std::io::Error| {
-            UserError::of(ErrorCategory::General, format!("cannot listen at {wanted}"))
+            UserError::of(ErrorCategory::General, format!("cannot listen on {wanted}"))
                 .with_hint("choose another port with --port; 0 picks a free one")
                 .with_source(source)
         };

@@ -244,10 +244,10 @@ impl DebateInputs {
             return Ok(());
         }
         let detail = format!(
-            "the configuration calls models through a command-line program, `{program}`, and --max-calls is missing"
+            "the configuration calls models through a command-line program, `{program}`, but --max-calls is missing"
         );
         Err(ProblemDetails::cost(detail)
-            .hint("start the server with it, or set `debate.budget.maxCalls` in your own configuration"))
+            .hint("start the server with --max-calls, or set `debate.budget.maxCalls` in your own configuration"))
     }
 
     fn most(&self, own: &UserSettings) -> Option<Usd> {
@@ -265,7 +265,7 @@ impl DebateInputs {
                 refused(format!("a debate on this server may cost at most {most}, but this one may cost {asked}"))
             }
             (Some(asked), _, Some(left)) if asked > left => {
-                refused(format!("{left} is left of today's cost limit, but this debate may cost {asked}"))
+                refused(format!("only {left} of today's cost limit remains, but this debate may cost {asked}"))
             }
             _ => Ok(()),
         }
@@ -279,7 +279,7 @@ impl DebateInputs {
         }
         if let Some(most) = self.max_cost.filter(|most| spent >= *most) {
             let detail = format!("a debate on this server may cost at most {most}, but this one has cost {spent}");
-            return Err(ProblemDetails::cost(detail).hint("resume it on the command line"));
+            return Err(ProblemDetails::cost(detail).hint("resume the debate on the command line"));
         }
         Ok([self.max_cost, left_today.map(|left| spent + left)].into_iter().flatten().min())
     }

@@ -101,7 +101,7 @@ fn a_second_interrupt_ends_a_command_that_hangs() {
         let _ = kill(server, nix::sys::signal::Signal::SIGINT);
     }
     let finished = ending.join().unwrap().expect_code(130);
-    assert!(finished.stderr.contains("the server aborted the hooks of the debate"), "{finished}");
+    assert!(finished.stderr.contains("the server shut down and aborted the hooks for"), "{finished}");
     let hook: i32 = sandbox.read("pid").trim().parse().unwrap();
     wait_until("the command is ended", || kill(Pid::from_raw(hook), None).is_err());
 }

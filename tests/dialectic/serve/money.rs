@@ -393,7 +393,7 @@ fn a_program_that_is_configured_later_is_not_called_without_limits_of_calls() {
     configured["judge"]["provider"] = json!("claude");
     sandbox.write("debate-config.json", configured.to_string());
     let refused = serving.post("/debates", &json!({"problem": "Design a queue"})).expect(422).json();
-    let said = "the configuration calls models through a command-line program, `claude`, and --max-calls is missing";
+    let said = "the configuration calls models through a command-line program, `claude`, but --max-calls is missing";
     assert_eq!((&refused["detail"], &refused["type"]), (&json!(said), &json!("cost_limit")));
     assert!(sandbox.debates().is_empty());
 }
