@@ -127,7 +127,7 @@ impl Standing {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OpenQuestion {
-    /// Such as `q1`.
+    /// For example, `q1`.
     pub id: String,
     /// The agents that ask, as `name (role)`.
     pub from: Vec<String>,
@@ -138,7 +138,7 @@ pub struct OpenQuestion {
 }
 
 impl OpenQuestion {
-    /// Such as `q5, pass 2, from The kiss (kiss)`. Omits the pass if it is the first.
+    /// For example, `q5, pass 2, from The kiss (kiss)`. Omits the pass if it is the first.
     pub fn heading(&self) -> String {
         let pass = self.pass.filter(|pass| *pass > 1).map(|pass| format!(", pass {pass}")).unwrap_or_default();
         format!("{}{pass}, from {}", self.id, list(&self.from))
@@ -196,7 +196,7 @@ pub struct CallCount {
 }
 
 impl CallCount {
-    /// Such as `9 of 25 to 30 calls`.
+    /// For example, `9 of 25 to 30 calls`.
     pub fn in_words(&self) -> String {
         match self.planned.zip(self.planned_at_most) {
             Some((low, high)) => format!("{} of {}", self.done, Span { low, high }.counted("call")),
@@ -286,7 +286,7 @@ pub fn askers(question: &Question<'_>) -> Vec<String> {
 }
 
 impl DebateStatus {
-    /// Such as `round 1 of 3, critique: 4 of 31 calls`.
+    /// For example, `round 1 of 3, critique: 4 of 31 calls`.
     pub fn progress(&self) -> String {
         let place = match (&self.stage, self.rounds) {
             (Some(stage), Some(rounds)) if self.round > 0 => format!("round {} of {rounds}, {stage}: ", self.round),

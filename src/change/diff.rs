@@ -475,7 +475,7 @@ fn path_of(text: &str, sides: &[&str]) -> Option<String> {
     (path != "/dev/null").then(|| bare.map_or_else(|| path.clone(), str::to_owned))
 }
 
-/// Git quotes a path with special characters and escapes them as in C.
+/// Git puts a path with special characters in quotes and escapes them as in C.
 fn unquoted(text: &str) -> String {
     let Some(inner) = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) else { return text.to_owned() };
     let (mut bytes, mut rest) = (Vec::new(), inner.bytes());

@@ -162,7 +162,7 @@ pub(super) fn agree(
     dialogue.confirm(question, false)
 }
 
-/// Ends the text in the editor's file, as in `git commit --cleanup=scissors`. Lines beginning with `#` cannot be
+/// Ends the text in the editor's file, as with `git commit --cleanup=scissors`. Lines beginning with `#` cannot be
 /// comments, because they are Markdown headings.
 const SCISSORS: &str = "------------------------ >8 ------------------------";
 

@@ -19,7 +19,7 @@ const TO_LEAVE: Duration = Duration::from_millis(200);
 /// The time limit for ending after an interrupt, including up to three seconds for sending the last traces.
 const TO_END: Duration = Duration::from_secs(4);
 
-/// The first interrupt pauses the debate. The second erases the live display and ends the program at once.
+/// The first interrupt pauses the debate. The second erases the live display and ends the program immediately.
 pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationToken, mut view: LiveView) {
     interrupts.next().await;
     cancel.cancel();

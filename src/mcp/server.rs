@@ -504,7 +504,7 @@ impl Server {
         all.into_iter().flatten().flatten().collect()
     }
 
-    /// Lacks the limits. The command reads the problem from standard input.
+    /// Returns the command without the limits. It reads the problem from standard input.
     async fn debate_command(&self, wanted: &NewDebate) -> Result<Vec<OsString>, Refusal> {
         check_problem_text(&wanted.problem)
             .map_err(|fault| Refusal(format!("the problem {fault}: {}", fault.hint())))?;

@@ -108,7 +108,7 @@ pub(super) struct DebateListPage {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Debate")]
 pub(super) struct DebateBody {
-    /// The debate as in the list.
+    /// The debate as it appears in the list.
     pub(super) summary: DebateRow,
     /// The agents' open questions.
     pub(super) questions: Vec<QuestionView>,
@@ -156,7 +156,7 @@ pub(super) struct Started {
     pub(super) warnings: Vec<String>,
 }
 
-/// Filters of the list of debates.
+/// Filters for the list of debates.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Filter {

@@ -130,7 +130,7 @@ const OPERATIONS: &[Operation] = &[
         id: "followSeveral",
         summary: "The events of multiple debates, and changes to the list, in one stream",
         description: "An endless stream of server-sent events. Each event names its debate in `debate`; its `id` contains \
-             the last number of each debate. The event `list` reports a change of the list of debates, and `gone` a \
+             the last number of each debate. The event `list` reports a change to the list of debates, and `gone` a \
              debate that does not exist.",
         query: Some(of::<Several>),
         handler: || get(api::all_events),

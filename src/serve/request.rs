@@ -387,7 +387,7 @@ impl Member {
     }
 }
 
-/// The agent as in a configuration, without values that it inherits from `debate`.
+/// The agent's settings in the form of a configuration, without values that the agent inherits from `debate`.
 fn of_debate(agent: &AgentSettings, settings: &Settings) -> Map<String, Value> {
     let inherited = serde_json::to_value(&settings.debate.summarization).unwrap_or_default();
     let mut agent = serde_json::to_value(agent).unwrap_or_default();
@@ -495,6 +495,6 @@ pub(super) struct Several {
     /// The debates to follow, separated by commas. Each is an id, `:`, and the number of the last event that the client
     /// knows.
     pub(super) debates: String,
-    /// Whether to report changes of the list of debates.
+    /// Whether to report changes to the list of debates.
     pub(super) list: bool,
 }

@@ -86,7 +86,7 @@ pub(super) fn of_debate(
 }
 
 /// Streams the events of several debates, each after the given event number, until the client disconnects. With
-/// `wants_list`, also streams changes of the list of debates. `missing` are requested debates that do not exist.
+/// `wants_list`, also streams changes to the list of debates. `missing` are requested debates that do not exist.
 pub(super) fn of_several(
     app: Arc<App>,
     debates: Vec<(Entry, u64)>,

@@ -25,7 +25,7 @@ pub struct Row {
     pub id: DebateId,
     pub problem: String,
     pub variant: String,
-    /// Counts the debates of the same problem and variant, from 1.
+    /// The number among the debates of the same problem and variant, from 1.
     pub repeat: u32,
     pub protocol: &'static str,
     pub outcome: Option<OutcomeKind>,

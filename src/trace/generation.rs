@@ -126,7 +126,7 @@ impl Generation {
         }
     }
 
-    /// Lacks the attributes of every span and of the prompts, which the caller adds.
+    /// Returns the span without the attributes that every span has and those of the prompts, which the caller adds.
     pub(super) fn span(self, ended: &CallEnd<'_>, debate: &Debate) -> (SpanBuilder, Status) {
         let Self { key, stage: _, model, started, retries, mut record, mut output, choices, asked, is_unreadable } =
             self;

@@ -34,7 +34,7 @@ pub enum ConfigPath {
     Default,
     /// A file that the user named. It must exist, and is trusted.
     Named(PathBuf),
-    /// A file that the program found elsewhere, such as in an earlier revision.
+    /// A file that the program found in another place, such as an earlier revision.
     Found(PathBuf),
     /// Do not read the project's file.
     None,

@@ -118,7 +118,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     Ok(())
 }
 
-/// Such as `Answered in 0:07, $0.0123; the debate has cost $0.23 so far`.
+/// For example, `Answered in 0:07, $0.0123; the debate has cost $0.23 so far`.
 fn described(took: &str, of_answer: Option<Usd>, of_debate: Option<Usd>) -> String {
     let debate = of_debate.map_or_else(String::new, |cost| format!("; the debate has cost {cost} so far"));
     format!("Answered in {took}, {}{debate}", named_cost(of_answer))

@@ -323,7 +323,7 @@ fn for_pipes(rows: &[ListRow]) -> Table {
     table
 }
 
-/// Such as `clean`, `rehearsal` or `1 unmet, 2 open`.
+/// For example, `clean`, `rehearsal` or `1 unmet, 2 open`.
 fn answer_in_brief(answer: Option<&AnswerState>) -> String {
     answer.map_or_else(|| NOTHING.to_owned(), AnswerState::in_brief)
 }
@@ -379,7 +379,7 @@ impl ModelSpending {
         }
     }
 
-    /// Such as `$1.20`, or `$1.20 + unknown` if the cost of some debates is unknown.
+    /// For example, `$1.20`, or `$1.20 + unknown` if the cost of some debates is unknown.
     fn cost(&self) -> String {
         match (self.unpriced_debates, self.debates) {
             (0, _) => self.cost_usd.to_string(),

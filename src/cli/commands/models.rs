@@ -433,7 +433,7 @@ fn shown(rows: &[ModelLine], servers: &Servers, layout: Layout) -> String {
     parts.collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
 
-/// Such as ` (2.1.0, untested, logged in)`, to append to the program's name.
+/// The suffix of a program's name, for example ` (2.1.0, untested, logged in)`.
 fn of_program(state: &ProgramState) -> String {
     let version = state.version.as_deref().map_or_else(|| "version unknown".to_owned(), one_line);
     let tested = match (state.may_be_called, state.tested) {

@@ -203,7 +203,7 @@ fn agreed(
     Ok(is_meant.then_some(entry))
 }
 
-/// The newest debate that can be resumed and is not running elsewhere.
+/// The newest debate that can be resumed and is not running in another process.
 fn newest(
     directory: &Directory,
     runner: &Runner,
@@ -226,7 +226,7 @@ fn newest(
     Ok(None)
 }
 
-/// Such as `“Design a queue”, paused in round 2`.
+/// For example, `“Design a queue”, paused in round 2`.
 fn described(debate: &Debate) -> String {
     let problem = one_line(&debate.title());
     let shown = truncate(&problem, PROBLEM_WIDTH);

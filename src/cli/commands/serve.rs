@@ -181,7 +181,7 @@ impl Served {
     /// listened since the debate began, so that no interrupt at the end of the debate is lost.
     pub(in crate::cli) fn stay(self, heard: Option<Interrupts>, terminal: &mut Terminal) -> Result<(), Error> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-        // Listen before printing the notice, since the user may react to it at once.
+        // Listen before printing the notice, since the user may react to it immediately.
         let mut interrupts = heard.unwrap_or_else(|| {
             let _context = runtime.enter();
             Interrupts::listen()

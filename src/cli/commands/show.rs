@@ -84,7 +84,7 @@ impl TypedValueParser for PartParser {
     }
 }
 
-/// Such as `2.7`, `D3` or `E1`.
+/// For example, `2.7`, `D3` or `E1`.
 fn is_point_number(text: &str) -> bool {
     let is_figure = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let lettered = text.strip_prefix(['D', 'd', 'E', 'e']);

@@ -1,5 +1,5 @@
-//! `dialectic wait` waits for a debate that runs elsewhere, prints the debate's status, and exits with its exit code.
-//! `dialectic stop` ends a debate early, even if another process is running it.
+//! `dialectic wait` waits for a debate that another process is running, prints the debate's status, and exits with its
+//! exit code. `dialectic stop` ends a debate early, even if another process is running it.
 
 use std::fmt::Write as _;
 use std::thread::sleep;

@@ -58,7 +58,7 @@ pub struct PlannedDebate {
     pub id: DebateId,
     pub problem: Arc<Problem>,
     pub variant: Arc<Variant>,
-    /// Counts the debates of the same problem and variant, from 1.
+    /// The number among the debates of the same problem and variant, from 1.
     pub repeat: u32,
     /// `None` if a price is unknown.
     pub likely: Option<Usd>,
@@ -233,7 +233,7 @@ impl Plan {
         Ok(())
     }
 
-    /// For example `8 debates`.
+    /// For example, `8 debates`.
     pub fn counted(&self) -> String {
         counted(self.debates.len() as u64, "debate")
     }

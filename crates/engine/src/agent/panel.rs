@@ -192,7 +192,8 @@ pub fn price_of(agent: &AgentSettings, settings: &Settings) -> Option<Price> {
     price_at(&agent.provider, &agent.model, &settings.prices, is_elsewhere)
 }
 
-/// The configured price of a provider's model, otherwise the list price, unless the provider `is_elsewhere`.
+/// The configured price of a provider's model, or else the list price; `None` if neither exists. If `is_elsewhere` is
+/// set, the list price is not used.
 pub fn price_at(provider: &str, model: &str, prices: &BTreeMap<String, Price>, is_elsewhere: bool) -> Option<Price> {
     let configured = prices.get(model).copied().filter(|_| calls_models(provider));
     let listed = || if is_elsewhere { None } else { built_in_price(provider, model) };

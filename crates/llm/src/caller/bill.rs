@@ -29,7 +29,7 @@ struct OpenCharge {
     begun: Option<Instant>,
     /// The usage of failed requests, if there is no account.
     spent: Option<AttemptUsage>,
-    /// For how many failed requests the whole reservation was charged.
+    /// The number of failed requests for which the whole reservation was charged.
     in_full: u32,
 }
 

@@ -224,7 +224,7 @@ pub struct Program {
     pub executable: PathBuf,
     /// Arguments to put before those of the preset; for the user's own program, all of its arguments.
     pub leading: Vec<String>,
-    /// Lacks the variables of the preset.
+    /// Environment variables for the program, without those of the preset.
     pub environment: Vec<(String, SecretString)>,
 }
 

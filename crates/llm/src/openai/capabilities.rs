@@ -95,13 +95,13 @@ struct Findings {
     schemas: SchemaRoute,
     /// How many more failures may be blamed on streaming; 0 once a stream arrived. Some servers fail on every stream.
     stream_doubts: u8,
-    /// How often a complete answer followed a failed stream.
+    /// The number of times that a complete answer followed a failed stream.
     wholes: u8,
     /// How the last stream broke, and how many streams in a row broke in that way.
     breaks: (String, u8),
 }
 
-/// How often something must happen to rule out chance.
+/// The number of times that something must happen to rule out chance.
 const ENOUGH: u8 = 2;
 
 impl Default for Findings {

@@ -18,7 +18,7 @@ use crate::points::PointId;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wording {
-    /// The decision as first worded; other texts may differ in case and punctuation.
+    /// The decision as first worded; other agents' wordings may differ in case and punctuation.
     pub decision: String,
     pub agents: Vec<AgentId>,
 }

@@ -49,7 +49,7 @@ impl Lens {
 
 #[derive(Debug, Clone)]
 pub struct Draft<'a> {
-    /// Counts the debate's drafts, from 1.
+    /// The draft's number in the debate, from 1.
     pub number: u8,
     pub text: &'a Arc<Contribution>,
     pub key: CallKey,

@@ -50,7 +50,7 @@ pub enum Answerer {
 /// A question as shown to the user: once, even if several agents ask it. Serialized for prompts.
 #[derive(Debug, Clone, Serialize)]
 pub struct Question<'a> {
-    /// Counts the debate's questions, from 1. Stable once all agents of a pass have been asked.
+    /// The question's number in the debate, from 1. Stable once all agents of a pass have been asked.
     #[serde(skip)]
     pub number: usize,
     /// The most detailed of the agents' wordings.

@@ -1,5 +1,5 @@
-//! Numbers the texts in prompts. In texts for people, adds the authors' names to these numbers and explains the judge's
-//! confidence.
+//! Numbers the agents' texts in prompts. In output for people, adds the authors' names to these numbers and explains
+//! the judge's confidence.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -28,7 +28,7 @@ use crate::ids::{
 use crate::points::{Ledger, Move, Past, Point};
 use crate::settings::{PromptSources, Settings, TerminationKind};
 
-/// A whole debate, as in `<id>.json`. Clones share the texts of contributions.
+/// A whole debate, as stored in `<id>.json`. Clones share the texts of contributions.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Debate {

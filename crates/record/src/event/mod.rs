@@ -83,7 +83,7 @@ pub enum Event {
     /// again.
     Replied { key: CallKey, reply: StoredReply, call: CallRecord },
     QuestionsAsked {
-        /// The pass counts how often the agent was asked.
+        /// The pass says how many times the agent has been asked.
         key: CallKey,
         /// The new questions, still unanswered; empty if the agent has none.
         questions: AgentClarifications,
@@ -150,7 +150,7 @@ pub enum Event {
         /// Absent if no call was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<CallKey>,
-        /// The text without the assessment; absent if a contribution records it.
+        /// The text without the assessment; absent if the text is recorded as a contribution.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<Arc<Contribution>>,
         /// The debate's solution, unless a later text replaces it.

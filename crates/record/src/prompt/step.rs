@@ -238,7 +238,7 @@ pub struct OwnRound<'a> {
 /// A part of the material for the judge's synthesis.
 #[derive(Debug, Clone, Serialize)]
 pub struct MaterialPart<'a> {
-    /// Such as `The final round`.
+    /// For example, `The final round`.
     pub heading: &'static str,
     pub entries: Vec<Titled<'a>>,
 }

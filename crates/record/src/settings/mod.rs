@@ -489,7 +489,7 @@ pub struct ArenaSettings {
     pub trickster: bool,
     /// Whether the judge determines the kinds of argument in each round.
     pub observer: bool,
-    /// How often the debate may be extended when the winner misses a major requirement.
+    /// The maximum number of times to extend the debate when the winner misses a major requirement.
     #[schemars(range(max = 10))]
     pub extended_rounds: u32,
     /// Commands whose output is added to the debate's material. Only a file that you name or trust may define them.

@@ -323,7 +323,8 @@ impl Entry {
     }
 }
 
-/// The items with the id `name`; if none, those whose id starts with it; if none, those whose id ends with it.
+/// The items with the id `name`; if there are none, those whose id starts with `name`, or else those whose id ends with
+/// it.
 fn matching<T>(items: Vec<T>, id: impl Fn(&T) -> String, name: &str) -> Vec<T> {
     let ids: Vec<String> = items.iter().map(id).collect();
     let ways: [fn(&str, &str) -> bool; 3] =

@@ -149,7 +149,7 @@ impl Directory {
     ///
     /// # Errors
     ///
-    /// Returns an error if the debate is elsewhere, or the file is not a debate.
+    /// Returns an error if the debate is in another directory, or the file is not a debate.
     pub fn check_is_here(&self, entry: &Entry) -> Result<(), StoreError> {
         let directory = directory_of(&entry.state);
         let is_here =

@@ -77,7 +77,7 @@ async fn write(mut follower: Follower, mut sink: EventSink, messages: &Messages)
     }
 }
 
-/// Flushes each line, so that readers see events at once.
+/// Flushes each line, so that readers see events immediately.
 pub struct EventSink {
     out: Box<dyn Write + Send>,
     /// The name to use in errors; `None` for stdout.

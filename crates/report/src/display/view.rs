@@ -201,7 +201,7 @@ struct Reporter {
     out: SharedWriter,
     colors: ColorChoice,
     form: ViewForm,
-    /// If not, only the first sentence of each text is shown.
+    /// If false, only the first sentence of each text is shown.
     in_full: bool,
     teller: Scrollback,
     plan: Plan,

@@ -263,7 +263,7 @@ fn of_set(settings: &Settings) -> Settings {
     settings
 }
 
-/// Such as `60 debates: 10 problems, 2 variants, 3 repeats; likely $12.30, at most $45.00`.
+/// For example, `60 debates: 10 problems, 2 variants, 3 repeats; likely $12.30, at most $45.00`.
 fn said(plan: &Plan, budget: Option<Usd>) -> String {
     let count = |count: usize, noun| counted(count as u64, noun);
     let repeats = plan.debates.iter().map(|debate| debate.repeat).max().unwrap_or(1);

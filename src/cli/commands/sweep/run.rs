@@ -155,7 +155,7 @@ fn machine(
 }
 
 /// The first interrupt lets calls in flight finish within a time limit, the second abandons them, and the third ends
-/// the worker at once.
+/// the worker immediately.
 async fn obey(mut interrupts: Interrupts, stop: Stop) {
     interrupts.next().await;
     stop.begun.cancel();
