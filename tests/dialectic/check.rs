@@ -176,7 +176,10 @@ fn a_lens_that_fails_degrades_and_so_does_a_final_text_that_is_cut() {
     assert_eq!(state["outcome"]["kind"], "degraded");
     assert!(reasons.contains("the answer was not checked for facts"), "{reasons}");
     let description = state["finalSolution"]["description"].as_str().unwrap();
-    assert!(description.contains("It was not checked for facts.") && description.contains(FAULT), "{description}");
+    assert!(
+        description.contains("The answer was not checked for facts.") && description.contains(FAULT),
+        "{description}"
+    );
 
     let server = MockServer::with(|request| match request.task() {
         "finalise" => script(request).ending(Ending::OutputLimit),

@@ -101,8 +101,7 @@ fn a_mixed_panel_is_made_from_the_keys_that_are_there() {
     };
     let two = Sandbox::new().env("GEMINI_API_KEY", TEST_KEY).env("MISTRAL_API_KEY", TEST_KEY);
     let mixed = shown(&two, &["-a", "security,testing,kiss"]);
-    let said =
-        "Mixed panel: google/gemini-3.8-flash, mistral/mistral-large-2512 (GEMINI_API_KEY, MISTRAL_API_KEY are set).";
+    let said = "Using different models: google/gemini-3.8-flash, mistral/mistral-large-2512 (GEMINI_API_KEY, MISTRAL_API_KEY are set).";
     assert!(mixed.contains(said), "{mixed}");
     // A router serves several families by itself.
     let routed = shown(&Sandbox::new().env("OPENROUTER_API_KEY", TEST_KEY), &[]);

@@ -62,8 +62,8 @@ pub struct Preset {
     /// Headers that identify an account, each with the environment variable from which the provider's SDK reads the
     /// value.
     pub account_headers: &'static [(&'static str, &'static str)],
-    /// The model for agents and judges that name none: current, affordable and general-purpose. `None` if this provider
-    /// is never selected automatically. Review these choices whenever the model table is updated.
+    /// The model for agents and judges without a configured one: current, affordable and general-purpose. `None` if
+    /// this provider is never selected automatically. Review these choices whenever the model table is updated.
     pub model: Option<&'static str>,
 }
 

@@ -42,7 +42,7 @@ const STEMS: &str = "\
 const DATA: &str = "\
     json json5 yml yaml toml ini cfg conf config xml properties plist txt csv db sqlite dat enc env";
 
-/// Names that are secret only below certain directories, because they are common elsewhere.
+/// Names that are secret only below certain directories, because other directories commonly contain them too.
 const NAMES_IN: &[(&str, &[&str])] = &[
     (".git", &["config", "config.worktree", "fetch_head"]),
     (".hg", &["hgrc"]),

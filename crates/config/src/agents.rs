@@ -433,7 +433,7 @@ pub fn role_names(base_dir: Option<&Path>) -> Vec<String> {
     built_in.chain(base_dir.map(role_files).unwrap_or_default()).collect()
 }
 
-/// Finds the files `prompts/roles/<role>.md`. Returns none if the directory cannot be read.
+/// Finds the files `prompts/roles/<role>.md`. Returns an empty list if the directory cannot be read.
 pub(super) fn role_files(base_dir: &Path) -> Vec<String> {
     let role = |entry: io::Result<std::fs::DirEntry>| {
         let path = entry.ok()?.path();

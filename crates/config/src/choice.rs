@@ -1,4 +1,4 @@
-//! Chooses the models for agents and judges that name none.
+//! Chooses the models for agents and judges without a configured one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -61,7 +61,7 @@ impl fmt::Display for ModelChoice {
         let because = &self.because;
         let models = models.join(", ");
         match because {
-            _ if self.is_mixed => write!(f, "Mixed panel: {models} ({because})."),
+            _ if self.is_mixed => write!(f, "Using different models: {models} ({because})."),
             ChoiceReason::KeyIsSet(_) | ChoiceReason::ProgramIsThere { .. } | ChoiceReason::NoKeyIsSet => {
                 write!(f, "No model is configured; using {models} ({because}).")
             }

@@ -60,7 +60,7 @@ pub struct Loaded {
     pub(super) own: Vec<(String, String)>,
     /// The path of the project's file, as given; `None` if there is no such file.
     pub file: Option<PathBuf>,
-    /// The models chosen for agents that name none; `None` if all agents name theirs.
+    /// The models chosen for agents without a configured one; `None` if every agent has one.
     pub choice: Option<ModelChoice>,
     /// Commands to run after the debate.
     pub hooks: Vec<String>,

@@ -28,7 +28,7 @@ pub struct Live<'a> {
     pub timeouts: Timeouts,
     /// The number of this attempt within its call, from 1.
     pub attempt: u32,
-    /// Must be asked before the attempt sends another request.
+    /// Grants further requests; ask before the attempt sends another one.
     pub further: Option<&'a dyn Further>,
 }
 

@@ -114,7 +114,7 @@ fn questions_are_answered_or_skipped() {
 fn assert_stopped(serving: &Serving, sandbox: &Sandbox, id: &str) {
     serving.wait_for(id, "failed");
     let shown = serving.get(&format!("/debates/{id}"));
-    assert_eq!(shown["state"]["error"], "it was stopped before any agent had made a proposal");
+    assert_eq!(shown["state"]["error"], "stopped before any agent had made a proposal");
     assert_eq!(shown["problem"]["type"], "conflict");
     assert_eq!(count(&journal(sandbox, id), "failed"), 1);
     serving.post(&format!("/debates/{id}/stop"), &json!({})).expect(409);

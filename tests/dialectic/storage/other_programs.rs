@@ -66,7 +66,7 @@ impl Disturbed {
     }
 }
 
-const DISPLACED: &str = "was moved, removed or replaced while the debate ran\n";
+const DISPLACED: &str = "was moved, removed or replaced while the debate was running\n";
 
 #[test]
 fn a_journal_or_directory_that_is_removed_is_put_back() {
@@ -126,7 +126,7 @@ fn a_journal_that_somebody_else_writes_to_is_not_written_behind() {
     ];
     for deed in deeds {
         let disturbed = disturbed(deed);
-        disturbed.assert_refused(&["was changed by another program while the debate ran\n"]);
+        disturbed.assert_refused(&["was changed by another program while the debate was running\n"]);
         // What was in memory is in the state file, and nothing goes on from a record that is damaged.
         let (sandbox, id) = (&disturbed.sandbox, &disturbed.id);
         assert_eq!(sandbox.state(id)["rounds"][0]["contributions"].as_array().unwrap().len(), 12);

@@ -42,7 +42,7 @@ impl<'a> Bill<'a> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the output limit that the cost limit requires, in tokens, if any.
+    /// The output limit in tokens that the cost limit requires, if any.
     pub(super) async fn reserve(&self) -> Result<Option<u32>, ModelError> {
         self.open().begun = None;
         let reserved = self.caller.reserve(self.request).await?;
@@ -51,7 +51,8 @@ impl<'a> Bill<'a> {
         Ok(reserved.and_then(|reserved| reserved.max_tokens))
     }
 
-    /// Charges the request in flight, which failed. Returns whether it is the second one charged in full.
+    /// Charges the request in flight, which failed. Returns `true` if a failed request was charged in full for the
+    /// second time.
     pub(super) fn charge(&self, failed: &FailedAttempt) -> bool {
         let reserved = self.open().reserved.take();
         let is_in_full = self.is_in_full(failed, reserved);

@@ -200,7 +200,7 @@ impl KnownCapabilities {
         self.findings().schemas = SchemaRoute::Settled;
     }
 
-    /// Every call that returns true uses up one doubt.
+    /// Whether a failure may be blamed on streaming. Each call counts as one such failure.
     pub(super) fn may_fail_on_streams(&self) -> bool {
         let left = &mut self.findings().stream_doubts;
         let may = *left > 0;
@@ -213,7 +213,7 @@ impl KnownCapabilities {
         self.findings().wholes += 1;
     }
 
-    /// Notes that a stream broke in this way. Returns whether that has happened often enough to stop requesting
+    /// Notes that a stream broke in this way. Returns `true` once that has happened often enough to stop requesting
     /// streams.
     pub(super) fn broke(&self, way: &str) -> bool {
         let Findings { stream_doubts, breaks, .. } = &mut *self.findings();

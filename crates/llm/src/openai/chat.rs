@@ -319,7 +319,7 @@ struct WordsChoice<'a> {
     _error: (),
 }
 
-/// Has a field for each name, because `serde` rejects two aliases of one field in the same object.
+/// One field for each name, because `serde` rejects two aliases of one field in the same object.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WordsDelta<'a> {

@@ -163,7 +163,7 @@ impl<'a> TextSink<'a> {
         self.work();
     }
 
-    /// Must be called at the end of an answer, because text may be held.
+    /// Call this at the end of an answer, because the filter may hold text back.
     pub(super) fn finish(&mut self) {
         let mut held = std::mem::take(&mut self.held);
         let rest = match &self.state {
@@ -180,7 +180,7 @@ impl<'a> TextSink<'a> {
         }
     }
 
-    /// Returns true if the answer begins in the held text, which is then passed on.
+    /// Whether the answer begins in the held text. If so, passes the text on.
     fn begins_answer(&mut self) -> bool {
         loop {
             match self.state {

@@ -119,7 +119,7 @@ impl Debate {
         }
         let unread = self.unread_lenses().into_iter().map(|lens| lens.subject().to_owned()).collect::<Vec<_>>();
         if !unread.is_empty() {
-            unverified.push(format!("It was not checked for {}.", list(&unread)));
+            unverified.push(format!("The answer was not checked for {}.", list(&unread)));
         }
         let ledger = Ledger::of(self);
         let is_of_draft = |one: &Point| one.draft == Some(draft.number.into());

@@ -311,9 +311,9 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
     Ok(kept)
 }
 
-/// Returns those of `events` that a fork with another protocol keeps: the user's answers, and the proposals of the
-/// first round. `stages` are the stages of the new protocol. `None` if the rounds of that protocol have no proposals,
-/// or if `events` contain none.
+/// The events that a fork with another protocol keeps: the user's answers, and the proposals of the first round.
+/// `stages` are the stages of the new protocol. `None` if the rounds of that protocol have no proposals, or if `events`
+/// contain none.
 pub fn proposals_for(events: &[Event], stages: &[StageInfo]) -> Option<Vec<Event>> {
     let is_proposal = |stage: &&StageInfo| stage.in_round && stage.yields == Some(ResultKind::Proposal);
     let proposal = stages.iter().find(is_proposal)?.id;

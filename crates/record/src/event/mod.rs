@@ -323,7 +323,7 @@ macro_rules! call_of {
 
 impl Event {
     pub fn stopped_without_proposal() -> Self {
-        Self::Failed { error: "it was stopped before any agent had made a proposal".to_owned() }
+        Self::Failed { error: "stopped before any agent had made a proposal".to_owned() }
     }
 
     pub fn call(&self) -> Option<&CallRecord> {

@@ -1,5 +1,5 @@
-//! The progress of a running debate, computed from its signals and shared by all views. Must read neither a terminal
-//! nor a clock.
+//! The progress of a running debate, computed from its signals and shared by all views. This module reads neither a
+//! terminal nor a clock.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

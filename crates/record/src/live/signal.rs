@@ -159,7 +159,7 @@ impl RoundInProgress {
         round
     }
 
-    /// The round that `event` ends, if any. Every event must be passed, in order.
+    /// The round that `event` ends, if any. Pass every event, in order.
     pub fn ended_by(&mut self, event: &Event, stages: &[StageInfo]) -> Option<u32> {
         match event {
             Event::RoundBegun { round, .. } => self.0.replace(*round),

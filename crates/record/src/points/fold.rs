@@ -101,7 +101,7 @@ impl<'a> Fold<'a> {
         Ledger { objections, ..Ledger::default() }
     }
 
-    /// Contributions must be passed in the order of the record.
+    /// Pass the contributions in the order of the record.
     pub(crate) fn take(&mut self, round: u32, one: &Contribution) {
         // A carried-over text was already folded in its own round.
         if let Some(reading) = one.reading.as_ref().filter(|_| !one.metadata.carried_over) {
@@ -141,7 +141,7 @@ impl<'a> Fold<'a> {
         yields.is_none_or(|yields| yields == ResultKind::Proposal)
     }
 
-    /// Must be called last: drafts, checks and rulings follow the rounds.
+    /// Call this last: drafts, checks and rulings follow the rounds.
     pub(super) fn close(&mut self, debate: &Debate) {
         let (mut draft, mut text, mut raised) = (0, None, 0);
         for one in &debate.checks {

@@ -45,7 +45,8 @@ pub struct ParsedAnswer {
     /// The byte range of the answers in the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers_at: Option<Range<usize>>,
-    /// The change since the author's previous proposal. Absent if there was none, or if there were no points to answer.
+    /// The change since the author's previous proposal. Absent if this is the first proposal, or if the author had no
+    /// points to answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
     /// A reader's findings about a change. Empty if the reader reported none; absent if none could be parsed.

@@ -138,7 +138,7 @@ fn one_agent(settings: &Settings, protocol: &str) -> Result<(), Unfit> {
     if agents == 1 {
         return Ok(());
     }
-    let problem = format!("{protocol} has one agent, but {agents} take part");
+    let problem = format!("{protocol} uses one agent, but {agents} take part");
     Err(Unfit::new(problem, "enable only one agent in the configuration").about("agents"))
 }
 

@@ -22,7 +22,7 @@ static ANSWER: Prompt = prompt!("motion/answer.md", None);
 
 pub static LINCOLN_DOUGLAS: Protocol = Protocol {
     name: "lincoln-douglas",
-    about: "one speaks for a motion and one against it, in turn, with cross-examination; the judge decides",
+    about: "one agent speaks for a motion and one against it, in turn, with cross-examination; the judge decides",
     suits: "a question of principle with two answers, argued closely",
     calls: "2·r + 6",
     check,

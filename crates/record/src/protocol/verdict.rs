@@ -181,7 +181,7 @@ fn describe(debate: &Debate, settings: &Settings, verdict: &Verdict, votes: &str
             if verdict.winner.is_some() { " The mean scores decide who is ahead." } else { "" }
         ),
         [Judgement { winner: None, .. }, _, ..] => {
-            writeln!(text, "\nThe judge put nobody ahead in either reading.")
+            writeln!(text, "\nThe judge chose no winner in either reading.")
         }
         [first, _, ..] => writeln!(text, "\nThe judge named {} in both readings.", named(first)),
         [] | [_] => writeln!(text, "\nThe judge read the debate only once."),

@@ -53,9 +53,9 @@ pub enum JournalError {
     },
     #[error("the end of the journal {path} is missing: it has {found} events, but had {saved} at the last save")]
     EndMissing { path: PathBuf, found: u64, saved: u64 },
-    #[error("the journal {path} was moved, removed or replaced while the debate ran")]
+    #[error("the journal {path} was moved, removed or replaced while the debate was running")]
     Displaced { path: PathBuf },
-    #[error("the journal {path} was changed by another program while the debate ran")]
+    #[error("the journal {path} was changed by another program while the debate was running")]
     Changed { path: PathBuf },
     #[error("cannot append to the journal {path}")]
     Append { path: PathBuf, source: std::io::Error },

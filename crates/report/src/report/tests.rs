@@ -274,7 +274,7 @@ fn checked() -> Debate {
     .unwrap();
     debate.draft.clone_from(&debate.final_solution);
     let solution = debate.final_solution.as_mut().unwrap_or_else(|| panic!("it has a solution"));
-    solution.unverified = vec!["It was not checked for facts.".to_owned()];
+    solution.unverified = vec!["The answer was not checked for facts.".to_owned()];
     solution.title = Some("One <store>".to_owned());
     let partly = json!([{"requirement": "No gaps", "holds": "in one place", "fails": "when two are cut off."}]);
     solution.partly_fulfilled = serde_json::from_value(partly).unwrap();
@@ -300,7 +300,7 @@ fn the_check_is_reported_with_what_was_read_found_and_changed() {
     | 1 | execute | agent-architect | no point |
     | 1 | facts | - | not checked |
 
-    - It was not checked for facts.
+    - The answer was not checked for facts.
     ");
     let view = View::new(&debate, None);
     let page = html(&view);
@@ -313,7 +313,7 @@ fn the_check_is_reported_with_what_was_read_found_and_changed() {
             "1 execute System Architect no point",
             "1 facts - not checked",
             "Major requirements partly fulfilled No gaps. Holds: in one place. Fails: when two are cut off.",
-            "Not verified It was not checked for facts.",
+            "Not verified The answer was not checked for facts.",
             "Skip to the solution Debate deb-20250101-010203-ab12 One &lt;store&gt;",
         ],
     );

@@ -92,7 +92,7 @@ impl<'a> ReviewText<'a> {
     }
 
     pub fn note(&self) -> String {
-        let older = "An older version ruled on groups of these findings: its rulings are in the saved answer only.";
+        let older = "An older version ruled on groups of these findings; its rulings appear only in the saved answer.";
         let notes = [self.voices.note(), self.debate.has_group_rulings().then_some(older)];
         let notes = notes.into_iter().flatten().filter(|_| !self.findings.is_empty());
         notes.fold(String::new(), |notes, note| format!("{notes}\n{note}\n"))

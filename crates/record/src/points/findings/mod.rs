@@ -70,7 +70,7 @@ dialectic_base::named! {
         New = "new",
         StillThere = "still there",
         Fixed = "fixed",
-        /// It is unknown whether the fault is still there.
+        /// Whether the fault still exists is unknown.
         Unseen = "not to be seen",
     }
 }

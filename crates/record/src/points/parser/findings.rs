@@ -29,7 +29,7 @@ const MARKS: &str = "*_`\"'([<{";
 const CLOSING_MARKS: &str = "*_`\"')]>}";
 
 /// `paths` are the files of the change. The number counts the findings beyond the limit. The findings are `None` if
-/// none can be parsed and the text does not say that there are none.
+/// none can be parsed, unless the text states that it has no findings.
 pub fn read_findings(text: &str, paths: &[&str]) -> (Option<Vec<RaisedPoint>>, usize) {
     let page = Page::new(text);
     let finding = |text: &str, severity: Option<Severity>, in_section: Option<Severity>| {

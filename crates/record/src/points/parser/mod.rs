@@ -50,7 +50,7 @@ const RESPONSES: &[(&str, Response)] = &[
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadCritique<V> {
-    /// The points in order. Empty if the text says that there are none; `None` if none could be parsed.
+    /// The points in order. Empty if the text states that it has no points; `None` if none could be parsed.
     pub points: Option<Vec<RaisedPoint>>,
     /// The number of points left out because there were too many.
     pub unread: usize,
@@ -62,7 +62,7 @@ pub struct ReadCritique<V> {
 pub struct ReadAnswers {
     /// The last answer to each point.
     pub answers: Vec<Statement<Response, usize>>,
-    /// The byte range of the answers under the requested heading. Answers elsewhere remain part of the text.
+    /// The byte range of the answers under the requested heading. Answers outside this range remain part of the text.
     pub section: Option<Range<usize>>,
 }
 

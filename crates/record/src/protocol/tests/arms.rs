@@ -156,9 +156,9 @@ fn an_answer_is_checked_where_that_is_asked_for_and_amended_by_its_author() {
 #[test]
 fn each_takes_the_agents_and_rounds_that_it_can_use() {
     for (protocol, agents, rounds, problem) in [
-        (&SINGLE, 2, 1, "single has one agent, but 2 take part"),
+        (&SINGLE, 2, 1, "single uses one agent, but 2 take part"),
         (&SINGLE, 1, 2, "single has one round, but 2 were requested"),
-        (&SELF_REFINE, 3, 1, "self-refine has one agent, but 3 take part"),
+        (&SELF_REFINE, 3, 1, "self-refine uses one agent, but 3 take part"),
         (&BEST_OF_N, 1, 1, "best-of-n needs at least two agents, but only one takes part"),
         (&BEST_OF_N, 2, 3, "best-of-n has one round, but 3 were requested"),
     ] {

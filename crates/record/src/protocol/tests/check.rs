@@ -103,7 +103,7 @@ fn a_lens_that_failed_degrades_and_a_final_text_that_failed_leaves_the_draft() {
         let (kind, reasons) = outcome(&course);
         assert_eq!(kind, OutcomeKind::Degraded);
         assert!(reasons.contains(&"the answer was not checked for facts".to_owned()), "{reasons:?}");
-        assert_eq!(course.debate.unverified(), ["It was not checked for facts."]);
+        assert_eq!(course.debate.unverified(), ["The answer was not checked for facts."]);
         let course = checked(protocol, 3, &|step| match step.key.stage.as_str() {
             "final" => ScriptedReply::Failed,
             _ => faulted(Lens::Execute)(step),
