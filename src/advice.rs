@@ -84,12 +84,11 @@ impl Diagnostic for ConfigError {
             Self::NotUtf8 { fault, .. } => return advise(blame, fault.hint()),
             Self::Untrusted { path, .. } => {
                 let path = path.display();
-                let hint =
-                    format!("if you trust it, run `dialectic config trust {path}` once, or name it: --config {path}");
+                let hint = format!("if you trust it, run `dialectic config trust {path}` once, or use --config {path}");
                 return advise(blame, hint);
             }
             Self::Missing(_) => "check the path, or write a file with `dialectic config init <path>`",
-            Self::Syntax { fault: SyntaxFault::Empty, .. } => "write a starter with `dialectic config init`",
+            Self::Syntax { fault: SyntaxFault::Empty, .. } => "create a starter file with `dialectic config init`",
             Self::Syntax { fault: SyntaxFault::Comment, .. } => {
                 "JSON has no comments; put remarks in keys named `$comment` or `//`, which are ignored"
             }
@@ -194,7 +193,7 @@ impl Diagnostic for SpendingError {
         match self {
             Self::Store(error) => error.advice(),
             Self::Damaged { .. } => {
-                advise(General, "restore it from a backup, or delete it and lose the spending of removed debates")
+                advise(General, "restore it from a backup, or delete it; removed debates then no longer count")
             }
             Self::Newer { .. } => advise(General, "use that version, or a newer one"),
             Self::Held(_) => advise(Busy, "try again, and check whether another dialectic process is stuck"),
@@ -281,8 +280,8 @@ impl Diagnostic for ProviderAccessError {
     fn advice(&self) -> Advice {
         let hint = match self {
             Self::Unknown(_) => Some(
-                "a saved debate's providers come from your own configuration: name the file that defines this one (--config \
-                 <path>), or trust it once (dialectic config trust <path>)"
+                "a saved debate's providers come from your own configuration: name the file that defines this provider \
+                 (--config <path>), or trust it once (dialectic config trust <path>)"
                     .to_owned(),
             ),
             Self::Program { name, fault } => match fault {
@@ -503,7 +502,7 @@ mod tests {
         let path = directory.path().join("c.json");
         let environment = Environment::default();
         for (text, expected) in [
-            (" \n", "write a starter with `dialectic config init`"),
+            (" \n", "create a starter file with `dialectic config init`"),
             ("{ // three\n}", "JSON has no comments"),
             ("{\"agents\": [{\"temperature\": \"0.5\"}]}", "write the number without quotes"),
             ("{\"debate\": {\"includeFullHistory\": \"yes\"}}", "write true or false without quotes"),

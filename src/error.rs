@@ -39,7 +39,7 @@ impl std::error::Error for Box<dyn Diagnostic> {
     }
 }
 
-/// 128 + SIGINT, as shells report it.
+/// The exit code that shells report after SIGINT: 128 + its number.
 pub const INTERRUPTED: u8 = 130;
 
 #[derive(Debug, thiserror::Error)]

@@ -262,7 +262,7 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// A question that several agents ask is listed once.
+/// Lists a question only once, even if more than one agent asks it.
 pub fn open_questions(debate: &Debate) -> Vec<OpenQuestion> {
     let open = debate.questions().into_iter().filter(|question| question.answer.is_empty());
     let shown = open.map(|question| OpenQuestion {

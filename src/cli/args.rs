@@ -58,7 +58,7 @@ pub(super) struct RunArgs {
     #[arg(help_heading = "Agents and models", short, long, value_name = "PATH")]
     pub(super) env_file: Option<PathBuf>,
 
-    /// Print the participants and the usage of each call to standard error
+    /// Print the participants and the token usage of each call to standard error
     #[arg(short, long)]
     pub(super) verbose: bool,
 

@@ -40,7 +40,7 @@ pub(super) fn conclude(
         terminal.notice(&summary(&debate));
     }
     if !is_kept {
-        terminal.notice("This debate leaves no record: no model was reached and nothing was billed.");
+        terminal.notice("This debate was not saved: no model was reached and nothing was billed.");
         return Err(failed(&debate, is_kept));
     }
     terminal.notice(&format!("Saved debate to {}", saved_to.display()));
@@ -59,7 +59,7 @@ pub(super) fn conclude(
     match (finish(&debate, ending, session, saved_to, terminal), reported) {
         (Err(error), reported) => {
             if let Err(unreported) = reported {
-                terminal.warning(&format!("the report was not written: {unreported}"));
+                terminal.warning(&format!("cannot write the report: {unreported}"));
             }
             Err(error)
         }
@@ -67,7 +67,7 @@ pub(super) fn conclude(
         (Ok(()), Ok(())) if !seen.is_whole => {
             let id = debate.id;
             Err(Error::stopped(format!(
-                "interrupted; the debate {id} ended and is saved, but some output was not read"
+                "interrupted; the debate {id} ended and is saved, but some output was not written"
             )))
         }
         (Ok(()), Ok(())) if seen.stream == StreamEnd::Incomplete => Err(Error::EventsIncomplete),
@@ -174,7 +174,7 @@ fn to_resume(message: String, when: &str, id: &DebateId) -> Error {
 }
 
 pub(super) fn texts_are_saved(id: &DebateId) -> String {
-    format!("all texts are saved; when the cause is fixed: dialectic resume {id}")
+    format!("all texts are saved; fix the cause, then: dialectic resume {id}")
 }
 
 fn failure(debate: &Debate) -> Error {

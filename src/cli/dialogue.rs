@@ -132,7 +132,7 @@ pub(super) fn agreed(
     let forecast = match prepared.forecast() {
         Ok(forecast) => forecast,
         Err(error) => {
-            terminal.warning(&format!("the cost cannot be estimated: {error}"));
+            terminal.warning(&format!("cannot estimate the cost: {error}"));
             None
         }
     };

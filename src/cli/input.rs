@@ -113,7 +113,7 @@ pub(super) fn read_problem(
     let mut read = |path: &Path| read_file("the problem", path, u64::MAX, terminal);
     let (from, bytes) = match (text, file) {
         (Some(_), Some(_)) => {
-            let message = "two problems given: as text and as a file";
+            let message = "the problem is given twice: as text and as a file";
             return Err(UserError::input(message).with_hint("remove one of them"));
         }
         (None, None) if stdin_is_taken || !may_have_text() => {
@@ -158,7 +158,7 @@ pub(super) fn read_attachments(
 ) -> Result<Arc<[Attachment]>, Error> {
     if paths.iter().filter(|path| is_dash(path)).count() + usize::from(problem_is_stdin) > 1 {
         let hint = "give the problem as text, or attach a file";
-        return Err(UserError::input("standard input is used twice").with_hint(hint).into());
+        return Err(UserError::input("standard input cannot be read twice").with_hint(hint).into());
     }
     let mut attachments = Attachments::new(settings, environment);
     for path in paths {

@@ -193,7 +193,7 @@ pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
     use std::sync::mpsc::channel;
     use tokio::signal::unix::{SignalKind, signal};
 
-    /// 128 + SIGQUIT, as shells report it.
+    /// The exit code that shells report after SIGQUIT: 128 + its number.
     const QUIT: i32 = 131;
 
     let (registering, registered) = channel::<()>();

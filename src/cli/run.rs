@@ -206,7 +206,7 @@ fn unsaved(Failed { debate, source }: Failed, saved_to: &Path) -> Error {
     } else {
         format!("restore the debate's files, then: dialectic resume {id}")
     };
-    UserError::of(ErrorCategory::General, format!("the debate {id} cannot be saved"))
+    UserError::of(ErrorCategory::General, format!("cannot save the debate {id}"))
         .with_hint(hint)
         .with_source(source)
         .into()
@@ -217,7 +217,7 @@ fn run_after_hooks(after: After, state: &Path, terminal: &mut Terminal) {
         Ok(runtime) => {
             terminal.warnings(runtime.block_on(after.run(state)));
         }
-        Err(error) => terminal.warning(&format!("hooks, ratings and memory are skipped: {error}")),
+        Err(error) => terminal.warning(&format!("skipping hooks, ratings and memory: {error}")),
     }
 }
 

@@ -140,7 +140,7 @@ impl<'a> Session<'a> {
         terminal: &mut Terminal,
     ) -> Result<Self, Error> {
         if args.detach && args.events.as_deref().is_some_and(is_stdout) {
-            let message = "goes to standard output, which a detached run does not have: name a file".to_owned();
+            let message = "needs a file, because a detached run has no standard output".to_owned();
             return Err(ConfigError::Argument { option: "--events", message }.into());
         }
         let report = args.report.as_deref().map(|path| report_path(path, terminal));

@@ -163,7 +163,7 @@ fn said(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
     if path == "." { fault } else { format!("`{path}`: {fault}") }
 }
 
-/// In alphabetical order, as `glob` returns them.
+/// The matching files in alphabetical order, as `glob` returns them.
 fn paths(base: &Path, files: &str) -> Result<Vec<PathBuf>, String> {
     let path = base.join(files);
     if !files.contains(['*', '?', '[']) || path.exists() {
@@ -213,7 +213,7 @@ pub struct Problem {
 
 /// An answer that a program can check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "`answer` must be a text, a number, or {\"number\": …, \"within\": …}")]
+#[serde(untagged, expecting = "`answer` must be a string, a number, or {\"number\": …, \"within\": …}")]
 pub enum ExpectedAnswer {
     /// Compared without regard to case and white space.
     Text(String),
@@ -239,7 +239,7 @@ fn read_problems(paths: &[PathBuf]) -> Result<Vec<Problem>, UserError> {
             problems.extend(of_markdown(path)?);
         }
         if problems.len() == before {
-            return Err(UserError::input(format!("{} has no problems", path.display())).with_hint(FORMS));
+            return Err(UserError::input(format!("{} contains no problems", path.display())).with_hint(FORMS));
         }
     }
     let mut ids = BTreeSet::new();
@@ -251,7 +251,7 @@ fn read_problems(paths: &[PathBuf]) -> Result<Vec<Problem>, UserError> {
     for Problem { id, text, .. } in &problems {
         if let Some(other) = texts.insert(text, id) {
             return Err(UserError::input(format!("the problems `{other}` and `{id}` are identical"))
-                .with_hint("remove one of them; otherwise the problem counts twice"));
+                .with_hint("remove one of them, because a duplicate would count twice"));
         }
     }
     Ok(problems)
@@ -323,7 +323,7 @@ fn unreadable(path: &Path, source: io::Error) -> UserError {
     UserError::input(format!("cannot read {}", path.display())).with_hint(FORMS).with_source(source)
 }
 
-/// Sorted by name. A README describes the set, so it is left out.
+/// The Markdown files sorted by name, without the README, which describes the set.
 fn markdown_files(directory: &Path) -> Result<Vec<PathBuf>, UserError> {
     let unreadable = |source| unreadable(directory, source);
     let mut files = Vec::new();
@@ -488,7 +488,7 @@ mod tests {
                 "{\"id\": \"a\", \"problem\": \"P\"}\n{\"id\": \"a\", \"problem\": \"Q\"}",
                 "two problems have the id `a`",
             ),
-            ("\n", "has no problems"),
+            ("\n", "contains no problems"),
         ] {
             let error = lines(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

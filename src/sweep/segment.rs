@@ -116,7 +116,7 @@ impl Stored {
         }
         let debate = fold(&events).map_err(|error| damaged(error.to_string()))?;
         if debate.id != *id {
-            return Err(damaged(format!("it records the debate {}", debate.id)));
+            return Err(damaged(format!("it contains the debate {}", debate.id)));
         }
         Ok(Some((debate, events)))
     }

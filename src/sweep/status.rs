@@ -262,8 +262,8 @@ impl WorkerTally {
         match self {
             Self { taken_over: 1.., .. } => "run each debate in only one process at a time",
             Self { later: 1.., .. } => "run the same command to continue; finished debates are not repeated",
-            Self { refused: 1.., .. } => "when the cause is fixed, run the same command to continue",
-            _ => "when the cause is fixed, `--retry-failed` resumes the failed debates",
+            Self { refused: 1.., .. } => "fix the cause, then run the same command to continue",
+            _ => "fix the cause, then use `--retry-failed` to resume the failed debates",
         }
     }
 }

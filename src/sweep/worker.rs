@@ -80,7 +80,7 @@ impl Worker {
             let prepared = runner.prepare(debate.created(&self.machine));
             match prepared.and_then(|prepared| prepared.check_limit()) {
                 Ok(()) => checked.push(variant),
-                // The debate is finished, so it need not run here.
+                // The debate is finished, so this worker need not run it.
                 Err(_) if Stored::read(&*self.store, &debate.id).await?.is_compact => {}
                 Err(error) => return Err(error.into()),
             }
@@ -188,7 +188,7 @@ impl Worker {
                 RunEnding::Completed => Ended::Finished { cost: finished.debate.total_cost(), before: false },
                 RunEnding::Failed => Ended::failed(finished.debate.error),
                 RunEnding::ServerGone => later("its server is unreachable"),
-                RunEnding::LimitReached => later("the usage limit of its subscription has been reached"),
+                RunEnding::LimitReached => later("its subscription's usage limit was reached"),
                 RunEnding::HostAsked => {
                     Ended::failed(Some("debates in a set cannot wait for answers from the host".to_owned()))
                 }

@@ -89,7 +89,7 @@ fn where_nothing_can_be_kept_the_error_names_the_remedy() {
     let sandbox = Sandbox::new().file(".cache", "");
     let finished = sandbox.run(["demo"]).expect_code(1);
     assert_eq!(finished.stdout, "");
-    assert!(finished.stderr.starts_with("error: the demo debate cannot be written to "), "{finished}");
+    assert!(finished.stderr.starts_with("error: cannot write the demo debate to "), "{finished}");
     assert!(finished.stderr.contains("set XDG_CACHE_HOME to a writable directory"), "{finished}");
     let place = sandbox.directory().join("my cache");
     let sandbox = sandbox.env("XDG_CACHE_HOME", place.to_str().unwrap());

@@ -111,7 +111,7 @@ fn what_cannot_begin_ends_as_it_does_in_the_foreground() {
         with_limit.run(["debate", "x", "--detach", refused]).expect_code(2);
     }
     let events = sandbox(&server).run(["debate", "x", "--detach", "--events", "-"]).expect_code(2);
-    assert!(events.stderr.contains("name a file"), "{events}");
+    assert!(events.stderr.contains("needs a file"), "{events}");
     assert_eq!(server.requests().len(), 0);
 }
 

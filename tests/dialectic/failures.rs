@@ -24,7 +24,7 @@ fn a_debate_without_the_key_fails() {
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
     warning: agent-architect failed in the proposal: the key was refused (401): no such key
     warning: agent-kiss failed in the proposal: the key was refused (401): no such key
-    This debate leaves no record: no model was reached and nothing was billed.
+    This debate was not saved: no model was reached and nothing was billed.
     error: all calls failed: the key was refused (401): check OPENAI_API_KEY
     caused by: no such key
     ");
@@ -125,7 +125,7 @@ fn when_told_to_a_debate_fails_with_its_first_agent() {
     warning: agent-kiss failed in the proposal: the request was refused (400): no such model
     Saved debate to ./debates/[id].json
     error: the debate [id] failed: agent-kiss failed in the proposal: the request was refused (400): no such model
-    hint: all texts are saved; when the cause is fixed: dialectic resume [id]
+    hint: all texts are saved; fix the cause, then: dialectic resume [id]
     ");
     let (id, state) = sandbox.only_state();
     assert_eq!(state["status"], "failed");

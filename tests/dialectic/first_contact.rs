@@ -223,12 +223,12 @@ fn what_cannot_be_attached_is_refused_before_anything_is_sent() {
     );
     refused(&["--attach", "wide.md"], "", "with wide.md, the attachments exceed 100,000 characters");
     refused(&["--attach", ".env.local"], "", "may contain keys or passwords");
-    refused(&["--attach", "-", "--attach", "-"], "x", "standard input is used twice");
+    refused(&["--attach", "-", "--attach", "-"], "x", "standard input cannot be read twice");
     here.write("debate-config.json", config(&["architect", "kiss"], &json!({})).to_string());
     refused(&["--attach", "pem.txt"], "", "contains a private key");
     refused(&["--attach", "-"], &key, "contains the value of OPENAI_API_KEY");
     let twice = here.run_with_input(["debate", "-", "--attach", "-"], "x").expect_code(2);
-    assert!(twice.stderr.contains("standard input is used twice"), "{twice}");
+    assert!(twice.stderr.contains("standard input cannot be read twice"), "{twice}");
     assert_eq!(server.requests().len(), 0);
     here.write("debate-config.json", settings.to_string());
     here.run(debate(&["--attach", "exact.md"])).expect_code(0);

@@ -183,7 +183,7 @@ fn what_cannot_be_used_is_refused_and_each_request_is_answered_once() {
     let ended: Vec<_> = running.into_iter().map(super::support::Running::wait).collect();
     assert_eq!(ended.iter().filter(|ended| ended.code == Some(0)).count(), 1, "{ended:?}");
     let told = sandbox.run_with_input(["reply", &id, first], "again").expect_code(2);
-    assert!(told.stderr.contains("is already answered by"), "{told}");
+    assert!(told.stderr.contains("was already answered by"), "{told}");
     sandbox.run_with_input(["reply", &id, second], "\u{feff}The other text").expect_code(0);
     assert!(!requests(&sandbox, &id)[0]["text"].as_str().unwrap().contains('\u{feff}'));
 

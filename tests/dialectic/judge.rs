@@ -263,7 +263,7 @@ fn a_judge_that_fails_costs_nothing_of_what_was_said() {
     warning: judge failed in the synthesis after 2 attempts: the server failed (500): oops
     Saved debate to ./debates/[id].json
     error: the debate [id] failed: the judge could not write the solution: the server failed (500): oops
-    hint: all texts are saved; when the cause is fixed: dialectic resume [id]
+    hint: all texts are saved; fix the cause, then: dialectic resume [id]
     ");
     // Six of the agents, two attempts, and one by the other API: this model has never answered.
     assert_eq!(server.requests().len(), 9);

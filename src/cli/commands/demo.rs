@@ -51,7 +51,7 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     let no_home = || not_kept("cannot save the demo debate: your home directory is unknown".to_owned());
     let directory = cache_directory().ok_or_else(no_home)?;
     let entry = keep(&directory).map_err(|source| {
-        not_kept(format!("the demo debate cannot be written to {}", directory.display())).with_source(source)
+        not_kept(format!("cannot write the demo debate to {}", directory.display())).with_source(source)
     })?;
     let journal = entry.journal_path()?;
     let events = read_journal(journal).map_err(StoreError::from)?.events;
@@ -198,7 +198,7 @@ async fn left(mut keys: UnboundedReceiver<Key>, pause: &watch::Sender<bool>, mes
     std::future::pending::<()>().await;
 }
 
-/// A forecast of exactly the recorded calls, for the display of progress. It has no costs, because the record has them.
+/// A forecast of exactly the recorded calls, for the progress display. Omits costs, because the record contains them.
 fn as_it_went(moments: &[(Duration, Signal)]) -> Forecast {
     let settled = moments.iter().filter_map(|(_, signal)| match signal {
         Signal::Recorded(recorded) => Some(recorded.event.settles()?.0.clone()),

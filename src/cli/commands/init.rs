@@ -278,7 +278,7 @@ fn ask_key(
         return Ok(false);
     }
     if !key.chars().all(|c| c.is_ascii_graphic()) || key.contains(['\'', '"', '`']) {
-        terminal.warning("this is not a key: it contains characters that a header cannot carry; nothing was saved");
+        terminal.warning("not saved: this is not a key, because it contains characters that are invalid in a header");
         return Ok(false);
     }
     make_parent(&path)?;
@@ -358,7 +358,7 @@ fn which_model(
 /// `None` if the user does not know the price.
 fn ask_price(dialogue: &mut Dialogue, terminal: &mut Terminal) -> Result<Option<[f64; 2]>, Error> {
     terminal.notice("The model's price in dollars per million input and output tokens, such as `0.2 1.2`; 0 if free.");
-    terminal.notice("Without a price, no cost limit works.");
+    terminal.notice("Cost limits do not work without a price.");
     loop {
         let answer = dialogue.ask("Price", UNKNOWN)?;
         if answer == UNKNOWN {

@@ -41,28 +41,28 @@ const STATUSES: [&str; 11] = [
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ListArgs {
-    /// Only debates with one of these comma-separated statuses or outcomes
+    /// List only debates with one of these statuses or outcomes (comma-separated)
     #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = PossibleValuesParser::new(STATUSES))]
     status: Vec<String>,
 
-    /// Only debates whose problem or solution contains this text (ignoring case), or that a keyword search of the
-    /// memory finds
+    /// List only debates whose problem or solution contains this text (ignoring case), or that a keyword search of
+    /// the memory finds
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
 
-    /// Only debates with this protocol
+    /// List only debates with this protocol
     #[arg(long, value_name = "NAME")]
     protocol: Option<String>,
 
-    /// Only debates from this day on: `2026-01-31`, `today`, `yesterday`, or `7d` for seven days ago
+    /// List only debates from this day on: `2026-01-31`, `today`, `yesterday`, or `7d` for seven days ago
     #[arg(long, value_name = "DAY", value_parser = day)]
     since: Option<NaiveDate>,
 
-    /// Only debates up to and including this day
+    /// List only debates up to and including this day
     #[arg(long, value_name = "DAY", value_parser = day)]
     until: Option<NaiveDate>,
 
-    /// Only the newest N debates
+    /// List only the newest N debates
     #[arg(short = 'n', long = "limit", value_name = "N")]
     limit: Option<NonZeroUsize>,
 
@@ -222,7 +222,7 @@ impl ListRow {
     }
 }
 
-/// `debate` is `None` if it is unreadable. Only its status is known then.
+/// `debate` is `None` if the debate is unreadable, in which case only its status is known.
 fn is_wanted(row: &ListRow, debate: Option<&Debate>, is_remembered: bool, args: &ListArgs) -> bool {
     let has_text = |text: &String| {
         let text = text.to_lowercase();
@@ -409,7 +409,7 @@ fn print(rows: &[ListRow], json: bool, terminal: &mut Terminal) -> Result<(), Er
         return terminal.json(&spent);
     }
     if spent.is_empty() {
-        terminal.notice("None of these debates has a known cost.");
+        terminal.notice("The costs of these debates are unknown.");
         return Ok(());
     }
     let mut table = Table::new([

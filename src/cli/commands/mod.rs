@@ -81,7 +81,7 @@ macro_rules! commands {
                 }
             }
 
-            /// `None` for a command that runs no debate.
+            /// `None` for a command that does not run a debate.
             pub(super) fn run_args(&self) -> Option<(&'static str, &RunArgs)> {
                 $($($(
                     if let Self::$name(args) = self {
@@ -105,7 +105,7 @@ commands! {
             "dialectic debate -p problem.md --mixed --max-cost 0.50",
             "git diff | dialectic debate -a security,testing --attach - \"Is this safe to merge?\"",
         ];
-        /// Review a change with several agents, who confirm or refute each other's findings
+        /// Review a change with agents that confirm or refute each other's findings
         Review(Box<review::ReviewArgs>) = "review" with run, review::run, [
             "dialectic review",
             "dialectic review --base main src --fail-on blocking --max-cost 0.50",
@@ -152,13 +152,13 @@ commands! {
         Reply(requests::ReplyArgs) = "reply", requests::reply, [
             "dialectic reply vhkp 3fa9c1d2 answer.md --by fable-5.5",
         ];
-        /// End a debate early with an answer from its current texts, even if it runs elsewhere
+        /// End a debate early with an answer from its current texts
         Stop(DebateArg) = "stop", wait::stop, [
             "dialectic stop vhkp",
         ];
     }
     "Read" {
-        /// Replay a hand-written debate in half a minute; needs no key or network
+        /// Replay a hand-written debate in 20 seconds; needs no key or network
         Demo(demo::DemoArgs) = "demo", demo::run, [
             "dialectic demo",
             "dialectic demo --quiet > solution.md",

@@ -34,7 +34,7 @@ use super::debate::today;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ModelsArgs {
-    /// Only these models, by name or as `provider:name`; `*` matches anything
+    /// List only these models, by name or as `provider:name`; `*` matches anything
     #[arg(value_name = "MODEL")]
     models: Vec<String>,
 
@@ -111,7 +111,7 @@ pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<
     let offered = runtime.block_on(servers.ask_all(terminal));
     let mut rows = rows(&settings, &servers, &offered);
     let ratings = ratings().unwrap_or_else(|error| {
-        terminal.warning(&format!("ratings are not shown: {error}"));
+        terminal.warning(&format!("cannot show ratings: {error}"));
         BTreeMap::new()
     });
     for row in &mut rows {
@@ -419,7 +419,7 @@ async fn probe(client: &dyn ChatModel, model: &str) -> ProbeResult {
     ProbeResult { answered, latency_ms, cost_usd, error: error.map(|error| one_line(&error.to_string())) }
 }
 
-/// Whether the error shows that the model works, as when it spent all its tokens on reasoning.
+/// Whether the error shows that the model works, as when the model spent all its tokens on reasoning.
 fn came_from_a_model(error: &ModelError) -> bool {
     matches!(error, ModelError::OutputLimit | ModelError::Empty | ModelError::Unusable { .. })
 }

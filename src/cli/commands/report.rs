@@ -89,7 +89,7 @@ pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<
     Ok(())
 }
 
-/// Whether `path` leads to one of the debate's own files.
+/// Whether `path` is one of the debate's own files, or a link to one.
 fn is_of(entry: &Entry, path: &Path) -> bool {
     let Ok(path) = fs::canonicalize(path) else { return false };
     let mut own = [&entry.state].into_iter().chain(&entry.journal);

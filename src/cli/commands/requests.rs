@@ -183,7 +183,7 @@ fn go_on(entry: &Entry, key: &CallKey, args: &ReplyArgs) -> Result<(), Error> {
 
 fn is_answered(id: &str, by: Option<&str>) -> UserError {
     let by = by.map(|by| format!(" by {}", one_line(by))).unwrap_or_default();
-    UserError::input(format!("the request {id} is already answered{by}"))
+    UserError::input(format!("the request {id} was already answered{by}"))
 }
 
 /// The error for a second reply, if the request already has a reply.

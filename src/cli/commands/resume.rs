@@ -35,7 +35,7 @@ pub(in crate::cli) struct ResumeArgs {
     #[arg(short, long, conflicts_with = "debate")]
     yes: bool,
 
-    /// Skip to the solution, based on the texts so far
+    /// Skip to the solution, using only the texts so far
     #[arg(long)]
     finish: bool,
 
@@ -185,7 +185,7 @@ fn agreed(
         Ok(forecast) => {
             forecast.map_or_else(String::new, |forecast| format!("Remaining: {}.", price_tag(&forecast, limit)))
         }
-        Err(error) => format!("The remaining cost cannot be estimated: {error}."),
+        Err(error) => format!("Cannot estimate the remaining cost: {error}."),
     });
     // Release the debate's lock while waiting for the user.
     drop(prepared);

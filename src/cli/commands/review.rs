@@ -1,4 +1,4 @@
-//! `dialectic review`: has several agents review a change.
+//! `dialectic review`: reviews a change with agents.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -69,7 +69,7 @@ pub(in crate::cli) struct ReviewArgs {
     #[command(flatten)]
     models: ModelArgs,
 
-    /// Give the agents no tools to read the repository; they see only the change
+    /// Do not let the agents read the repository; they see only the change
     #[arg(help_heading = "Agents and models", long)]
     no_tools: bool,
 

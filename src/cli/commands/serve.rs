@@ -60,7 +60,7 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_calls: Option<u32>,
 
-    /// The maximum number of debates that run at once; others wait
+    /// The maximum number of debates that run at the same time; others wait
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u16).range(1..=100))]
     max_debates: u16,
 }

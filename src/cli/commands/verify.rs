@@ -99,7 +99,7 @@ fn text(entry: &Entry, journal: &Path, found: &VerifiedRecord) -> String {
     let state = match found.state {
         StateFileStatus::Current => "matches the journal".to_owned(),
         StateFileStatus::Behind { events } => {
-            let why = if found.running { "the rest will follow" } else { "`resume` updates it" };
+            let why = if found.running { "the running process updates it" } else { "`resume` updates it" };
             format!("matches the first {}; {why}", counted(events as u64, "event"))
         }
         StateFileStatus::Missing if found.running => "not written yet".to_owned(),

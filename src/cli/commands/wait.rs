@@ -24,8 +24,8 @@ pub(in crate::cli) struct WaitArgs {
     #[command(flatten)]
     which: NewestArg,
 
-    /// Wait at most this long, then exit with code 124 if the debate is still running; 0 prints the status at once
-    /// [default: wait until the debate stops or needs your reply]
+    /// Wait at most this long, then exit with code 124 if the debate is still running; 0 does not wait [default: wait
+    /// until the debate stops or needs your reply]
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u64>,
 

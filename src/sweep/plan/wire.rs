@@ -146,10 +146,10 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Plan, PlanError> {
         let line: Line = read_line(text).map_err(wrong)?;
         let problem = problems.get(line.problem.as_str());
         let (problem, of_problem) =
-            problem.ok_or_else(|| wrong(format!("the first line has no problem `{}`", line.problem)))?;
+            problem.ok_or_else(|| wrong(format!("the first line does not define the problem `{}`", line.problem)))?;
         let variant = variants.get(line.variant.as_str());
         let (variant, of_variant) =
-            variant.ok_or_else(|| wrong(format!("the first line has no variant `{}`", line.variant)))?;
+            variant.ok_or_else(|| wrong(format!("the first line does not define the variant `{}`", line.variant)))?;
         if line.id != id(of_problem, of_variant, line.repeat) {
             return Err(wrong(format!("the id {} does not match its debate", line.id)));
         }
@@ -183,7 +183,7 @@ fn header(path: &Path, text: &str) -> Result<Shared, PlanError> {
         read => {
             // Plans of all versions have this key.
             let sweep = read_line::<Value>(text).ok().and_then(|line| line["sweep"].as_u64());
-            let sweep = sweep.ok_or_else(|| wrong("it is not the first line of a plan".to_owned()))?;
+            let sweep = sweep.ok_or_else(|| wrong("expected the first line of a plan".to_owned()))?;
             if sweep != u64::from(VERSION) {
                 return Err(wrong(format!("the plan has version {sweep}, but this program reads version {VERSION}")));
             }
@@ -199,7 +199,7 @@ fn header(path: &Path, text: &str) -> Result<Shared, PlanError> {
             return Err(wrong(fault));
         }
         let portable = Variant::portable(settings.clone(), protocol);
-        if portable.map_err(|fault| wrong(format!("the variant `{name}` cannot be run: {fault}")))? != settings {
+        if portable.map_err(|fault| wrong(format!("cannot run the variant `{name}`: {fault}")))? != settings {
             return Err(wrong(format!("the variant `{name}` contains machine-specific or personal settings")));
         }
         let own = built_in(protocol);

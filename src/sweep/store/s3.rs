@@ -280,11 +280,11 @@ impl HttpService for Connector {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum S3Error {
     /// A variable is missing or has a wrong value.
-    #[error("the store {place} cannot be used with these settings")]
+    #[error("cannot use the store {place} with these settings")]
     Settings { place: String, source: object_store::Error },
     #[error("{variable} is not a URL")]
     Endpoint { variable: &'static str },
-    #[error("the server of {place} overwrites existing objects: it ignores `If-None-Match: *`")]
+    #[error("the S3 server at {place} overwrites existing objects: it ignores `If-None-Match: *`")]
     Overwrites { place: String },
 }
 

@@ -192,7 +192,7 @@ fn variants_of_a_set_are_compared_problem_by_problem() {
     assert_eq!((said["judges"].as_array().unwrap().len(), &said["judges"][0]["id"]), (1, &json!("other")));
 
     for (pair, expected) in [
-        (["plan.jsonl:debate", "plan.jsonl:none"], "plan.jsonl has no variant `none`"),
+        (["plan.jsonl:debate", "plan.jsonl:none"], "plan.jsonl does not contain the variant `none`"),
         (["plan.jsonl:debate", "plan.jsonl:debate"], "only two variants of the same plan can be compared"),
         (["plan.jsonl:debate", "notes.txt"], "a variant can only be compared with another variant of the same set"),
     ] {

@@ -28,8 +28,8 @@ fn a_debate_stops_with_all_that_found_room_and_goes_on_when_there_is_more() {
         let sandbox = everything(&server);
         let finished = sandbox.run_with_file_limit(blocks, &["debate", "Design a queue", "--quiet"]);
         let id = id_of_journal(&sandbox);
-        let hint = format!("when the cause is fixed: dialectic resume {id}\n");
-        let said = format!("error: the debate {id} cannot be saved\n");
+        let hint = format!("fix the cause, then: dialectic resume {id}\n");
+        let said = format!("error: cannot save the debate {id}\n");
         assert_refused(&finished, &[&said, "File too large", &format!("./debates/{id}."), &hint]);
         assert_eq!(super::half_written(&sandbox), Vec::<std::path::PathBuf>::new());
         stopped_by.push(finished.stderr.contains("cannot append to the journal"));

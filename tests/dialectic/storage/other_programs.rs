@@ -55,7 +55,7 @@ fn journal(directory: &Path, id: &str) -> PathBuf {
 
 impl Disturbed {
     fn assert_refused(&self, says: &[&str]) {
-        let error = format!("error: the debate {} cannot be saved\n", self.id);
+        let error = format!("error: cannot save the debate {}\n", self.id);
         assert_refused(&self.finished, &[says, &[&error]].concat());
         // It did not go on to pay for what it could not keep.
         assert_eq!(self.server.requests().len(), self.calls, "{}", self.finished);
@@ -82,7 +82,7 @@ fn a_journal_or_directory_that_is_removed_is_put_back() {
     ];
     for deed in deeds {
         let disturbed = disturbed(deed);
-        disturbed.assert_refused(&[DISPLACED, "hint: all texts are saved; when the cause is fixed"]);
+        disturbed.assert_refused(&[DISPLACED, "hint: all texts are saved; fix the cause, then"]);
         // The answer that came while there was no file to keep it in is there, too.
         assert_eq!(recorded_calls(&disturbed.sandbox), disturbed.calls);
         disturbed.assert_goes_on(&undisturbed);

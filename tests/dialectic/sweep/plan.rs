@@ -23,7 +23,7 @@ fn each_debate_has_a_line_with_its_id_and_cost_and_nothing_is_called() {
     let planned = sandbox.run(PLAN).expect_code(0);
     assert!(planned.stderr.contains("8 debates: 2 problems, 2 variants, 2 repeats; likely $0."), "{planned}");
     assert!(planned.stderr.contains("; the budget is $6.00"), "{planned}");
-    assert!(planned.stderr.contains("warning: `debate.seed` is ignored"), "{planned}");
+    assert!(planned.stderr.contains("warning: ignoring `debate.seed`"), "{planned}");
     assert!(server.requests().is_empty() && planned.stdout.is_empty(), "{planned}");
 
     let plan = sandbox.read("plan.jsonl");
@@ -118,7 +118,7 @@ fn a_budget_is_proven_and_prices_are_known() {
         ],
     );
     refused(|set| set["variants"][1]["model"] = "unheard-of".into(), 4, &["unheard-of"]);
-    refused(|set| set["variants"][0]["maxCost"] = json!(0.000_001), 2, &["the variant `debate` cannot be planned"]);
+    refused(|set| set["variants"][0]["maxCost"] = json!(0.000_001), 2, &["cannot plan the variant `debate`"]);
     refused(
         |set| set["variants"][1] = json!({"name": "same"}),
         2,
@@ -153,12 +153,12 @@ fn an_edited_plan_is_refused_with_its_line() {
         (plan.replace("Design a queue", "Design a stack"), 2, "plan.jsonl, line 2: the id swp-"),
         (plan.replace("\"sweep\":1", "\"sweep\":2"), 2, "the plan has version 2"),
         (plan.replace("\"repeat\":2", "\"repeat\":1"), 2, "plan.jsonl, line 3: the id swp-"),
-        (plan.replace("\"variant\":\"single\"", "\"variant\":\"double\""), 2, "line 4: the first line has no variant"),
+        (plan.replace("\"variant\":\"single\"", "\"variant\":\"double\""), 2, "line 4: the first line does not define"),
         (plan.replace(&other, "0123456789ab"), 4, "needs the built-in prompts 0123456789ab, but this program has "),
         (cut.to_owned(), 2, "line 9: the file was cut off"),
         (version + "\n", 2, "plan.jsonl has no debates"),
         (String::new(), 2, "plan.jsonl has no debates"),
-        ("{}\n".to_owned(), 2, "line 1: it is not the first line of a plan"),
+        ("{}\n".to_owned(), 2, "line 1: expected the first line of a plan"),
         (plan.replace("{\"id\":", "{\"more\":1,\"id\":"), 2, "line 1: unknown field `more`"),
     ] {
         assert_ne!(edited, plan, "{expected}");

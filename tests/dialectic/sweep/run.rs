@@ -252,7 +252,7 @@ fn of_two_workers_at_a_debate_the_later_one_goes_on_and_the_other_says_so_and_se
     let before = server.requests().len();
     gate.open();
     let stopped = first.wait().expect_code(1);
-    assert!(stopped.stderr.contains("stopped here: another worker continues it"), "{stopped}");
+    assert!(stopped.stderr.contains("stopped: another worker has taken it over"), "{stopped}");
     assert!(stopped.stderr.contains("run each debate in only one process at a time"), "{stopped}");
     assert_eq!(server.requests().len(), before);
     let events = block_on(async {
@@ -329,7 +329,7 @@ fn a_failed_debate_is_resumed_on_request_only() {
     let sandbox = planned(&server, 1);
     let failed = sandbox.run(RUN).expect_code(3);
     assert!(failed.stderr.contains("failed: "), "{failed}");
-    assert!(failed.stderr.contains("`--retry-failed` resumes the failed debates"), "{failed}");
+    assert!(failed.stderr.contains("`--retry-failed` to resume the failed debates"), "{failed}");
     assert_eq!(status(&sandbox)["failed"], 1);
 
     // It would succeed now, and is neither paid for nor taken.
@@ -366,7 +366,7 @@ fn a_damaged_debate_is_refused_by_the_next_worker_at_once() {
         let refused = sandbox.run(with(&["--index", "1"])).expect_code(2);
         assert!(refused.stderr.contains(said), "{refused}");
     };
-    refused(&format!("is damaged: it records the debate {}", ids[0]));
+    refused(&format!("is damaged: it contains the debate {}", ids[0]));
     std::fs::remove_file(segments(&ids[1]).join("00000001")).unwrap();
     refused("the segment 1 is missing");
     assert_eq!(server.requests().len(), asked);

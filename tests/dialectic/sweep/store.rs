@@ -190,7 +190,7 @@ mod s3 {
             let error = store::open("s3://forgetful/a", &environment(server.port)).await.unwrap_err();
             assert_eq!(
                 error.to_string(),
-                "the server of s3://forgetful/a overwrites existing objects: it ignores `If-None-Match: *`"
+                "the S3 server at s3://forgetful/a overwrites existing objects: it ignores `If-None-Match: *`"
             );
             assert_eq!(error.exit_code(), 4);
         }
@@ -202,7 +202,7 @@ mod s3 {
         let error = store::open("s3://sets", &with(("AWS_ENDPOINT_URL", "127.0.0.1:9000/x"))).await.unwrap_err();
         assert_eq!((error.to_string().as_str(), error.exit_code()), ("AWS_ENDPOINT_URL is not a URL", 4));
         let error = store::open("s3://sets", &with(("AWS_ACCESS_KEY_ID", "a"))).await.unwrap_err();
-        assert_eq!(error.to_string(), "the store s3://sets cannot be used with these settings");
+        assert_eq!(error.to_string(), "cannot use the store s3://sets with these settings");
         assert_eq!(error.exit_code(), 4);
         for address in ["s3://", "s3:///a", "s3://sets/a//b", "s3://sets/../a", "s3://sets/a b", "s3://user:key@sets"] {
             let error = store::open(address, &Environment::default()).await.unwrap_err();

@@ -66,8 +66,7 @@ pub(in crate::cli) struct EvalArgs {
     #[arg(long, requires = "pairwise", conflicts_with_all = ["debates", "named"])]
     json: bool,
 
-    /// Write the scores to a file: as JSON if it ends in `.json`, as appended rows if it ends in `.csv`, otherwise as a
-    /// Markdown table
+    /// Write the scores to a file: `.json` for JSON, `.csv` to append rows, any other extension for a Markdown table
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
 
@@ -84,7 +83,7 @@ pub(in crate::cli) struct EvalArgs {
     #[arg(short, long)]
     verbose: bool,
 
-    /// Rehearse: call no model and give no scores; needs no key or network
+    /// Rehearse without a model or scores; needs no key or network
     #[arg(long)]
     offline: bool,
 }
@@ -196,7 +195,7 @@ fn settings(args: &EvalArgs, environment: &Environment, terminal: &mut Terminal)
     Ok(judge_as_evaluator(loaded.settings, loaded.warnings))
 }
 
-/// Skips unfinished debates if there are several debates, since a pattern may match unfinished ones.
+/// Skips unfinished debates if more than one debate is given, since a pattern may match unfinished ones.
 fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -> Result<Vec<Subject>, Error> {
     let entries = debates()?.select(names)?;
     let mut subjects = Vec::new();
@@ -256,7 +255,7 @@ fn callers<'a>(
 ) -> Result<impl Fn(&EvaluatorSettings) -> Caller + use<'a>, Error> {
     let used = || settings.evaluators.iter().map(|one| (one.id.as_str(), one.provider.as_str()));
     if used().any(|(_, provider)| provider == HOST) {
-        return Err(UserError::input("the host cannot be an evaluator")
+        return Err(UserError::input("the provider `host` cannot evaluate")
             .with_hint("name other evaluators with --config")
             .into());
     }

@@ -214,8 +214,8 @@ pub(super) fn details(evaluated: &[Evaluated]) -> String {
     text
 }
 
-/// Calls `tell` with each attempt and its name. The name includes the debate if there are several debates, and the run
-/// if there are several runs.
+/// Calls `tell` with each attempt and its name. The name includes the debate and the run if there is more than
+/// one.
 fn each(evaluated: &[Evaluated], mut tell: impl FnMut(&str, &Attempt)) {
     for one in evaluated {
         let debate = if evaluated.len() > 1 { format!("{}: ", one.subject.name) } else { String::new() };

@@ -101,7 +101,7 @@ fn variants(args: &EvalArgs, names: [&String; 2], a: (&Path, &str), b: (&Path, &
     for name in [a.1, b.1] {
         let Some(variant) = plan.variants.iter().find(|variant| variant.name == name) else {
             let known: Vec<String> = plan.variants.iter().map(|variant| variant.name.clone()).collect();
-            return Err(UserError::input(format!("{} has no variant `{name}`", a.0.display()))
+            return Err(UserError::input(format!("{} does not contain the variant `{name}`", a.0.display()))
                 .with_hint(format!("it has {}", list(&known)))
                 .into());
         };
@@ -208,7 +208,7 @@ fn answers(args: &EvalArgs, names: [&String; 2]) -> Result<Sides, Error> {
     let authors = debates().flat_map(Settings::everybody).cloned().collect();
     let mut warnings: Vec<String> = answers.iter().flat_map(|one| one.warnings.clone()).collect();
     if debates().count() < answers.len() && !args.offline {
-        let warning = "the authors of the files are unknown, so a judge may be of the same model family as an author";
+        let warning = "the authors of the files are unknown, so a judge and an author may be of the same model family";
         warnings.push(warning.to_owned());
     }
     let [a, b] = answers;

@@ -37,7 +37,7 @@ pub(in crate::cli) struct SweepPlanArgs {
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
 
-    /// Plan a rehearsal: its debates call no model and need no key or network
+    /// Plan a rehearsal: its debates run without a model, key or network
     #[arg(long)]
     offline: bool,
 
@@ -49,7 +49,7 @@ pub(in crate::cli) struct SweepPlanArgs {
 fn unplanned(name: &str, source: Error) -> Error {
     let hint = source.hint();
     let Error::Diagnosed(source) = source else { return source };
-    let error = UserError::of(source.blame(), format!("the variant `{name}` cannot be planned"));
+    let error = UserError::of(source.blame(), format!("cannot plan the variant `{name}`"));
     match hint {
         Some(hint) => error.with_hint(hint),
         None => error,
@@ -121,7 +121,7 @@ fn resolve(
     warnings.extend(own);
     warnings.extend(model_warnings(&settings, today()));
     if settings.debate.seed.is_some() {
-        warnings.insert("`debate.seed` is ignored: a debate's id determines its seed".to_owned());
+        warnings.insert("ignoring `debate.seed`: a debate's id determines its seed".to_owned());
     }
     let protocol = protocols::named(&settings.debate.protocol)?;
     (protocol.check)(&settings).map_err(Error::from)?;

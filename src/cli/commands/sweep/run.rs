@@ -44,7 +44,7 @@ pub(in crate::cli) struct SweepRunArgs {
     #[arg(help_heading = "Which debates", long)]
     retry_failed: bool,
 
-    /// Run this many debates at once in this process
+    /// Run this many debates in parallel in this process
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1000))]
     jobs: u16,
 
@@ -63,7 +63,7 @@ pub(in crate::cli) struct SweepRunArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) struct Shard {
-    /// Counts from 1.
+    /// The number of this part, counting from 1.
     part: NonZeroUsize,
     of: NonZeroUsize,
 }
@@ -196,7 +196,7 @@ async fn shown(
             }
             Ended::Finished { .. } => {}
             Ended::Failed { reason } => terminal.warning(&format!("{id} failed: {reason}")),
-            Ended::TakenOver => terminal.warning(&format!("{id} stopped here: another worker continues it")),
+            Ended::TakenOver => terminal.warning(&format!("{id} stopped: another worker has taken it over")),
             Ended::Refused { reason, .. } => terminal.warning(&format!("{id} cannot run: {reason}")),
             Ended::Later { reason } => terminal.warning(&format!("{id} is not finished: {reason}")),
         }
