@@ -18,7 +18,7 @@ use dialectic_record::store::{AccessMode, Entry, SavedDebate, StoreError};
 
 /// The debate is still running. Coreutils' `timeout` uses the same code when the time is up.
 pub const STILL_RUNS: u8 = 124;
-/// The debate waits for answers to its questions or for the host's replies.
+/// The debate is waiting for answers to its questions or for the host's replies.
 pub const ASKS: u8 = 7;
 /// The debate can be resumed. BSD's `sysexits.h` calls this code `EX_TEMPFAIL`.
 pub const TRY_AGAIN: u8 = 75;
@@ -38,7 +38,7 @@ pub fn load(entry: &Entry) -> Result<Debate, StoreError> {
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
     Running,
-    /// The debate waits for answers to its questions or for the host's replies.
+    /// The debate is waiting for answers to its questions or for the host's replies.
     Asking,
     Paused,
     /// The process died without pausing the debate. The debate can be resumed.

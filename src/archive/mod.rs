@@ -26,7 +26,7 @@ pub use memory::{Memory, PastDebates};
 pub use ratings::{Player, Rating};
 
 pub const FILE: &str = "archive.sqlite";
-/// Increase this with every change of the schema.
+/// Increase this with every change to the schema.
 const VERSION: u32 = 3;
 /// A directory counts as unchanged only if its last modification is longer ago than this, because file times are too
 /// coarse to tell two quick changes apart.

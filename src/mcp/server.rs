@@ -544,7 +544,7 @@ impl Server {
         attached.collect()
     }
 
-    /// For commands without a permit, which would contain the limit.
+    /// The `--max-cost` option for commands without a permit; a permit would contain the limit.
     fn at_most(&self, asked: Option<f64>) -> impl Iterator<Item = OsString> + use<> {
         let most = asked.into_iter().chain(self.options.limits.debate.map(Usd::dollars)).reduce(f64::min);
         most.into_iter().flat_map(|most| option("--max-cost", most.to_string()))

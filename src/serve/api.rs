@@ -290,7 +290,7 @@ pub(super) async fn stop(State(app): State<Arc<App>>, Path(id): Path<String>) ->
     Ok(accepted())
 }
 
-/// Ends a debate that is not running and has no text to make an answer from. If the debate has a text, changes nothing
+/// Ends a debate that is not running and has no text to base an answer on. If the debate has a text, changes nothing
 /// and returns false.
 fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, ProblemDetails> {
     let entry = entry_of(&app.inputs.directory, id.as_str())?;

@@ -22,11 +22,11 @@ use crate::status::{OpenRequest, open_requests};
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Standing")]
 pub(super) enum DebateStanding {
-    /// The debate waits for a slot on this server.
+    /// The debate is waiting for a slot on this server.
     Waiting,
-    /// The debate is running, on this server or elsewhere.
+    /// The debate is running, on this server or in another process.
     Running,
-    /// The debate waits for answers to its agents' questions.
+    /// The debate is waiting for answers to its agents' questions.
     Asking,
     /// The debate is paused, or is not running and has open questions.
     Paused,
@@ -191,7 +191,7 @@ impl Catalogue {
         Self { directory, known: Mutex::default() }
     }
 
-    /// Newest first. Blocks while it rereads changed files.
+    /// Lists the debates, newest first. Blocks while it rereads changed files.
     pub(super) fn rows(&self, registry: &RunRegistry) -> Result<Vec<DebateRow>, StoreError> {
         let entries = self.directory.entries()?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

@@ -254,7 +254,7 @@ impl IntoResponse for ProblemDetails {
     }
 }
 
-/// Escapes control characters.
+/// A JSON response in which control characters are escaped.
 pub(super) struct Json<T>(pub(super) StatusCode, pub(super) T);
 
 impl<T: Serialize> IntoResponse for Json<T> {

@@ -22,7 +22,7 @@ use super::problem::ProblemDetails;
 use super::settings::Admission;
 
 const MOST_WAITING: usize = 20;
-/// How many debates that left no record are remembered.
+/// The maximum number of debates without a record to remember.
 const MOST_LOST: usize = 50;
 /// How long a shutdown waits for running debates to be saved.
 const TO_SAVE: Duration = Duration::from_secs(10);
@@ -32,7 +32,7 @@ const TO_GO: Duration = Duration::from_secs(1);
 pub struct RunRegistry {
     state: Mutex<RegistryState>,
     max_running: usize,
-    /// Counts the changes of `state`.
+    /// Counts the changes to `state`.
     changes: watch::Sender<u64>,
     /// The runtime on which the debates run.
     engine: Handle,
@@ -71,7 +71,7 @@ pub(super) enum Whereabouts {
     Running,
     /// Queued on this server, with this number of debates ahead.
     Waiting(usize),
-    /// Neither running nor queued on this server; another process may run it.
+    /// Neither running nor queued on this server; another process may be running it.
     Elsewhere,
 }
 
@@ -240,7 +240,7 @@ impl RunRegistry {
         withdrawn
     }
 
-    /// Why a debate has no record, if it is one of the last [`MOST_LOST`] such debates.
+    /// The reason why a debate has no record; `None` unless it is one of the last [`MOST_LOST`] debates without one.
     pub(super) fn lost(&self, id: &DebateId) -> Option<ProblemDetails> {
         self.state().lost.iter().find(|(lost, _)| lost == id).map(|(_, problem)| problem.clone())
     }

@@ -1,7 +1,7 @@
 //! The bodies and queries of requests, and the settings that they change.
 //!
 //! The types list the allowed keys, and all others are refused: clients cannot set commands, paths, addresses or tools.
-//! A request is applied as a change of the server's configuration, and the result is checked like the configuration.
+//! A request is applied as a change to the server's configuration, and the result is checked like the configuration.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -239,7 +239,7 @@ pub(super) struct SignIn {
     pub(super) token: String,
 }
 
-/// An error names the key that is invalid or not allowed.
+/// Parses a request body. An error names the key that is invalid or not allowed.
 fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, ProblemDetails> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     let fault = |error| ProblemDetails::validation(format!("the body is not a JSON object: {error}"));
@@ -325,7 +325,7 @@ impl Choices {
         self.protocol.clone().or_else(|| self.debate.as_ref()?.at("protocol").as_str().map(str::to_owned))
     }
 
-    /// The choices as changes of `settings`. Leaves out cost limits, which the server's limits restrict.
+    /// The choices as changes to `settings`. Leaves out cost limits, which the server's limits restrict.
     pub(super) fn changes(&self, settings: &Settings) -> Result<Vec<SettingChange>, ProblemDetails> {
         let mut changes = Vec::new();
         let mut set = |key: &str, value: &Value| -> Result<(), ProblemDetails> {
@@ -400,7 +400,7 @@ fn of_debate(agent: &AgentSettings, settings: &Settings) -> Map<String, Value> {
 /// The maximum size of a request's body.
 const MOST_BYTES: usize = 1024 * 1024;
 
-/// Refuses bodies larger than [`MOST_BYTES`].
+/// A parsed request body of at most [`MOST_BYTES`].
 pub(super) struct RequestBody<T>(pub(super) T);
 
 impl<T: DeserializeOwned + JsonSchema, S: Sync> FromRequest<S> for RequestBody<T> {

@@ -31,7 +31,7 @@ pub struct Server {
     url: String,
     /// The token in the printed address, which works once.
     one_time: String,
-    /// For API clients, and for signing in from other browsers.
+    /// The token for API clients, and for signing in from other browsers.
     token: String,
 }
 

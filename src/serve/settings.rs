@@ -32,7 +32,7 @@ pub struct DebateInputs {
     pub environment: Environment,
     pub max_cost: Option<Usd>,
     pub max_cost_per_day: Option<Usd>,
-    /// Per debate.
+    /// The maximum number of calls per debate.
     pub max_calls: Option<u32>,
 }
 
@@ -96,7 +96,7 @@ pub(super) struct Setup {
     max_cost: Option<f64>,
     /// The cost limit per day for all debates in US dollars; null without one.
     max_cost_per_day: Option<f64>,
-    /// What is left of today's cost limit in US dollars; null without a limit.
+    /// The rest of today's cost limit in US dollars; null without a limit.
     left_today: Option<f64>,
     /// Warnings about the configuration.
     warnings: Vec<String>,
@@ -167,7 +167,7 @@ impl DebateInputs {
         )
     }
 
-    /// Created for each request, so that changes of the files apply without a restart.
+    /// Created for each request, so that changes to the files take effect without a restart.
     fn files(&self) -> ConfigFiles<'_> {
         ConfigFiles::new(self.config.clone(), &self.environment)
     }
@@ -329,7 +329,7 @@ impl DebateInputs {
         Ok((created, warnings, loaded))
     }
 
-    /// Needs no key and makes no call.
+    /// Works without a key and without calling a model.
     pub(super) fn forecast(
         &self,
         request: &NewDebate,

@@ -233,7 +233,7 @@ fn warn_of_unknown_costs(settings: &Settings, terminal: &mut Terminal) {
     }
 }
 
-/// Needs no key and makes no call.
+/// Works without a key and without calling a model.
 pub(super) fn dry_run(created: &Created, runner: &Runner, json: bool, terminal: &mut Terminal) -> Result<(), Error> {
     let settings = &created.settings;
     runner.check_protocol(created)?;

@@ -18,8 +18,7 @@ pub enum RunCommand {
     /// Start no new calls, and end the debate early with its current texts. Ignored with a warning if a running debate
     /// has no text yet.
     Stop(StopReason),
-    /// Obey the stop request that is stored next to the record, as soon as the debate has a text to make an answer
-    /// from.
+    /// Obey the stop request that is stored next to the record, as soon as the debate has a text to base an answer on.
     ObeyStop,
     HostReplied,
     Acknowledge,
@@ -40,7 +39,7 @@ pub enum RunCommand {
 pub enum UserReply {
     /// The debate continues, possibly only to close.
     GoOn,
-    /// The debate fails, because it has no text to make an answer from.
+    /// The debate fails, because it has no text to base an answer on.
     GiveUp,
     /// The debate stays paused.
     Nothing,

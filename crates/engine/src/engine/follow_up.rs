@@ -100,7 +100,7 @@ impl Engine {
         }
     }
 
-    /// Without `own`, what is left of the debate's limit applies.
+    /// Without `own`, the rest of the debate's limit applies.
     fn limit_follow_up(&mut self, own: BudgetLimit, past: &[Recorded]) {
         let Some(mut settings) = self.debate().settings.clone() else { return };
         let budget = &mut settings.debate.budget;

@@ -67,7 +67,7 @@ pub enum RunEnding {
     HostAsked,
     /// A required server is unreachable. The debate is saved as paused and can be resumed.
     ServerGone,
-    /// A subscription's limit is reached. The debate is saved as paused and can be resumed later.
+    /// A subscription's limit was reached. The debate is saved as paused and can be resumed later.
     LimitReached,
     /// The debate ended without an answer; it can be resumed.
     Failed,

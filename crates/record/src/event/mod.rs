@@ -210,7 +210,7 @@ pub enum Event {
     CostAcknowledged,
     /// The debate was asked to close early.
     Stopping { reason: StopReason },
-    /// The debate waits for the user.
+    /// The debate is waiting for the user.
     Suspended {
         #[serde(rename = "node")]
         stage: StageId,
