@@ -160,8 +160,8 @@ const OPERATIONS: &[Operation] = &[
         id: "stopDebate",
         summary: "End a debate early, answering from its current texts",
         description: "Starts no more agent calls, and the judge writes the answer. A paused debate is resumed for this, \
-             within the rest of its cost limit. A paused, waiting or queued debate that has no text to make an answer \
-             from ends without an answer.",
+             within the rest of its cost limit. A paused, waiting or queued debate that has no text to base an answer \
+             on ends without an answer.",
         problems: &[409, 422],
         handler: || post(api::stop),
         ..acts(Gives::Nothing(202, "The request was passed to the debate."))
