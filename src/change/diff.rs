@@ -21,7 +21,7 @@ pub(super) struct FileDiff {
     old_hash: Option<String>,
     pub(super) new_hash: Option<String>,
     pub(super) kind: FileKind,
-    /// The number of old versions: more than one for a merge. The diff has a column of markers for each of them.
+    /// The number of old versions: more than one for a merge. The diff has a column of markers for each old version.
     pub(super) parents: usize,
     /// Lines of the new version, including unchanged lines around a change.
     pub(super) hunks: Vec<Lines>,
@@ -115,7 +115,8 @@ impl FileDiff {
     }
 }
 
-/// Each version has a path and a text; `None` if the file does not exist in it. Returns `None` if nothing changed.
+/// Each version has a path and a text; `None` if the file does not exist in that version. Returns `None` if nothing
+/// changed.
 pub(super) fn between(old: Option<(&str, &str)>, new: Option<(&str, &str)>) -> Option<FileDiff> {
     let (before, after) = (old.map_or("", |(_, text)| text), new.map_or("", |(_, text)| text));
     let (old_path, new_path) = (old.map(|(path, _)| path.to_owned()), new.map(|(path, _)| path.to_owned()));

@@ -29,7 +29,7 @@ use base::plain;
 use diff::{FileDiff, FileKind};
 use parts::{Files, ONLY_PERMISSIONS, assemble};
 
-/// In order of preference.
+/// Branches to compare with, in order of preference.
 const BASES: [&str; 5] = [
     "refs/remotes/origin/HEAD",
     "refs/remotes/origin/main",

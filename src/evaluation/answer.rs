@@ -98,7 +98,7 @@ pub(super) static EVALUATION: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvaluatorAnswer {
     pub returned: Value,
-    /// From 1 to 10.
+    /// Scores from 1 to 10.
     pub scores: Scores,
     pub ignored: Vec<Ignored>,
 }
@@ -250,7 +250,7 @@ impl Requirements {
     }
 }
 
-/// With their rounds, in the order of the record.
+/// All proposals with their rounds, in the order of the record.
 fn own_solutions(debate: &Debate) -> Vec<(u32, &Contribution)> {
     let texts = debate.rounds.iter().flat_map(|round| round.contributions.iter().map(|one| (round.round_number, one)));
     let own = texts.filter(|(_, one)| debate.yield_of(one) == Some(ResultKind::Proposal));
@@ -291,7 +291,7 @@ fn section(text: &str) -> Option<String> {
     (!body.is_empty()).then_some(body)
 }
 
-/// The code fence that is open after `line`. `open` is the one that is open before it.
+/// The code fence that is open after `line`; `open` is the fence that was open before the line.
 fn after_line<'a>(open: Option<&'a str>, line: &'a str) -> Option<&'a str> {
     let line = line.trim_start();
     let mark = ['`', '~'].into_iter().find(|mark| line.starts_with(&mark.to_string().repeat(3)));

@@ -24,9 +24,9 @@ use super::answer::EVALUATION;
 
 pub struct Evaluator {
     pub settings: EvaluatorSettings,
-    /// With placeholders.
+    /// The system prompt with placeholders.
     pub system: PromptText,
-    /// With placeholders.
+    /// The user prompt with placeholders.
     pub user: PromptText,
     pub(super) caller: Caller,
 }

@@ -16,7 +16,7 @@ use dialectic_llm::{Caller, FailedCall, Request};
 
 use super::{Criterion, Evaluator, EvaluatorAnswer, Scores, Subject};
 
-/// The maximum number of concurrent requests. Evaluations raise it to the number of evaluators if that is higher.
+/// The maximum number of concurrent requests. An evaluation with more evaluators uses their number instead.
 pub(super) const IN_FLIGHT: usize = 16;
 
 pub struct Evaluated<'a> {
@@ -28,7 +28,7 @@ pub struct Evaluated<'a> {
 pub struct Attempt<'a> {
     pub evaluator: &'a Evaluator,
     pub outcome: Result<EvaluatorAnswer, Skipped>,
-    /// Includes a second request, if there was one.
+    /// The time for all requests, including a second one.
     pub latency: Duration,
     pub usage: Usage,
 }

@@ -82,7 +82,7 @@ impl Entry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blob {
     pub hash: String,
-    /// In bytes; `None` if the content is missing, as in a partial clone.
+    /// The length in bytes; `None` if the content is missing, as in a partial clone.
     pub size: Option<u64>,
 }
 
@@ -252,7 +252,7 @@ impl Git {
         Ok(listed.split(|byte| *byte == 0).filter_map(entry).collect())
     }
 
-    /// In the order of `hashes`; `None` if the object is missing.
+    /// Returns the contents in the order of `hashes`; `None` for a missing object.
     pub fn all_stored(&self, hashes: &[&str]) -> Result<Vec<Option<Vec<u8>>>, GitError> {
         if hashes.is_empty() {
             return Ok(Vec::new());
@@ -271,7 +271,7 @@ impl Git {
         Ok(hashes.iter().map(|_| next()).collect())
     }
 
-    /// The bytes stored under a hash; `None` if there are more than [`MOST`].
+    /// The bytes stored under a hash; `None` if their number exceeds [`MOST`].
     pub fn stored(&self, hash: &str) -> Result<Option<Vec<u8>>, GitError> {
         let size = self.line(&["cat-file", "-s", hash])?;
         if !size.parse().is_ok_and(|size: u64| size <= MOST) {

@@ -131,7 +131,8 @@ async fn finish(child: &mut Child, limited: &Limited<'_>) -> Result<Excerpt, Pro
     Ok(excerpt(output, limited.keep))
 }
 
-/// Drains a stream, so that the writer never blocks. Keeps one byte more than `most`, which shows that there was more.
+/// Drains a stream, so that the writer never blocks. Keeps one byte more than `most`, so that the caller can tell
+/// whether the output was longer.
 async fn drain(stream: Option<impl AsyncRead + Unpin>, most: usize, kept: &mut Vec<u8>) -> io::Result<()> {
     let Some(mut stream) = stream else { return Ok(()) };
     let mut buffer = vec![0; 8192];

@@ -100,7 +100,7 @@ pub fn elsewhere(settings: &Settings, environment: &Environment) -> BTreeSet<Str
     used.map(str::to_owned).collect()
 }
 
-/// False for providers that are not built in.
+/// Whether a built-in provider's calls do not go to the vendor's host. False for providers that are not built in.
 pub fn is_elsewhere(
     provider: &str,
     configured: &BTreeMap<String, ProviderSettings>,

@@ -200,7 +200,7 @@ impl Environment {
         Ok(self.whole("OFFLINE_LATENCY_MS", 0)?.map(Duration::from_millis))
     }
 
-    /// Sets the latency of the offline provider, unless `OFFLINE_LATENCY_MS` sets it.
+    /// Sets the latency of the offline provider, unless `OFFLINE_LATENCY_MS` is already set.
     pub fn pace_offline(&mut self, latency: Duration) {
         if !self.has("OFFLINE_LATENCY_MS") {
             self.extend([("OFFLINE_LATENCY_MS".to_owned(), latency.as_millis().to_string())]);

@@ -102,7 +102,7 @@ pub fn located(
 #[derive(Debug, Clone)]
 pub struct ProgramThere {
     pub preset: &'static ProgramPreset,
-    /// Why the program cannot be called; `None` if it can be.
+    /// Why the program cannot be called; `None` if the program can be called.
     pub fault: Option<String>,
 }
 

@@ -55,7 +55,7 @@ pub struct Trusted {
 }
 
 impl Trusted {
-    /// In the format of `sha256sum`.
+    /// The entry for the list of trusted files, in the format of `sha256sum`.
     fn line(&self) -> String {
         format!("{}  {}", self.sha256, self.path.display())
     }
@@ -92,7 +92,7 @@ pub fn is_trusted(path: &Path, text: &str, environment: &Environment) -> bool {
 }
 
 fn hash(text: &str) -> String {
-    // `text` may have been read with its byte order mark or without it.
+    // `text` may have been read with or without its byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     hexadecimal(&Sha256::digest(text))
 }

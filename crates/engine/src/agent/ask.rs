@@ -76,7 +76,7 @@ pub struct RequestResult {
 pub enum Value {
     Text,
     Questions(Vec<String>),
-    /// From 0 to 100.
+    /// A score from 0 to 100.
     Score(f64),
     /// A vote for an agent's text.
     Choice(Cast<AgentId>),

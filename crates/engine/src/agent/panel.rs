@@ -31,7 +31,7 @@ pub struct Agent {
 
 #[derive(Clone)]
 pub struct Panel {
-    /// In configuration order.
+    /// The agents in the order of the configuration.
     pub agents: Vec<Agent>,
     pub judge: Agent,
     /// The system text that all requests share.
@@ -213,13 +213,14 @@ pub fn limits_of(agent: &AgentSettings, settings: &Settings) -> ModelLimits {
     }
 }
 
-/// In characters per contribution.
+/// The maximum length of the tool results for one contribution, in characters.
 const TOOL_ROOM: usize = 300_000;
-/// In characters per contribution. Lower than [`TOOL_ROOM`], because all agents of a review have tools, and each
-/// request sends the earlier results again.
+/// Like [`TOOL_ROOM`], for a review. Lower, because all agents of a review have tools, and each request sends the
+/// earlier results again.
 const REVIEW_TOOL_ROOM: usize = 60_000;
 
-/// In characters: at most one per token of the model's context window.
+/// The maximum length of the tool results for one contribution, in characters: at most one character per token of the
+/// model's context window.
 pub fn tool_room(agent: &AgentSettings, settings: &Settings, is_review: bool) -> usize {
     let most = if is_review { REVIEW_TOOL_ROOM } else { TOOL_ROOM };
     let window = limits_of(agent, settings).context_window.and_then(|window| usize::try_from(window).ok());

@@ -416,7 +416,7 @@ fn remedy_of(point: &str) -> usize {
     point.rfind(REMEDY).unwrap_or(point.len())
 }
 
-/// The numbered points of a critique, without the text before them.
+/// The numbered points of a critique, without its introduction.
 fn points(critique: &str) -> Vec<&str> {
     let mut starts = Vec::new();
     let (mut at, mut in_code, mut next) = (0, false, 1_u32);

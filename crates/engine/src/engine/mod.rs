@@ -108,9 +108,9 @@ pub struct Engine {
     open: Vec<(StageId, Step)>,
     /// Stages whose start was signalled, but not their end. By round and position in the protocol.
     announced: BTreeMap<(u32, usize), Announced>,
-    /// Calls that are left out, without a failure, because the limit leaves no room for them.
+    /// Calls that were skipped because of the limit. They do not count as failed.
     refused: HashSet<CallKey>,
-    /// Why there is no answer: the limit leaves no room for it, or the call for a follow-up question failed.
+    /// Why there is no answer: the limit is too low, or the call failed.
     refusal: Option<String>,
     /// The maximum number of characters of the debate's texts that a call may show. Only for calls that a context
     /// window limits.
@@ -123,7 +123,7 @@ pub struct Engine {
     budget: Option<Budget>,
     known_cost: Usd,
     is_pausing: bool,
-    /// Whether a pause keeps the run ready to continue, instead of ending it.
+    /// Whether a pause keeps the run ready to continue rather than ending the run.
     is_held: bool,
     /// Whether a stop request is stored next to the record.
     is_to_stop: bool,
@@ -212,7 +212,7 @@ impl Engine {
         self
     }
 
-    /// Without this, the run ends as paused when a required server is unreachable.
+    /// Makes the run wait for required servers that are unreachable, rather than end as paused.
     pub fn waiting_for_servers(mut self, waits: bool) -> Self {
         self.outage.can_wait = waits;
         self

@@ -19,7 +19,7 @@ use dialectic_record::protocol::{PromptContext, Step, Trigger};
 
 use super::{Engine, EngineError};
 
-/// The minimum number of agents needed to continue. For a smaller team, all of them.
+/// The minimum number of agents needed to continue. A smaller team needs all of its agents.
 const FEWEST_AGENTS: usize = 2;
 /// The maximum number of times to repeat a call on a server that answers other calls but not this one.
 const MOST_RETURNS: u32 = 2;
@@ -37,8 +37,8 @@ pub(super) struct Outage {
     pub(super) can_wait: bool,
     pub(super) ends_run: bool,
     answered: HashSet<String>,
-    /// Failed calls. They are repeated when their server is back, or fail for good if the debate can continue without
-    /// them.
+    /// Failed calls, which are repeated when their server is back. A call fails for good if the debate can continue
+    /// without its result.
     waiting: BTreeMap<CallKey, WaitingCall>,
     unreachable: BTreeSet<Arc<str>>,
     /// Agents whose last call failed at an upstream server, although their provider responded.

@@ -533,7 +533,7 @@ fn apply(debate: &mut Debate, event: Event) {
     drop(debate.apply(&Recorded { seq: 0, at: Timestamp::now(), event }));
 }
 
-/// Returns whether there were any facts.
+/// Returns false if there were no new facts.
 fn establish(stage: &Stage, debate: &mut Debate) -> bool {
     let mut is_new = false;
     loop {

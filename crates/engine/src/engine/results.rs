@@ -246,7 +246,7 @@ impl Engine {
         Ok(Trigger::FAILED)
     }
 
-    /// `None` unless an agent failed although the settings require all of them.
+    /// `None` unless an agent failed and the settings require all agents.
     pub(super) fn broken(&self) -> Option<String> {
         let debate = self.debate();
         if debate.known_settings().debate.on_agent_failure != AgentFailurePolicy::Fail || self.is_stopping() {

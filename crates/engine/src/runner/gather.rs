@@ -211,7 +211,7 @@ impl<'a> Attachments<'a> {
         Ok(())
     }
 
-    /// Removes the limit, for texts whose length is checked elsewhere.
+    /// Removes the limit on length. The caller must limit the texts.
     pub fn unlimited(self) -> Self {
         Self { left: usize::MAX, ..self }
     }

@@ -35,7 +35,7 @@ mod tests;
 
 #[derive(Debug)]
 pub struct ReportFormat {
-    /// Used in options and requests.
+    /// The name of the format in options and requests.
     pub name: &'static str,
     pub about: &'static str,
     /// The file extensions that select the format, in lower case and without the dot.

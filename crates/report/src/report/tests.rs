@@ -350,7 +350,8 @@ fn critiques_that_could_not_be_read_are_named_and_not_counted_as_agreement() {
     let cut = critiques.next().and_then(|one| one.reading.as_mut()).unwrap_or_else(|| panic!("another"));
     cut.unread = 4;
     let report = markdown_from(&debate, "## Objections");
-    let named = "Unreadable, so not counted above:\n\n- the critique of *agent-architect* on *agent-kiss*, round 1\n\
+    let named = "The following are unreadable, so they are not counted above:\n\n\
+                 - the critique of *agent-architect* on *agent-kiss*, round 1\n\
                  - 4 points more of *agent-kiss* on *agent-architect*, round 1\n";
     assert_says(&report, &[named]);
     let text = body_of(&html(&View::new(&debate, None)));

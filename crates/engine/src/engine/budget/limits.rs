@@ -94,13 +94,13 @@ pub fn check_prices(settings: &Settings) -> Result<(), BudgetError> {
     Err(BudgetError::Unpriced { limit, models: models.into_iter().collect() })
 }
 
-/// In tokens, for all requests that a program makes in one call.
+/// The maximum output in tokens, for all requests that a program makes in one call.
 fn output_of(agent: &AgentSettings, settings: &Settings) -> Option<u32> {
     let requests = preset_of(&agent.provider, &settings.providers).map_or(1, |preset| preset.requests);
     Some(limits_of(agent, settings).max_output?.saturating_mul(requests))
 }
 
-/// From 0, the lowest output limits, to [`STEPS`], the highest.
+/// A number from 0 (the lowest output limits) to [`STEPS`] (the highest).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct AnswerLength(u16);
 
@@ -158,7 +158,8 @@ impl PricedAgent {
         }
     }
 
-    /// More than `bytes` for a program, which adds to the prompt and may send it more than once.
+    /// The number of bytes that the model reads. Exceeds `bytes` for a program, which adds to the prompt and may send
+    /// the prompt repeatedly.
     pub(super) fn read(&self, bytes: usize) -> usize {
         (bytes + self.overhead) * self.requests as usize
     }

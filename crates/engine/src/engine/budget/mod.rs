@@ -297,8 +297,8 @@ impl Budget {
         }
     }
 
-    /// For a request that the host has answered. The request was counted as a call when it was shown, so nothing else
-    /// needs to fit.
+    /// Permits a request that the host has answered. The request was counted as a call when it was shown, so nothing
+    /// else needs to fit.
     fn accept(&self, wanted: &AttemptRequest) -> Permission<(Reservation, AnswerLength)> {
         let payee = self.payees.get(&wanted.key.agent_id);
         let grant = payee.and_then(|payee| self.grant(payee, wanted, self.level, Amount::ZERO));

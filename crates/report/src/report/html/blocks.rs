@@ -171,7 +171,7 @@ pub(super) struct Participants<'v> {
 
 pub(super) struct PanelMember<'v> {
     pub(super) id: &'v AgentId,
-    /// Truncated if it is long.
+    /// The participant's name, truncated if it is long.
     name: String,
     /// The number, if it is greater than [`COLOURS`]. Otherwise, the class already implies it.
     high_number: Option<usize>,
@@ -232,7 +232,7 @@ impl<'v> Participants<'v> {
         self.members.get(self.place(id)?)
     }
 
-    /// Only the id if the participant is unknown.
+    /// Shows only the id if the participant is unknown.
     pub(super) fn chip(&self, id: &AgentId) -> Markup {
         self.find(id).map_or_else(|| name(id.as_str()), PanelMember::chip)
     }

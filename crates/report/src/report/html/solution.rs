@@ -70,7 +70,7 @@ fn candidates(solution: &Solution) -> Vec<String> {
     listed.lines().map_while(|line| line.strip_prefix("- ")).map(str::to_owned).collect()
 }
 
-/// The description without parts shown elsewhere: leading headings and the assessment.
+/// The description without the parts that other sections show: leading headings and the assessment.
 fn answer<'d>(view: &View<'_>, solution: &'d Solution) -> &'d str {
     let debate = view.debate;
     let lists = [

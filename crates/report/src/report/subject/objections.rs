@@ -28,7 +28,10 @@ pub(crate) fn counts<'s>(debate: &'s Debate, ledger: &'s Ledger) -> Vec<Block<'s
     }
     let unread = unread(debate);
     if !unread.is_empty() {
-        blocks.extend([Block::Paragraph(line!["Unreadable, so not counted above:"]), Block::List(unread)]);
+        blocks.extend([
+            Block::Paragraph(line!["The following are unreadable, so they are not counted above:"]),
+            Block::List(unread),
+        ]);
     }
     blocks
 }
