@@ -375,7 +375,7 @@ impl Diagnostic for StoreError {
             Self::JournalGone { .. } => {
                 advise(Arguments, "restore it; without the journal, the debate can only be read and evaluated")
             }
-            Self::Ambiguous { .. } => advise(Arguments, "type more of the id"),
+            Self::Ambiguous { .. } => advise(Arguments, "type more characters of the id"),
             Self::Unknown { .. } => advise(Arguments, "`dialectic list` shows the saved debates"),
             Self::NoJournal { .. }
             | Self::Pattern { .. }

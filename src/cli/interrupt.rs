@@ -116,7 +116,7 @@ mod system {
     }
 
     impl Interrupts {
-        /// Stops the signals from ending the program. Call it before drawing anything that must be erased at the end.
+        /// Stops the signals from ending the program. Call this before drawing anything that must be erased at the end.
         pub(in crate::cli) fn listen() -> Self {
             Self {
                 interrupt: signal(SignalKind::interrupt()).ok(),

@@ -42,7 +42,7 @@ pub(super) fn format_of(option: &'static str, path: &Path) -> Result<&'static Re
     FORMATS.iter().find(is_of).ok_or_else(|| {
         let endings: Vec<String> = FORMATS.iter().flat_map(|one| one.endings).map(|one| format!(".{one}")).collect();
         let (path, endings) = (path.display(), endings.join(", "));
-        let message = format!("names `{path}`, which has no report extension: use one of {endings}");
+        let message = format!("cannot be `{path}`: use one of the extensions {endings}");
         ConfigError::Argument { option, message }.into()
     })
 }

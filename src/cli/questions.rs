@@ -177,7 +177,7 @@ pub(super) async fn ask(
     Ok(true)
 }
 
-/// For example, `second pass, 2 of at most 3`. `None` in the first pass.
+/// The current pass, for example `second pass, 2 of at most 3`. `None` in the first pass.
 fn pass(debate: &Debate) -> Option<String> {
     let number = debate.clarification_iterations.filter(|number| *number > 1)?;
     let most = debate.settings.as_ref()?.debate.clarifications_max_iterations;

@@ -127,7 +127,7 @@ impl Description {
         let amounts = variants.iter().map(|variant| ("maxCost", variant.max_cost)).chain([("budget", budget)]);
         let mut nothing = amounts.filter(|(_, amount)| amount.is_some_and(|amount| amount <= Usd::ZERO));
         if let Some((key, _)) = nothing.next() {
-            return Err(fault(format!("`{key}` must be an amount of dollars above 0")));
+            return Err(fault(format!("`{key}` must be a dollar amount above 0")));
         }
         let base = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned();
         let mut groups = Vec::new();
@@ -430,7 +430,7 @@ mod tests {
             (r#"{"problems": ["a.md", "*.md"]}"#, "two problems have the id `a`"),
             (r#"{"problems": ["a.md"], "repeats": 0}"#, "`repeats`: "),
             (r#"{"problems": ["a.md"], "repeats": 1000001}"#, "this set has 1000001 debates"),
-            (r#"{"problems": ["a.md"], "budget": 0}"#, "`budget` must be an amount of dollars above 0"),
+            (r#"{"problems": ["a.md"], "budget": 0}"#, "`budget` must be a dollar amount above 0"),
             (
                 r#"{"problems": ["a.md"], "variants": [{"name": "a", "round": 3}]}"#,
                 "`variants[0].round`: unknown field",

@@ -101,7 +101,7 @@ impl Stored {
         Ok(Self { segments: lines.len() as u64, journal: lines.concat(), is_compact: false })
     }
 
-    /// The debate and its events; `None` if it was not started.
+    /// The debate and its events; `None` if the debate was not started.
     ///
     /// # Errors
     ///

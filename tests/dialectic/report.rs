@@ -51,7 +51,7 @@ fn an_ending_that_means_nothing_is_an_error() {
     let sandbox = with_fixtures();
     for name in ["report.pdf", "r.md.bak"] {
         let refused = sandbox.run(["report", "-d", "simple.json", "-o", name]).expect_code(2);
-        let says = format!("names `{name}`, which has no report extension: use one of .md, .markdown, .txt");
+        let says = format!("cannot be `{name}`: use one of the extensions .md, .markdown, .txt");
         assert!(refused.stderr.contains(&says) && refused.stderr.contains("--output"), "{refused}");
         assert!(!sandbox.directory().join(name).exists());
     }
@@ -168,7 +168,7 @@ fn a_report_does_not_replace_the_debate() {
     let before = sandbox.files();
     for output in ["./simple.json", "simple.events.jsonl"] {
         let refused = sandbox.run(["report", "-d", "simple.json", "-o", output]).expect_code(2);
-        assert!(refused.stderr.contains("--output names one of the debate's own files"), "{refused}");
+        assert!(refused.stderr.contains("--output must not name one of the debate's own files"), "{refused}");
     }
     assert!(sandbox.files() == before);
 }

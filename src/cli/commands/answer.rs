@@ -82,7 +82,7 @@ fn read(args: &AnswerArgs, terminal: &mut Terminal) -> Result<GivenAnswers, User
     });
     for (id, answer) in typed.collect::<Result<Vec<_>, UserError>>()?.into_iter().chain(from_file) {
         if answers.insert(id.clone(), answer).is_some() {
-            return Err(UserError::input(format!("`{id}` is answered twice")));
+            return Err(UserError::input(format!("duplicate answer to `{id}`")));
         }
     }
     if answers.is_empty() && !args.skip_rest {

@@ -214,7 +214,7 @@ fn overrides(args: &DebateArgs) -> Overrides {
     }
 }
 
-/// In UTC. The date decides whether a model is retired.
+/// The current date in UTC, which decides whether a model is retired.
 pub(super) fn today() -> NaiveDate {
     Utc::now().date_naive()
 }

@@ -31,7 +31,7 @@ pub(in crate::cli) struct McpArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_calls: Option<u32>,
 
-    /// The directory from which clients may attach files and agents may read [default: clients may attach no files]
+    /// The directory from which clients may attach files and agents may read [default: clients cannot attach files]
     #[arg(long, value_name = "DIR")]
     context: Option<PathBuf>,
 

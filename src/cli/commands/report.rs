@@ -58,7 +58,7 @@ impl ReportArgs {
 pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = or_latest(args.name())?;
     if args.output.as_deref().is_some_and(|output| is_of(&entry, output)) {
-        let message = "names one of the debate's own files, which a report must not replace".to_owned();
+        let message = "must not name one of the debate's own files".to_owned();
         return Err(ConfigError::Argument { option: "--output", message }.into());
     }
     let format = match (args.format, args.output.as_deref()) {

@@ -31,7 +31,7 @@ pub(in crate::cli) struct ResumeArgs {
     #[arg(value_name = "PATH-OR-ID")]
     debate: Option<String>,
 
-    /// Resume the newest debate without asking; needed in scripts that name no debate
+    /// Resume the newest debate without asking; needed in scripts that do not name a debate
     #[arg(short, long, conflicts_with = "debate")]
     yes: bool,
 

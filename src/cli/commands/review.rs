@@ -131,7 +131,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let files = ConfigFiles::new(config_path(args, &source, &directory, &environment, terminal)?, &environment);
     let Loaded { mut settings, warnings, choice, hooks, .. } =
         files.load(&overrides(args)).map_err(|error| match error {
-            // Otherwise the error would name the temporary copy of the base revision's file.
+            // Name the user's path in the error, not the temporary copy of the base revision's file.
             ConfigError::Untrusted { fault, .. } => ConfigError::Untrusted { path: DEFAULT_PATH.into(), fault },
             error => error,
         })?;

@@ -57,7 +57,7 @@ pub(in crate::cli) fn run(args: &RmArgs, terminal: &mut Terminal) -> Result<(), 
     Ok(())
 }
 
-/// For example, `deb-20260101-120000-vhkp  completed  Design a queue`.
+/// A line for the confirmation, for example `deb-20260101-120000-vhkp  completed  Design a queue`.
 fn described(entry: &Entry) -> String {
     // An unreadable debate can still be removed.
     let said =

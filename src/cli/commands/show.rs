@@ -84,7 +84,7 @@ impl TypedValueParser for PartParser {
     }
 }
 
-/// For example, `2.7`, `D3` or `E1`.
+/// Whether the text has the form of a point's number, such as `2.7`, `D3` or `E1`.
 fn is_point_number(text: &str) -> bool {
     let is_figure = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let lettered = text.strip_prefix(['D', 'd', 'E', 'e']);
@@ -238,11 +238,11 @@ fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(
 
 fn point(view: &View<'_>, number: &str, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     if let Some(name) = &args.name {
-        return Err(UserError::input(format!("a point takes no name: drop `{name}`")).into());
+        return Err(UserError::input(format!("unexpected name `{name}` after a point's number")).into());
     }
     let unknown = |known: Vec<String>| {
         let hint =
-            if known.is_empty() { "it has no points".to_owned() } else { format!("it has {}", known.join(", ")) };
+            if known.is_empty() { "there are none".to_owned() } else { format!("available: {}", known.join(", ")) };
         UserError::input(format!("the debate has no point `{number}`")).with_hint(hint)
     };
     if view.debate.change.is_some() {
@@ -274,7 +274,7 @@ fn misnamed(what: &str, name: Option<&str>, known: &[String]) -> UserError {
 }
 
 fn not_named(part: &str, name: Option<&str>) -> Result<(), UserError> {
-    name.map_or(Ok(()), |name| Err(UserError::input(format!("`{part}` takes no name: drop `{name}`"))))
+    name.map_or(Ok(()), |name| Err(UserError::input(format!("unexpected name `{name}` after `{part}`"))))
 }
 
 fn round(debate: &Debate, name: Option<&str>) -> Result<u32, UserError> {
@@ -304,7 +304,7 @@ fn stage(debate: &Debate, name: Option<&str>) -> Result<StageId, UserError> {
 }
 
 /// Finds the element of `all` with this name, or else the only element with a name that begins like that. Errors list
-/// each element's first name.
+/// the first of each element's names.
 fn one_of<T: PartialEq + Clone>(
     what: &'static str,
     all: &[(T, Vec<&str>)],

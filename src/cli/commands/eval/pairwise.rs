@@ -102,7 +102,7 @@ fn variants(args: &EvalArgs, names: [&String; 2], a: (&Path, &str), b: (&Path, &
         let Some(variant) = plan.variants.iter().find(|variant| variant.name == name) else {
             let known: Vec<String> = plan.variants.iter().map(|variant| variant.name.clone()).collect();
             return Err(UserError::input(format!("{} does not contain the variant `{name}`", a.0.display()))
-                .with_hint(format!("it has {}", list(&known)))
+                .with_hint(format!("available: {}", list(&known)))
                 .into());
         };
         authors.extend(variant.settings.everybody().cloned());
