@@ -46,7 +46,7 @@ fn report(evaluated: &Evaluated, repeated: bool) -> Map<String, Value> {
     report
 }
 
-/// Standard deviations are left out unless `repeated`.
+/// Standard deviations are omitted unless `repeated` is set.
 fn scores(
     figures: &BTreeMap<Criterion, Figure>,
     repeated: bool,

@@ -88,7 +88,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Runs `jobs` debates at a time; failed ones are resumed only if `retry_failed`. Results arrive in any order.
+    /// Runs `jobs` debates at a time; failed debates are resumed only if `retry_failed` is set. Results arrive in any
+    /// order.
     pub fn run(
         &self,
         debates: Vec<PlannedDebate>,

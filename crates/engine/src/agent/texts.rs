@@ -75,7 +75,7 @@ pub(super) fn material<'a>(debate: &'a Debate) -> Vec<Titled<'a>> {
     there.map(titled).collect()
 }
 
-/// The number is that of the round in which the summary was made.
+/// The agent's newest summary, and the number of the round in which it was written.
 pub(super) fn newest_summary<'a>(debate: &'a Debate, agent: &AgentId) -> Option<(u32, &'a Summary)> {
     let summary_of = |round: &'a Round| Some((round.round_number, round.summaries.as_ref()?.get(agent)?));
     debate.rounds.iter().rev().find_map(summary_of)

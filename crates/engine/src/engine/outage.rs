@@ -89,7 +89,7 @@ impl Outage {
         self.waiting.contains_key(key)
     }
 
-    /// Providers that receive no new calls until their waiting ones are decided.
+    /// Providers that receive no new calls until their waiting calls are decided.
     pub(super) fn providers(&self) -> BTreeSet<Arc<str>> {
         self.waiting.values().map(|waiting| Arc::clone(&waiting.provider)).collect()
     }

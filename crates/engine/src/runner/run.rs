@@ -301,8 +301,8 @@ impl Runner {
 }
 
 impl After {
-    /// Indexes the debate for later ones, then runs the hooks in order, each with the contents of the file `state` on
-    /// standard input. Returns warnings; failures do not affect the debate.
+    /// Indexes the debate for later debates, then runs the hooks in order, each with the contents of the file `state`
+    /// on standard input. Returns warnings; failures do not affect the debate.
     pub async fn run(self, state: &Path) -> Vec<String> {
         let Self { hooks, secrets, past, settings } = self;
         let mut warnings = Vec::new();

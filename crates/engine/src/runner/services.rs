@@ -76,7 +76,7 @@ impl Services {
         Self { shared: Some(Arc::default()), ..self }
     }
 
-    /// Lets debates use the results of past ones.
+    /// Lets debates use the results of past debates.
     pub fn with_past(self, past: Arc<dyn DebateHistory>) -> Self {
         Self { past: Some(past), ..self }
     }
@@ -165,7 +165,7 @@ pub trait DebateHistory: Send + Sync {
     /// Returns an error if the decisions cannot be read.
     fn material(&self, problem: &str, settings: &Settings) -> Result<Vec<Material>, String>;
 
-    /// Adds a finished debate with these settings, if it is useful for later ones.
+    /// Adds a finished debate with these settings, if it is useful for later debates.
     ///
     /// # Errors
     ///

@@ -12,7 +12,7 @@ use crate::protocol::{PROTOCOLS, upgrade_state};
 
 type Object = Map<String, Value>;
 
-/// Metadata keys with whole numbers.
+/// Metadata keys whose values are whole numbers.
 const COUNTS: &[&str] = &[
     "tokensUsed",
     "latencyMs",
@@ -25,10 +25,10 @@ const COUNTS: &[&str] = &[
     "afterChars",
 ];
 
-/// Metadata keys with texts.
+/// Metadata keys whose values are strings.
 const TEXTS: &[&str] = &["model", "servedModel", "provider", "method"];
 
-/// Solution keys with lists of texts.
+/// Solution keys whose values are lists of strings.
 const LISTS: &[&str] = &["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions"];
 
 pub(super) fn mend(state: &mut Value) {

@@ -92,7 +92,7 @@ impl Entry {
 
 impl Entry {
     /// Appends the event that `note` derives from the debate, if any, and saves the state. Returns the resulting
-    /// debate. Creates a journal if the TypeScript version saved the debate, without one.
+    /// debate. Creates a journal if the debate has none because the TypeScript version saved it.
     ///
     /// # Errors
     ///
