@@ -71,7 +71,7 @@ pub async fn serve(options: Options) -> Result<(), UserError> {
     let server = Server { options: Arc::new(options), program, context };
     let running = match server.serve(rmcp::transport::io::stdio()).await {
         Ok(running) => running,
-        // A client that disconnects before the handshake is no error.
+        // A client that disconnects before the handshake is not an error.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => {
             return Err(UserError::input("the client did not begin with an MCP handshake")

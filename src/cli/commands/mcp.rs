@@ -70,7 +70,7 @@ pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let served = runtime.block_on(serve(options));
-    // A pending read of standard input must not delay the end.
+    // A pending read of standard input must not delay the exit.
     runtime.shutdown_background();
     Ok(served?)
 }

@@ -174,7 +174,7 @@ impl Problem {
 }
 
 impl PlannedDebate {
-    /// Derived from the id, so that every machine shuffles alike.
+    /// Derived from the id, so that every machine shuffles in the same order.
     pub fn seed(&self) -> u32 {
         let hash = Sha256::digest(self.id.as_str());
         u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]])

@@ -36,7 +36,7 @@ const WITHHELD: [&str; 18] = [
 ];
 /// Variables with these suffixes are withheld too: keys, tokens and addresses of providers.
 const WITHHELD_ENDS: [&str; 4] = ["_API_KEY", "_AUTH_TOKEN", "_BASE_URL", "_ACCESS_TOKEN"];
-/// Variables that name the directories of programs' logins. They are passed on in spite of their prefixes.
+/// Variables that name the directories of programs' logins. They are passed on despite their prefixes.
 const KEPT: [&str; 2] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME"];
 
 /// `None` if the provider is not a program, or not a built-in one.

@@ -122,7 +122,7 @@ pub(super) fn object_length(text: &str) -> usize {
 /// Limits how many braces are tried as the start of an object, because trying all of them takes quadratic time.
 pub(super) const MOST_CANDIDATES: usize = 64;
 
-/// Unlike [`whole`], also accepts an incomplete object, as far as it goes.
+/// Unlike [`whole`], also accepts an incomplete object, and returns as much of it as possible.
 pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
     if let Ok(whole) = serde_json::from_str(text) {
         return Some(whole);

@@ -243,7 +243,7 @@ impl RawKinds {
     }
 }
 
-/// The maximum characters shown of a decision, claim or point.
+/// The maximum number of characters shown of a decision, claim or point.
 const ITEM: usize = 300;
 const MATTERS: usize = 12;
 

@@ -15,9 +15,9 @@ use dialectic_record::prompt::{CheckedDraft, PointList};
 use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, PromptContext, Step};
 use dialectic_record::settings::Settings;
 
-/// The maximum characters of a list, so that the cost of a call does not grow with the debate.
+/// The maximum number of characters in a list, so that the cost of a call does not grow with the debate.
 const LIST: usize = 24_000;
-/// The maximum characters shown of a point that already has a ruling.
+/// The maximum number of characters shown of a point that already has a ruling.
 const BRIEF: usize = 160;
 
 pub(super) fn listed(debate: &Debate, step: &Step) -> PointList {

@@ -112,7 +112,7 @@ impl Source {
         Ok((shown.collect(), all.len()))
     }
 
-    /// Sorted. In a plain directory, links and hidden or generated files are omitted.
+    /// The sorted paths of all files. In a plain directory, links and hidden or generated files are omitted.
     pub fn paths(&self) -> Vec<String> {
         match &self.repository {
             Some(repository) => repository.files.keys().cloned().collect(),

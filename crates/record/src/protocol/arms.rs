@@ -231,7 +231,7 @@ fn own_critique(debate: &Debate) -> Vec<Step> {
     step.into_iter().collect()
 }
 
-/// A failed or unreadable critique does not count, nor one that maintains an earlier point.
+/// A failed or unreadable critique does not count, and neither does one that maintains an earlier point.
 fn finds_nothing(debate: &Debate, author: &AgentSettings) -> bool {
     let critique = debate.contribution(&critique_key(debate, author));
     let reading = critique.and_then(|critique| critique.reading.as_ref());
