@@ -177,7 +177,7 @@ pub struct DebateSettings {
     /// follow the author in configuration order.
     #[serde(default)]
     pub critics: Critics,
-    /// The number of calls that check the draft answer, each through a different lens: requirements, execution, facts.
+    /// The number of calls that check the draft answer, each in a different area: requirements, execution, facts.
     /// 0 disables checks.
     #[serde(default)]
     #[schemars(range(max = 3))]
