@@ -207,6 +207,8 @@ pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
                 tokio::select! {
                     _ = suspended.recv() => {}
                     _ = quit.recv() => {
+                        // Held until the end, so that the thread that reads keys does not change the modes again.
+                        let _off = keyboard.as_ref().map(Keyboard::off);
                         // Hiding the live display shows the cursor again.
                         drop(timeout(TO_LEAVE, messages.hide(true)).await);
                         keys::restore();
