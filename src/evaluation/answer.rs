@@ -349,7 +349,7 @@ mod tests {
         assert_eq!(said[0], "`functional_completeness` is 0, outside 1 to 10; counting it as 1");
         // Without three hundred digits.
         assert!(
-            said[5].starts_with("`requirements_fulfillment` is -1e") && said[5].ends_with("counts as 1"),
+            said[5].starts_with("`requirements_fulfillment` is -1e") && said[5].ends_with("counting it as 1"),
             "{}",
             said[5]
         );

@@ -431,7 +431,7 @@ fn rulings_of_a_council_stand_in_its_final_text_unless_that_alters_them() {
     let description = solution["description"].as_str().unwrap();
     let score = "**Confidence Score**: 40/100 (the judge said 72; limited because a major requirement is not met)";
     assert!(description.contains(score), "{description}");
-    assert!(description.contains("### What Remains of the Objections\n\nThe judge's rulings on 12 points: "));
+    assert!(description.contains("### What Remains of the Objections\n\nBy the judge's ruling, of 12 points: "));
     assert!(!description.contains("- 1.1 (") && description.contains("- 2.1 (blocking), not met: "), "{description}");
     let shown = sandbox.run(["show", "latest", "points"]).expect_code(0).stdout;
     assert!(!shown.contains("did not answer") && !shown.contains("ever rechecked"), "{shown}");

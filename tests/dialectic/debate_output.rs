@@ -35,7 +35,7 @@ fn assert_prints_the_solution(finished: &Finished) {
 
         ### What Remains of the Objections
 
-        The judge's rulings on 2 points: 2 not ruled.
+        By the judge's ruling, of 2 points: 2 not ruled.
 
         - 1.1 (minor), not ruled: Replica latency journal partition failure journal.
         - 2.1 (minor), not ruled: Snapshot worker index request quorum batch.

@@ -295,7 +295,7 @@ fn a_users_agents_never_complete_a_projects_file() {
 fn a_users_own_configuration_is_checked_like_any_other() {
     let broken = Sandbox::new().file(OWN, r#"{"debate": {"rounds": 0}, "provider": "opnai", "modle": 1}"#);
     let finished = broken.run(["config", "check"]).expect_code(4);
-    assert!(finished.stderr.contains("config.json` is invalid, 2 problems"), "{finished}");
+    assert!(finished.stderr.contains("config.json` cannot be used, 2 problems"), "{finished}");
     let slip = Sandbox::new().file(OWN, r#"{"modle": "m"}"#).config(&config(&["kiss"], &json!({})));
     let warned = slip.run(["config", "show"]).expect_code(0).stderr;
     assert!(warned.contains("unknown key `modle` is ignored (did you mean `model`?) ("), "{warned}");

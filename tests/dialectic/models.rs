@@ -193,7 +193,7 @@ fn a_prompt_that_cannot_fit_is_refused_before_anything_is_sent() {
     let arguments = ["debate", "-p", "problem.md", "--attach", "notes.md"];
     for arguments in [&arguments[..], &[&arguments[..], &["--dry-run"]].concat()] {
         let refused = sandbox.run(arguments).expect_code(2);
-        assert!(refused.stderr.contains("the proposal of agent-architect is too long"), "{refused}");
+        assert!(refused.stderr.contains("agent-architect's prompt for the proposal is too long"), "{refused}");
         assert!(refused.stderr.contains("the context window of `small` is 4,000"), "{refused}");
         assert!(refused.stderr.contains("models.<name>.contextWindow"), "{refused}");
     }

@@ -97,7 +97,7 @@ fn the_live_block_comes_and_goes_and_the_solution_stays() {
 
     ▸ What Remains of the Objections
 
-    The judge's rulings on 2 points: 2 not ruled.
+    By the judge's ruling, of 2 points: 2 not ruled.
 
     • 1.1 (minor), not ruled: Replica latency journal partition failure journal.
     • 2.1 (minor), not ruled: Snapshot worker index request quorum batch.
@@ -145,7 +145,7 @@ fn warnings_stand_above_the_block_and_stay() {
     let shown = without_times(&screen.text(), &sandbox);
     assert!(shown.lines().all(|line| line.chars().count() <= 50), "{shown}");
     assert!(shown.contains("✗ r1 critique The kiss (2) → The architect (1)"), "{shown}");
-    let (_, end) = shown.split_once("The judge's rulings on 1 point").unwrap();
+    let (_, end) = shown.split_once("By the judge's ruling").unwrap();
     insta::assert_snapshot!(end, @r#"
     : 1 not ruled.
 

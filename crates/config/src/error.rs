@@ -31,7 +31,7 @@ pub enum ConfigError {
         /// The type that was found. Never the value, which may be a misplaced secret.
         found: String,
     },
-    #[error("the configuration `{}` is invalid{}", path.display(), listed(problems))]
+    #[error("the configuration `{}` cannot be used{}", path.display(), listed(problems))]
     Invalid {
         path: PathBuf,
         /// Never empty.

@@ -52,7 +52,7 @@ fn configurations() {
     let eval = |contents: &str, code: i32, says: &[&str]| {
         refused(&[("c.json", contents)], &["-c", "c.json", "-d", "simple"], code, says);
     };
-    refused(&[], &["-c", "none.json", "-d", "simple"], 2, &["no evaluator configuration `none.json`", "hint: "]);
+    refused(&[], &["-c", "none.json", "-d", "simple"], 2, &["evaluator configuration `none.json` not found", "hint: "]);
     eval("{}", 2, &["`c.json` has no `agents`", "hint: a minimal file is {\"agents\""]);
     let host = r#"{"agents": [{"id": "a", "model": "m", "provider": "host"}]}"#;
     eval(host, 2, &["the provider `host` cannot evaluate", "hint: name other evaluators"]);

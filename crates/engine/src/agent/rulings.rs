@@ -290,7 +290,7 @@ pub(super) fn under_the_solution(
     let counts = kinds.map(|words| (count(words), words)).into_iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts.map(|(count, words)| format!("{count} {words}")).collect();
     let points = counted(rulings.len() as u64, "point");
-    let line = format!("The judge's rulings on {points}: {}.", list(&counts));
+    let line = format!("By the judge's ruling, of {points}: {}.", list(&counts));
     let item = |(point, ruling): (&Point, &Ruling)| {
         let mut item = format!("{} ({}), {}", point.number(), point.point.severity.name(), ruling.in_words());
         if !ruling.section.trim().is_empty() {

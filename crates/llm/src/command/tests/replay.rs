@@ -95,7 +95,7 @@ async fn dropping_a_call_ends_the_program_and_removes_its_directory() {
 async fn a_program_that_dies_or_is_refused_says_so() {
     for (script, kind, part) in [
         ("echo 'Segmentation fault' >&2; exit 139", "program-failed", "Segmentation fault"),
-        ("exit 3", "program-failed", "exit code 3"),
+        ("exit 3", "program-failed", "it exited with code 3"),
         ("kill -9 $$", "program-failed", "it was killed by a signal"),
         ("echo '{\"type\":\"result\",\"is_error\":true,\"result\":\"no\",\"api_error_status\":404}'", "refused", "no"),
         (

@@ -114,7 +114,7 @@ fn rulings_on_groups_of_an_older_version_decide_nothing_and_are_pointed_at() {
     let ruling = ruling("F1", FindingDecision::Dismissed, None, None);
     debate.final_solution.as_mut().unwrap().finding_rulings = vec![ruling];
     assert_eq!(debate.answer_state(), None, "whether it stands is not known");
-    assert!(describe_review(&debate, &[], "").contains("its rulings are in the saved answer only"));
+    assert!(describe_review(&debate, &[], "").contains("its rulings appear only in the saved answer"));
 }
 
 #[test]
