@@ -147,7 +147,7 @@ fn warnings_stand_above_the_block_and_stay() {
     assert!(shown.contains("✗ r1 critique The kiss (2) → The architect (1)"), "{shown}");
     let (_, end) = shown.split_once("By the judge's ruling").unwrap();
     insta::assert_snapshot!(end, @r#"
-    : 1 not ruled.
+    , of 1 point: 1 not ruled.
 
     • 2.1 (minor), not ruled: Snapshot worker index
       request quorum batch.
