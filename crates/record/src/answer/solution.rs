@@ -196,7 +196,8 @@ fn title_of_problem(problem: &str) -> Option<String> {
     cut(sentence(&line))
 }
 
-/// Dots within numbers and after single letters, as in `e.g.`, do not end a sentence.
+/// The first sentence of a line. Dots within numbers and in abbreviations of single letters, such as `e.g.`, do not end
+/// a sentence.
 fn sentence(line: &str) -> &str {
     let ends = line.char_indices().filter(|(_, c)| ".!?。！？".contains(*c));
     let mut ends = ends.map(|(at, c)| (at, at + c.len_utf8(), c)).filter(|(at, after, c)| {

@@ -10,7 +10,7 @@ use crate::settings::{Position, VotingRule};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// Determines the order in which the judge read the debaters.
+    /// The number of the judge's reading, from 1. Each even-numbered reading reverses the order of the one before it.
     pub pass: u8,
     /// Absent if nobody won.
     pub winner: Option<AgentId>,
@@ -28,7 +28,7 @@ pub struct Judgement {
     /// The criteria on which the judge said nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacking: Vec<String>,
-    /// Set only if the debate is about a motion.
+    /// Empty unless the debate is about a motion.
     #[serde(flatten)]
     pub advice: Advice,
 }
@@ -58,8 +58,8 @@ pub struct Verdict {
     pub by_criterion: BTreeMap<AgentId, BTreeMap<String, f64>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub missing: BTreeMap<AgentId, Vec<String>>,
-    /// Whether the winner was the same when the judge read the debaters in reversed order; absent if only one order was
-    /// judged.
+    /// Whether both readings, in which the judge saw the debaters in opposite orders, had the same winner; absent if
+    /// there was only one reading.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stable: Option<bool>,
 }
@@ -77,7 +77,7 @@ pub struct Winner<'a> {
     pub agent_id: &'a AgentId,
     /// The vote, if a vote decided rather than the judge's scores.
     pub vote: Option<&'a Voting>,
-    /// Whether the winner was the same in reversed order; absent if only one order was judged, or if a vote decided.
+    /// Whether both readings had the same winner; absent if there was only one reading, or if a vote decided.
     pub is_stable: Option<bool>,
 }
 
@@ -183,7 +183,8 @@ impl<'v> Polls<'v> {
         Self::among(&debate.polls, failed, |stage| debate.stage_rank(stage))
     }
 
-    /// `None` without polls. `rank` returns a stage's index. A failed call in a polling stage counts as a missing vote.
+    /// `None` if `polls` is empty. `rank` returns a stage's index. An agent whose call in a polling stage failed is a
+    /// voter without a vote in that poll.
     pub fn among(
         polls: &'v [Poll],
         failed: impl IntoIterator<Item = &'v CallKey>,

@@ -101,7 +101,7 @@ impl<'a> Fold<'a> {
         Ledger { objections, ..Ledger::default() }
     }
 
-    /// Pass the contributions in the order of the record.
+    /// Folds one contribution of `round`. Call this for the contributions in the order of the record.
     pub(crate) fn take(&mut self, round: u32, one: &Contribution) {
         // A carried-over text was already folded in its own round.
         if let Some(reading) = one.reading.as_ref().filter(|_| !one.metadata.carried_over) {
@@ -135,13 +135,13 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// A contribution of unknown kind counts as a text.
+    /// Whether the contribution is an author's text. True also if its kind is unknown.
     fn is_text(&self, one: &Contribution) -> bool {
         let yields = self.debate.and_then(|debate| debate.yield_of(one));
         yields.is_none_or(|yields| yields == ResultKind::Proposal)
     }
 
-    /// Call this last: drafts, checks and rulings follow the rounds.
+    /// Folds the drafts, the checks and the judge's rulings. Call this last, because they follow the rounds.
     pub(super) fn close(&mut self, debate: &Debate) {
         let (mut draft, mut text, mut raised) = (0, None, 0);
         for one in &debate.checks {
@@ -203,7 +203,7 @@ impl<'a> Fold<'a> {
         let (at, debate) = (RemarkTime::Round(round), self.debate);
         let criticised = self.folded.author(target);
         let text = criticised.text;
-        // Only points from earlier rounds: critics of the same round do not see each other's points.
+        // Only points from earlier rounds: a critic cannot recheck points that were raised in the same round.
         let is_passed_over = |known: &Point| {
             let is_own = debate.is_none() || known.critic_id == one.agent_id;
             known.round < round && !known.was_not_reraised && is_own
@@ -340,7 +340,7 @@ impl Past {
         (fold, debate.contributions().skip(taken))
     }
 
-    /// Excludes `round` itself, which may still change.
+    /// Folds all rounds before `round`. The contributions of `round` itself may still change.
     pub(crate) fn until(self, debate: &Debate, round: u32) -> Self {
         let (mut fold, new) = self.begin(debate, round);
         for (number, one) in new.take_while(|(number, _)| *number < round) {

@@ -141,8 +141,8 @@ impl Ledger {
         own.filter(|one| one.draft.is_none() && !one.is_settled()).collect()
     }
 
-    /// In the order of their numbers. If the draft builds on one text, points against other texts do not apply to the
-    /// draft.
+    /// The accepted points that a check of the draft must verify, in the order of their numbers. If the draft builds on
+    /// one text, points against other texts are omitted.
     pub fn to_verify(&self, debate: &Debate) -> Vec<&Point> {
         let base = debate.draft.as_ref().and_then(|draft| draft.base.as_ref());
         let is_of_base = |one: &&Point| base.is_none_or(|base| one.target_id == *base);
@@ -225,8 +225,8 @@ pub struct Tally {
 }
 
 impl Ledger {
-    /// Statuses count the points of all rounds, except those raised in a check; the other counts are of `round`. `None`
-    /// if nothing was said in `round`.
+    /// `by_status` and `open` count the points of all rounds, except those raised in a check. All other counts are of
+    /// `round`. `None` if those are all 0.
     pub fn tally(&self, round: u32) -> Option<Tally> {
         let mut tally = Tally::default();
         let moves: Vec<&Move> = self.moves_in(round).collect();

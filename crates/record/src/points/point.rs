@@ -127,7 +127,7 @@ pub struct Ruling {
     pub remains: String,
     #[serde(default)]
     pub reason: String,
-    /// Set if the judge did not rule on the point, which counts as not met.
+    /// Set if the judge did not rule on the point. The decision is then [`Decision::NotMet`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
 }
@@ -342,7 +342,7 @@ impl Point {
             };
         }
         let response = answer.map(|(response, _)| response);
-        // A rejection does not count if it was contradicted or has no reason.
+        // A rejection without a reason, or of a point that a critic maintains, leaves the point open.
         let is_rejected =
             response == Some(Response::Rejected) && answer.is_some_and(|(_, answer)| answer.reason().is_some());
         let is_contradicted = recheck.is_some_and(|(standing, _)| standing == RecheckStanding::Maintained);
@@ -365,7 +365,8 @@ impl Point {
         self.number.clone()
     }
 
-    /// Whether the judge still has to rule on the point: no claimed change, withdrawal, check or ruling has closed it.
+    /// Whether the point is open: no claimed change, recheck, check or ruling has closed it. A rejection by the text's
+    /// author does not close it.
     pub fn is_undecided(&self) -> bool {
         self.state().open
     }
@@ -390,7 +391,7 @@ impl Point {
         self.state().ruling
     }
 
-    /// Whether the author answered after the check.
+    /// Whether the author answered the point after the check, and no later check examined it.
     pub fn was_answered_last(&self) -> bool {
         self.state().was_answered_last
     }

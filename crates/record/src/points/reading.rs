@@ -275,8 +275,8 @@ impl AnswerFormat {
         if self.lacks_points(&more) && (more.points.is_none() || more.unread_texts > reading.unread_texts) {
             return None;
         }
-        // The second text repeats the points, so it replaces the first, unless it lacks the rechecks, verifications or
-        // rejected approaches of the first.
+        // The second text repeats all points, so it normally replaces the first. Both texts are kept if only the first
+        // contains rechecks, verifications or rejected approaches.
         let is_needed = !reading.rechecks.is_empty() && more.rechecks.is_empty()
             || !reading.verifications.is_empty() && more.verifications.is_empty()
             || !reading.given_up.is_empty() && more.given_up.is_empty();
@@ -359,7 +359,8 @@ fn about<V>(said: impl IntoIterator<Item = Statement<V, usize>>, points: &[Point
 }
 
 impl Change {
-    /// Counts lines without aligning them: moved lines do not count, and long texts take little time.
+    /// Compares only how often each line occurs, which is fast even for long texts. A line that was only moved is
+    /// neither added nor removed.
     fn between(before: &str, now: &str) -> Self {
         let mut left: HashMap<&str, usize> = HashMap::new();
         for line in lines(before) {

@@ -259,7 +259,8 @@ pub struct CheckedDraft {
     pub may_rethink: bool,
 }
 
-/// The parts that calls share come first, byte for byte, because providers discount repeated prefixes.
+/// Joins the parts of a prompt. The parts that several calls have in common come first, because providers discount
+/// repeated prefixes.
 pub fn compose(beginning: &str, history: Option<&str>, body: &str) -> Arc<str> {
     [Some(beginning), history, Some(body)].into_iter().flatten().collect::<Vec<_>>().join("\n\n").into()
 }

@@ -175,7 +175,7 @@ const fn first_text(rows: &'static [Row]) -> Stage {
     }
 }
 
-/// The last text becomes the answer without another call.
+/// A stage without calls: the author's last text becomes the answer, or the draft if it must be checked.
 const fn last_text_is_the_answer() -> Stage {
     Stage {
         info: synthesis_info(),
@@ -194,7 +194,7 @@ fn author(debate: &Debate) -> Option<&AgentSettings> {
     debate.team().into_iter().next()
 }
 
-/// The call of the author's text at the end of a round. Round 0 stands for the first text.
+/// The call that writes the author's text in `round`. In round 0, this is the proposal.
 fn text_after(round: u32, author: &AgentSettings) -> CallKey {
     match round {
         0 => CallKey::new(1, PROPOSAL, &author.id),
@@ -231,7 +231,8 @@ fn own_critique(debate: &Debate) -> Vec<Step> {
     step.into_iter().collect()
 }
 
-/// A failed or unreadable critique does not count, and neither does one that maintains an earlier point.
+/// Whether the critique raises no points and maintains no earlier ones. False if the critique failed or could not be
+/// parsed.
 fn finds_nothing(debate: &Debate, author: &AgentSettings) -> bool {
     let critique = debate.contribution(&critique_key(debate, author));
     let reading = critique.and_then(|critique| critique.reading.as_ref());
@@ -259,7 +260,7 @@ fn own_refinement(debate: &Debate) -> Vec<Step> {
     vec![refinement.after([text, critique])]
 }
 
-/// A round without a new text is the last, because the next one would repeat it.
+/// If the round brought no new text, the debate stops, because the next round would criticise the same text again.
 fn refined(debate: &Debate) -> Trigger {
     let is_new = author(debate)
         .is_some_and(|author| debate.settled(&text_after(debate.current_round, author)) == Some(CallStatus::Done));
@@ -270,11 +271,11 @@ fn refined(debate: &Debate) -> Trigger {
     }
 }
 
-/// Among the answers that exist or are pending. `None` for a single answer, which needs no choice.
+/// The judge's choice among the answers that are finished or pending. `None` if there are fewer than two.
 fn choice(debate: &Debate) -> Option<Step> {
     let settings = debate.settings.as_ref()?;
     let mut proposals = keys(debate, debate.current_round, PROPOSAL);
-    // A debate that closes early requests no further answers.
+    // Once the choice is the current stage, proposals that have not ended will not be requested any more.
     let is_closing = debate.current_stage == Some(CHOICE);
     proposals.retain(|key| match debate.settled(key) {
         Some(status) => status == CallStatus::Done,

@@ -19,7 +19,7 @@ pub const FINAL: StageId = StageId::new("final");
 
 pub(super) const CHECK_DUE: Trigger = Trigger("CHECK_DUE");
 const POINTS_RAISED: Trigger = Trigger("POINTS_RAISED");
-/// The author abandoned the approach, so another draft needs a check.
+/// The author abandoned the draft's approach, so the final text is a new draft and must be checked.
 const APPROACH_CHANGED: Trigger = Trigger("APPROACH_CHANGED");
 pub(super) const COMPLETE: Trigger = Trigger("COMPLETE");
 
@@ -60,7 +60,7 @@ pub(super) const fn final_text(facts: fn(&Debate) -> Vec<Event>) -> Stage {
     }
 }
 
-/// The facts of a [`final_text`] by the judge: the draft becomes the answer if the rewrite failed.
+/// The facts of a [`final_text`] that the judge writes: if the rewrite failed, the draft becomes the answer.
 pub(super) fn finalised(debate: &Debate) -> Vec<Event> {
     stands(debate, has_rewrite_failed(debate))
 }
@@ -77,7 +77,8 @@ fn is_due(debate: &Debate) -> bool {
         && debate.newest_draft().is_some()
 }
 
-/// `None` if the stage has neither an answer nor a draft to check.
+/// The trigger for leaving a stage that writes the answer or a draft. `None` if there is neither an answer nor a draft
+/// to check.
 pub(super) fn drafted(debate: &Debate) -> Option<Trigger> {
     match debate.final_solution {
         Some(_) => Some(COMPLETE),

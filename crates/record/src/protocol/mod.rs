@@ -181,8 +181,8 @@ impl Protocol {
     }
 
     /// Whether all inputs of a step have ended and a choice has at least one candidate. An input has ended if the
-    /// record or `is_over` says so. If `is_over` returns `None` and the debate is closing, inputs from stages before
-    /// the closing one count as ended.
+    /// record or `is_over` says so. If `is_over` does not know (`None`) and the debate is closing, inputs from stages
+    /// before the closing one are treated as ended.
     pub fn can_start(&self, step: &Step, debate: &Debate, is_over: impl Fn(&CallKey) -> Option<bool>) -> bool {
         let is_closing = debate.current_stage.is_some_and(|stage| self.is_closing(stage));
         let place = |id: StageId| self.stages.iter().position(|stage| stage.info.id == id);
@@ -287,7 +287,8 @@ const fn synthesis_info() -> StageInfo {
     StageInfo::new(SYNTHESIS, words).yielding(ResultKind::Solution).essential()
 }
 
-/// `kind` names the debate in the error, with an article.
+/// Ends the proposal stage, or returns an error if there are too few proposals. `kind` names the debate with an
+/// article, for the error message.
 fn enough_proposals(debate: &Debate, kind: &str) -> Result<Trigger, String> {
     let team = debate.team();
     let needed = FEWEST_PROPOSALS.min(team.len());

@@ -148,7 +148,7 @@ impl Drawing {
             Some(Rail { stage: *stage, first, last })
         });
         let mut rails: Vec<Rail> = rails.collect();
-        // Short lines go inside, where they cross fewer others.
+        // Short lines are placed first, furthest to the left, where they cross fewer other lines.
         rails.sort_by_key(|rail| rail.last - rail.first);
         rails
     }

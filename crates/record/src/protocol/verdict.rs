@@ -24,7 +24,7 @@ pub(super) static JUDGE: Prompt = prompt!("motion/verdict.md", None);
 /// The criteria if `judge.criteria` is not set.
 pub const DEFAULT_CRITERIA: [&str; 4] = ["logic", "evidence", "rebuttal", "clarity"];
 
-/// Scores closer than this count as equal, since means are inexact.
+/// Scores that differ by less than this are treated as equal, because means are inexact.
 pub(super) const EQUAL: f64 = 1e-9;
 
 pub fn criteria_or<'a>(settings: &'a Settings, default: &[&'static str]) -> Vec<&'a str> {
@@ -71,7 +71,7 @@ fn steps(debate: &Debate) -> Vec<Step> {
     let is_affordable = debate.stop_reason != Some(StopReason::Budget) || debate.settled(&second.key).is_some();
     match debaters(debate, false).len() {
         0 => Vec::new(),
-        // With a single debater there is no other order.
+        // A single debater can be read in only one order.
         1 => vec![first],
         _ if is_affordable => vec![first, second],
         _ => vec![first],

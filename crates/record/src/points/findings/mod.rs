@@ -75,7 +75,7 @@ dialectic_base::named! {
     }
 }
 
-/// The prefix of an earlier review's finding numbers: `E1`.
+/// The first letter of the numbers of findings from an earlier review: `E1`.
 const EARLIER_MARK: char = 'E';
 
 /// A finding with its ruling. Combines reports that the judge declared the same or that have identical words.
@@ -161,8 +161,8 @@ impl Debate {
         self.findings_ruled(rulings)
     }
 
-    /// Merges reports that a ruling or identical words identify, unless their decisions differ. Kept findings come
-    /// first, then the most severe.
+    /// Merges reports if the judge declared them the same or their words are identical, unless the judge decided
+    /// differently on them. Kept findings come first; within each group, the most severe come first.
     pub fn findings_ruled(&self, rulings: &[FindingRuling]) -> Vec<ReviewedFinding> {
         let reports = self.reports();
         let ruling_on = |report: &Report| rulings.iter().rev().find(|ruling| ruling.finding == report.number);
@@ -209,7 +209,8 @@ impl Debate {
             Some(ReviewedFinding { number, id, since, severity, reports, ruling })
         };
         let mut findings: Vec<ReviewedFinding> = (0..reports.len()).filter_map(finding).collect();
-        // Findings at the same place have the same fingerprint, so the later ones get a number.
+        // Findings at the same place have the same fingerprint. To keep their ids distinct, the later ones get a
+        // suffix: `-2`.
         let mut known: Vec<String> = self.earlier().map(|(_, earlier)| earlier.id.clone()).collect();
         for finding in findings.iter_mut().filter(|finding| matches!(finding.since, None | Some(Since::New))) {
             let same =
@@ -221,7 +222,7 @@ impl Debate {
         findings
     }
 
-    /// Older versions ruled on groups of findings (`F1`), which no longer exist.
+    /// Whether the record is from an older version, in which the judge ruled on groups of findings, numbered `F1`.
     pub fn has_group_rulings(&self) -> bool {
         let mut rulings = self.final_solution.iter().flat_map(|solution| &solution.finding_rulings);
         rulings.any(|ruling| ruling.finding.starts_with('F'))
@@ -231,13 +232,13 @@ impl Debate {
         self.change.as_ref()?.since.as_ref()
     }
 
-    /// Each finding with its number in this review, such as `E1`.
+    /// The findings of the earlier review, each with its number in this review: `E1`.
     pub fn earlier(&self) -> impl Iterator<Item = (String, &EarlierFinding)> {
         let findings = self.earlier_review().into_iter().flat_map(|review| &review.findings);
         (1..).zip(findings).map(|(number, one): (usize, _)| (format!("{EARLIER_MARK}{number}"), one))
     }
 
-    /// In the order of their places. Includes those of an earlier review.
+    /// All reports, sorted by file and lines. Includes the findings of an earlier review.
     pub fn reports(&self) -> Vec<Report> {
         let agents = self.agents().iter();
         let of_agent = agents.flat_map(|agent| self.rounds.iter().map(|round| (&agent.id, round.round_number)));
@@ -299,7 +300,7 @@ impl Debate {
         let change = self.change.as_ref()?;
         let unread: Vec<Vec<u32>> = self.agents().iter().map(|agent| self.unread_parts(&agent.id)).collect();
         let is_unread = |part: &u32| unread.iter().all(|unread| unread.contains(part));
-        // A file without parts counts as read. The verdict itself says if nobody's findings could be parsed.
+        // Includes files that belong to no part.
         let read = change.files.iter().filter(|file| !file.parts.iter().any(is_unread)).count();
         Some((read, change.files.len() + change.left_out.len()))
     }

@@ -93,7 +93,8 @@ fn lines(text: &str) -> Vec<BlockLine> {
     lines
 }
 
-/// The length of a list marker with its space; 0 if there is none. Within a paragraph, only the number 1 starts a list.
+/// The length of a list marker and the space after it; 0 if there is no marker. Within a paragraph, only the number 1
+/// starts a numbered list.
 fn marker(line: &str, is_paragraph: bool) -> usize {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let digits = line.len() - rest.len();

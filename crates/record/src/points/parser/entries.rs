@@ -24,8 +24,8 @@ struct Lead<V> {
 }
 
 impl<V: Copy + PartialEq> Entries<'_, V> {
-    /// If entries repeat a point, only the last of them counts. An entry without a verdict yields nothing, even as the
-    /// last.
+    /// If several entries name the same point, only the last one is returned. If the last one has no verdict, the point
+    /// has no statement.
     pub(super) fn read(&self, lines: &[BlockLine]) -> Vec<Statement<V, usize>> {
         let mut entries: Vec<Statement<V, usize>> = Vec::new();
         let mut at = 0;
@@ -160,7 +160,8 @@ fn ends_a_verdict(after: &str) -> bool {
         || strip_word(after.trim_start(), "in").is_some()
 }
 
-/// Also removes heading marks, checkboxes and numbers such as `1.`.
+/// Removes heading and quotation marks (`#`, `>`), a list marker, a checkbox and a number with a dot or bracket (`1.`)
+/// from the beginning.
 pub(super) fn without_bullet(text: &str) -> &str {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || "#>".contains(c));
     let bulleted = text.strip_prefix(['-', '*', '+', '•', '|']).filter(|rest| rest.starts_with(char::is_whitespace));
@@ -171,7 +172,7 @@ pub(super) fn without_bullet(text: &str) -> &str {
     unnumbered.unwrap_or(text).trim_start()
 }
 
-/// The text from its first word on.
+/// The text from its first letter or digit on.
 pub(super) fn spoken(text: &str) -> &str {
     text.trim_start_matches(|c: char| !c.is_alphanumeric())
 }
@@ -196,14 +197,14 @@ pub(super) fn after_separator(text: &str) -> &str {
     let mut rest = text.trim_start();
     loop {
         let after = rest.trim_start_matches(|c: char| SEPARATORS.contains(c));
-        // A `>` ends an arrow; otherwise it is a comparison.
+        // In `->` and `=>`, the `>` is part of an arrow and is skipped. Any other `>` is a comparison and is kept.
         let is_arrow = rest[..rest.len() - after.len()].ends_with(['-', '=']);
         let after = after.strip_prefix('>').filter(|_| is_arrow).unwrap_or(after);
-        // In `-5 degrees` and `.5` the mark belongs to the statement.
+        // In `-5 degrees` and `.5`, the `-` and `.` are part of the text, not separators.
         let is_apart =
             after.is_empty() || after.starts_with([' ', '\n', '*', '_']) || rest.starts_with([':', ',', '|']);
         let after = if is_apart { after } else { rest };
-        // Skips marks that end earlier emphasis.
+        // Skips a mark that closes emphasis opened before `text`.
         let closed = ["**", "__", "*", "_", "`"]
             .iter()
             .find_map(|mark| after.strip_prefix(mark).filter(|inner| inner.matches(mark).count() % 2 == 0));

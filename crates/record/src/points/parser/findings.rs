@@ -28,8 +28,8 @@ const STANCES: &[(&str, Stance)] = &[
 const MARKS: &str = "*_`\"'([<{";
 const CLOSING_MARKS: &str = "*_`\"')]>}";
 
-/// `paths` are the files of the change. The number counts the findings beyond the limit. The findings are `None` if
-/// none can be parsed, unless the text states that it has no findings.
+/// Returns the findings and how many were left out because there were too many. `paths` are the files of the change.
+/// The findings are empty if the text states that it has none, and `None` if none can be parsed.
 pub fn read_findings(text: &str, paths: &[&str]) -> (Option<Vec<RaisedPoint>>, usize) {
     let page = Page::new(text);
     let finding = |text: &str, severity: Option<Severity>, in_section: Option<Severity>| {
@@ -74,7 +74,8 @@ fn place<'t>(text: &'t str, paths: &[&str]) -> Option<(Place, &'t str)> {
     Some((Place { path: path.to_owned(), lines }, after_separator(rest)))
 }
 
-/// The longest path of the change at the beginning of a text, also after a prefix such as a diff's `a/`.
+/// If a text begins with a path of the change, possibly after `a/`, `b/` or `./`, returns the longest such path and the
+/// rest of the text.
 fn known_path<'p, 't>(text: &'t str, paths: &[&'p str]) -> Option<(&'p str, &'t str)> {
     let starts = ["", "a/", "b/", "./"].into_iter().filter_map(|prefix| text.strip_prefix(prefix));
     let found = starts.flat_map(|start| paths.iter().filter_map(move |path| Some((*path, start.strip_prefix(path)?))));

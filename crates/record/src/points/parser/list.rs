@@ -43,8 +43,9 @@ pub(super) struct Form {
 
 const OF_CRITIQUES: Form = Form { remedy: RESOLVED_BY, none: NONE };
 
-/// Lines for which `is_said` holds concern earlier points; `has_said` tells whether there are any. The number counts
-/// the points beyond the limit. The points are `None` if none can be read and the lines do not say that there are none.
+/// Returns the points, and how many were left out because there were too many. Skips lines for which `is_said` holds,
+/// because they concern earlier points; `has_said` tells whether `lines` contain verdicts on such points. The points
+/// are empty if the lines say that there are none or contain only such verdicts, and `None` if none can be parsed.
 pub(super) fn read(
     page: &Page,
     lines: &[BlockLine],
@@ -202,7 +203,8 @@ fn tag_within(text: &str) -> Option<Severity> {
         let before = lower[..at].trim_end_matches(['*', '_', '`']);
         let after = lower[at + word.len()..].trim_start_matches(['*', '_', '`']);
         let label = before.trim_end_matches([' ', '*', '_', ':']);
-        // In brackets, only the exact names count, because words such as `low` may have another meaning there.
+        // In brackets, only the names in `Severity` are recognised, because words such as `low` may have another
+        // meaning there.
         before[label.len()..].contains(':') && label.ends_with("severity")
             || word == one.name() && before.ends_with(['(', '[']) && after.starts_with([')', ']'])
     };

@@ -85,7 +85,7 @@ pub fn read_review(text: &str, texts: &[u32]) -> Vec<ReadCritique<RecheckStandin
     texts.iter().map(|number| said_and_points(&page, lines(number), &[], STANDINGS)).collect()
 }
 
-/// Without the title; `None` if the section is missing or empty.
+/// The range of a review's section on text `number`, without its heading. `None` if the section is missing or empty.
 pub(in crate::points) fn review_section(text: &str, number: u32, texts: &[u32]) -> Option<Range<usize>> {
     let page = Page::new(text);
     let lines = section_of(&page, number, texts)?;
@@ -100,7 +100,8 @@ fn section_of<'p>(page: &'p Page, number: u32, texts: &[u32]) -> Option<&'p [Blo
     lines.get(..lines.iter().position(is_other).unwrap_or(lines.len()))
 }
 
-/// The number of each text, if the review gives one, and the statement about the text, verbatim.
+/// The approaches that a review wants given up: the number of the text, if the review names one, and the review's
+/// words.
 pub fn read_given_up(text: &str) -> Vec<(Option<u32>, String)> {
     let page = Page::new(text);
     let Some(from) = page.lines.iter().rposition(|line| is_give_up(&page, line)) else { return Vec::new() };
@@ -153,7 +154,8 @@ fn said_and_points<V: Copy + PartialEq>(
 ) -> ReadCritique<V> {
     let entries = Entries { page, numbers, verdicts };
     let said = entries.read(lines);
-    // Lines with unknown numbers concern other agents' points.
+    // A line about a number that the prompt did not show concerns another agent's point, so it is not a new point
+    // either.
     let is_said = |line: &BlockLine| entries.is_entry(line) || is_on_any_point(page, line, verdicts);
     let (points, unread) = list::read(page, lines, is_said, !said.is_empty());
     ReadCritique { points, unread, said }

@@ -19,7 +19,7 @@ fn texts(debate: &Debate) -> Vec<CallKey> {
     debate.team().into_iter().filter_map(|agent| revised(debate, agent)).collect()
 }
 
-/// `None` until all texts are finished.
+/// The texts of this round. `None` until all of them are finished.
 fn settled_texts(debate: &Debate) -> Option<Vec<CallKey>> {
     let texts = texts(debate);
     texts.iter().all(|text| debate.settled(text) == Some(CallStatus::Done)).then_some(texts)

@@ -28,7 +28,8 @@ fn extension(debate: &Debate) -> Option<&Extension> {
     debate.extensions.last().filter(|extension| extension.round == debate.current_round)
 }
 
-/// The verdict that the answer rests on: the newest, or the one before an extension that did not run.
+/// The verdict on which the answer is based. If an extension was granted but did not run, this is the verdict before
+/// the extension.
 fn verdict_of(debate: &Debate) -> Option<&Verdict> {
     debate.verdict.as_ref().or_else(|| extension(debate)?.verdict.as_ref())
 }
@@ -57,7 +58,7 @@ fn scorings(debate: &Debate, judge: &AgentSettings, candidates: &[CallKey]) -> V
     };
     let second = step(first + 1, PromptContext::CandidatesReversed { salt }, BudgetClass::Decision);
     let first = step(first, PromptContext::Candidates { salt }, BudgetClass::Closing);
-    // If the budget has run out, the cost of only one reading is reserved.
+    // If the budget has run out, the second reading is omitted, because only the cost of the first was reserved.
     let is_affordable = debate.stop_reason != Some(StopReason::Budget) || debate.settled(&second.key).is_some();
     if candidates.len() > 1 && is_affordable { vec![first, second] } else { vec![first] }
 }
@@ -93,7 +94,7 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
     if extension(debate).is_some() && debate.stop_reason.is_none() {
         return Vec::new();
     }
-    // If an extension did not run, the earlier scores count.
+    // If an extension was granted but did not run, the answer uses the earlier scores.
     let mut steps = if extension(debate).is_some() { Vec::new() } else { scorings(debate, judge, &candidates) };
     if verdict_of(debate).is_some() || is_unscored(debate, judge, &candidates) {
         let authorship = match winner(debate, &candidates) {
@@ -131,10 +132,11 @@ pub(super) fn facts(debate: &Debate) -> Vec<Event> {
     }
     let best = match winner(debate, &candidates) {
         Some(winner) => vec![winner],
-        // In a tie the judge can choose a text that misses nothing.
+        // In a tie, the judge may still choose any of the leading texts, so all of them must miss a requirement.
         None => leading(verdict, &candidates),
     };
-    // The readings in both orders must agree, because either may be wrong.
+    // A text is treated as lacking only if every reading names a requirement that it misses, because a single reading
+    // may be wrong.
     let is_missed = |text: &CallKey| given.iter().all(|one| one.missing.contains_key(&text.agent_id));
     let first = best.first().filter(|_| !given.is_empty() && best.iter().all(is_missed));
     let extended = first.map(|winner| Event::Extended {
@@ -172,7 +174,7 @@ fn voted_on(debate: &Debate) -> Vec<CallKey> {
     debate.team().into_iter().filter_map(final_text).collect()
 }
 
-/// Each voter sees the texts in an order of its own.
+/// The ballots of all voters. The order of the texts is shuffled separately for each voter.
 pub(super) fn ballots(debate: &Debate) -> Vec<Step> {
     let candidates = voted_on(debate);
     let first = salt::VOTER + debate.current_round * salt::ROUND;

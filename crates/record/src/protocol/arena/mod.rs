@@ -380,7 +380,7 @@ fn choose(candidates: &mut [TeamCandidate], size: usize) {
             }
         }
     }
-    // If too few others are available, take the candidates that were passed over.
+    // If too few candidates were chosen, fill the team with those that were passed over.
     for place in order.iter().filter(|place| !candidates[**place].chosen).take(left).copied().collect::<Vec<_>>() {
         (candidates[place].chosen, candidates[place].passed_over) = (true, false);
     }
