@@ -158,8 +158,8 @@ impl Debate {
         })
     }
 
-    /// All entries of the check, each with the pass of its call. For a text, the pass counts the texts of the same
-    /// stage; for a check result, [`Lens::pass`] determines it.
+    /// All entries of the check, each with the pass of its call. A text's pass is its number among the texts of the
+    /// same stage; [`Lens::pass`] computes the pass of a check result.
     pub fn checked(&self) -> impl Iterator<Item = (&Arc<Contribution>, u8)> {
         let mut draft = 0;
         self.checks.iter().enumerate().map(move |(place, one)| {

@@ -34,7 +34,7 @@ pub struct Clarification {
 }
 
 impl Clarification {
-    /// `None` unless the question follows up on earlier answers.
+    /// The question's pass, if the question follows up on earlier answers; otherwise `None`.
     pub fn follow_up_pass(&self) -> Option<u8> {
         self.pass.filter(|pass| *pass > 1)
     }
@@ -104,8 +104,9 @@ const STOP_WORDS: &str = " what which how is are was were do does did the a an o
                           our us it this that there be should must may can will would has have had with any please \
                           roughly about exactly currently many much ";
 
-/// Whether two questions probably ask the same thing: one has all content words of the other and at most a third more.
-/// If each has a word that the other lacks (`reads`, `writes`), they may differ.
+/// Whether two questions probably ask the same thing: they have the same content words, or one has all content words of
+/// the other (at least three) and at most a third more. If each question has a word that the other lacks (`reads`,
+/// `writes`), they may differ.
 fn are_alike(one: &str, other: &str) -> bool {
     let (one, other) = (content_words(one), content_words(other));
     let (fewer, more) = if one.len() <= other.len() { (&one, &other) } else { (&other, &one) };

@@ -121,7 +121,7 @@ impl Metadata {
         Self { tokens_used: Some(0), latency_ms: Some(0), model, carried_over: true, ..Self::default() }
     }
 
-    /// Leaves the tool details unset. `calls` must be in order.
+    /// The metadata of a text that resulted from `calls`, which must be in order. Leaves the tool details unset.
     pub fn of_calls<'a>(calls: impl IntoIterator<Item = &'a CallRecord>) -> Self {
         let mut metadata = Self::default();
         for call in calls {
@@ -164,8 +164,8 @@ impl Debate {
             || (yields == Some(ResultKind::Critique) && is_target)
     }
 
-    /// The total length, in characters, of an agent's proposals before `round` and of their critiques. Carried-over
-    /// texts count once.
+    /// The total length, in characters, of the agent's proposals from the rounds before `round` and of the critiques of
+    /// these proposals. Carried-over texts are counted once.
     pub fn own_text_length(&self, agent: &AgentId, round: u32) -> usize {
         self.own_text_lengths(agent, round).sum()
     }
@@ -194,7 +194,8 @@ impl Debate {
         self.rounds.iter().rev().filter(move |round| round.round_number < last)
     }
 
-    /// In characters. Carried-over texts count once.
+    /// The total length, in characters, of the texts of [`earlier_rounds`](Self::earlier_rounds). Carried-over texts
+    /// are counted once.
     pub fn earlier_text_length(&self) -> usize {
         let texts = self.earlier_rounds().flat_map(|round| &round.contributions);
         let written = texts.filter(|one| self.is_text(one) && !one.metadata.carried_over);

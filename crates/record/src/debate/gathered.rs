@@ -118,10 +118,10 @@ pub struct TeamCandidate {
     pub score: f64,
     pub by_rating: f64,
     pub by_calibration: f64,
-    /// An absent rating counts as 1500.
+    /// If absent, `by_rating` is computed from a rating of 1500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<f64>,
-    /// An absent calibration counts as 0.5.
+    /// If absent, `by_calibration` is computed from a calibration of 0.5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<f64>,
     pub debates: u32,

@@ -204,7 +204,7 @@ pub struct AnswerState {
     pub open_major: Option<Vec<String>>,
     #[serde(skip)]
     blocking: usize,
-    /// Determines how an answer without faults is described.
+    /// How the answer was assessed. The description of an answer without faults depends on this.
     #[serde(skip)]
     basis: AnswerBasis,
 }
@@ -338,7 +338,7 @@ impl Debate {
         critiques().next().is_none() || critiques().any(|(_, one)| one.reading.is_some())
     }
 
-    /// Most severe first. Omits points about a text that lost a vote.
+    /// The open points about the answer, most severe first. Omits points about a text that lost a vote.
     pub fn open_points<'l>(&self, ledger: &'l Ledger) -> Vec<&'l Point> {
         let mut points = ledger.in_order();
         points.retain(|one| one.status() == PointStatus::Open && self.is_about_answer(one));

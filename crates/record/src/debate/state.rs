@@ -347,7 +347,7 @@ impl ModelUsage {
         silent_calls: 0,
     };
 
-    /// The caller must leave out calls that another debate paid for.
+    /// Adds the usage of a call. The caller must leave out calls that another debate paid for.
     pub(crate) fn count(&mut self, call: &CallRecord) {
         let tokens = call.tokens.unwrap_or_default();
         self.requests += u64::from(call.attempts > 0);
@@ -485,7 +485,7 @@ impl Debate {
         in_round.or_else(|| self.checked().find(|(one, pass)| *pass == key.pass && is_meant(one)).map(|(one, _)| one))
     }
 
-    /// Each with the number of its round. Omits drafts and checks of the answer.
+    /// All contributions to the rounds, each with the number of its round. Omits drafts and checks of the answer.
     pub fn contributions(&self) -> impl Iterator<Item = (u32, &Arc<Contribution>)> {
         self.rounds.iter().flat_map(|round| round.contributions.iter().map(|one| (round.round_number, one)))
     }

@@ -97,7 +97,7 @@ impl Debate {
         })
     }
 
-    /// The result does not depend on the order in which the calls of a stage finished.
+    /// Applies an event to the state. The result does not depend on the order in which the calls of a stage finished.
     ///
     /// # Errors
     ///
@@ -304,7 +304,7 @@ impl Debate {
         }
     }
 
-    /// A copy of the state in which the failed calls `keys` count as not yet made.
+    /// A copy of the state without the failures of the calls `keys`, as if these calls had not been made yet.
     pub fn reopening(&self, keys: &[CallKey]) -> Self {
         let mut debate = self.clone();
         debate.reopen(keys);
@@ -329,7 +329,8 @@ impl Debate {
         }
     }
 
-    /// Open questions count as declined: their answer becomes [`NO_ANSWER`].
+    /// Ends the questions to the user. Each open question gets the answer [`NO_ANSWER`], as if the user had declined to
+    /// answer.
     pub fn end_questions(&mut self, by: Option<Answerer>) {
         self.questions_ended = true;
         let items = self.clarifications.iter_mut().flatten().flat_map(|group| &mut group.items);
@@ -375,7 +376,7 @@ impl Debate {
         round.ok_or(FoldError::UnknownRound { seq, round: number })
     }
 
-    /// The judge, and unknown agents of damaged records, come last.
+    /// The index of an agent in the panel. The judge, and unknown agents of damaged records, come last.
     fn agent_rank(&self, id: &AgentId) -> usize {
         self.agents().iter().position(|agent| agent.id == *id).unwrap_or(usize::MAX)
     }

@@ -83,7 +83,7 @@ pub enum Event {
     /// again.
     Replied { key: CallKey, reply: StoredReply, call: CallRecord },
     QuestionsAsked {
-        /// The pass says how many times the agent has been asked.
+        /// The pass is the number of times that the agent has been asked for questions, including this call.
         key: CallKey,
         /// The new questions, still unanswered; empty if the agent has none.
         questions: AgentClarifications,
@@ -99,7 +99,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<Answerer>,
     },
-    /// Open questions count as declined, and the agents ask no more.
+    /// The agents ask no more questions. Each open question is recorded as one that the user declined to answer.
     QuestionsEnded {
         /// The program that acted for the user, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -139,7 +139,7 @@ pub enum Event {
     /// A member of the audience voted.
     Polled { key: CallKey, vote: String, reason: String, call: CallRecord },
     Judged {
-        /// The pass determines the order in which the judge reads the debaters.
+        /// The pass is 2 if the judge read the debaters' texts in reverse order, and 1 otherwise.
         key: CallKey,
         judgement: Judgement,
         call: CallRecord,
@@ -174,8 +174,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
-    /// An attempt is about to be sent. Its maximum cost and one request are reserved. They count as spent until settled
-    /// by the event whose [`CallRecord`] contains this event's number.
+    /// An attempt is about to be sent. Its maximum cost and one request are reserved: they reduce the remaining budget
+    /// until the event whose [`CallRecord`] contains this event's number replaces them with the actual cost.
     CostReserved {
         key: CallKey,
         usd: Usd,
@@ -339,7 +339,7 @@ impl Event {
         matches!(self, Self::FollowUpAsked { .. } | Self::FollowUpAnswered { .. } | Self::Rated { .. })
     }
 
-    /// `None` if the event does not end a call.
+    /// The call that the event ends, and the call's status. `None` if the event does not end a call.
     pub fn settles(&self) -> Option<(&CallKey, CallStatus)> {
         match self {
             Self::QuestionsAsked { key, questions, .. } if questions.items.is_empty() => Some((key, CallStatus::Empty)),

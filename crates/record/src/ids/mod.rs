@@ -70,7 +70,7 @@ pub struct CallKey {
     /// The author of the criticised text (critiques only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_agent_id: Option<AgentId>,
-    /// Counts intentional repetitions from 1, such as scoring in the opposite order.
+    /// Distinguishes, from 1, calls whose other fields are equal, such as the calls for two follow-up questions.
     #[serde(default = "first_pass", skip_serializing_if = "is_first_pass")]
     pub pass: u8,
 }

@@ -29,7 +29,7 @@ impl<'de> Deserialize<'de> for StageId {
 }
 
 impl From<String> for StageId {
-    /// Leaks ids that no protocol defines. Records contain few of them.
+    /// Leaks the memory of ids that no protocol defines, which is acceptable because records contain few of them.
     fn from(id: String) -> Self {
         static FOREIGN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
         let mut foreign = FOREIGN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,7 +116,8 @@ impl StageInfo {
     }
 }
 
-/// What the calls of a stage yield. The list is closed: records, reports and views know every kind.
+/// What the calls of a stage yield. Protocols cannot add kinds, because records, reports and views must know every
+/// kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResultKind {

@@ -119,7 +119,7 @@ pub struct Span<T> {
 }
 
 impl Span<u64> {
-    /// Returns, for example, `25 to 30 calls`.
+    /// The range with a noun, for example `25 to 30 calls`.
     pub fn counted(&self, noun: &str) -> String {
         let high = counted(self.high, noun);
         if self.low == self.high { high } else { format!("{} to {high}", self.low) }

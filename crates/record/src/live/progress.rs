@@ -60,12 +60,12 @@ pub struct WordsSoFar {
 }
 
 impl WordsSoFar {
-    /// A word that arrives in pieces counts once.
+    /// The number of words so far. A word that arrives in several pieces is counted once.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Unsanitized model output, at most `KEPT` bytes.
+    /// The last part of the answer so far: unsanitized model output, at most `KEPT` bytes.
     pub fn end(&self) -> &str {
         &self.end
     }
@@ -91,7 +91,7 @@ impl CallInFlight {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retry {
-    /// Counts the retries of the call, from 1.
+    /// The number of this retry within its call, from 1.
     pub number: u32,
     pub due: Instant,
     pub error: String,
@@ -241,7 +241,7 @@ impl Progress {
         present.map(|(_, (stage, progress))| (*stage, *progress))
     }
 
-    /// `None` unless `stage` held the last of several polls.
+    /// The polls of the debate, if there were several and `stage` held the last one; otherwise `None`.
     pub fn polls_compared_in(&self, stage: StageId) -> Option<Polls<'_>> {
         let polls = Polls::among(&self.polls, &self.failed, |stage| self.panel.stage_rank(stage))?;
         (polls.is_compared() && polls.held.last()?.stage == stage).then_some(polls)

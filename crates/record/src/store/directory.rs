@@ -51,7 +51,7 @@ pub struct ListedDebate {
 
 #[derive(Debug, thiserror::Error)]
 pub enum StateFileError {
-    /// Also used for a missing file.
+    /// The file is missing or cannot be read.
     #[error("cannot read the debate {path}")]
     Unreadable { path: PathBuf, source: std::io::Error },
     #[error("the debate {path} is a directory, not a file")]
@@ -142,12 +142,14 @@ impl Directory {
         self.short_names().name(id)
     }
 
-    /// For several debates, because [`short_name`](Self::short_name) reads the directory each time.
+    /// The short names of all debates. Use this for several debates, because [`short_name`](Self::short_name) reads the
+    /// directory each time.
     pub fn short_names(&self) -> ShortNames {
         ShortNames::of_ids(&self.ids().unwrap_or_default())
     }
 
-    /// Without hidden files. Empty if the directory is missing.
+    /// All entries of the directory except hidden ones and those whose names are not UTF-8. Empty if the directory is
+    /// missing.
     fn files(&self) -> Result<Vec<(String, fs::DirEntry)>, StoreError> {
         let files = match fs::read_dir(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -224,7 +226,8 @@ impl ShortNames {
         for id in ids {
             *endings.entry(ending(id).to_owned()).or_insert(0) += 1;
         }
-        // Prefixes take precedence, so an ending that is also the beginning of an id would find another debate.
+        // `find` prefers debates whose ids begin with the name, so an ending with which some id begins would find that
+        // debate.
         let beginnings = ids.iter().map(|id| id.chars().take(LAST).collect()).collect();
         Self { beginnings, endings }
     }
@@ -402,7 +405,7 @@ pub(super) fn parse_state(path: &Path, bytes: &[u8]) -> Result<Debate, StateFile
     })
 }
 
-/// The key at which a JSON reader stopped; `None` for the whole document.
+/// The path of the JSON value at this position; `None` if the value is the whole document.
 fn key_at(bytes: &[u8], line: usize, column: usize) -> Option<KeyPath> {
     let before: usize = bytes.split_inclusive(|byte| *byte == b'\n').take(line.checked_sub(1)?).map(<[u8]>::len).sum();
     JsonText::of(bytes).innermost(before + column).filter(|path| !path.0.is_empty()).cloned()

@@ -30,7 +30,7 @@ pub struct HostRequest {
     pub key: CallKey,
     pub agent_name: String,
     pub role: String,
-    /// The kind of answer, as a noun.
+    /// The noun for the answer, for example `critique`.
     pub wanted: String,
     pub system: String,
     pub text: String,
@@ -45,7 +45,7 @@ pub struct HostRequest {
 /// The requests that a run made.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostRequests {
-    /// Whether no further requests follow until a reply, or the answer of a model, arrives.
+    /// Whether the run makes no further requests until the host replies or a model answers.
     #[serde(rename = "complete")]
     pub is_complete: bool,
     pub requests: Vec<HostRequest>,
@@ -70,7 +70,7 @@ impl HostRequest {
         id
     }
 
-    /// `The kiss (kiss): critique of agent-architect, round 1`.
+    /// Describes the request, for example `The kiss (kiss): critique of agent-architect, round 1`.
     pub fn about(&self) -> String {
         let Self { key, agent_name, role, wanted, .. } = self;
         let about = key.target_agent_id.as_ref().map(|target| format!(" of {target}")).unwrap_or_default();
@@ -88,7 +88,8 @@ impl Entry {
         self.host_path().join("requests.json")
     }
 
-    /// The path is not derived from the request's id, which is untrusted input.
+    /// The path of the reply to a call. Computes the file name from `key`, because the id that a saved request contains
+    /// is untrusted.
     fn reply_path(&self, key: &CallKey) -> PathBuf {
         self.host_path().join(format!("{}.reply", HostRequest::id_of(key)))
     }
@@ -110,7 +111,7 @@ impl Entry {
         Ok(HostRequests { is_complete, requests })
     }
 
-    /// The requests of the last run, including those that were answered since.
+    /// The requests as the run last wrote them, including those that the host has answered since.
     ///
     /// # Errors
     ///
@@ -159,7 +160,7 @@ impl Entry {
         write_once(&self.reply_path(key), |out| Ok(serde_json::to_writer(out, reply)?))
     }
 
-    /// Removes the reply to a request, so that another can be given.
+    /// Removes the reply to a request, so that the host can reply again.
     pub fn forget_host_reply(&self, key: &CallKey) {
         drop(fs::remove_file(self.reply_path(key)));
     }

@@ -85,7 +85,8 @@ fn foreign_format(line: &[u8], path: &Path) -> Option<JournalError> {
     (found > FORMAT_VERSION).then(|| JournalError::Newer { path: path.to_owned(), found })
 }
 
-/// Ignores the types of all other fields, because a newer version may have changed them.
+/// Reads a whole number from a field of a line. Ignores the types of all other fields, because a newer version may have
+/// changed them.
 fn number(line: &[u8], field: &str) -> Option<u64> {
     serde_json::from_slice::<serde_json::Value>(line).ok()?.get(field)?.as_u64()
 }
@@ -237,9 +238,9 @@ pub(super) fn hold(path: &Path) -> Result<(File, FileLock), JournalError> {
     Ok((file, lock))
 }
 
-/// For appending, for reading (to restore the file) and for truncating an incomplete line. On Windows, append access
-/// cannot truncate, so the file is opened for plain writing there: the caller must seek to the end, and the lock keeps
-/// other writers out.
+/// Options to append to a journal, to read it (so that it can be restored) and to truncate an incomplete line. On
+/// Windows, a file opened for appending cannot be truncated, so it is opened for plain writing: the caller must seek to
+/// the end, and the lock keeps other writers out.
 fn appending() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -287,7 +288,7 @@ pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
     }
 }
 
-/// The number of times to retry a lock before it counts as held by another process.
+/// The maximum number of retries; if all fail, another process is assumed to hold the lock.
 const LOCK_MOMENTS: u32 = 20;
 const LOCK_MOMENT: std::time::Duration = std::time::Duration::from_millis(5);
 
@@ -301,7 +302,7 @@ pub fn read_journal(path: &Path) -> Result<JournalContents, JournalError> {
     parse(&file, path)
 }
 
-/// Retries, because a child process that is just starting briefly holds its parent's locks.
+/// Locks the journal. Retries, because a child process that is just starting briefly holds its parent's locks.
 fn lock(file: &File, path: &Path) -> Result<FileLock, JournalError> {
     for moment in 0..=LOCK_MOMENTS {
         if moment > 0 {
@@ -438,8 +439,9 @@ pub(super) fn unchecked(text: &[u8]) -> serde_json::Result<Recorded> {
 /// The maximum number of NULs to read after an incomplete line, more than any file system leaves.
 pub(super) const MOST_ZEROS: usize = 16 * 1024 * 1024;
 
-/// Appends to `line` up to and including the next line break, or up to the end. Returns the number of bytes, or `None`
-/// after [`MOST_ZEROS`] consecutive NULs, because lines contain no NULs and a file may end in gigabytes of them.
+/// Reads up to and including the next line break, or to the end of the file, and appends the bytes to `line`. Returns
+/// their number, or `None` after [`MOST_ZEROS`] consecutive NULs, because lines contain no NULs and a file may end in
+/// gigabytes of them.
 pub(super) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<usize>> {
     let (mut read, mut zeros) = (0, 0);
     loop {
@@ -532,7 +534,7 @@ fn is_unlinked(open: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::nlink(open) == 0
 }
 
-/// Without link counts, removed and moved files look the same. A moved file must not be restored, so restore none.
+/// Always false: without link counts, a removed file cannot be told from a moved one, which must not be restored.
 #[cfg(not(unix))]
 fn is_unlinked(_: &Metadata) -> bool {
     false

@@ -68,7 +68,7 @@ pub(super) fn mend(state: &mut Value) {
     });
 }
 
-/// Drops `null`, which counts as absent.
+/// Removes all object keys whose value is `null`, at any depth.
 fn drop_nulls(value: &mut Value) {
     match value {
         Value::Object(entries) => {
@@ -119,7 +119,8 @@ fn mend_round(round: &mut Object, place: usize) {
     }
 }
 
-/// Fills in the author of an entry: by id, or else by role, or else by index. A missing role becomes the id.
+/// Adds a missing id: the role, or else `unknown-` and the index (only `unknown` for index 0). Adds a missing role: the
+/// id.
 fn mend_author(object: &mut Object, role: &str, place: usize) {
     mend_with(object, "agentId", text);
     mend_with(object, role, text);
@@ -182,7 +183,8 @@ pub(super) fn complete(debate: &mut Debate) {
     }
 }
 
-/// `clarification_input` and `ClarificationInput` become `clarification-input`; `None` if no protocol knows it.
+/// Converts `clarification_input` and `ClarificationInput` to `clarification-input`. Returns `None` if no protocol has
+/// the stage.
 fn stage(written: StageId) -> Option<StageId> {
     let mut name = String::new();
     for c in written.as_str().trim().chars() {
@@ -196,13 +198,14 @@ fn stage(written: StageId) -> Option<StageId> {
     stages.find(|stage| stage.info.id.as_str() == name).map(|stage| stage.info.id)
 }
 
-/// Accepts texts such as `0.8` and `80%`, which becomes 80.
+/// Accepts numbers and numeric strings, with or without a percent sign: `80%` becomes 80. Returns `None` for other
+/// values.
 fn number(value: &Value) -> Option<Value> {
     let number = value.as_f64().or_else(|| value.as_str()?.trim().trim_end_matches('%').parse().ok());
     number.filter(|number| number.is_finite()).map(|number| json!(number))
 }
 
-/// Negative numbers are dropped, and fractions are rounded.
+/// Rounds to a whole number. Returns `None` for negative numbers and for values that are not numbers.
 fn count(value: &Value) -> Option<Value> {
     let number = number(value)?.as_f64()?.round();
     // Larger numbers are implausible.
@@ -218,7 +221,7 @@ fn text(value: &Value) -> Option<Value> {
     }
 }
 
-/// Accepts milliseconds since 1970.
+/// Converts milliseconds since 1970 to a timestamp, and keeps valid timestamps. Returns `None` for other values.
 fn time(value: &Value) -> Option<Value> {
     let of_millis = || chrono::DateTime::from_timestamp_millis(value.as_i64()?).map(Timestamp::from);
     let time = serde_json::from_value(value.clone()).ok().or_else(of_millis)?;

@@ -15,7 +15,7 @@ use crate::settings::Settings;
 use super::snapshot::{Saver, read_mark, remove_leftovers, write_state};
 use super::{Directory, Entry, Journal, JournalContents, JournalError, StoreError, read_state};
 
-/// The number of random ids to try before an id in use is an error.
+/// The maximum number of random ids to try for a new debate.
 const ID_ATTEMPTS: usize = 16;
 
 /// The record of a running debate. Its state always equals the fold of its journal.
@@ -25,7 +25,7 @@ pub struct Record {
     state_path: PathBuf,
     debate: Debate,
     seq: u64,
-    /// Started with the first save, since a record can be opened outside of a runtime.
+    /// Started with the first save: the saver needs a runtime, but a record can be opened without one.
     saver: Option<Saver>,
     /// Whether the settings in use apply to this run only.
     runs_with_others: bool,
@@ -142,8 +142,8 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// Returns an error if the event cannot be written, or cannot follow the earlier events. The journal contains the
-    /// event if the error is only that the journal was moved.
+    /// Returns an error if the event cannot be written, if it cannot follow the earlier events, or if the journal was
+    /// moved, removed or replaced. In the last two cases, the event has already been written.
     pub fn append(&mut self, event: Event) -> Result<Arc<Recorded>, StoreError> {
         let recorded = Arc::new(Recorded { seq: self.seq + 1, at: Timestamp::now(), event });
         let line = self.journal.append(&recorded)?;
@@ -276,8 +276,8 @@ pub trait Replica: fmt::Debug + Send + Sync {
     /// records a paid call and must be copied immediately; other lines may wait until [`holds`](Self::holds) is called.
     fn take(&self, line: &[u8], is_paid: bool);
 
-    /// Waits until the copy contains all events so far. No request is sent before its reservation is copied, so an
-    /// error stops a run that was taken over from sending requests.
+    /// Waits until the copy contains all events so far. No request is sent before its reservation is copied. If another
+    /// process has taken over the debate, the resulting error therefore stops this run from sending requests.
     fn holds(&self) -> Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + '_>>;
 }
 

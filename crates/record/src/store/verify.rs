@@ -150,8 +150,9 @@ fn read_saved(path: &Path) -> Result<ReadState, StateFileError> {
     Ok(ReadState { debate, value, mark })
 }
 
-/// Returns the fold of the events that the state covers, and their number. The state covers the events up to its mark.
-/// Without a mark, the state covers those up to the event at which the fold equals it, or all if no fold does.
+/// Folds the events that the state covers, and returns the fold and the number of these events. A state with a mark
+/// covers the events up to the mark; a state without a mark, the events up to the last one after which the fold equals
+/// the state. If there is no such event, folds all events.
 fn folds(events: &[Recorded], saved: Option<&ReadState>) -> Result<(Debate, usize), FoldError> {
     let marked = saved.and_then(|saved| saved.mark.as_ref()).map(|mark| mark.events);
     let mut known: Option<(Debate, usize)> = None;
