@@ -206,7 +206,7 @@ impl Git {
         Ok(entries(&self.run(&arguments, &[])?))
     }
 
-    /// Includes files whose content may turn out to be unchanged.
+    /// The tracked files that may differ from the commit `base`. The content of some may turn out to be unchanged.
     pub fn since(&self, base: &str) -> Result<Vec<Entry>, GitError> {
         let options = ["diff-index", "-z", "--raw", "--no-ext-diff", "--no-textconv", "--no-abbrev", "--no-renames"];
         let arguments = [&options[..], &["--ignore-submodules=dirty", base]].concat();

@@ -57,7 +57,7 @@ impl<'a> Outline<'a> {
             .or(self.preset.map(|preset| preset.base_url))
     }
 
-    /// `None` without a key that may be sent to the base URL.
+    /// Returns `None` if there is no key, or if the key must not be sent to the base URL.
     pub fn key(&self, environment: &Environment) -> Option<SecretString> {
         environment.key_for(self.api_key_env()?, self.base_url(environment)?)
     }

@@ -168,7 +168,7 @@ impl Environment {
         found.map(|(value, _)| value.clone()).or_else(|| self.secret(name))
     }
 
-    /// The user's value and an untrusted file's.
+    /// The user's value of the variable and the value from an untrusted file, as far as they exist.
     pub(super) fn values(&self, name: &str) -> impl Iterator<Item = SecretString> {
         self.secret(name).into_iter().chain(self.found.get(name).map(|(value, _)| value.clone()))
     }

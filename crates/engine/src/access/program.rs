@@ -128,7 +128,8 @@ fn failed(name: &str, fault: ProgramFault) -> ProviderAccessError {
     ProviderAccessError::Program { name: name.to_owned(), fault }
 }
 
-/// Omits directories of the project. A home directory does not count as a project.
+/// The directories in `PATH`, except those of the project. Project directories that are or contain the user's home
+/// directory are not excluded.
 fn search_path(environment: &Environment, project: &[PathBuf]) -> Vec<PathBuf> {
     let is_home = |directory: &Path| environment.home().is_some_and(|home| home.starts_with(directory));
     let here = Path::new(".").canonicalize().ok();

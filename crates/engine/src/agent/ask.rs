@@ -54,8 +54,8 @@ pub struct Tools {
     pub limit: u32,
     /// The maximum total length of all results, in characters.
     pub room: usize,
-    /// In a review, a model that rejects tools may answer without them, and the last results say that they are the
-    /// last.
+    /// Whether the call belongs to a review. If so, a model that rejects tools may answer without them, and the last
+    /// tool results tell the model that it can call no more tools.
     pub is_review: bool,
 }
 
@@ -247,12 +247,12 @@ impl Ask {
             let is_last = offered.is_some_and(|tools| tools.is_review && looked_up + 1 == tools.limit);
             let toolbox = offered.map(|tools| Arc::clone(&tools.toolbox));
             let reply = match self.caller.call(&self.request).await {
-                // The budget covers only a request without tools.
+                // The budget does not cover a request with tools, so ask again without them.
                 Err(failed) if offered.is_some() && matches!(failed.error, ModelError::OverBudget { .. }) => {
                     self.tools = None;
                     continue;
                 }
-                // The budget only covers the original prompt, so drop the last tool results.
+                // The tool results make the request too long for the budget, so drop the last ones and ask again.
                 Err(failed)
                     if matches!(failed.error, ModelError::OverBudget { .. }) && self.request.turns.len() > begun =>
                 {
@@ -399,8 +399,8 @@ impl Ask {
         self.caller.call(&self.request).await
     }
 
-    /// Must precede the next request, so that the paid reply is not lost. Does nothing if an earlier run recorded the
-    /// reply.
+    /// Records a reply that another request will follow, unless an earlier run recorded it. Call this before the next
+    /// request, so that the paid reply is not lost.
     fn keep(&self, reply: &Reply, error: &impl ToString) {
         if !self.is_kept {
             let (text, message) = (reply.text.clone(), reply.message.clone());

@@ -47,7 +47,8 @@ pub struct Call {
     pub listing: Listing,
     /// The total length in characters of the debate's texts in the request, before shortening.
     pub length: usize,
-    /// The unused characters of the point lists if a further point did not fit, otherwise 0.
+    /// The number of characters that the point lists leave unused because the next point did not fit; 0 if all points
+    /// fit.
     pub room: usize,
     /// Set by [`to_be_read`](Self::to_be_read); `None` if no statements are expected.
     pub(super) reads: Option<AnswerFormat>,
@@ -228,7 +229,7 @@ fn shown<'a>(debate: &'a Debate, step: &Step, room: usize) -> Values<'a> {
     values
 }
 
-/// Includes names, because they can no longer bias a decision.
+/// Shows the finished debate for a follow-up question. Includes names, because they can no longer bias a decision.
 fn show_record<'a>(values: &mut Values<'a>, debate: &'a Debate, step: &Step, room: usize) {
     let number = usize::from(step.key.pass);
     let (earlier, asked) = debate.follow_ups.split_at(number.saturating_sub(1).min(debate.follow_ups.len()));

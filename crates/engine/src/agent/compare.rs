@@ -70,7 +70,7 @@ impl RawRelations {
         for row in rows {
             let decision = name(row.decision)?;
             seen.insert(row.decision);
-            // A pair that is listed both as the same and as opposite counts as opposite.
+            // If a pair of decisions is listed both as the same and as opposite, record it as opposite.
             for (others, relation) in [(&row.same, Relation::Same), (&row.opposite, Relation::Opposite)] {
                 for other in others.iter().filter(|other| **other != row.decision) {
                     name(*other)?;

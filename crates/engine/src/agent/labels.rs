@@ -114,7 +114,8 @@ pub(super) fn chosen(text: &str, options: &[&str]) -> Option<usize> {
         let (label, title) = text.split_once([':', '：'])?;
         let place = place(&bare(label))?;
         let words: Vec<&str> = title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-        // Another option after the colon is a second choice, but `A` before a noun is an article and `3` a number.
+        // If the title contains another option, the text names two options, unless that option is an article (`A plan`)
+        // or a number (`3 steps`).
         let is_joint = |word: &&str| ["or", "and", "not"].contains(word) || options.contains(word);
         let counts = |at: usize| words[at] == "A" || words[at].chars().all(|c| c.is_ascii_digit());
         let follows =

@@ -72,7 +72,7 @@ pub(super) fn listed(debate: &Debate, step: &Step) -> PointList {
     if listed.points.is_empty() { PointList::default() } else { listed }
 }
 
-/// Includes undecided points. Omits the points that the final text answers.
+/// The undecided points, and those with a ruling on the draft. Omits the points that the final text answers.
 fn ruled(debate: &Debate, ledger: &Ledger, draft: &Draft<'_>) -> PointList {
     let answered = answered_at_the_end(ledger, draft);
     let rulings = debate.draft.iter().flat_map(|draft| &draft.rulings);

@@ -34,7 +34,7 @@ enum RawQuestion {
 }
 
 impl Questions {
-    /// Stricter than [`read`](Self::read).
+    /// Requires objects with ids and texts; [`read`](Self::read) also accepts plain texts, and objects without ids.
     pub(super) fn schema() -> AnswerSchema {
         let question = strict_object([("id", text_of_at_most(20)), ("text", text_of_at_most(600))]);
         AnswerSchema { name: "questions", schema: strict_object([("questions", list_of_at_most(20, &question))]) }

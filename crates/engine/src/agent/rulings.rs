@@ -96,7 +96,8 @@ impl RawRulings {
         answer
     }
 
-    /// Requires a ruling on at least one of these findings. If a finding has more than one ruling, the last counts.
+    /// Returns an error unless the answer rules on at least one of the findings with these `numbers`. If a finding has
+    /// more than one ruling, keeps the last.
     pub(super) fn read(text: &str, numbers: &[String]) -> Result<Ruled, AnswerError> {
         let Self { rulings: given, summary, title } = read_json(text)?;
         let mut rulings: Vec<FindingRuling> = Vec::new();
@@ -191,7 +192,7 @@ impl RawPointRuling {
         Some(Self { points: vec![point.number()], is_number: false, decision, section, remains, reason })
     }
 
-    /// Skips malformed rulings: their points count as not ruled.
+    /// Skips malformed rulings, as if the answer did not contain them.
     pub(super) fn read_all(rulings: Option<&Value>) -> Vec<Self> {
         rulings.and_then(Value::as_array).into_iter().flatten().filter_map(|one| Self::read(one.as_object()?)).collect()
     }
@@ -269,8 +270,8 @@ fn is_nothing(remains: &str) -> bool {
     matches!(bare.as_str(), "nothing" | "none" | "no" | "n/a" | "na" | "nothing remains")
 }
 
-/// Each point comes with whether it is maintained; maintained points limit the judge's confidence. Omits points that
-/// were neither rechecked, maintained nor ruled on.
+/// The blocking points that are not met, each with whether it is maintained; maintained points limit the judge's
+/// confidence. Omits points that were neither rechecked, maintained nor ruled on.
 pub(super) fn unmet<'a>(listed: &'a [Point], rulings: &[Ruling]) -> Vec<(&'a Point, bool)> {
     let blocking = listed.iter().zip(rulings).filter(|(point, _)| point.point.severity == Severity::Blocking);
     let unmet = blocking.filter(|(_, ruling)| ruling.decision == Decision::NotMet);
@@ -278,8 +279,8 @@ pub(super) fn unmet<'a>(listed: &'a [Point], rulings: &[Ruling]) -> Vec<(&'a Poi
     told.map(|(point, _)| (point, point.is_maintained())).collect()
 }
 
-/// The first text counts the rulings of each kind; the items are the points that are not fully met. `None` if there are
-/// no rulings, or if all are missing and so is the assessment.
+/// Returns a sentence that counts the rulings of each kind, and a text for each point that is not fully met. Returns
+/// `None` if there are no rulings, or if both the assessment and all rulings are missing.
 pub(super) fn under_the_solution(
     listed: &[Point],
     rulings: &[Ruling],

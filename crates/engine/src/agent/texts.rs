@@ -112,7 +112,8 @@ pub(super) fn own_rounds<'a>(debate: &'a Debate, agent: &AgentId, round: u32) ->
     rounds.collect()
 }
 
-/// Newest first. Empty unless the settings include histories.
+/// The texts by and about the agent from the rounds before `round` that its newest summary does not cover, newest
+/// first. Empty if the settings exclude histories.
 pub(super) fn history<'a>(debate: &'a Debate, agent: &AgentId, round: u32) -> Vec<Titled<'a>> {
     if !wants_histories(debate) {
         return Vec::new();
@@ -122,8 +123,8 @@ pub(super) fn history<'a>(debate: &'a Debate, agent: &AgentId, round: u32) -> Ve
     bounded(open_rounds(debate, agent, round).rev().flat_map(|one| concerning(debate, one, agent)).collect(), limit)
 }
 
-/// Ordered by rank: the agent's final text, critiques of the agent, the agent's critiques of others, and the agent's
-/// first text.
+/// The round's texts by and about the agent, in this order: the agent's final text, critiques of the agent, the agent's
+/// critiques of others, and the agent's first text.
 fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<Titled<'a>> {
     let rank = |one: &Contribution| {
         let yields = debate.yield_of(one)?;
@@ -157,7 +158,7 @@ fn side_of(debate: &Debate, id: &AgentId) -> &'static str {
     }
 }
 
-/// `now` are the texts of the current round.
+/// The texts of the rounds before `round`, followed by `now`, the texts of `round` itself.
 pub(super) fn transcript<'a>(debate: &'a Debate, now: &[&'a Arc<Contribution>], round: u32) -> Vec<Titled<'a>> {
     let name = |id: &AgentId| {
         let known = debate.agents().iter().find(|agent| agent.id == *id);

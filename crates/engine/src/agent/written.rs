@@ -57,7 +57,7 @@ impl Assessment {
         (assessment, missing)
     }
 
-    /// Reads each key separately, so that a malformed one affects no other.
+    /// Reads each key separately, so that a malformed value does not affect the others.
     fn of(object: &Map<String, Value>) -> (Self, Option<AnswerError>) {
         let list = |key: &str| object.get(key).map(texts_of).unwrap_or_default();
         let confidence = object.get("confidence").and_then(percentage_of);
@@ -134,7 +134,8 @@ fn is_changed(object: &Map<String, Value>) -> bool {
     approach.is_some_and(|approach| approach.trim().eq_ignore_ascii_case("changed"))
 }
 
-/// Returns the rest, and whether the draft's approach was abandoned.
+/// Removes a final JSON object with the key `approach`. Returns the rest of the text, and whether the object says that
+/// the draft's approach was abandoned.
 pub(super) fn without_approach(text: &str) -> (&str, bool) {
     let whole = text.trim_end();
     let found = whole.rfind('{').and_then(|start| Some((start, object(&whole[start..])?)));
@@ -209,7 +210,7 @@ fn fence_of(line: &str) -> Option<(&str, &str)> {
     (marker.len() >= 3 && !info.contains('`')).then_some((marker, info.trim()))
 }
 
-/// `None` for other JSON, which belongs to the solution.
+/// Returns `None` for JSON that is not an assessment, because it belongs to the solution.
 fn assessed(content: &str, is_last: bool) -> Option<AssessmentContent> {
     let Some(object) = object(content) else {
         let is_named = |key: &&&str| {
@@ -339,7 +340,7 @@ pub(super) fn percentage<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f
     percentage_of(&value).ok_or_else(|| serde::de::Error::custom(EXPECTED))
 }
 
-/// An unreadable number counts as missing.
+/// Returns `None` instead of an error if the number cannot be read.
 pub(super) fn percentage_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     Ok(percentage_of(&Value::deserialize(deserializer)?))
 }

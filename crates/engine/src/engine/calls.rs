@@ -93,7 +93,7 @@ impl Account for Connection {
             let (answer, granted) = oneshot::channel();
             let wanted = AttemptRequest::of(&self.step, request);
             drop(self.sender.send(Message::Reserve(wanted, answer)));
-            // No answer means that the attempt does not fit under the limit, or that the call was aborted.
+            // The engine drops the sender if the attempt does not fit under the limit, or if the call was aborted.
             let limit = self.limit.unwrap_or_default();
             let reserved = granted.await.map_err(|_| ModelError::OverBudget { limit })?;
             self.copied().await;
@@ -131,7 +131,8 @@ impl Calls {
         self.in_flight.is_empty()
     }
 
-    /// Calls that send nothing wait for permission, a slot, or their next attempt.
+    /// Whether any call may have a request in flight. The other calls are waiting for permission, a slot, or their next
+    /// attempt.
     pub(super) fn is_sending(&self) -> bool {
         self.in_flight.values().any(|call| call.is_sending)
     }

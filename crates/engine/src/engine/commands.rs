@@ -153,7 +153,7 @@ impl Engine {
             return Ok(UserReply::Nothing);
         }
         let told = self.told_while(|engine| engine.is_held).await?;
-        // The pause does not count as idle time.
+        // The idle limit must not include the pause.
         self.silence = None;
         Ok(told)
     }

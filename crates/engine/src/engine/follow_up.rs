@@ -93,7 +93,7 @@ impl Engine {
             if let Some(answer) = asked.and_then(|asked| asked.answer.clone()) {
                 return Ok(answer);
             }
-            // Without a refusal, repeat the request with less of the debate.
+            // Unless the call failed for good, repeat the request with less of the debate.
             if let Some(reason) = self.refusal.take() {
                 return Err(FollowUpError::Failed { reason });
             }
@@ -109,7 +109,7 @@ impl Engine {
         self.budget = Budget::of(&settings, &self.panel.routed, past).map(|budget| budget.of_follow_up(own));
     }
 
-    /// Must precede the question's event, so that a refused question is not recorded.
+    /// Call this before recording the question, so that a refused question is not recorded.
     fn check_room(&mut self, asked: &Debate, step: &Step) -> Result<(), FollowUpError> {
         let beginnings = self.beginnings()?;
         let call =
@@ -119,7 +119,8 @@ impl Engine {
     }
 }
 
-/// The number of the question counts from 1. An unanswered question with the same text is reused.
+/// Returns the debate with the question, and the number of the question, beginning at 1. An unanswered question with
+/// the same text is reused.
 fn asked(debate: &Debate, question: &Arc<str>) -> Result<(Debate, u8), FollowUpError> {
     let mut asked = debate.clone();
     let is_open = |one: &FollowUp| one.answer.is_none() && one.question == *question;

@@ -119,7 +119,8 @@ fn same_call<'a>(
     calls.get(key).or_else(|| calls.iter().find(|(other, _)| is_same(other)).map(|(_, call)| call))
 }
 
-/// Marks the call as certain. `bytes` is the length of the request, and `max_tokens` is the agent's own output limit.
+/// A call that will certainly be made. `bytes` is the length of the request, and `max_tokens` is the agent's own output
+/// limit.
 pub(super) fn planned_call(
     key: CallKey,
     (provider, model): (&str, &str),
@@ -150,8 +151,8 @@ fn cost_of(price: Option<Price>, tokens: [(u64, u64); 2]) -> Option<Span<Usd>> {
     Some(Span { low, high })
 }
 
-/// The answer must be valid JSON. The second call is only made if the first answer is invalid, and repeats the question
-/// along with the answer.
+/// Plans a call whose answer must be valid JSON, and the second call that is made if the answer is invalid. The second
+/// request repeats the first together with its answer.
 pub fn planned_json_calls(
     key: CallKey,
     (provider, model): (&str, &str),

@@ -24,7 +24,7 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// If an earlier run left requests, marks their file for rewriting.
+    /// Marks the file of requests for rewriting if an earlier run left requests in it, or if it cannot be read.
     pub(super) fn of(entry: &Entry) -> Self {
         let has_changed = entry.shown_to_host().map_or(true, |shown| !shown.requests.is_empty());
         Self { has_changed, ..Self::default() }

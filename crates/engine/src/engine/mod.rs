@@ -106,11 +106,12 @@ pub struct Engine {
     /// Wanted calls without a result, in order, each with the stage that requests it. The call's own stage may be a
     /// different one.
     open: Vec<(StageId, Step)>,
-    /// Stages whose start was signalled, but not their end. By round and position in the protocol.
+    /// Stages whose start was signalled but not their end, by round and position in the protocol.
     announced: BTreeMap<(u32, usize), Announced>,
-    /// Calls that were skipped because of the limit. They do not count as failed.
+    /// Calls that were skipped because the limit leaves no room for them.
     refused: HashSet<CallKey>,
-    /// Why there is no answer: the limit is too low, or the call failed.
+    /// Why a call has no result: the limit is too low, or the call failed. Becomes part of the error if there is no
+    /// answer.
     refusal: Option<String>,
     /// The maximum number of characters of the debate's texts that a call may show. Only for calls that a context
     /// window limits.
@@ -118,7 +119,7 @@ pub struct Engine {
     /// The idle limit for the calls of the current round; `None` until the round starts.
     silence: Option<Arc<IdleTimeout>>,
     beginnings: Option<Arc<[Arc<str>]>>,
-    /// The round for which the context was made, and the context; the latter is `None` if there are no tools.
+    /// The tool context of a round, with the number of the round. The context is `None` if there are no tools.
     tools: Option<(u32, Option<ToolContext>)>,
     budget: Option<Budget>,
     known_cost: Usd,

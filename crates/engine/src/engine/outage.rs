@@ -58,7 +58,8 @@ struct WaitingCall {
 }
 
 impl WaitingCall {
-    /// False if the provider responded, but its upstream server did not.
+    /// True if the provider is unreachable or a usage limit is reached; false if the provider responded but its
+    /// upstream server did not.
     fn is_for_connection(&self) -> bool {
         matches!(self.failed.error, ModelError::Unreachable { .. } | ModelError::UsageLimit { .. })
     }
@@ -74,7 +75,8 @@ impl Outage {
         }
     }
 
-    /// Keeps only which providers have answered, because a new run retries everything.
+    /// Forgets everything except which providers have answered and whether to wait, because a new run retries all
+    /// calls.
     pub(super) fn begin_run(&mut self) {
         let (can_wait, answered) = (self.can_wait, std::mem::take(&mut self.answered));
         *self = Self { can_wait, answered, ..Self::default() };
@@ -151,8 +153,8 @@ impl Engine {
         }
     }
 
-    /// Notes the call as waiting if true. No call waits for a provider that has never answered, because the provider
-    /// may not exist.
+    /// Returns whether the failed call will wait for its server, and if so, adds it to the waiting calls. False if the
+    /// provider has neither answered a call nor reported a usage limit, because the provider may not exist.
     pub(super) fn waits_for_server(&mut self, step: &Step, failed: &FailedCall) -> bool {
         let key = &step.key;
         let Some(provider) = self.provider_of(&key.agent_id) else { return false };
@@ -171,7 +173,8 @@ impl Engine {
         true
     }
 
-    /// Agents that have not been called yet count as reachable. The judge is always needed.
+    /// Whether the judge and enough agents are reachable. Agents that have not been called yet are assumed to be
+    /// reachable.
     fn has_enough_agents(&self) -> bool {
         let can_reach = |id: &AgentId| {
             let is_there = |provider: Arc<str>| !self.outage.unreachable.contains(&provider);
@@ -186,8 +189,9 @@ impl Engine {
         !self.outage.waiting.is_empty() && !self.has_enough_agents()
     }
 
-    /// Leaves out providers with calls in flight, because an answer would show that the provider is back. Returns
-    /// whether any call failed.
+    /// Records waiting calls as failed if enough agents are reachable. Does not do so while the call's provider has
+    /// other calls in flight, because an answer would show that the provider is back. Returns whether any call was
+    /// recorded as failed.
     pub(super) fn fail_unreachable_calls(&mut self) -> Result<bool, EngineError> {
         if self.outage.waiting.is_empty() || !self.has_enough_agents() {
             return Ok(false);
@@ -250,7 +254,7 @@ impl Engine {
             }
         }
         self.signal(Signal::ServerBack);
-        // The outage does not count as idle time, and nothing was paid for the waiting calls.
+        // The idle limit must not include the outage. Plan again, because nothing was paid for the waiting calls.
         self.silence = None;
         self.plan_costs(self.debate().current_round.max(1))?;
         Ok(Trigger::RETRY)
@@ -281,7 +285,7 @@ impl Engine {
         }
         let stages = self.protocol.stages;
         let rank = |id: StageId| stages.iter().position(|stage| stage.info.id == id);
-        // Kinds of call belong to the next stage that is a transition target.
+        // If a call's stage is not a transition target, the call belongs to the next stage that is one.
         let place = |id| (rank(id)?..stages.len()).find(|rank| stages[*rank].info.is_transition_target);
         let first = keys.iter().filter_map(|key| place(key.stage)).chain(rank(reached)).min();
         self.append(Event::Reopened { keys })?;

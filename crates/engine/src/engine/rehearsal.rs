@@ -136,7 +136,8 @@ impl<'a> Rehearsal<'a> {
         self.goes_on
     }
 
-    /// `events` close the debate early or skip its check. Leaves the rehearsal unchanged.
+    /// Returns the closing calls after `events`, which close the debate early or skip its check. Leaves the rehearsal
+    /// unchanged.
     pub(super) fn closing(&self, events: impl IntoIterator<Item = Event>) -> Result<Vec<RehearsedCall>, EngineError> {
         let answers = SampleAnswers { extends: false, ..self.answers };
         let mut closing = Rehearsal { answers, foreseen: Vec::new(), ..self.clone() };
@@ -222,7 +223,7 @@ impl<'a> Rehearsal<'a> {
         self.foreseen.push(RehearsedCall { key, cost, in_round, is_second_chance, bytes, offers_tools });
     }
 
-    /// Returns the points that the prompt lists.
+    /// Adds the step's requests to the foreseen calls. Returns the points that the prompt lists.
     fn measure(&mut self, step: &Step, stage: &Stage, agent: &Agent) -> Result<Vec<Point>, EngineError> {
         let mut call = prepare(self.panel, agent, self.beginnings, &self.debate, step, usize::MAX)?;
         if step.may_use_tools() {
@@ -491,7 +492,8 @@ impl<'a> Rehearsal<'a> {
         }
     }
 
-    /// All new points are partly accepted, so they count as accepted and stay open.
+    /// In a demanding rehearsal, accepts every new point in part, so that it is accepted but stays open. Otherwise
+    /// empty.
     fn replies(&self, step: &Step, length: usize) -> Vec<Statement<Response>> {
         let CallKey { agent_id, round, .. } = &step.key;
         let ledger = self.answers.demanding.then(|| Ledger::seen_by(&self.debate, agent_id, *round, &step.inputs));
@@ -506,7 +508,7 @@ impl<'a> Rehearsal<'a> {
         due.iter().map(reply).collect()
     }
 
-    /// All points are maintained, so they stay on the lists.
+    /// If `disputes` is set, maintains every point, so that it stays on the lists. Otherwise empty.
     fn rechecks(&self, step: &Step, target: &AgentId, length: usize) -> Vec<Statement<RecheckStanding>> {
         let CallKey { agent_id, round, .. } = &step.key;
         let ledger = self.answers.disputes.then(|| Ledger::seen_by(&self.debate, target, *round, &step.inputs));
@@ -521,7 +523,7 @@ impl<'a> Rehearsal<'a> {
         due.iter().map(recheck).collect()
     }
 
-    /// The text of one of `points` remarks that share an answer of `length` bytes.
+    /// Filler for one remark, if an answer of `length` bytes contains `points` remarks.
     fn remark(&self, length: usize, points: usize) -> Arc<str> {
         let whole = length / points.max(1);
         self.filler(if self.answers.disputes { whole } else { REMARK_BYTES.min(whole) })
@@ -533,7 +535,7 @@ fn apply(debate: &mut Debate, event: Event) {
     drop(debate.apply(&Recorded { seq: 0, at: Timestamp::now(), event }));
 }
 
-/// Returns false if there were no new facts.
+/// Applies the facts of the stage until it has no new ones. Returns whether there were any.
 fn establish(stage: &Stage, debate: &mut Debate) -> bool {
     let mut is_new = false;
     loop {

@@ -21,7 +21,7 @@ use dialectic_record::settings::{AgentFailurePolicy, AgentSettings, TerminationS
 
 use super::{Engine, EngineError};
 
-/// The minimum characters of the debate's texts that a solution needs.
+/// The minimum number of characters of the debate's texts that a shortened prompt must show.
 pub(super) const LEAST_TEXT: usize = 500;
 
 fn failure(step: &Step, failed: &FailedCall) -> Failure {
@@ -213,8 +213,8 @@ impl Engine {
         Event::Evaluated { key, evaluation: Evaluation { kind, score, threshold }, call: Some(call) }
     }
 
-    /// The ids are unique within the debate and do not depend on the order in which agents answer. Drops questions
-    /// beyond the limit.
+    /// Numbers the questions with ids that are unique within the debate and do not depend on the order in which agents
+    /// answer. Drops questions beyond `most`.
     fn number(&self, agent: &AgentSettings, pass: u8, most: u32, mut questions: Vec<String>) -> AgentClarifications {
         let most = most as usize;
         if questions.len() > most {

@@ -318,7 +318,7 @@ impl Engine {
         self.signal(Signal::StageStarted { stage, round, total });
     }
 
-    /// Kinds of call have no end of their own: each ends when no calls of its kind are open.
+    /// Signals the end of stage `id`, and of announced stages that are not transition targets and have no open calls.
     fn end_announced(&mut self, id: StageId) {
         let is_over = |stage: StageId| {
             let is_kind = self.debate().stage(stage).is_some_and(|info| !info.is_transition_target);
@@ -336,7 +336,7 @@ impl Engine {
         steps(self.debate()).into_iter().map(|step| step.key).collect()
     }
 
-    /// Returns the number of results, and that of calls that failed or are still `wanted`. Earlier visits do not count.
+    /// Returns how many calls of this visit have a result, and how many failed or are `wanted` but have no result.
     fn results_of(&self, round: u32, announced: &Announced, wanted: &[CallKey]) -> (usize, usize) {
         let (debate, Announced { stage, first_pass, .. }) = (self.debate(), announced);
         let is_meant = |key: &CallKey| key.round == round && key.stage == *stage && key.pass >= *first_pass;
@@ -348,14 +348,16 @@ impl Engine {
 }
 
 impl Engine {
-    /// A debate that closes early finishes its closing stage. If money ran out, it also finishes the check.
+    /// Whether a debate that closes early must leave `stage`. False for the closing stage and, if money ran out, for a
+    /// check that precedes the closing.
     pub(super) fn must_close(&self, stage: StageId) -> bool {
         let rank = |id: StageId| self.protocol.stages.iter().position(|stage| stage.info.id == id);
         let is_over_money = self.is_out_of_money() && rank(stage) >= rank(self.closing_stage());
         self.is_stopping() && stage != self.protocol.closing && !is_over_money
     }
 
-    /// If money ran out, this is a check that precedes the closing, because the check's cost is reserved.
+    /// The stage to go to when the debate closes early. If money ran out and there is something to check, this is the
+    /// check that precedes the closing, because the check's cost is reserved.
     fn closing_stage(&self) -> StageId {
         let is_wanted = self.is_out_of_money() && has_something_to_check(self.debate());
         check_before_closing(self.protocol).filter(|_| is_wanted).unwrap_or(self.protocol.closing)

@@ -266,8 +266,8 @@ impl Ready {
     }
 }
 
-/// `events` is the number of recorded events. `None` if the debate's settings are unknown, or if the debate cannot be
-/// resumed.
+/// Returns a function that forecasts the remaining calls, or `None` if the debate's settings are unknown or the debate
+/// cannot be resumed. `events` is the number of recorded events.
 pub(super) fn to_come(
     protocol: &'static Protocol,
     routed: &BTreeSet<String>,

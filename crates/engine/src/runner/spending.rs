@@ -216,7 +216,8 @@ pub fn remove(directory: &Directory, entry: &Entry) -> Result<(), SpendingError>
         _ => BTreeMap::new(),
     };
     if !by_day.is_empty() {
-        // Write the ledger before removing the debate: as long as the debate exists, its journal counts instead.
+        // Write the ledger before removing the debate: as long as the debate's journal exists, the ledger's entry is
+        // ignored.
         let mut beside = SpendingFile::read(directory)?;
         let id = entry.id();
         beside.removed.retain(|before| before.id != id);
@@ -241,15 +242,14 @@ pub fn spent_today(directory: &Directory) -> Result<Usd, SpendingError> {
     let mut spent = Usd::ZERO;
     for entry in directory.entries()? {
         let Some(journal) = &entry.journal else { continue };
-        // Check before reading the journal, so that a debate that ends in between counts with its full limit rather
-        // than too little.
+        // Check before reading the journal: if the debate ends in between, the result is too high rather than too low.
         let is_held = entry.is_held();
         if !is_held && !is_younger(journal, today.and_time(NaiveTime::MIN).and_utc()) {
             continue;
         }
         let of_debate = JournalSpending::read(journal, today);
         spent += of_debate.by_day.values().copied().sum();
-        // A debate with a damaged journal counts with its full limit.
+        // Assume that a debate spends its full limit if it is running or its journal is damaged.
         if is_held || !of_debate.is_whole {
             // The limit in the ledger takes precedence, since a follow-up question may cost more than is left of the
             // debate's limit.
@@ -257,7 +257,7 @@ pub fn spent_today(directory: &Directory) -> Result<Usd, SpendingError> {
             spent += limit.map_or(Usd::ZERO, |limit| limit.saturating_sub(of_debate.total));
         }
     }
-    // After an interrupted removal, the debate still exists and counts by its journal.
+    // If a removal was interrupted, the debate's journal still exists and was counted above.
     let is_gone = |removed: &&Removed| !directory.journal_path(&DebateId::new(removed.id.as_str())).exists();
     let removed = beside.removed.iter().filter(|removed| removed.day >= today).filter(is_gone);
     Ok(spent + removed.map(|removed| removed.usd).sum())
@@ -275,8 +275,8 @@ fn is_younger(path: &Path, than: DateTime<Utc>) -> bool {
 
 #[derive(Default)]
 struct JournalSpending {
-    /// What was spent and reserved by day. An amount reserved before midnight and settled afterwards counts on both
-    /// days.
+    /// What was spent and reserved by day. An amount reserved before midnight and settled afterwards is included in
+    /// both days.
     by_day: BTreeMap<NaiveDate, Usd>,
     total: Usd,
     limit: Option<Usd>,
@@ -284,7 +284,7 @@ struct JournalSpending {
 }
 
 impl JournalSpending {
-    /// Reads the whole journal, but `by_day` begins at `since`. A file that is not a debate's journal counts as zero.
+    /// Reads the whole journal, but `by_day` begins at `since`. Returns zeros if the file is not a debate's journal.
     fn read(journal: &Path, since: NaiveDate) -> Self {
         let Ok(mut reader) = JournalReader::open(journal) else { return Self::default() };
         let (mut all, mut by_day) = (Books::default(), BTreeMap::<NaiveDate, Books>::new());
@@ -307,7 +307,7 @@ impl JournalSpending {
     }
 }
 
-/// The limit in the debate's first event; `None` if it calls no models, because it then costs nothing.
+/// The limit in the debate's first event; `None` if the debate calls no models, because it then costs nothing.
 fn limit_of(recorded: &Recorded) -> Option<Usd> {
     let Event::Created(created) = &recorded.event else { return None };
     created.settings.max_cost().filter(|_| created.settings.calls_models())

@@ -186,8 +186,8 @@ impl ContextDirectory {
         }
     }
 
-    /// The kind of the entry at `inside`, a relative path of plain names. A link counts as its target inside this
-    /// directory.
+    /// Whether the entry at `inside`, a relative path of plain names, is a file or a directory. Follows links. `None`
+    /// if the entry is neither, or if a link leads outside or nowhere.
     pub(super) fn kind(&self, inside: &Path) -> Option<EntryKind> {
         let found = self.resolve(inside).ok()??;
         let metadata = self.root.symlink_metadata(found).ok()?;
@@ -419,7 +419,7 @@ mod tests {
 
     use super::*;
 
-    /// Tests the checks after resolving on their own, by giving the walk a path that a swap would produce.
+    /// Gives the walk paths with links, as if files had been replaced by links after the paths were resolved.
     #[test]
     fn the_walk_follows_no_links() {
         let directory = tempfile::tempdir().expect("a directory");

@@ -198,7 +198,7 @@ pub(super) fn matching(paths: Vec<String>, globs: &str) -> Result<Vec<String>, T
 
 /// The first [`ENTRIES`] files and directories by name, and the total number of names.
 ///
-/// A link counts as its target. Omits links that lead outside or nowhere, pipes and devices.
+/// Follows links. Omits pipes, devices, and links that lead outside or nowhere.
 fn entries(context: &ContextDirectory, path: &str) -> Result<(Vec<Value>, usize), AccessError> {
     let (directory, inside) = context.open_directory(path)?;
     let unreadable = |source| AccessError::Unreadable { source };

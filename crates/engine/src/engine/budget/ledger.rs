@@ -91,7 +91,7 @@ impl CostLedger {
         }
     }
 
-    /// No results will arrive, so everything in flight counts as spent.
+    /// Adds the reservations of all attempts in flight to what was spent, because no results will arrive.
     pub(super) fn abandon(&mut self) {
         self.spent += std::mem::take(&mut self.open).into_values().map(|of| of.usd).sum();
     }

@@ -258,7 +258,8 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    /// Includes calls that only one of the two rehearsals has.
+    /// Combines the calls of two rehearsals, with short and with long texts. Includes calls that only one rehearsal
+    /// has.
     pub(super) fn merge<'a>(
         least: impl IntoIterator<Item = &'a RehearsedCall>,
         full: impl IntoIterator<Item = &'a RehearsedCall>,
@@ -278,8 +279,8 @@ impl Planned {
         Self { key, is_second_chance, cost, least: bytes, full: bytes }
     }
 
-    /// A second request counts as a call only if it asks for the final answer; any other second request takes the place
-    /// of an optional call.
+    /// Adds one call to the cost, except for a second request that does not ask for the final answer: such a request
+    /// takes the place of an optional call.
     fn amount(&self, usd: Usd) -> Amount {
         let is_spared = self.is_second_chance && self.cost != BudgetClass::Closing;
         if is_spared { Amount { usd, requests: 0 } } else { Amount::request(usd) }
@@ -291,7 +292,7 @@ impl Planned {
 }
 
 impl Budget {
-    /// All texts that are read or written have the length `level`.
+    /// The likely cost of the plan if all texts that are read or written have the length `level`.
     fn likely_cost(&self, least: &CostPlan, full: &CostPlan, level: AnswerLength) -> Amount {
         let cost = |calls: &[Planned]| self.likely(calls, level, level);
         let rounds = least.rounds.iter().zip(&full.rounds).map(|(least, full)| cost(&Planned::merge(least, full)));
@@ -310,8 +311,8 @@ impl Budget {
         calls.iter().map(|call| call.amount(cost(call))).sum()
     }
 
-    /// The rest of the debate, `all`, must probably fit with its optional calls, and the reserves for the current plan,
-    /// `near`, must certainly fit. `None` if no level satisfies both.
+    /// The highest level at which the rest of the debate, `all`, probably fits with its optional calls, and the
+    /// reserves for the current plan, `near`, certainly fit; `None` if there is no such level.
     pub(super) fn highest_level(&self, near: &CostRange, all: &CostRange) -> Option<AnswerLength> {
         let room = self.room();
         AnswerLength::FULL.and_below().find(|level| self.whole_cost(near, all, *level).fits(room))

@@ -51,7 +51,7 @@ pub(super) struct Budget {
     level: AnswerLength,
     /// The greatest answer length granted since the last plan. Reserved calls may read these answers.
     written: AnswerLength,
-    /// Requests shown to the host. Each counts as a call although nothing is sent.
+    /// Requests shown to the host. The call limit includes them although nothing is sent.
     pub(super) shown: BTreeSet<CallKey>,
     has_said_left_out: bool,
 }
@@ -100,7 +100,7 @@ impl AttemptRequest {
 
 pub(super) enum Permission<T> {
     Granted(T),
-    /// The attempt must wait until others have returned.
+    /// The attempt must wait until other attempts have returned.
     Later,
     Refused,
 }
@@ -137,8 +137,8 @@ impl Budget {
         self.ledger.apply(recorded, |call: &CallRecord| payees.price_of(call));
     }
 
-    /// Calls that an earlier run left in flight count as spent. The question's `own` limits apply on top of what has
-    /// been spent.
+    /// Applies the question's `own` limits on top of what has been spent, which includes the reservations of calls that
+    /// an earlier run left in flight.
     pub(super) fn of_follow_up(mut self, own: BudgetLimit) -> Self {
         self.ledger.abandon();
         let taken = self.ledger.taken_in_all();
@@ -176,7 +176,8 @@ impl Budget {
         self.limit.whole().saturating_sub(self.ledger.taken_in_all() + Amount { usd: Usd::ZERO, requests })
     }
 
-    /// `spares` says whether to keep the reserve for optional calls.
+    /// What must stay reserved for other calls if this attempt is sent. `spares` says whether to include optional
+    /// calls.
     fn kept_beside(&self, wanted: &AttemptRequest, written: AnswerLength, spares: bool) -> Amount {
         let none = &[][..];
         let (closing, rest) = match wanted.cost {
@@ -224,7 +225,8 @@ impl Budget {
         need.saturating_sub(self.likely(&closing, read, AnswerLength::LEAST))
     }
 
-    /// What must at least stay reserved in addition to an attempt that has priority; `None` for other attempts.
+    /// The minimum that must stay reserved for other calls if this attempt is sent; `None` if the attempt has no
+    /// priority over reserved calls.
     fn kept_at_least(&self, wanted: &AttemptRequest) -> Option<Amount> {
         match wanted.cost {
             // Even the judge must not spend on tool calls what its answer needs.
@@ -284,7 +286,8 @@ impl Budget {
         grant.map_or(Permission::Refused, Permission::Granted)
     }
 
-    /// A granted request counts as a call from then on, although nothing is sent.
+    /// Decides whether a request may be shown to the host. The call limit includes a shown request, although nothing is
+    /// sent.
     pub(super) fn show(&mut self, wanted: &AttemptRequest) -> Permission<()> {
         match self.decide(wanted) {
             Permission::Granted((_, level)) => {
@@ -297,8 +300,8 @@ impl Budget {
         }
     }
 
-    /// Permits a request that the host has answered. The request was counted as a call when it was shown, so nothing
-    /// else needs to fit.
+    /// Permits a request that the host has answered. Does not check whether other calls still fit, because the request
+    /// was already counted as a call when it was shown.
     fn accept(&self, wanted: &AttemptRequest) -> Permission<(Reservation, AnswerLength)> {
         let payee = self.payees.get(&wanted.key.agent_id);
         let grant = payee.and_then(|payee| self.grant(payee, wanted, self.level, Amount::ZERO));
@@ -340,7 +343,7 @@ impl Budget {
         self.written = AnswerLength::LEAST;
     }
 
-    /// In the first round, the rest of the round must fit too.
+    /// Whether the closing and the check fit under the limit; in the first round, together with the rest of the round.
     fn is_check_affordable(&self, is_first_round: bool) -> bool {
         let rest = if is_first_round { &self.rest[..] } else { &[][..] };
         let calls = rest.iter().chain(&self.closing).chain(&self.check);
@@ -364,7 +367,7 @@ impl Engine {
         self.budget.as_ref().map(|budget| budget.limit)
     }
 
-    /// No results will arrive, so the reservations count as spent.
+    /// Adds the reservations of these calls to what was spent, because no results will arrive.
     pub(super) fn abandon_cost(&mut self, keys: &[CallKey]) {
         if let Some(budget) = &mut self.budget {
             budget.ledger.abandon_calls(keys);
@@ -490,7 +493,8 @@ impl Engine {
         Ok(self.append(Event::CheckForgone)?)
     }
 
-    /// After the first round, the check must fit, too.
+    /// Whether the rest of the round and the closing fit under the limit; after the first round, only together with the
+    /// check.
     pub(super) fn is_plan_affordable(&self) -> bool {
         self.budget.as_ref().is_none_or(|budget| {
             let calls = budget.rest.iter().chain(&budget.closing).chain(&budget.check);
@@ -520,7 +524,7 @@ impl Engine {
     }
 }
 
-/// Calls copied into a fork belong to its parent and do not count.
+/// The total cost of the calls in `events`, as far as it is known. Omits calls that a fork copied from its parent.
 pub fn known_cost(events: &[Recorded]) -> Usd {
     events.iter().filter_map(|recorded| cost_of(&recorded.event)).sum()
 }
