@@ -278,7 +278,8 @@ impl Archive {
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    /// The rarest of `words`, without those that occur in no memory.
+    /// Returns at most [`TERMS`] of the rarest `words` that occur in a memory. If all of them are too common, returns
+    /// the [`SHARED`] rarest.
     fn telling(&self, words: &[String]) -> Result<Vec<String>, ArchiveError> {
         let too_many = i64::try_from((self.memories()? / COMMON).max(FEW)).unwrap_or(i64::MAX);
         let count = "SELECT count(*) FROM (SELECT 1 FROM memories WHERE memories MATCH ? LIMIT ?)";

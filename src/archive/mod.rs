@@ -28,8 +28,8 @@ pub use ratings::{Player, Rating};
 pub const FILE: &str = "archive.sqlite";
 /// Increase this with every change to the schema.
 const VERSION: u32 = 3;
-/// A directory counts as unchanged only if its last modification is longer ago than this, because file times are too
-/// coarse to tell two quick changes apart.
+/// The directory's modification time is saved only if it is longer ago than this, because file times are too coarse to
+/// tell two quick changes apart.
 const SETTLED: Duration = Duration::from_secs(2);
 /// How long to wait for another process to finish writing.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -130,7 +130,8 @@ impl Archive {
         Ok(changed.len() + gone.len())
     }
 
-    /// The directory's modification time at the last complete update; `None` if it was unknown.
+    /// The last saved modification time of the directory; `None` if none was saved. If the directory still has this
+    /// time, the archive is up to date.
     fn looked(&self) -> Result<Option<i64>, ArchiveError> {
         Ok(self.connection.query_row("SELECT modified FROM looked", [], |row| row.get(0))?)
     }

@@ -33,12 +33,12 @@ pub struct Rating {
     pub player: Player,
     pub rating: f64,
     /// The mean distance between the confidence of the player's ballots and the outcome, from 0 (best) to 1 (worst).
-    /// The outcome is whether the judge ranked their candidate first. `None` without ballots.
+    /// The outcome is whether the judge ranked the ballot's candidate first. `None` without ballots.
     pub calibration: Option<f64>,
     pub debates: u32,
 }
 
-/// Has no effect if the debate's scores are already recorded.
+/// Records the judge's scores of the agents, unless the debate has no verdict or its scores are already recorded.
 pub(super) fn count(transaction: &Transaction<'_>, debate: &Debate, at: Timestamp) -> rusqlite::Result<()> {
     let Some(verdict) = &debate.verdict else { return Ok(()) };
     let id = debate.id.as_str();
@@ -62,7 +62,7 @@ pub(super) fn count(transaction: &Transaction<'_>, debate: &Debate, at: Timestam
     Ok(())
 }
 
-/// Empty if the judge ranked no candidate first.
+/// The distances of each voter's ballots from the outcome. Empty if the judge ranked no candidate first.
 fn calibrations<'d>(debate: &'d Debate, verdict: &Verdict) -> HashMap<&'d AgentId, Vec<f64>> {
     let mut scores: HashMap<&AgentId, Vec<f64>> = HashMap::new();
     let Some(winner) = &verdict.winner else { return scores };
@@ -138,11 +138,11 @@ pub(super) const START: f64 = 1500.0;
 const K: f64 = 32.0;
 /// The rating difference at which the better player is expected to win ten times as often.
 const SCALE: f64 = 400.0;
-/// Closer scores count as equal, because means are inexact.
+/// The maximum difference between scores that are treated as a draw, because means are inexact.
 const EQUAL: f64 = 1e-9;
 
 /// The change of each player's rating by a debate. `players` contains the rating before the debate and the judge's
-/// score. Every pair of players counts, and a player's sum is divided by the number of opponents.
+/// score. A player is compared with every other player, and the changes are averaged.
 pub(super) fn changes(players: &[(f64, f64)]) -> Vec<f64> {
     let Some(opponents) = players.len().checked_sub(1).filter(|opponents| *opponents > 0) else {
         return vec![0.0; players.len()];

@@ -42,7 +42,7 @@ pub(super) fn config(git: &Git, commit: &str, directory: &Path) -> Result<Option
         let path = place.join(name);
         let unwritten = |source| unreadable(&path, source);
         fs::create_dir_all(path.parent().unwrap_or(&place)).map_err(unwritten)?;
-        // Atomically, because another review of this commit may be reading the file.
+        // Write atomically, because another review of this commit may be reading the file.
         write_atomically(&path, Readers::Owner, |out| out.write_all(bytes))?;
     }
     Ok(Some(place.join(DEFAULT_PATH.trim_start_matches("./"))))

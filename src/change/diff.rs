@@ -25,7 +25,7 @@ pub(super) struct FileDiff {
     pub(super) parents: usize,
     /// Lines of the new version, including unchanged lines around a change.
     pub(super) hunks: Vec<Lines>,
-    /// Includes the header.
+    /// The text of the file's diff, including the header.
     pub(super) text: String,
 }
 
@@ -238,7 +238,8 @@ pub(super) fn read(text: &str) -> Vec<FileDiff> {
     found.into_iter().map(|(file, _)| file).collect()
 }
 
-/// Counts the lines of each hunk, so that no line can imitate the start of another file.
+/// The end of the file's diff that begins at `start`. Counts the lines of each hunk, so that no line can imitate the
+/// start of another file.
 fn end_of(lines: &[&str], start: usize) -> usize {
     let mut at = start + 1;
     let mut has_hunks = false;
@@ -285,7 +286,7 @@ impl Stretch {
         Self { old: self.old.iter().copied().map(end).collect(), new: end(self.new) }
     }
 
-    /// Adds the line that reduces the remainder of the hunk from `before` to `after`.
+    /// Extends the stretch by one line. `before` and `after` are the remainders of the hunk before and after that line.
     fn extend(&mut self, before: &Self, after: &Self) {
         for ((own, before), after) in self.old.iter_mut().zip(&before.old).zip(&after.old) {
             own.1 += before.1 - after.1;

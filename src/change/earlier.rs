@@ -62,7 +62,8 @@ fn path(finding: &ReviewedFinding) -> Option<&str> {
     finding.lead().place.as_ref().map(|place| place.path.as_str())
 }
 
-/// The `kept` findings of the `earlier` review, moved to the lines that contain their code in `attachments`.
+/// The `kept` findings of the `earlier` review. If the code of a finding is found in `attachments`, the finding gets
+/// the lines at which it is found; otherwise, its lines do not change.
 fn earlier_review(
     kept: impl IntoIterator<Item = ReviewedFinding>,
     earlier: &Debate,
@@ -128,8 +129,8 @@ impl Repository {
         let kept = kept(earlier, wanted);
         let change = earlier.change.as_deref();
         let undone = change.map(|change| self.undone(change)).transpose()?.flatten();
-        // A finding outside the changed files counts as fixed only if the whole change was undone, so all of the
-        // changed files must be wanted.
+        // Undoing the change fixes a finding outside the changed files only if the whole change was undone. This is
+        // certain only if all changed files are wanted.
         let is_all_wanted = change.is_some_and(|change| {
             let left_out = change.left_out.iter().map(|one| &one.path);
             change.files.iter().map(|file| &file.path).chain(left_out).all(|path| wanted.has(path))
@@ -182,7 +183,7 @@ impl Repository {
         let is_on_disk = |path: &&str| !matches!(directory.read(path, 0), Err(AccessError::NotFound));
         let on_disk: BTreeSet<&str> = paths.iter().copied().filter(is_on_disk).collect();
         let source = Source::after(set, directory, self.git.clone())?;
-        // If the head is a commit, the working tree may be at another one.
+        // If the head is a commit, the working tree may belong to a different commit.
         let listed = self.head.as_ref().map(|_| source.paths().into_iter().collect::<BTreeSet<_>>());
         let is_there = |path: &String| match &listed {
             Some(listed) => listed.contains(path),

@@ -209,7 +209,8 @@ impl Repository {
         entries.sort_by(|one, other| one.path.cmp(&other.path));
     }
 
-    /// Joins the deletion and the addition of a file that a commit renamed.
+    /// The files changed since the base. If a commit renamed a file, joins its deletion and its addition into one
+    /// entry.
     fn since_base(&self) -> Result<Vec<Entry>, Error> {
         let mut entries = self.git.since(&self.base)?;
         for renamed in self.git.between(&self.base, "HEAD")?.into_iter().filter(|entry| entry.path != entry.old_path) {

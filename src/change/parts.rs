@@ -58,7 +58,7 @@ fn reasons(left_out: &[LeftOut]) -> String {
     first.join(", ")
 }
 
-/// Models cannot count lines.
+/// Puts its number before each line, because models cannot count lines.
 pub(super) fn numbered(text: &str) -> String {
     let line = |(number, line): (usize, &str)| format!("{number:>4} | {line}\n");
     (1..).zip(text.lines()).map(line).collect()

@@ -99,7 +99,7 @@ impl Repository {
     }
 }
 
-/// `part` is `None` for an undivided change.
+/// Whether `part` contains a change of the file. `part` is `None` for an undivided change, which contains all files.
 fn has(part: Option<u32>, file: &ChangedFile) -> bool {
     part.is_none_or(|part| file.parts.contains(&part))
 }
@@ -169,7 +169,8 @@ fn find(parts: &mut BTreeMap<Option<u32>, Part>, set: &ChangeSet, source: &Sourc
 impl Part {
     fn in_words(self, room: usize) -> String {
         let Self { touched, found, .. } = self;
-        // Uses of what the change touches come first, then the rarest names.
+        // Show names that the change defines or edits before names that it only calls, and rare names before common
+        // ones.
         let mut ranked: Vec<_> =
             found.into_iter().filter(|(name, (count, _))| *count <= TELLING || touched.contains(name)).collect();
         ranked.sort_by_key(|(name, (count, _))| (!touched.contains(name), *count));

@@ -22,7 +22,7 @@ pub(super) const SCORES_KEY: &str = "evaluation";
 /// Criteria without a score are absent.
 pub type Scores = BTreeMap<Criterion, f64>;
 
-/// The variants are in the order of all outputs.
+/// The variants are in the order in which all outputs show them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Criterion {
     FunctionalCompleteness,
@@ -32,7 +32,7 @@ pub enum Criterion {
     RegulatoryCompliance,
     Testability,
     RequirementsFulfillment,
-    /// The evaluators' own score, not an average.
+    /// The overall score that the evaluators gave, not an average of the other scores.
     Overall,
 }
 
@@ -80,8 +80,8 @@ impl Criterion {
     }
 }
 
-/// Built from the criteria, because answers have no type: with a type, one invalid value would make all scores
-/// unusable.
+/// Built from the criteria rather than derived from a Rust type. Answers are not parsed into a type, because one
+/// invalid value would then make all scores unusable.
 pub(super) static EVALUATION: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
     let score = json!({ "type": "number", "minimum": 1, "maximum": 10 });
     let texts = json!({ "type": "array", "items": { "type": "string", "maxLength": 600 }, "maxItems": 12 });
@@ -257,7 +257,8 @@ fn own_solutions(debate: &Debate) -> Vec<(u32, &Contribution)> {
     own.map(|(round, one)| (round, one.as_ref())).collect()
 }
 
-/// Each agent's latest solution and its round. Within a round, the solution from the later stage counts.
+/// Each agent's latest solution and its round. If an agent wrote several in a round, the one from the last stage is
+/// used.
 fn latest<'a>(debate: &Debate, own: &[(u32, &'a Contribution)]) -> BTreeMap<&'a AgentId, (u32, &'a Contribution)> {
     let mut own = own.to_vec();
     own.sort_by_key(|(round, one)| (*round, debate.stage_rank(one.stage)));

@@ -87,7 +87,7 @@ impl Evaluator {
     /// cannot be read.
     pub fn planned(&self, subject: &Subject) -> [PlannedCall; 2] {
         let EvaluatorSettings { id, provider, model, max_tokens, .. } = &self.settings;
-        // Like a follow-up question, the call belongs to no stage.
+        // The call belongs to no stage of the debate, so use the stage of follow-up questions.
         let key = CallKey::new(0, follow_up_info().id, id);
         let bytes = request_bytes(&self.request(subject));
         planned_json_calls(key, (provider, model), *max_tokens, self.caller.price, bytes)
@@ -125,9 +125,9 @@ const SOLUTION: &str = "finalSolution.description";
 pub struct Subject {
     /// The name of the debate's file without `.json`.
     pub name: String,
-    /// For the built-in prompts: each text is in a fence.
+    /// Texts in fences, for the built-in prompts and for the offline provider.
     pub fenced: EvaluatorValues,
-    /// For the user's own prompts: texts without fences.
+    /// Texts without fences, for the user's own prompts.
     pub plain: EvaluatorValues,
     /// Agents whose latest solution lacks a coverage section, with the round of that solution.
     pub uncovered: Vec<(AgentId, u32)>,

@@ -140,7 +140,7 @@ impl Judge {
     /// The second call is made only if the answer to the first cannot be read.
     fn planned(&self, request: &Request) -> [PlannedCall; 2] {
         let EvaluatorSettings { id, provider, model, max_tokens, .. } = &self.settings;
-        // Like a follow-up question, the call belongs to no stage.
+        // The call belongs to no stage of a debate, so use the stage of follow-up questions.
         let key = CallKey::new(0, follow_up_info().id, id);
         planned_json_calls(key, (provider, model), *max_tokens, self.caller.price, request_bytes(request))
     }
@@ -188,7 +188,8 @@ impl Judge {
 }
 
 impl Ruling {
-    /// `one` and `other` are the sides preferred in the two orders; `None` is neither.
+    /// `one` and `other` are the sides that the judge preferred in the first and in the second order; `None` means that
+    /// it preferred neither.
     pub fn of(one: Option<Side>, other: Option<Side>) -> Self {
         match (one, other) {
             (one, other) if one != other => Self::Turned,

@@ -47,7 +47,7 @@ fn after(attempts: u32) -> String {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// Includes unreadable answers.
+    /// The number of answers, including unreadable ones.
     pub answers: u64,
     pub tokens: u64,
     /// Calls whose tokens were not reported.
@@ -159,7 +159,7 @@ pub fn averages(run: &[Attempt<'_>]) -> Scores {
 }
 
 impl<'a> Evaluated<'a> {
-    /// The runs with at least one answer; other runs do not count.
+    /// The runs in which at least one evaluator gave a readable answer.
     pub fn counted(&self) -> impl Iterator<Item = &[Attempt<'a>]> {
         self.runs.iter().map(Vec::as_slice).filter(|run| answers(run).next().is_some())
     }

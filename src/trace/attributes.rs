@@ -152,7 +152,7 @@ pub(super) fn of_content([value, mime_type]: [&'static str; 2], text: String) ->
     [KeyValue::new(value, text), KeyValue::new(mime_type, kind)]
 }
 
-/// Omits the reasons, which count as content.
+/// Omits the reasons, because traces may have to exclude content.
 pub(super) fn of_choices(event: &Event) -> Vec<KeyValue> {
     match event {
         Event::Polled { vote, .. } => vec![KeyValue::new("dialectic.ballot.choice", vote.clone())],

@@ -62,7 +62,7 @@ pub enum TraceConfigError {
 }
 
 impl TraceConfigError {
-    /// Whether the debate can run without a trace.
+    /// Whether the debate may run without a trace. This is so if variables are missing, but not if they are invalid.
     pub fn can_be_ignored(&self) -> bool {
         match self {
             Self::Missing(_) => true,

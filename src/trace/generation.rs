@@ -18,10 +18,11 @@ use super::attributes as names;
 
 const ABANDONED: &str = "abandoned";
 
-/// Becomes a span only when the call ends: unlike the spans of stages and agents, that of a call has no children.
+/// A call that has not ended. Unlike stages and agents, a call gets its span only when it ends, because the span has no
+/// children.
 pub(super) struct Generation {
     pub(super) key: CallKey,
-    /// The number of the stage visit in which the call began.
+    /// The number of stages that had been entered when the call began, which identifies the stage.
     pub(super) stage: usize,
     model: String,
     started: SystemTime,
@@ -108,7 +109,7 @@ impl Generation {
         self.retries.push(Event::new("retry", now, attributes, 0));
     }
 
-    /// Must come before the call's end, because the signal of the end lacks the result.
+    /// Must be called before the call ends, because `Signal::CallEnded` does not contain the result.
     pub(super) fn record(&mut self, event: &DebateEvent) {
         self.record = event.call().cloned();
         self.output = output(event);
@@ -218,7 +219,7 @@ impl Generation {
     }
 }
 
-/// The server's own word if the record has one, otherwise OpenTelemetry's.
+/// The finish reason that the server gave, or else the one that OpenTelemetry defines for how the call ended.
 fn finish_reason(call: &CallRecord, called_tools: bool) -> &str {
     if let Some(word) = &call.finish_reason {
         word

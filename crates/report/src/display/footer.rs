@@ -73,7 +73,7 @@ pub fn footer(debate: &Debate, columns: usize) -> String {
     }
     let partly = debate.final_solution.iter().flat_map(|solution| &solution.partly_fulfilled);
     let fails: Vec<&str> = partly.map(|one| one.fails.trim()).filter(|fails| !fails.is_empty()).collect();
-    // Show a single case only. If there are several, the answer lists each with its requirement.
+    // Show a failing case only if there is exactly one. The answer lists all of them with their requirements.
     if let [fails] = fails[..] {
         lines.extend(first_rows(INDENT, &format!("Fails: {fails}"), columns, CASE_ROWS));
     }
@@ -98,12 +98,12 @@ const TITLE: usize = 80;
 /// The maximum length of a sentence or an objection, in characters.
 const SENTENCE: usize = 160;
 
-/// Wrapped to `columns` if given. `name` is the debate's short name.
+/// The [`essence`] and suggested commands, wrapped to `columns` if given. `name` is the debate's short name.
 pub fn gist(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     format!("{}\n{}", essence(debate, columns), next(debate, &one_line(name), columns))
 }
 
-/// Wrapped to `columns` if given.
+/// The answer, and the strongest objection if the debate had critiques, wrapped to `columns` if given.
 pub fn essence(debate: &Debate, columns: Option<usize>) -> String {
     let debate = &debate.with_named_texts();
     let broken = |line: String| columns.map_or_else(|| line.clone(), |columns| rows("", &line, columns).join("\n"));

@@ -61,7 +61,8 @@ pub(super) fn wrap(spans: &[StyledText], width: usize) -> Vec<String> {
     lines.done
 }
 
-/// `least` contains the minimum widths, even if they do not fit into `room`.
+/// Shrinks the widest columns until all fit into `room`, but none below its minimum width in `least`. If the minimum
+/// widths do not fit, the result is wider than `room`.
 pub(super) fn fit(widths: &mut [usize], least: &[usize], room: usize) {
     while widths.iter().sum::<usize>() > room {
         let shrinkable = (0..widths.len()).filter(|index| widths[*index] > least[*index]);

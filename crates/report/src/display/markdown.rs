@@ -187,7 +187,7 @@ impl Renderer<'_> {
         lines
     }
 
-    /// Sanitizes again, because character references can produce any character.
+    /// The styled text of a node. Sanitizes it again, because character references can produce any character.
     fn inlines(&self, node: Node<'_>, base: Style) -> Vec<StyledText> {
         let mut styles = vec![base];
         let mut spans: Vec<StyledText> = Vec::new();

@@ -53,7 +53,7 @@ pub(super) fn result<'a>(
     if scores.is_empty() { format!("{winner} wins") } else { format!("{winner} wins ({})", scores.join(", ")) }
 }
 
-/// `None` if only one order was tried.
+/// Whether both orders gave the same result; `None` if only one order was tried.
 pub(super) fn stability(verdict: &Verdict) -> Option<&'static str> {
     verdict.stable.map(|stable| if stable { "the same in both orders" } else { "the result changed with the order" })
 }

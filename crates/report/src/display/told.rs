@@ -52,7 +52,7 @@ pub(super) struct Scrollback {
     before: ModelUsage,
     evaluation: Option<Evaluation>,
     convergence: Option<Convergence>,
-    /// The number of points raised in the current round; `None` if its start was missed.
+    /// The number of points raised in the current round; `None` if the start of the round was not seen.
     raised: Option<usize>,
     /// The round that has just ended; `None` once another round or a closing stage has begun.
     ended: Option<u32>,

@@ -283,7 +283,7 @@ impl Reporter {
             return self.skip(gap, progress);
         }
         if let Some(message) = signal.warning() {
-            // Another line reports the failed call.
+            // In the live view, the line of the failed call shows the error.
             let is_told_next = matches!(signal, Signal::Warning { failed: Some(_), .. });
             // The live view reports an outage only once, because its block then counts the waiting calls.
             let is_known = matches!(signal, Signal::ServerGone { .. }) && std::mem::replace(&mut self.is_out, true);

@@ -102,7 +102,7 @@ impl From<Severity> for Piece<'_> {
     }
 }
 
-/// Not for text from models or users, because Markdown does not escape the result.
+/// Must not be used for text from models or users, because Markdown does not escape the result.
 #[expect(clippy::needless_pass_by_value, reason = "call sites pass temporary figures")]
 pub(crate) fn figure<'a>(figure: impl ToString) -> Piece<'a> {
     Piece::Words(figure.to_string().into())

@@ -214,7 +214,7 @@ fn named(points: &[&Point]) -> String {
     format!("{numbers} ({}): {}", one.point.severity.name(), inline(&sentence(&one.point.in_words())))
 }
 
-/// `text` may name points by their numbers.
+/// Returns `text` on one line, followed by a list of the points that it mentions by number.
 fn with_points(text: &str, ledger: &Ledger) -> String {
     let is_named = |one: &&Point| text.split([' ', ',']).any(|word| word.trim_end_matches('.') == one.number());
     let points = ledger.objections.iter().filter(is_named).map(|one| format!("\n  - {}", named(&[one])));

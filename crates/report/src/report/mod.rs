@@ -126,7 +126,8 @@ impl ReportFormat {
         self.media_type.starts_with("text/markdown")
     }
 
-    /// A decision record only replaces an unedited decision record.
+    /// Whether a report in this format may replace a file that contains `text`. A decision record may replace only an
+    /// unedited decision record; the other formats may replace any file.
     pub fn may_replace(&self, text: &str) -> bool {
         self.name != DECISION.name || decision::is_unedited(text)
     }

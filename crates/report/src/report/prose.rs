@@ -168,7 +168,7 @@ pub(super) fn gist(text: &str, chars: usize) -> String {
     let place = of(LineKind::Prose).or_else(|| of(LineKind::Item)).or_else(|| of(LineKind::Heading));
     let (first, after) = place.and_then(|place| lines[place..].split_first()).unzip();
     let mut said = first.map_or("", |(_, text)| text.trim()).trim_start_matches("• ").to_owned();
-    // The items after the colon contain the substance.
+    // Append the items of the list that this text introduces, because the substance is in them.
     if said.ends_with(':') {
         for (_, item) in after.unwrap_or_default().iter().take_while(|(kind, _)| *kind == LineKind::Item) {
             said.push(' ');

@@ -147,13 +147,13 @@ fn of_contribution<'a>(view: &'a View<'a>, round: u32, one: &'a Contribution) ->
 }
 
 impl Said<'_> {
-    /// `None` if the record does not describe the stage.
+    /// The kind of result that the text's stage yields; `None` if the record does not describe the stage.
     pub fn yields(&self, debate: &Debate) -> Option<ResultKind> {
         debate.stage(self.stage?)?.yields
     }
 }
 
-/// Headings inside a text are lowered.
+/// Renders `texts` as a Markdown page. The headings inside a text are lowered.
 pub fn readable(view: &View<'_>, texts: &[Said<'_>]) -> String {
     let mut page = String::new();
     let mut round = None;

@@ -9,7 +9,8 @@ use dialectic_record::ids::AgentId;
 use dialectic_record::settings::defaults::unnamed_agent;
 use dialectic_record::settings::{AgentSettings, Position, Settings};
 
-/// Roles in older files. If a file has no settings, any other role is shown as the first of these.
+/// Roles in older files. An agent whose settings are unknown keeps its role if it is one of these, and otherwise gets
+/// the first of these.
 const KNOWN_ROLES: [&str; 7] =
     ["architect", "performance", "security", "testing", "kiss", "datamodeling", "generalist"];
 const UNKNOWN_MODEL: &str = "N/A";
@@ -147,7 +148,7 @@ impl<'a> View<'a> {
         if debate.given_title().is_none() && is_own && is_whole() { rest } else { &debate.problem }
     }
 
-    /// The id if the participant is unknown.
+    /// The name of a participant, or `id` if the participant is unknown.
     pub fn name_of<'v>(&'v self, id: &'v AgentId) -> &'v str {
         let found = self.agents.iter().chain([&self.judge]).find(|participant| participant.id == *id);
         found.map_or(id.as_str(), |participant| participant.name.as_str())

@@ -208,7 +208,7 @@ impl<'v> Participants<'v> {
             return;
         }
         self.places.insert(id, place);
-        // Participants missing from the settings have no number and come after the others.
+        // A participant without a number comes after those that have one, so use its place in the list.
         let number = number.unwrap_or(place + 1);
         self.members.push(PanelMember {
             id,
@@ -232,7 +232,7 @@ impl<'v> Participants<'v> {
         self.members.get(self.place(id)?)
     }
 
-    /// Shows only the id if the participant is unknown.
+    /// Shows a participant's name with its badge, or only the id if the participant is unknown.
     pub(super) fn chip(&self, id: &AgentId) -> Markup {
         self.find(id).map_or_else(|| name(id.as_str()), PanelMember::chip)
     }

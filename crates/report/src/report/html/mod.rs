@@ -84,7 +84,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 struct PageSection {
     id: &'static str,
     title: String,
-    /// If this is empty, the section is omitted.
+    /// A section with an empty body is omitted.
     body: Markup,
 }
 

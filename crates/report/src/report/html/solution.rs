@@ -12,7 +12,7 @@ use dialectic_record::points::Ledger;
 use super::blocks::Participants;
 use super::text::{markdown, name, noun, plain};
 
-/// The heading that the engine writes above the list of labelled texts.
+/// The heading that the engine writes above the list of candidates.
 const CANDIDATES: &str = "\n\n### Candidates\n\n";
 
 /// The section's title: “Solution”, or the noun of the verdict if no stage yields a solution.

@@ -26,7 +26,7 @@ use super::{View, subject};
 ///
 /// Returns an error if writing to `out` fails.
 pub fn markdown(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
-    // Older versions recorded no format.
+    // Debates from older versions have no format version.
     let is_older = view.debate.format_version.is_none();
     let mut out = Document { out, written: Ok(()), reader: None };
     head(&mut out, view, is_older);
@@ -249,7 +249,8 @@ fn write_section(out: &mut Document<'_>, view: &View<'_>, name: &str, contributi
     }
 }
 
-/// `*agent-kiss* &rarr; *agent-architect*` or `Agent *agent-kiss*`.
+/// Names the author and the target of a critique, vote or speech: `*agent-kiss* &rarr; *agent-architect*`. For other
+/// texts, names only the author: `Agent *agent-kiss*`.
 fn who(debate: &Debate, contribution: &Contribution) -> String {
     let agent = id(contribution.agent_id.as_str());
     let target = contribution.target_agent_id.as_ref().map(|target| id(target.as_str()));
