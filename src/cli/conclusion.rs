@@ -22,7 +22,7 @@ use super::watchers::Seen;
 
 /// The exit code for a run that is incomplete or whose answer leaves something unmet or open.
 const UNCLEAN: u8 = 5;
-/// The kind of a failed call whose key the provider rejected.
+/// The recorded kind of a failed call if the provider rejected the API key.
 const REFUSED_KEY: &str = "unauthorized";
 
 pub(super) fn conclude(
@@ -262,8 +262,8 @@ pub(super) fn first_word(text: &str) -> &str {
     text.split([' ', ':']).next().unwrap_or(text)
 }
 
-/// Where to fork with a higher limit if the cost limit left no room for the judge's answer. Resuming would hit the same
-/// limit again.
+/// Where to fork with a higher limit if the cost limit left no money for the judge's answer; otherwise `None`. Resuming
+/// would hit the same limit again.
 fn without_room_to_close(debate: &Debate) -> Option<ForkPoint> {
     let closing = debate.stages.last()?.id;
     let was_asked = debate.failures.iter().any(|failure| failure.key.stage == closing);

@@ -24,8 +24,9 @@ const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 const DETACHED: &str = "--detached";
 
-/// The copy gets the same arguments and `--detached`, and prints its own messages until the debate has begun. If the
-/// copy exits before that, its exit code becomes the error, unless it is 0.
+/// Starts a copy of the program with the same arguments and `--detached`, and prints the id of the copy's debate. Until
+/// the debate has begun, the copy prints its own messages. If the copy exits before that, returns an error with its
+/// exit code, unless the code is 0.
 ///
 /// `command` is the name of the subcommand.
 pub(super) fn start(command: &str, terminal: &mut Terminal) -> Result<(), Error> {
@@ -40,7 +41,8 @@ pub(super) fn start(command: &str, terminal: &mut Terminal) -> Result<(), Error>
     }
 }
 
-/// Returns false if another process is already running the debate.
+/// Resumes the debate in another process. Returns false if that process exits with [`TRY_AGAIN`], as it does if the
+/// debate is already running.
 pub(super) fn resume(entry: &Entry, keys: &KeyArgs) -> Result<bool, Error> {
     let mut command = Command::new(this()?);
     command.arg("resume").arg(&entry.state).arg("--quiet").stdin(Stdio::null());

@@ -68,7 +68,7 @@ impl Dialogue {
         }
     }
 
-    /// Ctrl-C raises a signal and fails with `Interrupted`.
+    /// Shows `prompt` and reads what the user types. Ctrl-C raises a signal and causes an `Interrupted` error.
     pub(super) fn read(&mut self, prompt: &str) -> io::Result<TypedLine> {
         let term = Term::stderr();
         let mut line = EditedLine::default();
@@ -119,7 +119,8 @@ impl Dialogue {
     }
 }
 
-/// `None` if no model is called or the cost cannot be estimated. Fails if the user declines.
+/// Shows the forecast and asks the user whether to begin, if necessary (see [`agree`]). Returns `None` if no model is
+/// called or the cost cannot be estimated. Fails if the user declines.
 pub(super) fn agreed(
     prepared: &Prepared,
     settings: &Settings,

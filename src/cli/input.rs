@@ -49,7 +49,7 @@ pub(super) fn has_text() -> bool {
 
 #[cfg(not(unix))]
 pub(super) fn has_text() -> bool {
-    // There is no portable non-blocking check.
+    // No portable function checks this without waiting, so assume that there is no data.
     false
 }
 
@@ -87,7 +87,7 @@ pub(super) fn read_stdin(what: &str, limit: u64, terminal: &mut Terminal) -> io:
     let (begun, has_begun) = channel();
     let reading = thread::spawn(move || {
         let mut stdin = io::stdin().lock();
-        // The read below reports any error.
+        // This only tells that input has begun; `read_to_end` reports errors.
         let _ = begun.send(stdin.fill_buf().is_ok());
         let mut bytes = Vec::new();
         stdin.take(limit).read_to_end(&mut bytes).map(|_| bytes)

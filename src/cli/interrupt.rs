@@ -207,7 +207,7 @@ pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
                 tokio::select! {
                     _ = suspended.recv() => {}
                     _ = quit.recv() => {
-                        // Held until the end, so that the thread that reads keys does not change the modes again.
+                        // While `_off` exists, the thread that reads keys does not change the terminal's modes again.
                         let _off = keyboard.as_ref().map(Keyboard::off);
                         // Hiding the live display shows the cursor again.
                         drop(timeout(TO_LEAVE, messages.hide(true)).await);
@@ -230,7 +230,7 @@ pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
             }
         });
     });
-    // Before the handlers exist, a signal would leave a changed terminal behind.
+    // Wait until the handlers are set: an earlier signal would end the program without restoring the terminal.
     let _ = registered.recv();
 }
 

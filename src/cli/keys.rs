@@ -11,7 +11,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
-    /// Also continues a paused debate.
+    /// Pauses the debate, or continues it if it is paused.
     Pause,
     /// Ends the debate early, with an answer.
     Stop,
@@ -26,7 +26,7 @@ pub(super) enum Key {
 pub(super) struct Keyboard {
     /// How many [`Off`] values exist. Keys are read only if there are none.
     off: Arc<AtomicUsize>,
-    /// Locked while waiting for a key, at most a tenth of a second.
+    /// Locked while the thread waits for a key, for at most a tenth of a second at a time.
     reading: Arc<Mutex<()>>,
 }
 
@@ -65,7 +65,8 @@ impl Keyboard {
         Some(keyboard)
     }
 
-    /// Waits at most a tenth of a second, and restores the terminal's original modes.
+    /// Stops reading keys until the result is dropped. Waits at most a tenth of a second for the thread that reads
+    /// them, and restores the terminal's original modes.
     pub(super) fn off(&self) -> Off {
         self.off.fetch_add(1, Ordering::SeqCst);
         // Once this lock is acquired, no thread is reading.
@@ -135,7 +136,7 @@ mod unix {
         tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp())
     }
 
-    /// Must be called before the modes change. Keeps modes that are already saved.
+    /// Saves the terminal's modes, unless some are already saved. Must be called before the modes change.
     pub(in crate::cli) fn remember() {
         if let Ok(found) = tcgetattr(stdin()) {
             FOUND.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(found);

@@ -111,7 +111,8 @@ impl ReviewEnd {
         }
     }
 
-    /// Findings that are dismissed or fixed do not count. The debate's id is empty if there was no change to review.
+    /// Returns an error if `--fail-on` forbids one of the findings, except those that are dismissed or fixed. The
+    /// debate's id is empty if there was no change to review.
     pub(super) fn check_findings(self, debate: &Debate) -> Result<(), Error> {
         let fails = |finding: &&ReviewedFinding| {
             finding.is_kept() && self.fail_on.is_some_and(|least| finding.severity <= least)

@@ -40,7 +40,8 @@ fn unanswered(debate: &Debate) -> Vec<Question<'_>> {
 }
 
 impl GivenAnswers {
-    /// Fails unless every answer has an open question and, without `skip_rest`, every open question has an answer.
+    /// Fails if no question is open, if an answer belongs to no open question, or if an open question has no answer and
+    /// `skip_rest` is not set.
     pub(super) fn check(&self, debate: &Debate) -> Result<(), UserError> {
         let open: Vec<String> = open_questions(debate).into_iter().map(|question| question.id).collect();
         if open.is_empty() {
@@ -58,8 +59,9 @@ impl GivenAnswers {
         Ok(())
     }
 
-    /// Sends the answers to the run, and adds them to `debate`. Question ids refer to `before`: `debate` may number its
-    /// questions differently, since an agent whose call was cut off may have asked since.
+    /// Sends the answers to the run, and adds them to `debate`. The answers use the question numbers of `before`:
+    /// `debate` may number its questions differently, because an agent whose call was interrupted may have asked in the
+    /// meantime.
     pub(super) fn send(&self, run: &Run, before: &Debate, debate: &mut Debate) {
         for question in unanswered(before) {
             let Some(text) = self.answers.get(&format!("q{}", question.number)) else { continue };
@@ -97,8 +99,9 @@ enum ReadLine {
     Unwritten(UserError),
 }
 
-/// An empty answer becomes `NA`. The end of input skips all remaining questions and allows no further ones. Returns
-/// false after an interrupt, which keeps the answers given so far.
+/// Asks the user the open questions. An empty answer is recorded as `NA`. The end of input skips all remaining
+/// questions and prevents further ones. Returns false if an interrupt ended the dialogue, in which case the earlier
+/// answers are kept.
 pub(super) async fn ask(
     run: &Run,
     debate: &Debate,

@@ -137,7 +137,7 @@ impl Session<'_> {
         Ok(watchers)
     }
 
-    /// Returns the tracer if it has received all signals.
+    /// Also returns the tracer, if there is one and it has received all signals.
     async fn run_while_shown(
         &mut self,
         mut run: Run,

@@ -107,7 +107,7 @@ pub(super) struct Session<'a> {
     pub(super) after: After,
     /// Shows the debate in a browser until the user interrupts.
     pub(super) server: Option<Server>,
-    /// Whether the directory has no debates yet. New users get no pager.
+    /// Whether this is the first debate in the directory. Its solution is shown without a pager.
     pub(super) is_first: bool,
     /// Answers to open questions, and the debate whose numbering they use.
     pub(super) given: Option<(GivenAnswers, Debate)>,

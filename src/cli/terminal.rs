@@ -64,7 +64,7 @@ impl Terminal {
         DisplayOptions { progress, color: self.color }
     }
 
-    /// Unlike [`Self::is_watched`], also true for a dumb terminal.
+    /// Whether standard error is a terminal (even a dumb one, unlike [`Self::is_watched`]) and `quiet` is false.
     #[expect(clippy::unused_self, reason = "only `Terminal` may access the streams")]
     pub(super) fn shows(&self, quiet: bool) -> bool {
         !quiet && io::stderr().is_terminal()
@@ -75,7 +75,7 @@ impl Terminal {
         io::stderr().is_terminal() && !self.dumb
     }
 
-    /// Removes control characters, unlike [`Self::result`].
+    /// Prints `text` without its control characters, which [`Self::result`] would keep.
     pub(super) fn text(&self, text: &str) -> Result<(), Error> {
         self.result(&sanitize(text))
     }
@@ -146,7 +146,8 @@ impl Terminal {
         if may_page && self.is_paged(&rendered) { Ok(()) } else { self.result(&format!("\n{rendered}")) }
     }
 
-    /// On a terminal, replaces the numbers of texts with their authors' names.
+    /// The debate for display. If standard output is a terminal, the numbers of texts are replaced with their authors'
+    /// names.
     pub(super) fn shown(debate: &Debate) -> Cow<'_, Debate> {
         if io::stdout().is_terminal() { Cow::Owned(debate.with_named_texts()) } else { Cow::Borrowed(debate) }
     }
@@ -158,13 +159,14 @@ impl Terminal {
         self.clean_pages(&if is_rendered { self.rendered(text) } else { text.to_owned() })
     }
 
-    /// `text` must be formatted and sanitized.
+    /// Like [`Self::pages`], for a text that is already rendered and sanitized.
     pub(super) fn clean_pages(&self, text: &str) -> Result<(), Error> {
         let is_paged = io::stdout().is_terminal() && self.is_paged(text);
         if is_paged { Ok(()) } else { self.result(text) }
     }
 
-    /// False if the text fits on the screen or no pager is available. In that case, nothing was printed.
+    /// Shows the text in a pager. Returns false, without printing anything, if the text fits on the screen or no pager
+    /// is available.
     fn is_paged(&self, text: &str) -> bool {
         let rows = console::Term::stdout().size_checked().map_or(usize::MAX, |(rows, _)| usize::from(rows));
         let environment = process_environment();

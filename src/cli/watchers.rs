@@ -59,7 +59,8 @@ impl Watchers {
         Ok(())
     }
 
-    /// Without a live view, no keys are read. `meaning` is what the view says about keys.
+    /// Starts to read keys if there is a live view; otherwise, the result never yields a key. `meaning` is what the
+    /// view says about keys.
     pub(super) fn read_keys(&mut self, options: DisplayOptions, meaning: KeysMeaning) -> UnboundedReceiver<Key> {
         let (pressed, keys) = unbounded_channel();
         if options.progress == ProgressMode::Live {

@@ -104,8 +104,8 @@ impl SpendingPermit {
         self.most.into_iter().flat_map(option)
     }
 
-    /// Drops the permit as soon as the command has locked the record, because the debate's spending counts from then
-    /// on.
+    /// Runs `command`, and drops the permit as soon as the command has locked the record: from then on, other processes
+    /// count the debate's spending.
     pub(super) async fn until_taken_up<T>(self, entry: &Entry, command: impl Future<Output = T>) -> T {
         let mut command = pin!(command);
         loop {

@@ -146,7 +146,8 @@ impl Server {
         Ok(Some(spawn_blocking(move || take(&options.limits, &options.directory)).await??))
     }
 
-    /// `take` obtains the permit to spend. The arguments in `tail` follow the options.
+    /// Runs `command`, which continues a debate. `take` obtains the permit to spend. The arguments in `tail` follow the
+    /// options.
     async fn continued(
         &self,
         entry: &Entry,
@@ -206,7 +207,8 @@ impl Server {
         self.told(&self.status(&entry).await?).await
     }
 
-    /// Returns early if the debate has requests for the client. Sends progress only to clients that asked for it.
+    /// Waits until the debate stops or has requests for the client, or the time is up. Sends progress only to clients
+    /// that asked for it.
     async fn until_over(
         &self,
         entry: &Entry,
@@ -504,7 +506,8 @@ impl Server {
         all.into_iter().flatten().flatten().collect()
     }
 
-    /// Returns the command without the limits. It reads the problem from standard input.
+    /// The arguments of the command that starts the debate, without the limits. The command reads the problem from
+    /// standard input.
     async fn debate_command(&self, wanted: &NewDebate) -> Result<Vec<OsString>, Refusal> {
         check_problem_text(&wanted.problem)
             .map_err(|fault| Refusal(format!("the problem {fault}: {}", fault.hint())))?;

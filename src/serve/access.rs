@@ -19,14 +19,14 @@ use super::problem::{Kind, ProblemDetails};
 /// Protects against CSRF. Requests that change something must have this header unless they send the token; browsers do
 /// not let forms or scripts of other sites send it.
 pub(super) const OWN_HEADER: &str = "x-dialectic";
-/// In characters. Shorter tokens could be guessed.
+/// The minimum length of a token in characters. Shorter tokens could be guessed.
 pub(super) const LEAST_TOKEN: usize = 16;
 /// The content security policy of responses that set none of their own.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                            worker-src 'self'; frame-src 'self'; form-action 'none'; base-uri 'none'; \
                            frame-ancestors 'none'";
 
-/// A secret stored as a digest, so that comparison times reveal nothing.
+/// A secret stored as a digest, so that the time of a comparison reveals nothing about the secret.
 #[derive(Clone, PartialEq, Eq)]
 struct Secret([u8; 32]);
 

@@ -244,8 +244,8 @@ pub(super) async fn answer(
     Ok(accepted())
 }
 
-/// The questions that `one` answers. Similar questions of different agents are shown as one question, so the answer
-/// also counts for those that have no separate answer in `answers`.
+/// The questions that `one` answers. Similar questions of different agents are shown as one question, so `one` answers
+/// all of them except those with an answer of their own in `answers`.
 fn alike(debate: &Debate, answers: &[QuestionAnswer], one: &QuestionAnswer) -> Vec<(AgentId, String)> {
     let is_answered_by = |answer: &QuestionAnswer, agent: &AgentId, id: &str| {
         answer.agent_id == agent.as_str() && answer.question_id == id
@@ -290,8 +290,8 @@ pub(super) async fn stop(State(app): State<Arc<App>>, Path(id): Path<String>) ->
     Ok(accepted())
 }
 
-/// Ends a debate that is not running and has no text to base an answer on. If the debate has a text, changes nothing
-/// and returns false.
+/// If a debate that is not running has no text to base an answer on, ends the debate and returns true. Otherwise,
+/// changes nothing and returns false.
 fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, ProblemDetails> {
     let entry = entry_of(&app.inputs.directory, id.as_str())?;
     let (mut has_nothing, mut has_ended) = (false, false);

@@ -26,7 +26,7 @@ pub(super) struct App {
     pub(super) catalogue: Catalogue,
     pub(super) inputs: DebateInputs,
     pub(super) closing: CancellationToken,
-    /// Held while admitting a debate, so that no two debates spend the same money.
+    /// Held while admitting a debate, so that two debates cannot both be granted the rest of the daily limit.
     pub(super) admission_lock: Mutex<()>,
     clients: Arc<Semaphore>,
 }
@@ -66,7 +66,7 @@ impl App {
     }
 }
 
-/// If the debate failed without leaving a record, the error says why.
+/// Finds a saved debate. If the debate failed without leaving a record, the error says why it failed.
 pub(super) fn found(app: &App, id: &str) -> Result<Entry, ProblemDetails> {
     entry_of(&app.inputs.directory, id).map_err(|missing| {
         let lost = app.runs.lost(&DebateId::new(id));
@@ -74,7 +74,8 @@ pub(super) fn found(app: &App, id: &str) -> Result<Entry, ProblemDetails> {
     })
 }
 
-/// Admits one debate at a time, even across servers of the directory, so that no two debates spend the same money.
+/// Admits one debate at a time, even across servers of the directory, so that two debates cannot both be granted the
+/// rest of the daily limit.
 pub(super) async fn admit(
     app: &Arc<App>,
     make: impl FnOnce(&App, &SpendingLock) -> Result<Admission, ProblemDetails> + Send + 'static,

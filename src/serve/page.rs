@@ -74,8 +74,8 @@ async fn page(
         Some(_) if is_in => Redirect::to(&here).into_response(),
         Some(token) if app.access.redeem(&token) => {
             let cookie = [(header::SET_COOKIE, app.access.set_cookie())];
-            // If the user came from another page, such as a page on disk, browsers do not send the new
-            // `SameSite=Strict` cookie with a redirect. They send it if a page of this server refreshes.
+            // Browsers do not send a new `SameSite=Strict` cookie when they follow a redirect that began on another
+            // site or in a local file. They do send it when a page from this server refreshes itself.
             let is_from_elsewhere = headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");
             if is_from_elsewhere {
                 (cookie, Html(onward(&here).into_string())).into_response()
@@ -150,7 +150,7 @@ fn shell() -> Html<String> {
     )
 }
 
-/// `is_used` says that the opened address had a token, but not a valid one.
+/// `is_used` is true if the opened address contained a token that is not valid, usually because it was already used.
 fn sign_in(is_used: bool) -> Html<String> {
     frame(
         "Sign in · dialectic",

@@ -77,7 +77,7 @@ impl Kind {
         }
     }
 
-    /// `kind` is the kind of failure that a call recorded. Also returns whether a retry may succeed.
+    /// The kind of error for a failed call whose recorded kind is `kind`, and whether a retry may succeed.
     fn of_failure(kind: Option<&str>) -> (Self, bool) {
         match kind {
             Some("unreachable" | "broken") => (Self::Network, true),

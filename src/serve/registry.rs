@@ -22,7 +22,7 @@ use super::problem::ProblemDetails;
 use super::settings::Admission;
 
 const MOST_WAITING: usize = 20;
-/// Remember at most this many debates that left no record.
+/// The maximum number of debates without a record that are remembered.
 const MOST_LOST: usize = 50;
 /// How long a shutdown waits for running debates to be saved.
 const TO_SAVE: Duration = Duration::from_secs(10);
@@ -137,7 +137,7 @@ impl RunRegistry {
         });
     }
 
-    /// Returns whether the debate is over. If so, the debate counts as `finishing` until [`Self::run_after_hooks`] has
+    /// Returns whether the debate is over. If so, `finishing` includes the debate until [`Self::run_after_hooks`] has
     /// run.
     fn ended(self: &Arc<Self>, id: &DebateId, ended: Result<Finished, Failed>) -> bool {
         let is_over =
@@ -168,7 +168,7 @@ impl RunRegistry {
         is_over
     }
 
-    /// Only the server's shutdown waits for this, and may abort it.
+    /// Runs the hooks of an ended debate. Only the server's shutdown waits for them, and it may abort them.
     async fn run_after_hooks(&self, after: After, saved_to: PathBuf) {
         let warnings = tokio::select! {
             warnings = after.run(&saved_to) => warnings,

@@ -30,7 +30,7 @@ use super::problem::{Kind, ProblemDetails};
 
 pub(super) const MOST_AGENTS: usize = 8;
 const MOST_FILES: usize = 20;
-/// In characters.
+/// The maximum length of a file's name in characters.
 const LONGEST_NAME: usize = 255;
 /// The keys of an agent or the judge that a request may set.
 const OF_AGENT: [&str; 9] =

@@ -202,7 +202,8 @@ impl DebateInputs {
         })
     }
 
-    /// The models and roles that `choices` names must occur in `known`.
+    /// Applies `choices` to `settings`. The models and roles that `choices` names must occur in one of the `known`
+    /// settings.
     fn chosen(
         &self,
         settings: &Settings,

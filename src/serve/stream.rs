@@ -103,7 +103,7 @@ pub(super) fn of_several(
             let _ = frames.send(Frame::Gone(id)).await;
         }
         let followed = debates.iter().map(|(entry, told)| follow(&app, entry, *told, true, &frames));
-        // Keep the stream open when all debates are gone: a client would only reconnect.
+        // Keep the stream open when all debates are gone: if it ended, the client would only reconnect.
         let all = async {
             let _ = futures_util::future::join_all(followed).await;
             std::future::pending::<()>().await;
@@ -122,7 +122,7 @@ pub(super) fn of_several(
     respond(waiting, form)
 }
 
-/// Follows a debate until it stops running, or forever if `is_endless`.
+/// Follows a debate until it stops running or, if `is_endless`, until its journal is removed.
 async fn follow(
     app: &Arc<App>,
     entry: &Entry,
@@ -195,7 +195,7 @@ fn in_flight(progress: &Progress) -> Vec<Signal> {
     progress.busy().iter().flat_map(|(_, calls)| calls.iter().flat_map(of)).collect()
 }
 
-/// `told` is the number of the last event that the client knows; the result is that number afterwards.
+/// Sends the journal's events after the number `told`. Returns the number of the last event that the client then knows.
 async fn tell_past(
     reader: &mut JournalReader,
     mut told: u64,

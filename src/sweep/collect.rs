@@ -25,7 +25,7 @@ pub struct Row {
     pub id: DebateId,
     pub problem: String,
     pub variant: String,
-    /// The number among the debates of the same problem and variant, from 1.
+    /// Numbers the debates of the same problem and variant, from 1.
     pub repeat: u32,
     pub protocol: &'static str,
     pub outcome: Option<OutcomeKind>,
@@ -194,7 +194,7 @@ async fn write_record(store: &dyn Store, id: &DebateId, directory: &Directory) -
     write_atomically(&path, Readers::Owner, |out| out.write_all(&stored.journal))?;
     let written = Record::reopen(&Entry::of_state(&state)).and_then(|(record, _)| record.write_state());
     written.map_err(|error| {
-        // Restore the previous journal: nothing can read the new one.
+        // The new journal cannot be used, so restore the previous one.
         if before.is_empty() {
             drop(fs::remove_file(&path));
         } else {

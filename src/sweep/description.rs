@@ -262,7 +262,7 @@ fn twice(id: &str) -> UserError {
 }
 
 impl Problem {
-    /// Appends how to state the answer if a program checks the answer.
+    /// Checks and trims the problem's text. If a program checks the answer, appends how to state the answer.
     fn checked(self) -> Result<Self, ProblemFault> {
         check_problem_text(&self.text)?;
         let text = self.text.trim();

@@ -17,7 +17,7 @@ use super::plan::SavedPlan;
 use super::store::{AT_ONCE, Creation, SharedStore, Store, StoreFault};
 use crate::error::in_full;
 
-/// The object with the hash of the store's plan.
+/// The name of the object that contains the hash of the store's plan.
 const SET: &str = "set";
 
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +43,7 @@ pub(super) async fn claim_set(plan: &SavedPlan, store: &dyn Store) -> Result<(),
     }
 }
 
-/// An empty store belongs to no plan.
+/// Fails if the store belongs to another plan. An empty store belongs to none.
 pub(super) async fn check_set(plan: &SavedPlan, store: &dyn Store) -> Result<(), SegmentError> {
     match store.get(SET).await? {
         Some(of) if of != plan.sha256.as_bytes() => Err(SegmentError::OtherSet { place: store.place() }),
@@ -59,8 +59,8 @@ fn segment_name(id: &DebateId, segment: u64) -> String {
     format!("{}/{segment:08}", segments(id))
 }
 
-/// The object with the whole journal of a completed debate, so that readers need one request instead of one per
-/// segment.
+/// The name of the object with the whole journal of a completed debate. With this object, readers need one request
+/// instead of one per segment.
 fn journal_name(id: &DebateId) -> String {
     format!("debates/{id}/journal")
 }
@@ -133,8 +133,8 @@ pub(super) async fn compact(store: &dyn Store, id: &DebateId, journal: &[u8]) {
 pub(super) struct SegmentWriter {
     store: SharedStore,
     id: DebateId,
-    /// The first line of each segment, unique to the worker. Without the header, a store would acknowledge the same
-    /// lines from two workers to both.
+    /// The first line of each segment, unique to the worker. Without it, the segments of two workers could be
+    /// identical, and the store would acknowledge both.
     header: String,
     pending: Arc<Mutex<Vec<u8>>>,
     /// The number of the next segment, locked while that segment is created.

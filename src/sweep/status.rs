@@ -27,7 +27,7 @@ pub struct SetProgress {
     pub running: u64,
     pub failed: u64,
     pub waiting: u64,
-    /// Without lost calls; `None` if a price is unknown.
+    /// The cost so far, without lost calls; `None` if a price is unknown.
     pub cost_usd: Option<Usd>,
     /// The cost of the ended debates, plus the likely cost of the others.
     pub expected_usd: Option<Usd>,
@@ -169,7 +169,7 @@ pub enum Ended {
     Refused {
         /// The error with its causes.
         reason: String,
-        /// Determines the exit code.
+        /// The category of the error, which determines the exit code.
         blame: ErrorCategory,
     },
     Later {

@@ -38,9 +38,9 @@ pub struct Worker {
 
 #[derive(Debug, Clone, Default)]
 pub struct Stop {
-    /// Pauses the debates: no more calls are started.
+    /// Cancelled to pause the debates: no more calls are started.
     pub begun: CancellationToken,
-    /// Also abandons calls in flight.
+    /// Cancelled to abandon the calls in flight, too.
     pub now: CancellationToken,
 }
 
@@ -133,7 +133,7 @@ impl Worker {
         {
             compact(store, id, &journal).await;
         }
-        // The store already has everything.
+        // Workers continue debates from the store, so this copy is no longer needed.
         drop(fs::remove_dir_all(&own));
         ended
     }

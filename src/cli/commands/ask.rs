@@ -78,7 +78,8 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     let limit = BudgetLimit { usd: args.max_cost, calls: args.calls.max_calls };
     let asking = runner.ask(saved, question, limit, &own(&args.vouch, &files)?)?;
     terminal.warnings(asking.warnings());
-    // A server with a daily limit should count this question's maximum cost, not that of an earlier run.
+    // Replace the limit that an earlier run noted for servers with a daily limit, so that they count the maximum cost
+    // of this question.
     let most = args.max_cost.map(|most| spent_by(&entry) + most);
     if let Err(error) = renew_limit(&debates()?, &DebateId::new(entry.id()), most) {
         terminal.warning(&error.to_string());

@@ -75,7 +75,8 @@ const PROBLEM: usize = 60;
 /// The number of rounds to offer for `fork --at` if the debate is unknown.
 const ROUNDS: u32 = 3;
 
-/// Does not return if the completion script, which sets [`VARIABLE`], started the program.
+/// If the completion script started the program, which the script shows by setting [`VARIABLE`], prints the completions
+/// and exits. Otherwise, does nothing.
 pub(in crate::cli) fn answer_request(command: fn() -> Command) {
     CompleteEnv::with_factory(|| completing(command())).var(VARIABLE).complete();
 }

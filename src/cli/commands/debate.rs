@@ -185,7 +185,8 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     session.run(prepared.begin()?, foreseen, terminal)
 }
 
-/// Warns of piped input unless `reads_stdin`, because the user may expect that the debate uses the input.
+/// Prints which model was chosen and what is attached. Warns if there is piped input, unless `reads_stdin` is set,
+/// because the user may expect that the debate uses the input.
 fn say(choice: Option<&ModelChoice>, attachments: &[Attachment], reads_stdin: bool, terminal: &mut Terminal) {
     if !reads_stdin && input::has_text() {
         terminal.warning("standard input was not read; to attach it, add --attach -");
@@ -219,7 +220,7 @@ pub(super) fn today() -> NaiveDate {
     Utc::now().date_naive()
 }
 
-/// Warns if `warnCostUsd` misses calls because their price is unknown.
+/// Warns if `warnCostUsd` is set but does not count some of the calls, because their model has no known price.
 fn warn_of_unknown_costs(settings: &Settings, terminal: &mut Terminal) {
     if settings.debate.budget.warn_cost_usd.is_none() {
         return;

@@ -90,7 +90,8 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     Ok(())
 }
 
-/// How many times faster than recorded a debate must be played to fit [`LENGTH`]; at least 1.
+/// The speed at which a debate that took `took` is replayed within [`LENGTH`], as a multiple of the recorded speed; at
+/// least 1.
 fn times(took: Duration) -> f64 {
     (took.as_secs_f64() / LENGTH.as_secs_f64()).max(1.0)
 }
@@ -194,7 +195,7 @@ async fn left(mut keys: UnboundedReceiver<Key>, pause: &watch::Sender<bool>, mes
             Key::Stop => {}
         }
     }
-    // If no keys can be read, the replay must still play to its end.
+    // No more keys can be read, but the replay must still play to its end.
     std::future::pending::<()>().await;
 }
 

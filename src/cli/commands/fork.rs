@@ -107,7 +107,8 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     session.run(ready, foreseen, terminal)
 }
 
-/// Without `--at`, the first stage after the first round's proposals that makes calls.
+/// Where to fork. Without `--at`, this is the first stage after the first round's proposals that makes calls, or the
+/// start if there is none.
 fn point(args: &ForkArgs, entry: &Entry) -> Result<ForkPoint, Error> {
     let events = read_journal(entry.journal_path()?).map_err(StoreError::from)?.events;
     if let Some(at) = &args.at {

@@ -178,7 +178,8 @@ fn named(model: &str) -> Option<ServedModel> {
     with_provider(model, &BTreeMap::new()).filter(|served| served.provider != OFFLINE)
 }
 
-/// With `--yes`, takes the first provider with a key, or else an installed program.
+/// The provider, and the model if it is named, from the options or the user's answers. With `--yes`, takes the first
+/// provider with a key, or else an installed program.
 fn whom(
     args: &InitArgs,
     environment: &Environment,

@@ -419,7 +419,8 @@ async fn probe(client: &dyn ChatModel, model: &str) -> ProbeResult {
     ProbeResult { answered, latency_ms, cost_usd, error: error.map(|error| one_line(&error.to_string())) }
 }
 
-/// Whether the error shows that the model works, as when the model spent all its tokens on reasoning.
+/// Whether the model answered, although its answer was unusable, for example because it spent all its tokens on
+/// reasoning.
 fn came_from_a_model(error: &ModelError) -> bool {
     matches!(error, ModelError::OutputLimit | ModelError::Empty | ModelError::Unusable { .. })
 }

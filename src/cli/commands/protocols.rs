@@ -81,7 +81,7 @@ fn summary(protocol: &Protocol, width: usize) -> String {
     format!("{}{default}\n{}", protocol.name, lines.concat())
 }
 
-/// Further lines are indented by the width of `label`.
+/// Wraps `text` after `label`. Further lines are indented by the width of `label`.
 fn wrapped(label: &str, text: &str, width: usize) -> String {
     let mut lines = String::new();
     let mut line = label.to_owned();

@@ -120,7 +120,7 @@ pub(super) fn go_on(order: ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(
     }
     let foreseen = if is_agreed { None } else { dialogue::agreed(&prepared, &settings, terminal)? };
     let ready = prepared.begin()?;
-    // A server with a daily limit should count this run's maximum cost, not that of an earlier run.
+    // Replace the limit that an earlier run noted for servers with a daily limit, so that they count this run's limit.
     if let Err(error) = renew_limit(&debates()?, &DebateId::new(entry.id()), limit.usd) {
         terminal.warning(&error.to_string());
     }

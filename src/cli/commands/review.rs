@@ -211,9 +211,9 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     session.run(prepared.begin()?, foreseen, terminal)
 }
 
-/// `latest` is the newest finished review.
+/// The review that `--since` names; `latest` is the newest finished one.
 fn earlier(name: &str) -> Result<Debate, Error> {
-    // The findings of a rehearsal do not come from a model.
+    // Ignore rehearsals, because their findings do not come from a model.
     let is_review =
         |debate: &Debate| debate.change.is_some() && debate.status == Status::Completed && !debate.is_offline();
     if name == LATEST {
@@ -226,7 +226,8 @@ fn earlier(name: &str) -> Result<Debate, Error> {
     if is_review(&debate) { Ok(debate) } else { Err(UserError::input(format!("{id} is not a finished review")).into()) }
 }
 
-/// An empty list removes all tools. Agents whose models cannot use tools get no additional ones.
+/// Gives the agents and the judge `tools`, except those that use the offline provider, the host or a command-line
+/// program. If `tools` is empty, removes all tools instead.
 fn equip(settings: &mut Settings, tools: &[&str]) {
     let Settings { agents, judge, providers, .. } = settings;
     for agent in agents.iter_mut().chain([judge]) {

@@ -106,7 +106,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
                 () = tell(&mut said, terminal) => {}
             }
         };
-        // `again` receives the first interrupt, too.
+        // Resolves at the second interrupt, because `again` receives the first one too.
         let hurry = async {
             again.next().await;
             again.next().await;

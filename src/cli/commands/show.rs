@@ -303,8 +303,8 @@ fn stage(debate: &Debate, name: Option<&str>) -> Result<StageId, UserError> {
     one_of("stage", &names.collect::<Vec<_>>(), name)
 }
 
-/// Finds the element of `all` with this name, or else the only element with a name that begins like that. Errors list
-/// the first of each element's names.
+/// Finds the element of `all` with this name or, if there is none, the only element with a name that begins with
+/// `name`. Errors list the first name of each element.
 fn one_of<T: PartialEq + Clone>(
     what: &'static str,
     all: &[(T, Vec<&str>)],

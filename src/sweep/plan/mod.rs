@@ -58,11 +58,11 @@ pub struct PlannedDebate {
     pub id: DebateId,
     pub problem: Arc<Problem>,
     pub variant: Arc<Variant>,
-    /// The number among the debates of the same problem and variant, from 1.
+    /// Numbers the debates of the same problem and variant, from 1.
     pub repeat: u32,
-    /// `None` if a price is unknown.
+    /// The likely cost; `None` if a price is unknown.
     pub likely: Option<Usd>,
-    /// Without tool use; `None` if a price is unknown.
+    /// The maximum cost without tool use; `None` if a price is unknown.
     pub most: Option<Usd>,
 }
 
@@ -88,7 +88,7 @@ pub enum PlanError {
     },
     #[error("{} has no debates", path.display())]
     Empty { path: PathBuf },
-    /// Another version of the program made the plan.
+    /// The plan was made by a version of the program with other built-in prompts.
     #[error("{} needs the built-in prompts {planned}, but this program has {own}", path.display())]
     Prompts { path: PathBuf, planned: String, own: String },
     #[error("cannot write the plan's prompts to {}", path.display())]

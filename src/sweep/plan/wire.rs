@@ -243,7 +243,8 @@ fn unreadable(path: &Path, agent: &str) -> UserError {
 }
 
 impl Prompts {
-    /// Also points the settings to the packed files.
+    /// Packs the prompts of the agents and sections in `settings`, and changes the paths in `settings` to the packed
+    /// files.
     pub(super) fn pack(protocol: &Protocol, settings: &mut Settings) -> Result<Self, UserError> {
         let base = settings.base_dir.clone().unwrap_or_default();
         let mut packed = Self { version: built_in(protocol), files: BTreeMap::new() };

@@ -46,9 +46,9 @@ const VARIABLES: [&str; 20] = [
 
 /// The time limit of one attempt to transfer a small object.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
-/// Larger objects get one more second per this many bytes.
+/// The time limit of an attempt grows by one second per this many bytes of the object.
 const BYTES_A_SECOND: u64 = 64 * 1024;
-/// The number of attempts before the store counts as unreachable.
+/// The maximum number of attempts at a request.
 const ATTEMPTS: u32 = 4;
 /// The pause after the first failed attempt. It doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -215,7 +215,7 @@ async fn within<T>(time: Duration, attempt: impl Future<Output = object_store::R
     }
 }
 
-/// `attempt` must be idempotent.
+/// Repeats `attempt`, which must be idempotent, after an error that may be temporary.
 async fn repeated<T, F: Future<Output = Result<T, Fault>>>(attempt: impl Fn() -> F) -> Result<T, Fault> {
     let mut pause = FIRST_PAUSE;
     for _ in 1..ATTEMPTS {

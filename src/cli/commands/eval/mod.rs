@@ -164,7 +164,7 @@ fn agree_to_calls(calls: Vec<PlannedCall>, terminal: &mut Terminal) -> Result<()
     if agree(Some(&forecast), None, "Begin?", terminal)? { Ok(()) } else { Err(Error::Declined) }
 }
 
-/// Writes the other results if some debates could not be evaluated, and then fails.
+/// Writes the results of the debates that could be evaluated. Fails if some could not be.
 fn finish(
     destination: &ScoresDestination,
     evaluated: &[Evaluated],

@@ -214,8 +214,8 @@ pub(super) fn details(evaluated: &[Evaluated]) -> String {
     text
 }
 
-/// Calls `tell` with each attempt and its name. The name includes the debate if there is more than one debate,
-/// and likewise the run.
+/// Calls `tell` with each attempt and its name. The name includes the debate if there is more than one debate, and the
+/// run if the debate was evaluated more than once.
 fn each(evaluated: &[Evaluated], mut tell: impl FnMut(&str, &Attempt)) {
     for one in evaluated {
         let debate = if evaluated.len() > 1 { format!("{}: ", one.subject.name) } else { String::new() };

@@ -205,7 +205,7 @@ fn said(status: &SetStatus, counted: &str) -> String {
     );
     if lost.calls > 0 {
         let calls = figures::counted(u64::from(lost.calls), "call");
-        // `lost.usd` omits calls without a known price.
+        // If the price of a call is unknown, `lost.usd` omits the call and is not the maximum.
         let most = match cost_usd.and(*expected_usd) {
             Some(_) => format!("at most {}", short_cost(lost.usd)),
             None => "at unknown cost".to_owned(),

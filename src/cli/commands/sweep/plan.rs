@@ -237,7 +237,7 @@ fn length(problem: &Problem) -> (usize, usize) {
     (problem.text.len() / LENGTHS, attached)
 }
 
-/// Also returns warnings. The span goes from the likely to the maximum cost.
+/// Returns the span from the likely to the maximum cost, and warnings.
 fn cost(one: &Resolved, problem: &Problem, runner: &Runner) -> Result<(Vec<String>, Span<Option<Usd>>), Error> {
     if one.variant.is_rehearsal() {
         return Ok((Vec::new(), Span { low: Some(Usd::ZERO), high: Some(Usd::ZERO) }));
