@@ -104,7 +104,7 @@ impl CallRecord {
         self.tokens.is_none() && (self.attempts > 0 || self.cost_usd.is_none())
     }
 
-    /// The token counts of a hosted call are estimates.
+    /// Whether the host answered the call. If so, the token counts are estimates.
     pub fn is_hosted(&self) -> bool {
         self.provider == HOST
     }
@@ -114,7 +114,7 @@ impl CallRecord {
     }
 }
 
-/// An answer that was cut off is used nevertheless.
+/// Why an answer was cut off. The answer is used nevertheless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cut {

@@ -90,7 +90,7 @@ fn is_marked(c: char) -> bool {
     matches!(c, '\\' | '`' | '*' | '_' | '~' | '[' | '<' | '&')
 }
 
-/// Escaping only where necessary keeps names such as `snake_case` readable.
+/// Whether `c` has a meaning in Markdown here. Escaping only where necessary keeps names such as `snake_case` readable.
 fn means_something(c: char, before: Option<char>, after: &str) -> bool {
     let next = after.chars().next();
     match c {

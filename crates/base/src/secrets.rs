@@ -58,7 +58,7 @@ const COPIES: &[&str] = &[
     " - copy", ".dist", ".prev", ".rej", "#", "_bak", "_old", "-bak", "-old",
 ];
 
-/// Does not detect hard links with other names.
+/// Whether a name in the path is that of a secret file or directory. Does not detect hard links with other names.
 pub fn may_hold_secrets(path: &Path) -> bool {
     is_secret_place(path) || is_secret_file(path)
 }
@@ -74,7 +74,7 @@ pub fn is_secret_place(path: &Path) -> bool {
     names.iter().any(|name| one_of(DIRECTORIES, name)) || names.windows(2).any(is_pair)
 }
 
-/// `.git` contains every text ever committed.
+/// Whether the path leads into `.git`, which contains every text ever committed.
 pub fn is_in_git(path: &Path) -> bool {
     path.iter().any(|name| lower(name) == ".git")
 }
@@ -170,7 +170,8 @@ fn is_placeholder(value: &str) -> bool {
     is_template || words(PLACEHOLDERS).any(|word| value.contains(word))
 }
 
-/// Follows symbolic links. On systems other than Unix, hard links count as different files.
+/// Whether both paths lead to the same file. Follows symbolic links. On systems other than Unix, hard links are treated
+/// as different files.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     #[cfg(unix)]
     {

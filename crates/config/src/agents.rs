@@ -50,7 +50,7 @@ pub(super) struct ResolvedAgent {
     /// The index of the agent's entry in the file; `None` for a built-in agent.
     pub(super) place: Option<usize>,
     pub(super) agent: AgentSettings,
-    /// The source of a replaced provider and model; `None` if they were not replaced.
+    /// The source of the provider and model, if they were assigned or replaced; `None` if they are those of the entry.
     pub(super) model: Option<ValueSource>,
 }
 
@@ -216,7 +216,7 @@ fn asked_roles(asked: &[String], scope: &AgentScope) -> Result<Vec<String>, Stri
     Ok(roles)
 }
 
-/// Keeps the order of the agents, and adds a built-in agent for each missing role.
+/// Returns the agents with these roles, in their order, and a built-in agent for each role that no agent has.
 fn of_roles(agents: Vec<ResolvedAgent>, roles: &[String], scope: &AgentScope) -> Vec<ResolvedAgent> {
     let mut agents: Vec<ResolvedAgent> = agents.into_iter().filter(|one| roles.contains(&one.agent.role)).collect();
     for role in roles {
@@ -265,7 +265,8 @@ pub(super) fn check_ids(
     }
 }
 
-/// If `is_expected` is set, warns if the files name no agents or judge.
+/// Returns the agents, the judge, and the models chosen for agents and judges without a configured one. If
+/// `is_expected` is set, warns if the files name no agents or judge.
 pub(super) fn roster(
     layers: &mut Layers,
     is_expected: bool,

@@ -69,7 +69,7 @@ pub fn cache_directory() -> Option<PathBuf> {
     Some(cache.join("dialectic"))
 }
 
-/// Variables that are added later override the keys.
+/// Reads the user's own keys. Variables that are added later override the keys.
 fn with_own_keys() -> Result<Environment, EnvError> {
     let mut environment = places();
     let keys = environment.keys_path().filter(|path| path.is_file());

@@ -184,7 +184,8 @@ impl Layers {
             if at(tree, path).is_some() {
                 return source.clone();
             }
-            // This entry replaces the entries of lower layers as a whole.
+            // This entry replaces the entries of lower layers as a whole, so a value that it omits has the built-in
+            // default.
             if entry.is_some_and(|entry| at(tree, &KeyPath(entry.to_vec())).is_some()) {
                 return ValueSource::BuiltIn;
             }
@@ -204,7 +205,7 @@ fn is_by_entry(section: &str) -> bool {
     matches!(section, "providers" | "prices" | "models")
 }
 
-/// `null` counts as absent.
+/// The value at `path`; `None` if it is absent or null.
 pub(super) fn at<'a>(tree: &'a Value, path: &KeyPath) -> Option<&'a Value> {
     let found = path.0.iter().try_fold(tree, |value, segment| match segment {
         Segment::Key(key) => value.get(key),
@@ -220,7 +221,7 @@ fn at_mut<'a>(tree: &'a mut Value, path: &KeyPath) -> Option<&'a mut Value> {
     })
 }
 
-/// `null` keeps the lower layer's value.
+/// Merges objects key by key down to `levels`, and replaces other values. `null` keeps the lower layer's value.
 fn lay_over(below: &mut Value, over: &Value, levels: usize) {
     match over {
         Value::Null => {}
@@ -236,7 +237,7 @@ fn lay_over(below: &mut Value, over: &Value, levels: usize) {
     }
 }
 
-/// `over` must come from a checked tree.
+/// Returns `base` with the values that `over` sets. `over` must come from a checked tree.
 pub(super) fn laid_over<T: Clone + Serialize + DeserializeOwned>(
     base: &T,
     over: &Value,

@@ -294,7 +294,8 @@ pub(super) fn assemble(
     Ok(Loaded { settings, warnings, layers, own, file, choice, hooks })
 }
 
-/// If the project names only a model, the user's provider serves the model.
+/// The default provider and model: the project's, completed by the user's. The user's model is only used if the project
+/// names the user's provider.
 fn usual(user: Option<&UserConfig>, of_project: Option<ModelPreference>) -> ModelPreference {
     let own = user.map(|user| user.usual.clone()).unwrap_or_default();
     let Some(ModelPreference { provider, model, file }) = of_project else { return own };

@@ -395,7 +395,7 @@ fn shown(number: f64) -> String {
     if magnitude != 0.0 && !(1e-6..1e15).contains(&magnitude) { format!("{number:e}") } else { number.to_string() }
 }
 
-/// The file need not exist.
+/// The absolute path of the file's directory. The file need not exist.
 pub(super) fn parent(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     absolute.parent().map_or_else(|| absolute.clone(), Path::to_owned)

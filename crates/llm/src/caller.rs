@@ -35,7 +35,7 @@ pub use in_flight::ConcurrencyLimit;
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 
 pub trait CallObserver: Send + Sync {
-    /// The next attempt starts after `wait`.
+    /// Called after attempt number `attempt` failed with `error`. The next attempt starts after `wait`.
     fn retrying(&self, attempt: u32, error: &ModelError, wait: Duration);
 
     /// `text` continues the answer received so far. Called at most every 100 ms, and at the end of each attempt.
@@ -94,7 +94,7 @@ impl AttemptUsage {
     /// The usage of an attempt that was never sent.
     const NONE: Self = Self { tokens: None, cost_usd: Some(Usd::ZERO), notional_usd: None };
 
-    /// If one cost is unknown, so is the sum.
+    /// Adds the usage of earlier attempts. If one of the costs is unknown, so is their sum.
     fn and(self, earlier: Option<Self>) -> Self {
         let Some(earlier) = earlier else { return self };
         Self {
@@ -111,7 +111,8 @@ impl Caller {
     ///
     /// # Errors
     ///
-    /// Returns an error if the last attempt failed with an error that is not transient, or there are no attempts left.
+    /// Returns the error of the last attempt if it is not retried, or an error that says why the next attempt was not
+    /// sent.
     pub async fn call(&self, request: &Request) -> Result<Reply, FailedCall> {
         let mut retries = Retries::at_most(self.limits.max_retries);
         let (mut attempts, mut started) = (0, None);
@@ -257,8 +258,8 @@ impl Caller {
         AttemptUsage { tokens: usage.tokens, cost_usd, notional_usd }
     }
 
-    /// The cost that the server stated. Servers also state 0 for models whose price they do not know, so 0 only counts
-    /// if the call can be free.
+    /// The cost that the server stated. Servers also state 0 for models whose price they do not know, so 0 is ignored
+    /// unless the call can be free.
     fn stated(&self, model: &str, usage: StatedUsage) -> Option<Usd> {
         let can_be_free = || self.price.is_none_or(Price::is_free) || self.chat.is_local() || model.ends_with(":free");
         usage.cost.filter(|cost| *cost > Usd::ZERO || can_be_free())

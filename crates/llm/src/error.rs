@@ -6,11 +6,11 @@ use chrono::{DateTime, Local, Utc};
 
 use dialectic_base::money::BudgetLimit;
 
-/// Statuses of refusals and delays, which mean that no model did any work. 402 means that no credit is available, 407
-/// comes from a proxy that did not connect, and Anthropic sends 529 if a model is overloaded.
+/// HTTP statuses of failures in which no model did any work. 402 means that no credit is available, 407 comes from a
+/// proxy that did not connect, and Anthropic sends 529 if a model is overloaded.
 const UNBILLED: [u16; 13] = [400, 401, 402, 403, 404, 405, 407, 410, 413, 422, 429, 503, 529];
 
-/// Redirects are not followed, so they reach no model.
+/// Whether a request that failed with this status may be billed. Redirects are not followed, so they reach no model.
 pub(super) fn may_bill(status: u16) -> bool {
     !UNBILLED.contains(&status) && !(300..400).contains(&status)
 }
@@ -218,8 +218,8 @@ impl ModelError {
         )
     }
 
-    /// Whether the same request may succeed later although retrying now is pointless: the server or its upstream is
-    /// unreachable, a usage limit is reached, or a third attempt would cost too much.
+    /// Whether the same request may succeed later, once retrying immediately has failed or is pointless: the server or
+    /// its upstream is unreachable, a usage limit is reached, or a third attempt would cost too much.
     pub fn is_server_gone(&self) -> bool {
         matches!(self.prospect(), Prospect::AgainOrLater | Prospect::Later)
     }

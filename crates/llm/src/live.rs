@@ -43,7 +43,8 @@ pub trait Further: Send + Sync {
     /// [`ModelError::OverBudget`] if the limit leaves no room for one.
     fn after(&self, failed: FailedAttempt) -> BoxFuture<'_, Result<Option<u32>, FailedAttempt>>;
 
-    /// Whether a failure that is charged in full allows only one retry. If so, alternatives must be tried immediately.
+    /// Whether requests reserve money. If so, a failure that is charged in full allows only one retry, so alternatives
+    /// must be tried immediately.
     fn repeats_once(&self) -> bool;
 }
 

@@ -264,7 +264,7 @@ const ENDS: &[(Option<FinishReason>, &[&str])] = &[
     (None, &["error"]), // OpenRouter, vLLM
 ];
 
-/// Google's compatible API appends its own reason after a colon.
+/// Looks up a finish reason without what follows a colon, where Google's compatible API appends its own reason.
 fn meaning(word: &str) -> Option<&'static Option<FinishReason>> {
     let word = word.split(':').next().unwrap_or_default().trim();
     let is_it = |known: &&str| known.eq_ignore_ascii_case(word);

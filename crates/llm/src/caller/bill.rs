@@ -42,7 +42,7 @@ impl<'a> Bill<'a> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The output limit in tokens that the cost limit requires, if any.
+    /// Reserves money for the next request. Returns the output limit in tokens that the cost limit requires, if any.
     pub(super) async fn reserve(&self) -> Result<Option<u32>, ModelError> {
         self.open().begun = None;
         let reserved = self.caller.reserve(self.request).await?;
@@ -63,7 +63,8 @@ impl<'a> Bill<'a> {
         is_in_full && open.in_full >= MOST_IN_FULL
     }
 
-    /// Returns what was spent if there is no account to charge.
+    /// Charges the failed request to the account. Without an account, returns the request's usage, or `None` if the
+    /// request cannot be billed.
     fn enter(&self, failed: &FailedAttempt, reserved: Option<Reserved>) -> Option<AttemptUsage> {
         let FailedAttempt { error, usage, may_be_billed } = failed;
         let has_usage = usage.tokens.is_some() || usage.cost.is_some();
@@ -90,7 +91,7 @@ impl<'a> Bill<'a> {
         self.is_limited(reserved) && failed.may_be_billed && is_unsaid()
     }
 
-    /// Whether the requests of this call reserve money.
+    /// Whether money was reserved for the request: there is a cost limit, and the model is not free.
     fn is_limited(&self, reserved: Option<Reserved>) -> bool {
         reserved.is_some_and(|reserved| reserved.max_tokens.is_some()) && !self.caller.price.is_some_and(Price::is_free)
     }
@@ -170,7 +171,8 @@ impl Retries {
         if self.made == self.most || !error.is_transient() || is_again || is_too_long {
             return None;
         }
-        // A `Retry-After` of 0 or with a past date is not a missing one, so the usual delay applies.
+        // A rate limit without `Retry-After` needs longer delays. If the header is 0 or a past date, the usual delay
+        // applies.
         let is_unstated = matches!(error, ModelError::RateLimited { retry_after: None, .. });
         let own = if is_unstated { self.share_of_the_window() } else { self.doubled() };
         self.made += 1;

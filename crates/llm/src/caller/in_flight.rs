@@ -131,8 +131,8 @@ impl ConcurrencyLimit {
 }
 
 impl Slot<'_> {
-    /// Limits the provider to half of its attempts in flight after a rate limit without `Retry-After`. Rate limits of
-    /// attempts that were in flight together count once.
+    /// Limits the provider to half of its attempts in flight after a rate limit without `Retry-After`. If several
+    /// attempts that were in flight together are refused, only the first refusal lowers the limit.
     pub(super) fn refused(&self) {
         self.in_flight.share(&self.provider, |share| {
             if share.bound.is_none_or(|bound| bound.since <= self.began) {

@@ -56,7 +56,8 @@ const OTHER_FEATURES: [&str; 4] =
 /// Kinds of items that involve no tool.
 const PLAIN: [&str; 3] = ["agent_message", "reasoning", "error"];
 
-/// Unknown if there are extra arguments, which may select a key or another provider.
+/// How the user is logged in. Unknown if the user configured extra arguments, which may select a key or another
+/// provider.
 fn login(ask: Ask<'_>, has_arguments: bool) -> Login {
     if has_arguments {
         return Login::Unsaid;
@@ -141,7 +142,7 @@ fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener) {
                 heard.whole = Some(text.to_owned());
             }
         }
-        // Retried connections also cause errors, so the end of the turn decides.
+        // The program also reports an error when it retries a connection, so the end of the turn decides.
         Some("error") => heard.error = text_at(line, "/message"),
         Some("turn.failed") => {
             heard.error = text_at(line, "/error/message").or_else(|| Some("the turn failed".to_owned()));

@@ -106,7 +106,7 @@ impl CommandModel {
         heard.conclude(&exit)
     }
 
-    /// Programs may be updated while debates run.
+    /// Checks the program again if its file has changed, because programs may be updated while debates run.
     async fn check_again(&self) -> Result<(), ModelError> {
         let now = Stamp::of(&self.program.executable);
         let checked = || self.checked.lock().unwrap_or_else(PoisonError::into_inner);

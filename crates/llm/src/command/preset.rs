@@ -63,7 +63,7 @@ pub(super) struct Workplace {
 }
 
 impl Workplace {
-    /// The user's own programs read no files.
+    /// Creates the directories and, for a built-in program, the files that its arguments name.
     pub(super) fn new(preset: Option<&ProgramPreset>, request: &Request) -> io::Result<Self> {
         let all = tempfile::Builder::new().prefix("dialectic-").tempdir()?;
         let place = Self { all };

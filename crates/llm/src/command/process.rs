@@ -117,7 +117,7 @@ pub(super) async fn run(
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let write = async {
         if let Some(mut stdin) = stdin {
-            // A program that does not read its input reports the reason itself.
+            // Ignore write errors: a program that does not read its input reports the reason itself.
             let _ = stdin.write_all(input.as_bytes()).await;
         }
         Ok(())
@@ -175,7 +175,7 @@ pub(super) async fn run(
             (timeout(AFTERMATH, group.child.wait()).await, Some(complaint))
         }
         status = group.child.wait() => {
-            // A background process could keep the output open.
+            // Kill background processes, which could keep the output open.
             #[cfg(unix)]
             id.into_iter().for_each(end);
             match timeout(AFTERMATH, &mut work).await {
@@ -189,7 +189,8 @@ pub(super) async fn run(
     let (code, has_ended) = match status {
         Ok(Ok(status)) => (status.code(), true),
         Ok(Err(error)) => return Err(ModelError::Broken { message: error.to_string() }.into()),
-        // The program closed its output but does not exit. The output counts if it is complete.
+        // The program closed its output but does not exit. Its answer is still used if the program marked it as
+        // complete.
         Err(_) => (Some(0), false),
     };
     Ok(Exit { code, is_whole: has_ended && complaint.is_some(), complaint: complaint.unwrap_or_default() })

@@ -74,7 +74,7 @@ impl Transcript {
         !self.text.is_empty()
     }
 
-    /// A failure that the program reports counts, whatever the exit code.
+    /// Returns the reply, or the failure that the program reported, even if its exit code is 0.
     pub(super) fn conclude(self, exit: &Exit) -> Result<Reply, FailedAttempt> {
         // Zero tokens mean that the usage is unknown.
         let tokens = self.tokens.filter(|tokens| tokens.total() > 0);

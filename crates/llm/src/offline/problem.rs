@@ -102,7 +102,8 @@ pub(super) struct ProblemReading {
 }
 
 impl ProblemReading {
-    /// `more`, such as attachments and answers, can fill gaps. Its requirements and figures do not count.
+    /// `more` contains attachments and answers, which can fill gaps. Requirements and figures are taken only from
+    /// `problem`.
     pub(super) fn new(problem: &str, more: &str) -> Self {
         let broken = |text: String, end: &str| text.replace(end, &format!("{}\n", end.trim_end()));
         let sentences = [". ", "! ", "? ", "; ", "。", "！", "？"].into_iter().fold(problem.to_owned(), broken);

@@ -59,7 +59,7 @@ impl<'a> PlayedAgent<'a> {
         named(&self.sections, label)
     }
 
-    /// Never empty, since an empty answer would count as a failure.
+    /// The answer to a request for free text. Never empty, because callers treat an empty answer as a failure.
     pub(super) fn text(&self) -> String {
         let text = match self.task {
             "propose" => self.list(&self.own(), ""),
@@ -108,7 +108,8 @@ impl<'a> PlayedAgent<'a> {
         self.problem.gaps_of(self.role)
     }
 
-    /// The gaps in all shown texts and in `accepted`, most serious first. If there are none, the agent's own gaps.
+    /// The gaps that any shown text asks about or that are in `accepted`, most serious first. If there are none, the
+    /// agent's own gaps.
     fn known(&self, accepted: &[&Gap]) -> Vec<&'static Gap> {
         let texts: Vec<&str> = self.texts(&TEXTS).chain(self.texts(&["contribution"])).map(|text| text.text).collect();
         let is_known = |gap: &&Gap| {

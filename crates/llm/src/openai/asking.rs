@@ -23,7 +23,7 @@ const MOST_TURNS: usize = 12;
 enum RefusalCause {
     /// The server or the model lacks the Responses API.
     Lacking,
-    /// The API may not exist, so the other one is worth trying.
+    /// The server may lack the Responses API, so Chat Completions is worth trying.
     Doubtful,
     Elsewhere,
 }
@@ -78,11 +78,11 @@ impl OpenAiClient {
             // A server that examined the request has the API.
             known.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(Api::Chat)));
         } else if !second.failed.error.is_transient() || matches!(second.cause, FailureCause::Foreign) {
-            // Do not try both again, because unsuitable answers of both APIs may be billed.
+            // From now on, use only the Responses API for this model: trying both APIs again could be billed twice.
             known.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(Api::Responses)));
         }
-        // Report the failure that names its cause, or else the one that may be billed. The first failure is already
-        // charged, so charge only the second.
+        // Report the failure that names its cause, or else the one that may be billed. In either case, report the
+        // second failure's usage, because the first failure is already charged.
         let told_first = |first: bool, second: bool| (first != second).then_some(first);
         let is_first = told_first(first.names_cause(), second.names_cause())
             .or_else(|| told_first(first.failed.may_be_billed, second.failed.may_be_billed))
@@ -153,7 +153,8 @@ impl OpenAiClient {
                 charge(&failure, live, &mut request).await?;
                 continue;
             }
-            // Retry once before suspecting streaming, unless only one retry is allowed. The API is suspected first.
+            // Retry once before blaming streaming, unless only one retry is allowed. A refusal is not blamed on
+            // streaming while the server may lack this API.
             let repeats_once = live.further.is_some_and(Further::repeats_once);
             let may_be_streaming = capabilities.streaming != Streaming::Never
                 && match refusal {
@@ -168,7 +169,7 @@ impl OpenAiClient {
                 && !known.serves_responses
                 && refusal.is_some_and(|it| it.may_be_about_a_schema() && (!is_open || it.status >= 500));
             for doubt in [Doubt::Schema, Doubt::Streaming] {
-                // Meanwhile, the server may have accepted the schema of another call.
+                // Look again, because another call may have shown meanwhile that the server accepts schemas.
                 let current = known.capabilities(model);
                 let without = match doubt {
                     Doubt::Schema if may_be_the_schema && current.schema_doubts > 0 => {
@@ -234,7 +235,7 @@ impl OpenAiClient {
             StreamOutcome::Whole(answer) => self.read::<P>(request, &answer),
             StreamOutcome::Pieces(pieces, ended) => {
                 let (whole, head) = (pieces.into_whole(), streamed.head());
-                // Usage reported before an interruption is incomplete.
+                // Return the error without usage, because usage reported before an interruption is incomplete.
                 let is_whole = ended.map_err(RequestFailure::broken_stream)?;
                 let reply = self.accept::<P>(request, whole, &head)?;
                 self.known.streams();

@@ -55,7 +55,7 @@ pub(super) struct Capabilities {
     pub(super) schemas_by_chat: bool,
     pub(super) takes_tools: bool,
     pub(super) takes_temperature: bool,
-    /// For a model without system messages, the system text is put before the user's text.
+    /// Whether the model accepts system messages. If not, the system text is put before the user's text.
     pub(super) takes_system: bool,
     /// Whether the model accepts its own messages unchanged rather than just their text and calls.
     pub(super) replays: bool,
@@ -118,11 +118,12 @@ impl Default for Findings {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum SchemaRoute {
-    /// The model's own API, which might ignore schemas.
+    /// The API that the model uses for other requests. It might ignore schemas.
     #[default]
     Presumed,
     Chat,
-    /// The model's own API, since the other one is no better.
+    /// The API that the model uses for other requests, because Chat Completions is missing or handles schemas no
+    /// better.
     Settled,
 }
 
@@ -200,7 +201,7 @@ impl KnownCapabilities {
         self.findings().schemas = SchemaRoute::Settled;
     }
 
-    /// Whether a failure may be blamed on streaming. Each call counts as one such failure.
+    /// Whether a failure may be blamed on streaming. Each call of this function uses up one of the remaining doubts.
     pub(super) fn may_fail_on_streams(&self) -> bool {
         let left = &mut self.findings().stream_doubts;
         let may = *left > 0;
@@ -345,7 +346,7 @@ fn uses(schema: &Value, keyword: &str) -> bool {
     without != *schema
 }
 
-/// A server that enforces a schema returns exactly the described object.
+/// Whether the reply shows that the server ignored the schema: it is not a JSON object, or lacks a required property.
 pub(super) fn is_ignored(answer: &AnswerSchema, reply: &Reply) -> bool {
     let text = reply.text.trim();
     if text.is_empty() || !reply.tool_calls.is_empty() || reply.finish == FinishReason::Filtered {

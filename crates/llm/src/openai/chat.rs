@@ -369,7 +369,8 @@ impl Chunks {
         }
         read_content(content, &mut said, &mut self.refusal);
         if said.is_empty() {
-            // The field of the legacy completions API; some gateways send both fields.
+            // `text` is the field of the legacy completions API. Some gateways send it next to `content`, so use it
+            // only if `content` is empty.
             said = take_text(&mut choice, "text").unwrap_or_default();
         }
         self.refusal.push_str(&take_text(&mut delta, "refusal").unwrap_or_default());
@@ -387,7 +388,8 @@ impl Chunks {
     }
 
     /// Notes why the answer ended, if it did. Some servers send `stop` with every chunk (gateways to Gemini) or before
-    /// their filter has read the end (Azure), so a later reason wins if only that one says that the answer was cut off.
+    /// their filter has read the end (Azure), so a later reason replaces an earlier one if only the later one says that
+    /// the answer was cut off.
     fn note_end(&mut self, reason: Option<String>) {
         let Some(reason) = reason.filter(|reason| !matches!(reason.as_str(), "" | "null")) else { return };
         let is_cut = |reason: &str| !matches!(finish(Some(reason)).0, FinishReason::Complete | FinishReason::Unknown);
@@ -442,8 +444,8 @@ impl CallInPieces {
         is_other || self.name.as_deref() != Some(name)
     }
 
-    /// Appends to the arguments. Some servers send them in pieces and then again as a whole; others start with a `{}`
-    /// that is not part of them.
+    /// Appends `text` to the arguments. First clears them if `text` repeats them as a whole, or if they are a `{}` that
+    /// some servers send before the actual arguments.
     fn push(&mut self, text: &str, has_id: bool) {
         let is_repeated = || {
             let (known, more) = (object_in(&self.arguments), object_in(text));

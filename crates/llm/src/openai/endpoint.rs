@@ -17,7 +17,7 @@ pub struct Endpoint {
     pub name: Arc<str>,
     /// The base of the server's URLs, `http` or `https`, with or without a trailing slash.
     pub base_url: String,
-    /// The key, sent as a bearer token. Surrounding whitespace is ignored, and an empty key counts as none.
+    /// The key, sent as a bearer token. Surrounding whitespace is ignored, and an empty key is treated as absent.
     pub api_key: Option<SecretString>,
     pub headers: Vec<(String, SecretString)>,
     pub api: ApiKind,

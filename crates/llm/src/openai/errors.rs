@@ -23,7 +23,7 @@ use Meaning::{BadKey, Filtered, ModelFailed, NoCredit, TooFast, TooLong};
 enum On {
     /// All statuses: the words are unambiguous, and proxies wrap errors in any status.
     Any,
-    /// All except those about keys and rates, since a rate limit may also count tokens.
+    /// All except 401, 403 and 429: a rate limit may also mention tokens without meaning the size of the request.
     Sizes,
     Of(&'static [u16]),
 }
@@ -32,7 +32,7 @@ use On::{Any, Of, Sizes};
 
 const REFUSED: On = Of(&[400, 402, 403, 422, 429]);
 
-/// Known errors, in lower case; the first matching row counts. `<…>` is a code, and all parts separated by `*` must
+/// Known errors, in lower case; the first matching row applies. `<…>` is a code, and all parts separated by `*` must
 /// occur.
 #[rustfmt::skip]
 const ERRORS: &[(Meaning, On, &[&str])] = &[

@@ -23,12 +23,13 @@ pub(super) fn take(object: &mut Value, key: &str) -> Value {
     object.get_mut(key).map(Value::take).unwrap_or_default()
 }
 
-/// Another type counts as absent.
+/// Returns `None` if the field is absent or not a string.
 pub(super) fn take_text(object: &mut Value, key: &str) -> Option<String> {
     if let Value::String(text) = take(object, key) { Some(text) } else { None }
 }
 
-/// Keeps a value of another type as an unknown word.
+/// Returns a string as it is, and any other value as JSON, which is then an unknown word. `None` if the field is absent
+/// or null.
 pub(super) fn take_word(object: &mut Value, key: &str) -> Option<String> {
     match take(object, key) {
         Value::Null => None,
@@ -45,7 +46,7 @@ pub(super) struct Borrowed<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 /// Larger counts are mistakes, and sums of them could overflow.
 const LARGEST_COUNT: f64 = 1_099_511_627_776.0;
 
-/// Accepts numbers written as text.
+/// Reads a number, which may be written as text. `None` if it is negative or larger than [`LARGEST_COUNT`].
 fn figure(value: &Value) -> Option<f64> {
     let figure = value.as_f64().or_else(|| value.as_str()?.trim().trim_start_matches('$').parse().ok());
     figure.filter(|figure| (0.0..=LARGEST_COUNT).contains(figure))
@@ -132,8 +133,8 @@ impl ReportedUsage {
 
     /// The counts, and whether they include both input and output.
     ///
-    /// Reasoning counts as output. Most servers include it in the completion; some (Google, xAI) include it only in the
-    /// total.
+    /// The output includes reasoning. Most servers include reasoning in the completion; some (Google, xAI) include it
+    /// only in the total.
     fn counted(&self) -> (Tokens, bool) {
         let stated = self.stated(["/input_tokens", "/prompt_tokens", "/promptTokenCount", "/promptTokens"]);
         let completion = self.completion();
@@ -218,7 +219,7 @@ impl ReportedUsage {
         if states_writes && written <= input { read } else { read.saturating_add(written) }
     }
 
-    /// The output that counts towards the limit.
+    /// The stated output tokens, to which the output limit applies.
     pub(super) fn completion(&self) -> Option<u64> {
         self.stated(["/output_tokens", "/completion_tokens", "/candidatesTokenCount", "/completionTokens"])
     }
@@ -229,8 +230,8 @@ impl ReportedUsage {
         self.completion().is_some_and(|output| output > 0) || self.cost().is_some() || has_total
     }
 
-    /// Servers may send usage more than once: the input first and the output last, or an empty usage at the end. The
-    /// larger values count.
+    /// Combines two reports of usage, keeping the larger values. Servers may send usage more than once: the input first
+    /// and the output last, or an empty usage at the end.
     pub(super) fn later(known: Option<Self>, next: Option<Self>) -> Option<Self> {
         match (known, next) {
             (Some(known), Some(next)) => Some(Self(largest(known.0, next.0))),
@@ -239,9 +240,9 @@ impl ReportedUsage {
     }
 
     /// The stated cost. If the user's own upstream key was used (OpenRouter's `is_byok`), the cost is the router's fee
-    /// plus the provider's bill. Routers that do not say whose key was used state the provider's bill only for the
-    /// user's key. Perplexity states parts and their sum, which includes its fee per request. xAI states ticks
-    /// (<https://docs.x.ai/developers/cost-tracking>). `DeepInfra` states an estimate.
+    /// plus the provider's bill, and unknown without the bill. If a router states the provider's bill but not whose key
+    /// was used, it was the user's key. Perplexity states parts and their sum, which includes its fee per request. xAI
+    /// states ticks (<https://docs.x.ai/developers/cost-tracking>). `DeepInfra` states an estimate.
     fn cost(&self) -> Option<f64> {
         let stated = |place: &str| figure(self.0.pointer(place)?);
         let ticks = || Some(self.0["cost_in_usd_ticks"].as_f64()? / TICKS_PER_DOLLAR);
@@ -351,7 +352,7 @@ pub(super) fn read_content(mut content: Value, text: &mut String, refusal: &mut 
     }
 }
 
-/// Does not copy `more` if `text` is empty.
+/// Appends `more` to `text`, without copying it if `text` is empty.
 fn append(text: &mut String, more: String) {
     if text.is_empty() { *text = more } else { text.push_str(&more) }
 }

@@ -87,7 +87,7 @@ fn json_end(text: &str) -> Option<usize> {
     Some(start + values.byte_offset())
 }
 
-/// An object with further fields is an answer, not a call.
+/// Whether `json` is a tool call or a list of tool calls. An object with more than three fields is an answer instead.
 fn is_call(json: &Value) -> bool {
     if let Some(list) = json.as_array() {
         return !list.is_empty() && list.iter().all(is_call);

@@ -163,7 +163,7 @@ impl<'a> TextSink<'a> {
         self.work();
     }
 
-    /// Call this at the end of an answer, because the filter may hold text back.
+    /// Passes on the held text, if it belongs to the answer. Call this at the end of an answer.
     pub(super) fn finish(&mut self) {
         let mut held = std::mem::take(&mut self.held);
         let rest = match &self.state {
@@ -257,7 +257,7 @@ const MARKS: [(&str, &[&str]); 18] = [
     ("<|channel|>commentary", &["<|end|>", "<|channel|>final<|message|>"]),
     ("<|channel|>final", &["<|message|>"]),
     ("<|start|>assistant", &[""]),
-    // The same for servers that drop the marks but keep the words.
+    // gpt-oss, from servers that drop the marks but keep the words.
     ("analysisWe", &["assistantfinal"]),
     ("analysisThe", &["assistantfinal"]),
     ("analysisUser", &["assistantfinal"]),
@@ -331,7 +331,7 @@ impl ReasoningTag {
     fn is_certain(self) -> bool {
         match self {
             Self::Tagged { .. } => true,
-            // Answers may start with the same plain words.
+            // An answer may start with the same words as a mark that consists of plain words.
             Self::Marked(mark) => !MARKS[mark].0.starts_with(|c: char| c.is_ascii_alphabetic()),
             Self::Unopened => false,
         }

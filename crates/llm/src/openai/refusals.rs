@@ -251,7 +251,7 @@ impl ServerRefusal {
         of_a_schema && self.said.split(|c: char| !c.is_alphanumeric()).any(|word| word == keyword)
     }
 
-    /// Whether the server accepts schemas, but not of this size.
+    /// Whether the server accepts schemas, but considers this one invalid or too complex.
     fn finds_schema_too_much(&self) -> bool {
         self.says_any(&["invalid schema", "too many states", "too complex"])
     }
@@ -264,7 +264,8 @@ impl ServerRefusal {
         self.names(&[parameter]) && self.says_any(UNSUPPORTED)
     }
 
-    /// Whether a message with this status may name a parameter: some servers and many proxies use 500 for all failures.
+    /// Whether a message with this status may name a parameter. Status 500 may, because some servers and many proxies
+    /// use it for all failures.
     fn speaks_of_parameters(&self) -> bool {
         !matches!(self.status, 401 | 403 | 408 | 409 | 425 | 429 | 503)
     }

@@ -188,7 +188,7 @@ impl ApiAnswer for Events {
             }
             "response.content_part.done" if self.text.is_empty() => {
                 let mut said = String::new();
-                // The part may also be reasoning.
+                // If the part is reasoning, `read_content` skips it.
                 read_content(take(&mut piece, "part"), &mut said, &mut String::new());
                 self.text.push(&said, sink);
             }

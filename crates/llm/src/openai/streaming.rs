@@ -175,9 +175,11 @@ pub(super) struct Deltas {
     is_cumulative: bool,
 }
 
-/// A text of this many bytes is not repeated by chance, in three deltas or at the end.
+/// Repetitions of a text of at least this many bytes are no coincidence if three deltas in a row each start with the
+/// previous text, or if the last delta repeats the whole text.
 const TELLING: usize = 8;
-/// A text of this many bytes is not repeated by chance in two deltas.
+/// A text of at least this many bytes is not repeated by chance if the answer consists of the text twice, in two
+/// deltas.
 const TELLING_TWICE: usize = 80;
 
 impl Deltas {
@@ -228,7 +230,7 @@ impl Deltas {
         }
     }
 
-    /// The text; `stated` takes precedence if the deltas start with `stated`, since some servers repeat the whole text.
+    /// The text of the deltas. If it starts with `stated`, the rest is a repetition, so returns `stated`.
     pub(super) fn into_text(self, stated: Option<String>) -> String {
         stated.filter(|stated| !stated.is_empty() && self.text.starts_with(&**stated)).unwrap_or(self.text)
     }
@@ -250,8 +252,8 @@ impl Deltas {
     }
 }
 
-/// An answer of an API, collected from the events of a stream or read as JSON. All fields are optional, and an
-/// unexpected type counts as absent.
+/// An answer of an API, collected from the events of a stream or read as JSON. All fields are optional, and a field of
+/// an unexpected type is treated as absent.
 pub(super) trait ApiAnswer: Default {
     const PATH: &'static str;
 

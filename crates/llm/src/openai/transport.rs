@@ -29,7 +29,7 @@ const LONGEST_REFUSAL: usize = 512 << 10;
 /// The maximum number of bytes to read after an answer so that the connection can be reused. They are usually marks and
 /// comments.
 const LONGEST_REST: usize = 64 << 10;
-/// About one round trip.
+/// How long to wait for the rest of an answer so that the connection can be reused: about one round trip.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
 
 pub(super) struct HttpAnswer {
@@ -113,7 +113,7 @@ impl Streamed {
 pub(super) struct Transport {
     pub(super) address: Address,
     client: Client,
-    /// For messages; `None` without a proxy.
+    /// The proxy's URL for messages; `None` without a proxy.
     proxy: Option<String>,
 }
 
@@ -123,7 +123,7 @@ impl Transport {
         Ok(Self { address, client, proxy })
     }
 
-    /// A refusal counts as an answer.
+    /// Returns `Ok` for HTTP error statuses too, except when the proxy requires a password.
     pub(super) async fn post(&self, path: &str, body: &(impl Serialize + Sync)) -> Result<Streamed, ModelError> {
         let mut json = Vec::with_capacity(USUAL_REQUEST);
         serde_json::to_writer(&mut json, body).map_err(|error| unsendable(&error.to_string()))?;
@@ -141,15 +141,15 @@ impl Transport {
         self.send(request).await
     }
 
-    /// A refusal counts as an answer.
+    /// Returns `Ok` for HTTP error statuses too, except when the proxy requires a password.
     pub(super) async fn get(&self, path: &str) -> Result<HttpAnswer, ModelError> {
         let request = self.client.get(self.address.url(path)).headers(self.address.headers.clone()).build();
         let request = request.map_err(|error| unsendable(&root_cause(error)))?;
         self.send(request).await?.rest(Vec::new(), None).await
     }
 
-    /// Sends a request once. The client uses a second connection only if a kept-alive connection was closed before
-    /// anything was written; otherwise the server may have processed the request, so the attempt counts.
+    /// Sends a request once. The client opens a second connection only if a kept-alive connection was closed before
+    /// anything was written. Otherwise, the server may have processed the request, so this returns an error.
     async fn send(&self, request: Request) -> Result<Streamed, ModelError> {
         let response = self.client.execute(request).await.map_err(|error| self.failure(error))?;
         match &self.proxy {
