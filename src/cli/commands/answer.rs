@@ -47,9 +47,9 @@ pub(in crate::cli) struct AnswerArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum By {
-    /// The user
+    /// A person
     User,
-    /// A program controlled by a model
+    /// A coding agent or other AI assistant
     Agent,
 }
 

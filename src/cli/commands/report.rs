@@ -28,7 +28,7 @@ pub(in crate::cli) struct ReportArgs {
     #[arg(short, long, value_name = "PATH")]
     config: Option<PathBuf>,
 
-    /// Write to a file, in the format of its extension [default: Markdown to standard output]
+    /// Write to this file, inferring the format from its extension [default: Markdown to standard output]
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
 
