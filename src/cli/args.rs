@@ -50,7 +50,7 @@ pub(super) struct RunArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(super) output: Option<PathBuf>,
 
-    /// Write a report when the debate ends: HTML, JSON or Markdown, by the extension of the file
+    /// Write a report when the debate ends; the file extension selects HTML, JSON or Markdown
     #[arg(long, value_name = "PATH")]
     pub(super) report: Option<PathBuf>,
 

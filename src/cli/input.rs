@@ -175,7 +175,7 @@ pub(super) fn read_attachments(
     Ok(attachments.into_all())
 }
 
-/// `names` are paths relative to `base`, and remain the attachments' names.
+/// `names` are paths relative to `base`. Each attachment has its relative path as its name.
 pub(super) fn read_below(
     base: &Path,
     names: &[String],

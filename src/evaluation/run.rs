@@ -198,7 +198,7 @@ fn text(one: &Evaluated, other: &Evaluated) -> Option<String> {
     let blurred: String = blurred.collect();
     (!blurred.is_empty()).then(|| {
         let (one, other) = (&one.subject.name, &other.subject.name);
-        format!("{one} and {other} differ by less than the standard deviations:{blurred}")
+        format!("the difference between {one} and {other} is within the standard deviation for:{blurred}")
     })
 }
 

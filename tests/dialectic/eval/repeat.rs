@@ -161,7 +161,7 @@ fn a_spread_that_is_larger_than_a_difference_is_said() {
 
     --- stderr
     6 to 12 calls, of unknown cost (no price is known for model-a)
-    simple and clarified differ by less than the standard deviations:
+    the difference between simple and clarified is within the standard deviation for:
       Functional Completeness: difference 0.30, spread 0.50
       Performance & Scalability: difference 0.30, spread 0.50
       Security: difference 0.30, spread 0.50

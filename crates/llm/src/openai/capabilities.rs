@@ -178,8 +178,8 @@ impl KnownCapabilities {
         });
     }
 
-    /// Lets the first call to a server find out the API while the others wait briefly. The first call keeps the permit
-    /// until it has an answer.
+    /// Lets the first call to a server determine which API it supports while the others wait briefly. The first call
+    /// keeps the permit until it has an answer.
     pub(super) async fn await_turn(&self, model: &str) -> Option<SemaphorePermit<'_>> {
         if self.capabilities(model).api.is_some() {
             return None;

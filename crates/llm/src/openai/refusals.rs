@@ -7,8 +7,7 @@ use super::capabilities::{Api, Capabilities, MAX_COMPLETION_TOKENS, MAX_TOKENS, 
 use super::errors::Meaning;
 use super::failure::ServerRefusal;
 
-/// Words for a parameter or value that is not supported at all. A value that is merely out of range is for the user to
-/// correct.
+/// Phrases that say that a parameter or value is not supported at all. Values out of range are left to the user.
 #[rustfmt::skip]
 const UNSUPPORTED: &[&str] = &[
     "unsupported", "not support", "n't support", "unknown", "unrecognized", "unexpected", // OpenAI and most others

@@ -175,8 +175,8 @@ pub(super) struct Deltas {
     is_cumulative: bool,
 }
 
-/// Repetitions of a text of at least this many bytes are no coincidence if three deltas in a row each start with the
-/// previous text, or if the last delta repeats the whole text.
+/// The minimum length in bytes at which a repeated text counts as the server repeating itself: three deltas in a row
+/// each start with the previous text, or the last delta repeats the whole text.
 const TELLING: usize = 8;
 /// A text of at least this many bytes is not repeated by chance if the answer consists of the text twice, in two
 /// deltas.

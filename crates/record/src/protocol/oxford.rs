@@ -45,7 +45,7 @@ macro_rules! votes {
 
 pub static OXFORD: Protocol = Protocol {
     name: "oxford",
-    about: "two sides speak on a motion, an audience votes before and after; the judge decides",
+    about: "two sides debate a motion, an audience votes before and after, and the judge decides",
     suits: "a decision with two sides, where persuading others matters",
     calls: "d·r + 2·(n - d) + 2, where d of the n agents are on a side",
     check,

@@ -108,8 +108,7 @@ pub(super) fn swayed(polls: &Polls<'_>) -> String {
         .iter()
         .filter_map(|choice| Some(format!("{} {} to {}", choice.name, choice.votes.first()?, choice.votes.last()?)))
         .collect();
-    let gained =
-        polls.gained_most().map_or_else(|| "no side gained the most".to_owned(), |name| format!("{name} gained most"));
+    let gained = polls.gained_most().map_or_else(|| "no clear winner".to_owned(), |name| format!("{name} gained most"));
     format!("polls: {gained} ({})", choices.join(", "))
 }
 

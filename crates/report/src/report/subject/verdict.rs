@@ -151,7 +151,7 @@ pub(crate) fn confidence(view: &View<'_>) -> Option<String> {
     let caveats = [
         (view.debate.is_full() == Some(false), "the run is incomplete"),
         (is_unchecked, "nobody checked the answer"),
-        (!is_unchecked && !solution.unverified.is_empty(), "its last changes were not checked"),
+        (!is_unchecked && !solution.unverified.is_empty(), "the last changes to the answer were not checked"),
     ];
     let caveats: Vec<String> = caveats.iter().filter(|(holds, _)| *holds).map(|(_, what)| (*what).to_owned()).collect();
     let caveats = if caveats.is_empty() { String::new() } else { format!("; {}", list(&caveats)) };
