@@ -130,7 +130,7 @@ export async function debate(main, { subscribe, go, title }, id) {
             summary.requests?.length ? h("span.note", {}, "Waiting for replies: ", h("code", {}, `dialectic requests ${id}`)) : "",
             model.created?.forkedFrom ? h("span.note", {}, "Forked from ", h("a", { href: `/debates/${model.created.forkedFrom.id}` }, model.created.forkedFrom.id), ` at ${model.created.forkedFrom.at ?? "start"}`) : "",
             status === "completed" ? answerLine(summary) : "",
-            model.stopping ? h("span.note", {}, model.stopping === "budget" ? "Closing: the limit is reached." : "Closing with what is there.") : "");
+            model.stopping ? h("span.note", {}, model.stopping === "budget" ? "Ending early: reached the cost or call limit." : "Ending early, as requested.") : "");
         const shape = `${status} ${summary.here} ${!!settings} ${model.rating ?? 0} ${summary.requests?.length ?? 0}`;
         if (parts.actions.dataset.shape === shape && parts.actions.childElementCount && ![...parts.actions.querySelectorAll("button")].some((one) => one.disabled)) return;
         if (shownStatus && shownStatus !== status) {
@@ -235,7 +235,7 @@ export async function debate(main, { subscribe, go, title }, id) {
         });
         parts.questions.replaceChildren(h("section.questions", { "aria-labelledby": "questions-title" },
             h("h2", { id: "questions-title" }, heading),
-            h("p.note", {}, "The debate continues when you have answered. An empty answer counts as none."),
+            h("p.note", {}, "The debate continues once all questions are answered. An empty answer skips a question."),
             h("form", { onsubmit: (event) => { event.preventDefault(); send(false); } },
                 fields.map(({ element }) => element),
                 h("div.row", {}, h("button.primary", { type: "submit" }, "Send the answers"),
@@ -250,7 +250,7 @@ export async function debate(main, { subscribe, go, title }, id) {
         const isOpen = cost && !cost.acknowledged && model.status !== "completed";
         const isHere = summary.here || summary.status !== "running";
         redraw(parts.warnings,
-            error ? problemBox({ title: "The debate failed", detail: error, hint: "Everything said is saved. Resume it when the cause is fixed." }) : "",
+            error ? problemBox({ title: "The debate failed", detail: error, hint: "All texts are saved. Fix the cause, then resume the debate." }) : "",
             isOpen ? h("div.warning", { role: "status" }, h("p", {}, `This debate has cost ${money(cost.usd)} and reached your warning limit of ${money(cost.limit)}.`),
                 isHere ? h("button", { type: "button", onclick: () => run("acknowledge") }, "Acknowledge") : "") : "",
             ...[...new Set(fresh)].map((warning) => h("div.warning", { role: "status" }, h("p", {}, warning),

@@ -1,4 +1,4 @@
-// Who debates and who judges, to be edited: for a new debate, and for a branch of one.
+// The form for agents and judge, of a new debate and of a fork.
 
 import { h } from "./dom.js";
 
