@@ -9,7 +9,6 @@ use dialectic_base::call::{CallRecord, Cut, ToolCall, ToolResult};
 use super::{Debate, Lens, Round};
 use crate::ids::{AgentId, ResultKind, StageId};
 use crate::points::ParsedAnswer;
-use crate::settings::AgentSettings;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -22,7 +21,7 @@ pub struct Contribution {
     pub content: Arc<str>,
     #[serde(default)]
     pub metadata: Metadata,
-    /// The author of the criticised proposal (critiques), or of the chosen text (ballots).
+    /// The author of the text that the contribution is about, or for a ballot, of the chosen text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_agent_id: Option<AgentId>,
     /// What the parser extracted from the text when it was recorded.
@@ -31,19 +30,6 @@ pub struct Contribution {
 }
 
 impl Contribution {
-    /// `target` is the author of the text that the contribution is about, or for a ballot, of the chosen text.
-    pub fn by(
-        agent: &AgentSettings,
-        stage: StageId,
-        content: Arc<str>,
-        target: Option<AgentId>,
-        metadata: Metadata,
-        reading: Option<Box<ParsedAnswer>>,
-    ) -> Arc<Self> {
-        let (agent_id, agent_role) = (agent.id.clone(), agent.role.as_str().into());
-        Arc::new(Self { agent_id, agent_role, stage, content, metadata, target_agent_id: target, reading })
-    }
-
     /// The number of points beyond the limit, which were ignored.
     pub fn unread_points(&self) -> usize {
         self.reading.as_ref().map_or(0, |reading| reading.unread)
