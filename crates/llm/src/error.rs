@@ -29,8 +29,8 @@ pub enum ModelError {
     /// a 2xx status, and refusals that blame the model.
     #[error("the server failed ({status}): {message}")]
     ServerFailed { status: u16, retry_after: Option<Duration>, message: String },
-    /// Status 502, 503, 504 or 529 before any part of an answer: a proxy cannot reach the model, or all servers of the
-    /// model are busy.
+    /// Status 502, 503, 504 or 529 before any part of an answer: a proxy cannot reach the model, or all of the model's
+    /// servers are busy.
     #[error("the server failed ({status}): {message}")]
     Unavailable { status: u16, retry_after: Option<Duration>, message: String },
     /// Status 401, and other refusals that blame the key.
@@ -75,7 +75,7 @@ pub enum ModelError {
     /// The program is not logged in, or its key was rejected.
     #[error("the program is not logged in: {message}")]
     LoggedOut { message: String },
-    /// The limit of a subscription, unlike a server's rate limit.
+    /// A subscription's usage limit, which is not a server's rate limit.
     #[error("usage limit reached{}: {message}", until.map(goes_on).unwrap_or_default())]
     UsageLimit {
         /// `None` if the program does not say.

@@ -28,7 +28,7 @@ pub struct Live<'a> {
     pub timeouts: Timeouts,
     /// The number of this attempt within its call, from 1.
     pub attempt: u32,
-    /// Grants further requests; ask before the attempt sends another one.
+    /// Grants further requests. Ask it before sending another request in the same attempt.
     pub further: Option<&'a dyn Further>,
 }
 
@@ -40,7 +40,7 @@ pub trait Further: Send + Sync {
     /// # Errors
     ///
     /// Returns `failed`, which is then not charged, if the attempt may not send another request. Returns
-    /// [`ModelError::OverBudget`] if the limit leaves no room for one.
+    /// [`ModelError::OverBudget`] if the limit leaves no room for another request.
     fn after(&self, failed: FailedAttempt) -> BoxFuture<'_, Result<Option<u32>, FailedAttempt>>;
 
     /// Whether requests reserve money. If so, a failure that is charged in full allows only one retry, so alternatives

@@ -69,7 +69,7 @@ impl ModelFacts {
         Some(Price { long, ..Price::flat(input, self.cached, output) })
     }
 
-    /// True unless the table says otherwise.
+    /// Whether the model supports `feature`. True unless the table says otherwise.
     pub fn takes(&self, feature: Feature) -> bool {
         !self.lacks.contains(&feature)
     }
@@ -149,7 +149,8 @@ fn without_date(model: &str) -> Option<&str> {
 
 const FREE: Price = Price::flat(0.0, Some(0.0), 0.0);
 
-/// Local models and the host cost nothing. `None` if the price is unknown.
+/// The price of a model; `None` if unknown. The offline provider, the host, Ollama and OpenRouter's `:free` models cost
+/// nothing.
 pub fn built_in_price(provider: &str, model: &str) -> Option<Price> {
     match provider {
         OFFLINE | HOST | "ollama" => Some(FREE),

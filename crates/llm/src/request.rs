@@ -104,7 +104,7 @@ pub enum Turn {
 }
 
 impl Turn {
-    /// Whether the model's message is sent back with more than text and calls.
+    /// Whether the turn contains the model's original message, which is sent back if the model accepts it.
     pub(crate) fn is_as_it_came(&self) -> bool {
         matches!(self, Self::Assistant { message: Some(_), .. })
     }
@@ -136,7 +136,7 @@ pub struct Reply {
     pub finish: FinishReason,
     /// The server's finish reason, if `finish` does not express it.
     pub finish_word: Option<String>,
-    /// According to the server, and possibly not the requested model.
+    /// The model that answered, according to the server. It may differ from the requested model.
     pub served_model: Option<String>,
     pub tokens: Option<Tokens>,
     /// The cost stated by the server, which takes precedence over the price table.
@@ -264,7 +264,7 @@ const ENDS: &[(Option<FinishReason>, &[&str])] = &[
     (None, &["error"]), // OpenRouter, vLLM
 ];
 
-/// Looks up a finish reason without what follows a colon, where Google's compatible API appends its own reason.
+/// Looks up a finish reason. Ignores the part after a colon, in which Google's compatible API states its own reason.
 fn meaning(word: &str) -> Option<&'static Option<FinishReason>> {
     let word = word.split(':').next().unwrap_or_default().trim();
     let is_it = |known: &&str| known.eq_ignore_ascii_case(word);

@@ -13,7 +13,8 @@ use dialectic_base::price::Price;
 
 use super::{AttemptUsage, Caller};
 
-/// How many failed requests of a call may be charged in full under a cost limit: the first one and one retry.
+/// The maximum number of failed requests per call that may be charged in full under a cost limit: the first one and one
+/// retry.
 const MOST_IN_FULL: u32 = 2;
 
 pub(super) struct Bill<'a> {
@@ -74,7 +75,8 @@ impl<'a> Bill<'a> {
         match &self.caller.account {
             Some(account) if is_billed || reserved.is_some() => {
                 let record = self.caller.record(&self.request.model, *usage, reserved, spent);
-                // If a subscription covers the request, its cost is known although its usage is not.
+                // If a subscription covers the request or the model is free, the cost is known although the usage is
+                // not.
                 let is_counted = has_usage || is_billed && spent.cost_usd.is_some();
                 account.enter_failure(error, CallRecord { attempts: u32::from(is_counted), ..record });
                 None

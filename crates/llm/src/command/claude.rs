@@ -49,7 +49,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 const FENCE: [&str; 5] =
     ["--tools=", "--strict-mcp-config", "--setting-sources=", "--disable-slash-commands", "--no-chrome"];
 
-/// Values of `apiKeySource` that mean the program's own login.
+/// Values of `apiKeySource` that mean that the program uses its own login.
 const LOGINS: [&str; 2] = ["none", "oauth"];
 
 fn login(ask: Ask<'_>, _: bool) -> Login {

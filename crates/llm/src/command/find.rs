@@ -30,7 +30,7 @@ pub enum ProgramFault {
     NoSwitch { program: String, version: String, switch: String },
 }
 
-/// Omits relative directories and those in the project, whose files could pose as the program.
+/// The directories in `path`, except relative ones and those in the project, whose files could pose as the program.
 pub fn searched(path: &str, project: &[PathBuf]) -> Vec<PathBuf> {
     let real = |directory: &Path| directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let project: Vec<PathBuf> = project.iter().map(|directory| real(directory)).collect();

@@ -85,7 +85,8 @@ fn end(id: rustix::process::Pid) {
     let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
 }
 
-/// Call this before exiting without running destructors.
+/// On Unix, kills all running programs with their background processes. Call this before exiting without running
+/// destructors.
 pub fn end_all() {
     #[cfg(unix)]
     for id in running().iter().filter_map(|id| rustix::process::Pid::from_raw(*id)) {

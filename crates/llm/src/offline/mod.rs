@@ -34,8 +34,8 @@ pub struct OfflineProvider {
 
 impl OfflineProvider {
     /// `seed` determines votes and the lines that reviews point at, and varies the latency. An answer takes 0.5 to 1.5
-    /// times `latency`, depending on the request. Every `fail_every`th request fails as if a server had returned status
-    /// 500; none does if `fail_every` is `None`.
+    /// times `latency`, depending on the request. If `fail_every` is set, every request whose number is a multiple of
+    /// it fails as if a server had returned status 500.
     pub fn new(seed: u64, latency: Duration, fail_every: Option<NonZeroU32>) -> Self {
         Self { seed, latency, fail_every, requests: AtomicU64::new(0) }
     }

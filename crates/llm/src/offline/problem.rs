@@ -45,7 +45,7 @@ static GAPS: LazyLock<Vec<Gap>> = LazyLock::new(|| {
     rows.map(row).collect()
 });
 
-/// Most serious first.
+/// All gaps, starting with the most serious.
 pub(super) fn gaps() -> impl Iterator<Item = &'static Gap> {
     GAPS.iter()
 }

@@ -1,8 +1,5 @@
-//! Performs a request's task: writes a list of open questions, critiques, replies, a check or the final text.
-//!
-//! Every text is treated as the set of questions that it asks. A critic asks for a missing question and disputes an
-//! existing one; an author adds the missing question and keeps the disputed one. A review of a change points at lines
-//! of the diff, and states that no model read them.
+//! Performs a request's task: for example, writes a list of open questions, a critique, a reply, a check or the final
+//! text.
 
 use std::mem::replace;
 

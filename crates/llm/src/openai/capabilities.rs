@@ -72,8 +72,9 @@ pub(super) struct Capabilities {
     pub(super) begins_within: bool,
 }
 
-/// How long calls wait for the first call to find out the API. A server without the Responses API refuses immediately.
-/// A server with it answers only when the model is done, so the other calls stop waiting and try the Responses API too.
+/// How long calls wait while the first call determines which API the server supports. A server without the Responses
+/// API refuses immediately. A server with it answers only when the model is done, so the other calls stop waiting and
+/// try the Responses API too.
 pub(super) const PROBE_TIMEOUT: Duration = Duration::from_millis(250);
 /// Like [`PROBE_TIMEOUT`], for a local server, which refuses immediately.
 const LOOPBACK_PROBE_TIMEOUT: Duration = Duration::from_millis(20);
@@ -101,7 +102,8 @@ struct Findings {
     breaks: (String, u8),
 }
 
-/// The number of times that something must happen to rule out chance.
+/// Streams are no longer requested after this many broke in the same way in a row, or this many were followed by a
+/// complete answer.
 const ENOUGH: u8 = 2;
 
 impl Default for Findings {
@@ -187,8 +189,8 @@ impl KnownCapabilities {
         timeout(self.probe_timeout, self.probe.acquire()).await.ok()?.ok()
     }
 
-    /// Notes that the Responses API ignored a schema. The next schema goes to Chat Completions, unless the
-    /// configuration forbids that.
+    /// Notes that the Responses API ignored a schema. The next schema goes to Chat Completions, unless the API is
+    /// configured, the server is known to support the Responses API, or Chat Completions was already tried.
     pub(super) fn tries_schemas_by_chat(&self) {
         let route = &mut self.findings().schemas;
         if self.endpoint.api == ApiKind::Auto && !self.serves_responses && *route == SchemaRoute::Presumed {

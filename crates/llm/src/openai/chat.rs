@@ -21,7 +21,7 @@ use super::streaming::{ApiAnswer, Completeness, Deltas, ReplyNotes};
 /// Fields for reasoning next to the content, as used by DeepSeek, OpenRouter, vLLM and gateways.
 pub(super) const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_details", "thinking"];
 
-/// Shared parts come first, because providers discount identical prefixes.
+/// Builds the messages, starting with the parts that calls share, because providers discount identical prefixes.
 fn messages(request: &Request, capabilities: Capabilities) -> Value {
     let said = |role: &str, text: &str| json!({ "role": role, "content": text });
     let (system, prompt) = texts(request, capabilities);
@@ -114,7 +114,7 @@ impl ApiAnswer for Chunks {
         choice(answer).is_some_and(is_answer)
     }
 
-    /// Also recognizes how OpenRouter reports upstream failures.
+    /// Also finds an error inside the choice, where OpenRouter reports upstream failures.
     fn error(answer: &Value) -> Option<&Value> {
         error_field(answer).or_else(|| error_field(choice(answer)?))
     }

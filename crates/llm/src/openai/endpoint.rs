@@ -63,7 +63,7 @@ const SHORTEST_SECRET: usize = 4;
 const PATHS: [(&str, ApiKind); 2] = [("/chat/completions", ApiKind::Chat), ("/responses", ApiKind::Responses)];
 
 impl Endpoint {
-    /// An API's path at the end of the base URL selects that API, unless another is configured.
+    /// Removes an API's path from the end of the base URL, and selects that API unless the configuration selects one.
     pub(super) fn meant(mut self) -> Self {
         let url = self.base_url.trim().trim_end_matches('/');
         let meant = PATHS.into_iter().find_map(|(path, api)| Some((url.strip_suffix(path)?.to_owned(), api)));

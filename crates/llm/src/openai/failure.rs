@@ -106,7 +106,8 @@ fn says_something(error: &Value) -> bool {
     }
 }
 
-/// An error's code and type, Google's status and reasons, Anthropic's code in the details, and `MiniMax`'s status.
+/// An error's code and type, Google's status and reasons, Anthropic's code in the details, Azure's inner code, and
+/// `MiniMax`'s status.
 fn codes(error: &Value) -> impl Iterator<Item = String> {
     let pointers = ["/code", "/type", "/status", "/details/error_code", "/innererror/code", "/status_code"];
     let codes = pointers.into_iter().filter_map(|pointer| error.pointer(pointer));
@@ -268,7 +269,7 @@ fn tidy(text: &str, longest: usize) -> String {
     }
 }
 
-/// Also removes scripts and styles.
+/// Removes HTML tags, scripts and styles.
 fn without_tags(html: &str) -> String {
     let mut text = String::with_capacity(html.len());
     let mut rest = html;

@@ -78,7 +78,7 @@ const COSTS: &[&str] = &[
     "/choices/0/delta/provider_metadata/gateway/cost", // the same in a stream
 ];
 
-/// JSON pointers, relative to the usage.
+/// JSON pointers to costs, relative to the usage.
 #[rustfmt::skip]
 const USAGE_COSTS: &[&str] = &[
     "/cost", // OpenRouter and most others
@@ -481,7 +481,7 @@ fn surrogate_at(json: &str, at: usize) -> Option<Half> {
     }
 }
 
-/// Omits fields that are null.
+/// Builds an object without the fields that are null.
 pub(super) fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     fields.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.to_owned(), value)).collect()
 }

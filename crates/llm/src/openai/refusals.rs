@@ -200,7 +200,8 @@ impl ServerRefusal {
         }
     }
 
-    /// `None` if the refusal does not say that the Responses API is missing, or names another fault.
+    /// Tells whether the server or only the model lacks the Responses API. Returns `None` if the refusal does not say
+    /// that the API is missing, or names another fault.
     pub(super) fn lacks_responses(&self) -> Option<Missing> {
         let without_route = self.says_any(NO_ROUTE) || self.says_any(RESPONSES_API) && self.says_any(NOT_THERE);
         let names_no_parameter = self.param.as_deref().is_none_or(|param| param == "model") && !self.says("parameter");
@@ -238,8 +239,8 @@ impl ServerRefusal {
         self.status == 500 && !self.in_answer && !self.is_about_the_request()
     }
 
-    /// Whether a schema may be the unstated reason: servers that cannot turn a schema into a grammar fail with any
-    /// status.
+    /// Whether a schema may be the unstated reason: servers that cannot turn a schema into a grammar fail with various
+    /// statuses.
     pub(super) fn may_be_about_a_schema(&self) -> bool {
         matches!(self.status, 400 | 415 | 422 | 500 | 501 | 502) && !self.in_answer && !self.is_about_the_request()
     }

@@ -17,7 +17,7 @@ use super::reasoning::TextSink;
 use super::sse::{DONE, ServerSentEvent};
 use super::streaming::{ApiAnswer, Completeness, Deltas, ReplyNotes};
 
-/// Shared parts come first, because providers discount identical prefixes.
+/// Builds the input, starting with the parts that calls share, because providers discount identical prefixes.
 fn input(request: &Request, prompt: &str, replays: bool) -> Value {
     if request.turns.is_empty() {
         return prompt.into();

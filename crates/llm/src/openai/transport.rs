@@ -26,8 +26,8 @@ const LONGEST_STREAM: usize = 8 * LONGEST_ANSWER;
 /// In bytes, enough for servers that repeat the request in a refusal.
 const LONGEST_REFUSAL: usize = 512 << 10;
 
-/// The maximum number of bytes to read after an answer so that the connection can be reused. They are usually marks and
-/// comments.
+/// The maximum number of bytes to read after an answer so that the connection can be reused. These bytes are usually
+/// end marks and comments.
 const LONGEST_REST: usize = 64 << 10;
 /// How long to wait for the rest of an answer so that the connection can be reused: about one round trip.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
@@ -127,7 +127,7 @@ impl Transport {
     pub(super) async fn post(&self, path: &str, body: &(impl Serialize + Sync)) -> Result<Streamed, ModelError> {
         let mut json = Vec::with_capacity(USUAL_REQUEST);
         serde_json::to_writer(&mut json, body).map_err(|error| unsendable(&error.to_string()))?;
-        // The buffer is kept until the answer arrives, possibly for a hundred calls at once.
+        // The buffer is kept until the answer arrives, possibly for a hundred calls at the same time.
         json.shrink_to_fit();
         let request = self
             .client

@@ -16,7 +16,7 @@ use super::{
     Response, Statement,
 };
 
-/// Equal for texts that differ only in their answers to critics, in blank lines or in indentation.
+/// Hashes a text without its answers to critics. Blank lines and whitespace around lines do not matter.
 fn identity(text: &Contribution) -> u64 {
     // `DefaultHasher::new` has fixed keys, so ledgers of the same record are equal.
     let mut hasher = DefaultHasher::new();
@@ -26,7 +26,7 @@ fn identity(text: &Contribution) -> u64 {
 
 pub(crate) struct Fold<'a> {
     pub(super) folded: Folded,
-    /// `None` if the record cannot be created from its first event. The folded state is then approximate.
+    /// `None` if the first event does not create a debate. The folded state is then approximate.
     debate: Option<&'a Debate>,
     pub(super) numbers: Vec<&'a AgentId>,
 }
@@ -325,8 +325,8 @@ impl PartialEq for Past {
 }
 
 impl Past {
-    /// Returns the cached fold, or an empty one if the cache is invalid, and all contributions still to be folded, also
-    /// those of `round` and later rounds.
+    /// Returns the cached fold, or an empty one if the cache is out of date or covers `round`, and all contributions
+    /// that are not folded yet, including those of `round` and later rounds.
     pub(super) fn begin(
         self,
         debate: &Debate,

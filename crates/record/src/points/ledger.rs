@@ -1,4 +1,4 @@
-//! All points of a debate, and the selections of them that prompts show.
+//! The points of a debate, and the selections of points that prompts and reports show.
 
 use std::fmt::{self, Write as _};
 
@@ -11,7 +11,7 @@ use dialectic_base::figures::counted;
 
 use super::{Change, Point, PointId, PointStatus, RecheckStanding, RejectedApproach, RemarkTime, Response};
 
-/// An author's answers to points in one round, and how much the text changed.
+/// An author's answers to points in one round, and how much the author changed the text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Move {
@@ -75,7 +75,7 @@ impl Ledger {
         fold.against(target)
     }
 
-    /// Checks and rulings are left out: they follow the last round.
+    /// The points at the end of `round`. Checks and rulings are not included, because they come after the last round.
     pub fn at_end_of(debate: &Debate, round: u32) -> Self {
         let (mut fold, new) = debate.past.clone().begin(debate, round.saturating_add(1));
         for (number, one) in new.filter(|(number, _)| *number <= round) {
@@ -200,7 +200,7 @@ impl Debate {
     }
 }
 
-/// Counts of given points ([`Tally::of`]), or of a debate's points and what was said about them in one round
+/// Counts of the given points ([`Tally::of`]), or of a debate's points and of the statements about them in one round
 /// ([`Ledger::tally`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Tally {
@@ -225,8 +225,8 @@ pub struct Tally {
 }
 
 impl Ledger {
-    /// `by_status` and `open` count the points of all rounds, except those raised in a check. All other counts are of
-    /// `round`. `None` if those are all 0.
+    /// `by_status` and `open` count the points of all rounds, except those raised in a check. The other counts are for
+    /// `round` only. Returns `None` if these other counts are all 0.
     pub fn tally(&self, round: u32) -> Option<Tally> {
         let mut tally = Tally::default();
         let moves: Vec<&Move> = self.moves_in(round).collect();

@@ -1,5 +1,5 @@
-//! Points: objections by critics and checkers, and findings of a review. `parser` parses a text as its [`AnswerFormat`]
-//! says; a [`Ledger`] derives each point's state from the parsed texts and the judge's rulings.
+//! Points: objections by critics and checkers, and findings of a review. `parser` parses a text according to its
+//! [`AnswerFormat`]; a [`Ledger`] derives each point's state from the parsed texts and the judge's rulings.
 
 mod findings;
 mod fold;

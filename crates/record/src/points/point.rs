@@ -32,8 +32,8 @@ dialectic_base::named! {
 }
 
 /// The permanent id of a point. `r1/agent-kiss/agent-architect/2` is the second point of `agent-kiss` against
-/// `agent-architect` in round 1, and `check1/facts/agent-kiss/2` its second point against the first draft. Findings use
-/// their numbers instead.
+/// `agent-architect` in round 1, and `check1/facts/agent-kiss/2` its second point in the check of the first draft's
+/// facts. A finding's id is its number.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PointId(Arc<str>);
@@ -85,7 +85,7 @@ pub struct RaisedPoint {
     /// How to observe the fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Arc<str>>,
-    /// The author of the criticised text, if the critique covers several.
+    /// The author of the criticised text, if the critique covers more than one text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<AgentId>,
     /// Identifies a finding across reviews.
@@ -195,8 +195,8 @@ impl DerefMut for Point {
 #[serde(rename_all = "camelCase")]
 pub struct PointHistory {
     pub id: PointId,
-    /// The permanent number for debaters and readers: `2.7` is the seventh point against text 2, `D3` the third of the
-    /// check.
+    /// The permanent number that debaters and readers see: `2.7` is the seventh point against text 2, and `D3` the
+    /// third point raised in a check.
     pub(super) number: String,
     /// The round in which the point was raised; for a point of the check, the last round.
     pub round: u32,
@@ -217,13 +217,13 @@ pub struct PointHistory {
     /// Whether the critic has criticised the author's text again since the point was raised or last answered.
     #[serde(skip)]
     pub(super) was_not_reraised: bool,
-    /// The identity (see `fold`) of the text that the critic saw last.
+    /// The identity (see `fold`) of the text to which a critic's last remark on the point refers.
     #[serde(skip)]
     pub(super) text: Option<u64>,
-    /// Whether the author has changed the text since the critic last saw it.
+    /// Whether the author has changed the text since a critic's last remark on the point.
     #[serde(skip)]
     pub is_of_earlier_text: bool,
-    /// Set if the protocol allows no answers or rechecks, as for a council's reviews.
+    /// Set if the protocol allows neither answers nor rechecks, as in a council.
     #[serde(skip)]
     pub is_unanswerable: bool,
 }
@@ -236,9 +236,11 @@ dialectic_base::named! {
         Open = "open",
         /// The author claims to have changed the text, but nobody has confirmed the change.
         Claimed = "claimed",
-        /// Someone other than the author confirmed the change, or the judge ruled that the point is met.
+        /// A critic or checker confirmed the change, the critic withdrew the point after the author had accepted it, or
+        /// the judge ruled that the point is met.
         Fixed = "fixed",
-        /// The author or the judge rejected the point, or its critic withdrew it.
+        /// The author or the judge rejected the point, or its critic withdrew it although the author had not accepted
+        /// it.
         Rejected = "rejected",
     }
 }
@@ -266,7 +268,8 @@ impl<'a> PointState<'a> {
             RemarkKind::Answered(response) => {
                 self.answer = Some((*response, remark));
                 self.was_answered_last = remark.at == RemarkTime::Final;
-                // Once a critic has withdrawn or verified a point, only an answer to the check can reopen it.
+                // After a critic has withdrawn or verified a point, the author can reopen it only by answering the
+                // check.
                 let is_over = self.recheck.is_some_and(|(standing, _)| standing.is_over());
                 if !is_over || self.was_answered_last {
                     self.open = *response != Response::Accepted || remark.is_bare_acceptance();
@@ -414,7 +417,8 @@ impl Point {
         is_accepted && !open && !is_over && (check.is_none() || was_answered_last)
     }
 
-    /// Whether a critic maintained the point or a checker could not find the claimed change.
+    /// Whether the last check did not find the claimed change or, if no check examined the point, a critic maintained
+    /// it.
     pub fn is_maintained(&self) -> bool {
         let PointState { recheck, check, .. } = self.state();
         match check {
@@ -464,7 +468,7 @@ impl RecheckStanding {
     }
 }
 
-/// The point as the state file's `ledger` shows it.
+/// Serializes the point as it appears in the `ledger` of a state file.
 impl Serialize for Point {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]

@@ -99,7 +99,7 @@ impl RejectedApproach {
     }
 }
 
-/// The numbers of changed lines of a text, without its answers to critics.
+/// The numbers of lines that were added and removed in a text, not counting its answers to critics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     pub added: usize,
@@ -137,7 +137,7 @@ fn numbers(points: &[Point]) -> Vec<&str> {
 }
 
 impl AnswerFormat {
-    /// `inputs` are the calls whose texts the prompt shows. `None` if the answer is not parsed.
+    /// `inputs` are the calls whose texts the prompt shows. Returns `None` if the answer to the call is not parsed.
     pub fn of(debate: &Debate, key: &CallKey, inputs: &[CallKey]) -> Option<Self> {
         let yields = debate.stage(key.stage)?.yields?;
         match (&key.target_agent_id, yields) {
@@ -264,8 +264,8 @@ impl AnswerFormat {
         if unread.len() < order.len() { unread } else { Vec::new() }
     }
 
-    /// Combines a critic's `first` text with the `second`, which answers the repeated request. `None` if the second
-    /// text has no readable points.
+    /// Combines a critic's `first` text with the `second`, which answers the repeated request. Returns `None` if the
+    /// second text has no readable points, or fewer readable sections than the first.
     pub fn joined(&self, first: &str, second: &str) -> Option<(String, ParsedAnswer)> {
         let unread = self.unread_texts(first);
         if !unread.is_empty() {

@@ -202,18 +202,19 @@ impl Remark {
         Self { at, by: Some(by.clone()), kind, section: section.clone(), reason: reason.clone() }
     }
 
-    /// Whether the remark accepts a point without saying what changed.
+    /// Whether the remark accepts a point without naming a changed section or, if its section is absent, without a
+    /// reason.
     pub fn is_bare_acceptance(&self) -> bool {
         self.kind == RemarkKind::Answered(Response::Accepted)
             && self.section.as_ref().map_or(self.reason.is_none(), |section| section.trim().is_empty())
     }
 
-    /// `None` also if the section is blank.
+    /// The section, unless it is blank.
     pub fn section(&self) -> Option<&str> {
         self.section.as_deref().map(str::trim).filter(|section| !section.is_empty())
     }
 
-    /// `None` also if the reason is blank.
+    /// The reason, unless it is blank.
     pub fn reason(&self) -> Option<&str> {
         self.reason.as_deref().filter(|reason| !reason.trim().is_empty())
     }

@@ -260,7 +260,7 @@ fn own_refinement(debate: &Debate) -> Vec<Step> {
     vec![refinement.after([text, critique])]
 }
 
-/// If the round brought no new text, the debate stops, because the next round would criticise the same text again.
+/// Stops the debate if the round produced no new text, because the next round would criticise the same text again.
 fn refined(debate: &Debate) -> Trigger {
     let is_new = author(debate)
         .is_some_and(|author| debate.settled(&text_after(debate.current_round, author)) == Some(CallStatus::Done));
@@ -271,7 +271,8 @@ fn refined(debate: &Debate) -> Trigger {
     }
 }
 
-/// The judge's choice among the answers that are finished or pending. `None` if there are fewer than two.
+/// The call in which the judge chooses among the finished and pending answers. `None` if there are fewer than two
+/// answers.
 fn choice(debate: &Debate) -> Option<Step> {
     let settings = debate.settings.as_ref()?;
     let mut proposals = keys(debate, debate.current_round, PROPOSAL);

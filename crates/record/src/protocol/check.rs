@@ -1,5 +1,5 @@
-//! The check of the answer: checkers examine a draft through lenses, and the draft is rewritten if they find serious
-//! faults. All protocols that end with a solution share these stages.
+//! The check of the answer: checkers examine a draft, each for one kind of fault (its lens), and the draft is rewritten
+//! if they find serious faults. The protocols in which agents write proposals share these stages.
 
 use std::sync::Arc;
 

@@ -23,7 +23,7 @@ static PROPOSE: Prompt = prompt!("council/propose.md", Propose);
 static REVIEW_TEXTS: Prompt = prompt!("council/review.md", Critique);
 static SYNTHESIZE: Prompt = prompt!("council/synthesize.md", None);
 
-/// The number of agents with `--quick`.
+/// The number of agents in a debate with `--quick`.
 pub const QUICK_AGENTS: usize = 2;
 const ROUNDS: u32 = 1;
 

@@ -178,12 +178,12 @@ fn summaries(debate: &Debate) -> Vec<Step> {
     due.map(|agent| summary(agent).showing(PromptContext::OwnTexts)).collect()
 }
 
-/// `None` unless the agent's prompts must wait for the summary.
+/// The call that summarizes the agent's history, if the agent's prompts must wait for it.
 fn own_summary(debate: &Debate, agent: &AgentSettings) -> Option<CallKey> {
     is_summary_due(debate, agent).then(|| key(debate, SUMMARIZATION, agent))
 }
 
-/// Refinements of the previous round become proposals of this one.
+/// Turns the previous round's refinements into the current round's proposals.
 fn carried_over(debate: &Debate) -> Vec<Event> {
     let Some(before) = debate.current_round.checked_sub(1).and_then(|before| debate.round(before)) else {
         return Vec::new();
@@ -238,7 +238,7 @@ fn refinements(debate: &Debate) -> Vec<Step> {
     authors.map(step).collect()
 }
 
-/// The call of each agent's position at the end of this round: its refinement, or else its proposal.
+/// For each agent, the call that writes its position at the end of this round: the refinement, or else the proposal.
 fn positions(debate: &Debate) -> Vec<CallKey> {
     let timed_out = has_timed_out(debate);
     let position = |agent: &AgentSettings| {

@@ -125,7 +125,7 @@ impl Trigger {
     pub const PAUSE: Self = Self("PAUSE");
     /// Go to the closing stage now.
     pub const STOP: Self = Self("STOP");
-    /// The triggers with which any stage may end.
+    /// The triggers that can end any stage.
     pub const COMMON: [Self; 5] = [Self::RETRY, Self::FALLBACK, Self::FAILED, Self::PAUSE, Self::STOP];
 }
 
@@ -145,7 +145,7 @@ pub enum Next {
     Pause,
 }
 
-/// The table of a protocol lacks a row, which is a bug in its declaration.
+/// A row is missing from a protocol's transition table, which is a bug in the protocol's declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("protocol {protocol} has no transition from {stage} after {}", trigger.0)]
 pub struct NoTransition {
@@ -249,7 +249,7 @@ pub fn upgrade_state(debate: &mut Debate) {
     }
 }
 
-/// For stages without facts.
+/// The [`Stage::facts`] of a stage whose events all come from calls.
 pub fn nothing(_: &Debate) -> Vec<Event> {
     Vec::new()
 }

@@ -32,7 +32,7 @@ const FEWEST_ROUNDS: u32 = 2;
 const MOST_ROUNDS: u32 = 10;
 
 /// An agent's side. In protocols with sides, if no positions are configured, the first agent speaks for the motion, the
-/// second against it, and the others listen. In a roundtable nobody has a side; neither does the judge.
+/// second against it, and the others listen. In a roundtable, no agent has a side. The judge never has a side.
 pub fn side(settings: &Settings, agent: &AgentId) -> Position {
     if settings.debate.protocol == ROUNDTABLE.name {
         return Position::Neutral;

@@ -73,8 +73,8 @@ pub const fn answers() -> Stage {
     }
 }
 
-/// Asks all agents at the same time, and again after each set of answers, until no agent has a question or the maximum
-/// number of passes is reached. Does not ask an agent again after its call failed.
+/// Asks all agents at the same time, and again after each set of answers, until no agent has a question or the passes
+/// are used up. Does not ask an agent again after its call failed.
 fn questions(debate: &Debate) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let rules = &settings.debate;
@@ -105,7 +105,7 @@ const FOLLOW_UP: StageId = StageId::new("follow-up");
 
 pub static ANSWER: Prompt = prompt!("judge/follow-up.md", None);
 
-/// Describes follow-up calls, whose stage is in no record.
+/// Describes follow-up calls. Their stage belongs to no protocol, so records do not list it.
 pub const fn follow_up_info() -> StageInfo {
     StageInfo::new(FOLLOW_UP, ["answer", "answers", "answering", "answers", "answered", "answer"])
 }

@@ -54,8 +54,8 @@ impl Protocol {
         lines.collect::<Vec<_>>().concat()
     }
 
-    /// The stages in a column with their regular transitions, and lines on the right for the other transitions. `↺`
-    /// marks a transition to the same or an earlier stage.
+    /// Draws the stages in a column, and each transition that does not lead to the next stage as a branch. `↺` marks a
+    /// transition to the same or an earlier stage.
     pub fn diagram(&self) -> String {
         let places: Vec<&Stage> = self.stages.iter().filter(|stage| stage.info.is_transition_target).collect();
         let mut drawing = Drawing::default();

@@ -1,4 +1,4 @@
-//! Several readers review a change: each looks for faults and reads the others' findings, and the judge rules.
+//! The agents review a change: each reports faults and judges the others' findings, and the judge rules.
 
 use crate::answer::Solution;
 use crate::debate::Debate;

@@ -1,4 +1,4 @@
-//! A motion without sides: all speak in turn, each seeing the earlier speeches.
+//! A motion without sides: the agents speak in turn, each seeing the earlier speeches.
 
 use crate::settings::DebateSettings;
 

@@ -10,7 +10,7 @@ use super::JsonAnswerKind;
 #[derive(Debug, Clone)]
 pub struct Step {
     pub key: CallKey,
-    /// The calls that must have ended before this one. From unfinished rounds, the prompt shows only the texts of these
+    /// The calls that must end before this one starts. From unfinished rounds, the prompt shows only the texts of these
     /// calls, in this order.
     pub inputs: Vec<CallKey>,
     pub prompt: &'static Prompt,
@@ -81,7 +81,7 @@ pub enum PromptContext {
     CandidatesReversed {
         salt: u32,
     },
-    /// The inputs, and the disputed matters of the previous round.
+    /// The inputs, and what was in dispute after the previous round.
     InputsAndDispute,
     /// The decisions in the inputs, numbered and without authors. Each wording appears once.
     Decisions,
@@ -134,7 +134,7 @@ pub enum OutputSpec {
     /// Scores of the candidates on the judge's criteria, and the requirements that each candidate misses. The field has
     /// the default criteria.
     Scores(&'static [&'static str]),
-    /// Faults of a draft seen through this lens, as points. The checker has no role and no tools.
+    /// The faults that a checker finds in a draft with this lens, as points. The checker has no role and no tools.
     Check(Lens),
     /// A text by the draft's author that replaces the draft, and whether it keeps the draft's approach.
     Amendment,
@@ -170,10 +170,10 @@ pub enum Delivery {
 pub enum BudgetClass {
     /// Optional: omitted unless the limit covers this call in addition to everything else.
     Extra,
-    /// Part of a complete round. If the limit does not cover this call, the debate closes.
+    /// Part of a complete round. If the limit does not cover this call, the debate goes to its closing stage.
     Round,
     /// Decides how the debate continues or ends. If the limit does not cover this call in addition to the closing, the
-    /// debate closes.
+    /// debate goes to its closing stage.
     Decision,
     /// Required for the answer: its cost is reserved from the beginning.
     Closing,

@@ -1,4 +1,5 @@
-//! The verdict on a debate of speeches: the judge reads the debate twice, with swapped labels, and scores the debaters.
+//! The verdict on a debate of speeches: the judge usually reads the debate twice, the second time with swapped labels,
+//! and scores the debaters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -78,7 +79,7 @@ fn steps(debate: &Debate) -> Vec<Step> {
     }
 }
 
-/// `votes` describes an audience's votes.
+/// `votes` describes the audience's votes, if the protocol has an audience.
 pub(super) fn judged(debate: &Debate, votes: fn(&Debate) -> String) -> Vec<Event> {
     let steps = steps(debate);
     let is_open = steps.is_empty() || steps.iter().any(|step| debate.settled(&step.key).is_none());

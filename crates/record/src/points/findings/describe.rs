@@ -105,7 +105,7 @@ impl<'a> ReviewText<'a> {
         numbered.map(section).collect()
     }
 
-    /// Also lists the findings that were fixed since the earlier review.
+    /// Lists the rejected findings, and those that were fixed since the earlier review.
     pub fn dismissed_in_words(&self) -> String {
         let section = |heading: &str, is_rejected: bool| {
             let line = |finding: &ReviewedFinding| {
@@ -240,7 +240,8 @@ impl<'a> ReviewText<'a> {
 const SHOWN_CALLS: usize = 40;
 
 impl Debate {
-    /// The files and searches that a reader opened with tools, each once: `src/store.rs:10-80`, `search "charge\("`.
+    /// The files that a reader opened and the searches that it ran with tools, without duplicates:
+    /// `src/store.rs:10-80`, `search "charge\("`.
     pub fn opened_by(&self, reader: &AgentId) -> Vec<String> {
         let contributions = self.rounds.iter().flat_map(|round| &round.contributions);
         let own = contributions.filter(|contribution| contribution.agent_id == *reader);

@@ -78,7 +78,8 @@ dialectic_base::named! {
 /// The first letter of the numbers of findings from an earlier review: `E1`.
 const EARLIER_MARK: char = 'E';
 
-/// A finding with its ruling. Combines reports that the judge declared the same or that have identical words.
+/// A finding with its ruling. Combines reports that the judge declared the same, or that have the same place and
+/// wording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewedFinding {
     /// The number of the first report.
@@ -161,8 +162,8 @@ impl Debate {
         self.findings_ruled(rulings)
     }
 
-    /// Merges reports if the judge declared them the same or their words are identical, unless the judge decided
-    /// differently on them. Kept findings come first; within each group, the most severe come first.
+    /// Merges reports if the judge declared them the same or their places and wording are identical, unless the judge
+    /// ruled differently on them. Kept findings come first; within each group, the most severe come first.
     pub fn findings_ruled(&self, rulings: &[FindingRuling]) -> Vec<ReviewedFinding> {
         let reports = self.reports();
         let ruling_on = |report: &Report| rulings.iter().rev().find(|ruling| ruling.finding == report.number);
@@ -204,7 +205,7 @@ impl Debate {
                 (_, Some(FindingDecision::Open | FindingDecision::Dismissed) | None) => Since::Unseen,
             });
             let id = earlier.map(|(_, earlier)| earlier.id.clone()).or_else(|| reports[0].finding.fingerprint.clone());
-            // Older records have no fingerprint.
+            // Findings in older records have no fingerprint.
             let id = id.unwrap_or_else(|| fingerprint(&[], &reports[0].finding));
             Some(ReviewedFinding { number, id, since, severity, reports, ruling })
         };
@@ -325,8 +326,8 @@ impl Debate {
     }
 }
 
-/// Names readers by model family if there is more than one family, because models of one family make the same mistakes.
-/// Otherwise names them by agent.
+/// Names readers by model family if there is more than one family, because models of one family tend to make the same
+/// mistakes. Otherwise names them by agent.
 #[derive(Debug, Clone, Copy)]
 pub struct Voices<'a> {
     debate: &'a Debate,

@@ -1,4 +1,5 @@
-//! Splits Markdown into lines and classifies them as headings, list items, prose or table rows. Skips hidden text.
+//! Splits Markdown into lines and classifies each line, for example as a heading, list item or table row. Hidden text
+//! is blanked out first.
 
 use std::ops::Range;
 
@@ -13,7 +14,7 @@ pub(super) enum BlockKind {
     Text,
     Row,
     Rule,
-    /// Code or a quotation: belongs to its surroundings, but is not the author's own statement.
+    /// Code or a quotation. The line belongs to its surroundings, but is not the author's own statement.
     Quoted,
 }
 
@@ -28,7 +29,8 @@ pub(super) struct BlockLine {
     pub(super) first: bool,
 }
 
-/// HTML comments and reasoning such as `<think>` are blanked out instead of removed, which keeps offsets valid.
+/// A text and its lines. HTML comments and reasoning such as `<think>` are blanked out instead of removed, which keeps
+/// offsets valid.
 #[derive(Debug)]
 pub(super) struct Page {
     pub(super) text: String,

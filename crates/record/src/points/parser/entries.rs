@@ -24,8 +24,8 @@ struct Lead<V> {
 }
 
 impl<V: Copy + PartialEq> Entries<'_, V> {
-    /// If several entries name the same point, only the last one is returned. If the last one has no verdict, the point
-    /// has no statement.
+    /// If more than one entry names a point, only the last one counts. If that entry has no verdict, the point has no
+    /// statement.
     pub(super) fn read(&self, lines: &[BlockLine]) -> Vec<Statement<V, usize>> {
         let mut entries: Vec<Statement<V, usize>> = Vec::new();
         let mut at = 0;
@@ -95,7 +95,7 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
         // Matches `2.7 (Failover): maintained`.
         let titled = || closing(rest.trim_start().strip_prefix(['(', '['])?).map(|end| &rest.trim_start()[end + 2..]);
         let verdict = self.verdict(spoken(rest)).or_else(|| self.verdict(spoken(titled()?)));
-        // `2.7 accepted risks` is not an entry.
+        // `2.7 accepted risks` contains no verdict.
         let verdict = verdict.filter(|(_, after)| ends_a_verdict(after));
         let (verdict, rest) = verdict.map_or((None, rest), |(verdict, after)| (Some(verdict), after));
         Some(Lead { points, verdict, rest: line.end - rest.len() })
@@ -141,7 +141,7 @@ pub(super) fn belongs(line: &BlockLine, next: &BlockLine) -> bool {
     let is_nested = next.depth > line.depth && !matches!(next.kind, BlockKind::Heading(_));
     let is_wrapped = next.kind == BlockKind::Text && !next.first && next.depth == line.depth;
     match line.kind {
-        // A heading extends to the next heading.
+        // The text under a heading extends to the next heading or rule.
         BlockKind::Heading(_) => !matches!(next.kind, BlockKind::Heading(_) | BlockKind::Rule),
         BlockKind::Text => is_wrapped || is_nested && next.kind != BlockKind::Item,
         BlockKind::Item => {
@@ -151,7 +151,7 @@ pub(super) fn belongs(line: &BlockLine, next: &BlockLine) -> bool {
     }
 }
 
-/// False for ` risks` in `accepted risks`.
+/// Whether a verdict can end before `after`. False for ` risks` in `accepted risks`.
 fn ends_a_verdict(after: &str) -> bool {
     let after = after.trim_start_matches(['*', '_', '`']);
     let next = after.trim_start().chars().next();
@@ -177,7 +177,8 @@ pub(super) fn spoken(text: &str) -> &str {
     text.trim_start_matches(|c: char| !c.is_alphanumeric())
 }
 
-/// Ignores case. `None` if `word` is only the beginning of a longer word.
+/// Removes `word` from the beginning of `text`, ignoring case. Returns `None` if the text does not start with `word`,
+/// or `word` is only the beginning of a longer word.
 pub(super) fn strip_word<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     let rest = text.get(..word.len()).filter(|head| head.eq_ignore_ascii_case(word)).map(|_| &text[word.len()..])?;
     (!rest.starts_with(char::is_alphanumeric)).then_some(rest)
@@ -192,7 +193,7 @@ fn closing(text: &str) -> Option<usize> {
     })
 }
 
-/// The text after the separator that follows a verdict or tag, such as `** (`, `:** ` or ` - `.
+/// The text after the separator that follows a verdict or tag, such as `:** `, ` - ` or ` → `.
 pub(super) fn after_separator(text: &str) -> &str {
     let mut rest = text.trim_start();
     loop {

@@ -1,5 +1,5 @@
-//! Parses the findings of a review's readers, and their opinions on each other's: `1. [major] src/store.rs:42-48: what
-//! goes wrong. To see it: the input that shows it.`
+//! Parses findings such as `1. [major] src/store.rs:42-48: what goes wrong. To see it: the input that shows it.`, and
+//! readers' opinions on each other's findings.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ pub fn read_findings(text: &str, paths: &[&str]) -> (Option<Vec<RaisedPoint>>, u
     list::read_as(&page, &page.lines, |_| false, false, &FORM, finding)
 }
 
-/// At most one opinion per number.
+/// Returns at most one opinion for each of `numbers`.
 pub fn read_opinions(text: &str, numbers: &[&str]) -> Vec<Statement<Stance>> {
     let page = Page::new(text);
     let said = Entries { page: &page, numbers, verdicts: STANCES }.read(&page.lines);

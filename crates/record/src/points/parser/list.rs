@@ -171,7 +171,7 @@ fn tag(text: &str) -> Option<(Severity, &str)> {
     let is_closed = after.starts_with([']', ')', '*', '_', '`', ':'])
         || !is_marked && after.trim_start().starts_with(['–', '—', '-']);
     let bare = after.trim_start_matches([']', ')', '`', '*', '_']);
-    // Emphasis may start before the tag and continue after it.
+    // Emphasis that starts before the tag must end on the same line.
     let opened = ["**", "__"].into_iter().find(|mark| text.starts_with(mark) && !after.contains(mark));
     (is_closed && opened.is_none()).then(|| (severity, after_separator(bare)))
 }

@@ -18,9 +18,9 @@ use super::{Found, RaisedPoint, RecheckStanding, Response, Statement};
 
 pub use findings::{read_findings, read_opinions};
 
-/// The prompts that ask for answers to critics name this heading.
+/// The heading under which prompts ask for answers to critics.
 pub const ANSWERS_HEADING: &str = "Response to critiques";
-/// The prompts that ask for answers to a check name this heading.
+/// The heading under which prompts ask for answers to a check.
 pub const CHECK_ANSWERS_HEADING: &str = "Response to the check";
 
 const STANDINGS: &[(&str, RecheckStanding)] = &[
@@ -78,7 +78,7 @@ pub fn read_check(text: &str, numbers: &[&str]) -> ReadCritique<Found> {
     said_and_points(&page, &page.lines, numbers, FOUND)
 }
 
-/// One result per text. The points of a missing or unreadable section are `None`.
+/// Returns one result for each of `texts`. The points of a missing or unreadable section are `None`.
 pub fn read_review(text: &str, texts: &[u32]) -> Vec<ReadCritique<RecheckStanding>> {
     let page = Page::new(text);
     let lines = |number: &u32| section_of(&page, *number, texts).unwrap_or_default();
@@ -100,8 +100,8 @@ fn section_of<'p>(page: &'p Page, number: u32, texts: &[u32]) -> Option<&'p [Blo
     lines.get(..lines.iter().position(is_other).unwrap_or(lines.len()))
 }
 
-/// The approaches that a review wants given up: the number of the text, if the review names one, and the review's
-/// words.
+/// The approaches that a review says to give up. Each has the number of its text, if the review names one, and the
+/// review's words.
 pub fn read_given_up(text: &str) -> Vec<(Option<u32>, String)> {
     let page = Page::new(text);
     let Some(from) = page.lines.iter().rposition(|line| is_give_up(&page, line)) else { return Vec::new() };

@@ -63,7 +63,7 @@ fn scorings(debate: &Debate, judge: &AgentSettings, candidates: &[CallKey]) -> V
     if candidates.len() > 1 && is_affordable { vec![first, second] } else { vec![first] }
 }
 
-/// Whether the judge gave no readable scores. The judge still writes the answer, and the outcome reports the failure.
+/// Whether all readings have ended without readable scores. The judge then writes the answer without a verdict.
 fn is_unscored(debate: &Debate, judge: &AgentSettings, candidates: &[CallKey]) -> bool {
     let is_settled = |step: &Step| debate.settled(&step.key).is_some();
     judgements(debate).is_empty() && scorings(debate, judge, candidates).iter().all(is_settled)

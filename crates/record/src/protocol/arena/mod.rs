@@ -55,13 +55,14 @@ static VOTE: Prompt = prompt!("arena/vote.md", None);
 static SCORE: Prompt = prompt!("arena/score.md", None);
 static SOLVE: Prompt = prompt!("arena/solve.md", None);
 
-/// Salts for shuffling the candidates. The round or the voter's index is added to them.
+/// Salts for shuffling the candidates. The round is added to each salt, except for `VOTER`.
 mod salt {
     pub(super) const VOTER: u32 = 6 << 16;
     pub(super) const CHALLENGE: u32 = 7 << 16;
     pub(super) const SCORES: u32 = 8 << 16;
     pub(super) const SOLUTION: u32 = 9 << 16;
-    /// Multiplied by the round and added to `VOTER`, so that each voter has a different salt in every round.
+    /// The round is multiplied by this and added to `VOTER` with the voter's index, so that each voter has a different
+    /// salt in every round.
     pub(super) const ROUND: u32 = 1 << 8;
 }
 
