@@ -13,8 +13,8 @@ use std::thread;
 
 use crate::access::Environment;
 
-/// Arguments for every call, which disable hooks, monitors, pagers, remote helpers, and all other ways in which a
-/// configuration can run a program.
+/// Arguments for every call. Most of them keep the configuration from starting hooks, monitors, pagers and remote
+/// helpers; filters are disabled separately.
 const HARDENED: [&str; 15] = [
     "--no-pager",
     "--no-replace-objects",
@@ -34,7 +34,7 @@ const HARDENED: [&str; 15] = [
 ];
 /// The only variables of the user's environment that Git sees.
 const KEPT: [&str; 6] = ["PATH", "HOME", "XDG_CONFIG_HOME", "LANG", "SYSTEMROOT", "USERPROFILE"];
-/// The maximum number of bytes read of a stored file.
+/// The maximum size, in bytes, of a file that [`Git::stored`] returns.
 pub const MOST: u64 = 4 << 20;
 
 #[derive(Debug, Clone)]
@@ -55,10 +55,12 @@ pub enum GitError {
 pub struct Entry {
     pub old: Mode,
     pub new: Mode,
-    /// All zeros if Git does not know the hash, and empty for an untracked file. The same applies to `new_hash`.
+    /// All zeros if the file does not exist on this side or Git has not hashed it, and empty for an untracked file. The
+    /// same applies to `new_hash`.
     pub old_hash: String,
     pub new_hash: String,
-    /// Whether the type or the permissions changed, for example by `chmod +x`.
+    /// Whether the type or the permissions changed, for example by `chmod +x`. Also set if a tracked file was added or
+    /// deleted.
     pub is_mode_new: bool,
     /// Differs from `path` only for a rename. Paths that are not UTF-8 contain replacement characters.
     pub old_path: String,
@@ -233,7 +235,7 @@ impl Git {
         Ok(self.listed(&[commit, below])?.into_iter().map(|(path, blob)| (path, blob.hash)).collect())
     }
 
-    /// Omits links and submodules.
+    /// Omits symbolic links and submodules.
     pub fn tree(&self, commit: &str) -> Result<BTreeMap<String, Blob>, GitError> {
         Ok(self.listed(&[commit])?.into_iter().collect())
     }
@@ -286,7 +288,8 @@ impl Git {
     }
 }
 
-/// A filter setting and its override. Fails if the name is not UTF-8, since the filter would stay active.
+/// Returns the override that disables a filter setting, and `None` for other settings. Fails if the name is not UTF-8,
+/// since the filter would stay active.
 fn unset(name: &[u8]) -> Option<Result<(String, &'static str), GitError>> {
     let Ok(name) = std::str::from_utf8(name) else {
         return Some(Err(GitError::Refused("a filter name in the repository's configuration is not UTF-8".to_owned())));
@@ -304,7 +307,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Parses `:100644 100644 <hash> <hash> M`, a NUL, the path, and for a rename the second path.
+/// Parses entries of the form `:100644 100644 <hash> <hash> M`, a NUL and the path, and for a rename the new path.
 fn entries(listed: &[u8]) -> Vec<Entry> {
     let mut fields = listed.split(|byte| *byte == 0).map(text);
     let mut found = Vec::new();

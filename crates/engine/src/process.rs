@@ -64,8 +64,8 @@ fn shell(command: &str) -> Command {
     shell
 }
 
-/// Arguments that make `cmd` run a command verbatim: `/S` removes the outer quotes, after which standard escaping does
-/// not apply. `/D` skips `AutoRun` commands from the registry.
+/// Arguments that make `cmd` run a command verbatim: `/S` removes only the outer quotes, so the command needs no
+/// escaping. `/D` skips `AutoRun` commands from the registry.
 #[cfg(any(windows, test))]
 fn cmd_arguments(command: &str) -> String {
     format!("/D /S /C \"{command}\"")
@@ -76,7 +76,7 @@ fn cmd_arguments(command: &str) -> String {
 ///
 /// # Errors
 ///
-/// Returns an error if the command cannot be started, fails, or takes too long.
+/// Returns an error if the command cannot be started, fails, or takes too long, or if its output cannot be read.
 pub async fn run(limited: &Limited<'_>) -> Result<Excerpt, ProcessError> {
     let mut command = shell(limited.command);
     command.stdin(if limited.input.is_some() { Stdio::piped() } else { Stdio::null() });

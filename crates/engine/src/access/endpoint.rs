@@ -84,7 +84,7 @@ impl<'a> Outline<'a> {
         inherited.chain(own.iter().copied()).collect()
     }
 
-    /// Pairs of a header that identifies the account and its environment variable.
+    /// The headers that identify the account, each with the environment variable of its value.
     pub fn account_headers(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
         self.preset.map_or(&[][..], |preset| preset.account_headers).iter().copied()
     }
@@ -112,7 +112,8 @@ pub fn is_elsewhere(
     outline.base_url(environment).and_then(host) != host(own)
 }
 
-/// The providers in use whose prices may differ from list prices: routers, and servers other than the vendor's.
+/// The providers in use whose prices may differ from list prices: `OpenRouter`, providers without a preset, and servers
+/// other than the vendor's.
 pub fn routed_providers(settings: &Settings, environment: &Environment) -> BTreeSet<String> {
     let used = settings.everybody().map(|agent| agent.provider.as_str());
     let routed = used.filter(|provider| {
@@ -194,7 +195,7 @@ pub fn is_on_this_machine(url: &str) -> bool {
     })
 }
 
-/// Never quotes the value, which may be a secret.
+/// Why the header is not allowed; `None` if it is allowed. Never quotes the value, which may be a secret.
 pub fn header_fault(name: &str, value: &str) -> Option<String> {
     if HeaderName::from_bytes(name.as_bytes()).is_err() {
         return Some("is not a valid header name".to_owned());
@@ -297,7 +298,7 @@ fn sentence(missing: &[MissingKey]) -> String {
     format!("missing environment variables:\n  {}", keys.join("\n  "))
 }
 
-/// Covers the key and the header variables of every provider in use.
+/// Checks that the key and the header variables of every provider in use are set.
 ///
 /// # Errors
 ///

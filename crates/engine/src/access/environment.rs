@@ -109,7 +109,7 @@ impl Environment {
         }
     }
 
-    /// `None` unless the file sets this variable.
+    /// Returns the path of the untrusted file if the file sets this variable.
     pub(super) fn untrusted_file_of(&self, name: &str) -> Option<&Path> {
         self.file().filter(|_| self.found.contains_key(name))
     }
@@ -123,7 +123,7 @@ impl Environment {
         Self { user_directory, home, certificate_file, ..self }
     }
 
-    /// The file is never shown to a model.
+    /// Sets the path of the environment file, which is never shown to a model.
     pub fn set_file(&mut self, path: &Path) {
         self.file = Some(path.to_owned());
     }

@@ -44,7 +44,8 @@ pub fn preset_of(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> 
     program_preset(name).filter(|_| is_program(name, providers))
 }
 
-/// Ignores programs in the `project` directories and the working directory, because a repository may be hostile.
+/// Finds the program of a provider and checks that it may be called. Ignores programs in the `project` directories and
+/// the working directory, because a repository may be hostile.
 ///
 /// # Errors
 ///

@@ -65,7 +65,8 @@ impl Trusted {
 ///
 /// # Errors
 ///
-/// Returns an error if the file is not a text file, or the list of trusted files cannot be written.
+/// Returns an error if the file is not a text file, its path contains control characters, or the list of trusted files
+/// cannot be written.
 pub fn trust(path: &Path, environment: &Environment) -> Result<Trusted, TrustError> {
     let unreadable = |source| TrustError::Unreadable { path: path.to_owned(), source };
     let path = path.canonicalize().map_err(unreadable)?;
@@ -139,7 +140,8 @@ fn prompt_files(agent: &AgentSettings, base: &Path) -> Vec<PathBuf> {
     named.into_iter().flatten().map(|path| base.join(path)).chain([role]).collect()
 }
 
-/// Resolves links first. A prompt file is stray if it is outside `directories` or may contain secrets.
+/// Returns a prompt file that is outside `directories` or may contain secrets, with links resolved; `None` if there is
+/// no such file.
 pub fn stray_prompt(settings: &Settings, directories: &[PathBuf]) -> Option<PathBuf> {
     let base = settings.base_dir.clone().unwrap_or_default();
     let files = settings.everybody().flat_map(|agent| prompt_files(agent, &base));
@@ -152,7 +154,8 @@ fn is_below(path: &Path, directories: &[PathBuf]) -> bool {
     directories.iter().filter_map(|directory| directory.canonicalize().ok()).any(|one| path.starts_with(one))
 }
 
-/// Settings that only the user's own files may define; a saved debate may only refer to them by name.
+/// The user's own settings, which replace those in a debate's record. A limit in the record applies only if it is
+/// lower.
 #[derive(Debug, Clone, Default)]
 pub struct UserSettings {
     pub providers: BTreeMap<String, ProviderSettings>,

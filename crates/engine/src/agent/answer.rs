@@ -71,8 +71,8 @@ pub(super) fn read_object<T>(text: &str, read: impl Fn(&str) -> Result<T, String
     Err(closest.map_or(AnswerError::NoObject, |(_, error)| error))
 }
 
-/// Returns the parts of `text` that may be objects. Each begins with `{` and ends at its closing brace. A part without
-/// one ends with `text`, so that the error can report a cut answer.
+/// Returns the parts of `text` that may be objects. Each begins with `{` and ends at its closing brace. If the brace is
+/// missing, the part extends to the end of `text`, so that the error can report a cut answer.
 fn objects(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -40,7 +40,7 @@ pub struct Ask {
     /// Replies from an earlier run, oldest first, so that they are not paid for twice.
     pub past: Vec<PaidReply>,
     on_reply: OnReply,
-    /// The tools that the model may call; none for JSON answers.
+    /// The tools that the model may call; only set for texts and rulings on findings.
     pub tools: Option<Tools>,
     /// Whether the last reply came from `past` and is thus already recorded.
     is_kept: bool,
@@ -89,7 +89,8 @@ pub enum Value {
     Ruled(Ruled, Option<AnswerError>),
     /// The solution's `parse_error` says which parts of the assessment are missing.
     Solution(Box<Solution>),
-    /// JSON that remained unreadable after a second request.
+    /// The answer cannot be used: its JSON remained unreadable after a second request, or a rewritten draft is empty or
+    /// was cut off.
     Unreadable(AnswerError),
 }
 
@@ -495,7 +496,7 @@ impl Ask {
         Ok((written, cut, call))
     }
 
-    /// `numbers` are those of the findings to rule on.
+    /// `numbers` identify the findings to rule on.
     async fn rulings(mut self, numbers: &[String]) -> Result<RequestResult, FailedCall> {
         // Many servers reject a schema together with tools, and the prompt describes the format anyway.
         let schema = if self.tools.is_some() { self.request.answer.take() } else { self.request.answer.clone() };

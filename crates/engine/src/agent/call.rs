@@ -30,7 +30,7 @@ use super::texts::{
 };
 use super::{Agent, Panel};
 
-/// The characters reserved for older texts that are shown as one line each.
+/// The number of characters reserved for older texts that are shown as one line each.
 const MENTIONS: usize = 8000;
 /// The maximum total length in characters of the texts that are examined for kinds of argument.
 const OBSERVED: usize = 24_000;
@@ -147,7 +147,7 @@ fn named_by_findings(debate: &Debate) -> BTreeSet<usize> {
     named
 }
 
-/// Texts that may be shortened are cut to `room` characters in total.
+/// Collects what the prompt of `step` shows. Texts that may be shortened are cut to `room` characters in total.
 fn shown<'a>(debate: &'a Debate, step: &Step, room: usize) -> Values<'a> {
     let (agent, round) = (&step.key.agent_id, step.key.round);
     let inputs: Vec<&Arc<Contribution>> = step.inputs.iter().filter_map(|key| debate.contribution(key)).collect();
@@ -315,7 +315,7 @@ pub fn prepare(
     let history = if has_history { history(debate, &step.key.agent_id, step.key.round) } else { Vec::new() };
     let history = (!history.is_empty()).then(|| HISTORY.with("entries", &history)).transpose()?;
     let body = step.prompt.render(&values)?;
-    // A decision about a change in parts requires the attachments that the findings name.
+    // A ruling or an answer about a change in parts requires the attachments that the findings name.
     let of_findings = matches!(step.answer, OutputSpec::FindingRulings | OutputSpec::FollowUp);
     let beginning = if beginnings.len() > 1 && of_findings {
         let named = named_by_findings(debate);

@@ -247,7 +247,7 @@ impl RawKinds {
 const ITEM: usize = 300;
 const MATTERS: usize = 12;
 
-/// `None` if nothing was in dispute before `round`.
+/// Lists what was in dispute at the end of the round before `round`; `None` if nothing was.
 pub(super) fn dispute(debate: &Debate, agent: &AgentId, round: u32) -> Option<String> {
     let before = round.checked_sub(1)?;
     let mut parts: Vec<String> = Vec::new();

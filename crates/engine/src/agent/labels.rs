@@ -35,7 +35,7 @@ pub(super) fn hide(labels: &[Label], text: &str) -> String {
     replaced(text, &names)
 }
 
-/// Names are escaped for Markdown.
+/// Replaces the labels in `text` with the debaters' names, escaped for Markdown.
 pub(super) fn reveal_debaters(labels: &[Label], text: &str) -> String {
     let called = |known: &Label| [DEBATER, "debater", ""].map(|noun| format!("{noun} {}", known.word));
     let named = labels.iter().flat_map(|known| called(known).map(|called| (called, inline(&known.name).into_owned())));

@@ -24,5 +24,5 @@ pub use rulings::Ruled;
 pub use texts::cut_summary;
 pub use written::{Assessment, CANDIDATES, Written};
 
-/// The known summarization methods. A second method would also need a match arm where summaries are planned.
+/// The valid values of `summarization.method`. There is only one, so no code depends on the method.
 pub const SUMMARIZATION_METHODS: &[&str] = &["length-based"];

@@ -43,7 +43,7 @@ pub struct Panel {
     pub environment: Environment,
     /// Keys whose values tools redact.
     pub keys: KnownKeys,
-    /// The providers whose prices may differ from the list; initially all of them.
+    /// The providers whose prices may differ from list prices; initially all of them.
     pub routed: BTreeSet<String>,
     /// Warnings about unusable prompt files, which built-in prompts replace, and about programs that serve as
     /// providers.
@@ -86,7 +86,8 @@ fn prompt_of(
     }
 }
 
-/// Returns the paths of the files that replace the system prompt and the summary prompt.
+/// Replaces the role's prompts with the files that are configured for `owner`. Returns the paths of the files that
+/// replace the system prompt and the summary prompt.
 fn replace_prompts(
     role: &mut Role,
     owner: &AgentSettings,

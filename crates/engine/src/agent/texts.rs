@@ -44,7 +44,7 @@ fn speech_title(debate: &Debate, one: &Contribution, name: impl Fn(&AgentId) -> 
     }
 }
 
-/// An agent without a number, as in a record without settings, is named by its id.
+/// The author's number in prompts. An agent without a number, as in a record without settings, is named by its id.
 pub(super) fn number(debate: &Debate, author: &AgentId) -> String {
     debate.text_number(author).map_or_else(|| author.to_string(), |number| number.to_string())
 }
@@ -261,7 +261,7 @@ pub(super) enum Earlier {
     ToBeCondensed,
 }
 
-/// Newest first.
+/// The texts of earlier rounds, newest first.
 pub(super) fn earlier_texts(debate: &Debate, wanted: Earlier) -> Vec<Titled<'_>> {
     let longest_critique = if wanted == Earlier::Whole { usize::MAX } else { LONGEST_EARLIER_CRITIQUE };
     let mut texts = Vec::new();

@@ -201,7 +201,7 @@ fn fenced_block(text: &str) -> Option<(Range<usize>, AssessmentContent)> {
     None
 }
 
-/// Returns the fence and its info text.
+/// Returns the fence and its info text; `None` if the line is not a fence.
 fn fence_of(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let first = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;

@@ -15,8 +15,8 @@ pub enum RunCommand {
     Hold,
     /// Cancel a pause, or continue after a [`Hold`](Self::Hold).
     GoOn,
-    /// Start no new calls, and end the debate early with its current texts. Ignored with a warning if a running debate
-    /// has no text yet.
+    /// End the debate early: start no more calls except those that write the answer from the current texts. Ignored
+    /// with a warning if a running debate has no text yet.
     Stop(StopReason),
     /// Obey the stop request that is stored next to the record, as soon as the debate has a text to base an answer on.
     ObeyStop,

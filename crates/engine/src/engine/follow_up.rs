@@ -34,7 +34,7 @@ pub enum FollowUpError {
     Failed { reason: String },
     #[error("interrupted; the question is saved without an answer")]
     Interrupted,
-    /// The record cannot be written, or there is a bug.
+    /// The record cannot be written, or the call cannot be prepared.
     #[error(transparent)]
     Engine(#[from] EngineError),
 }
@@ -45,7 +45,8 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// Returns an error if the limit leaves no room for an answer, or the judge failed.
+    /// Returns an error if the limit leaves no room for an answer, the judge does not answer, or the answer cannot be
+    /// saved.
     pub async fn follow_up(
         &mut self,
         question: Arc<str>,

@@ -119,8 +119,8 @@ fn same_call<'a>(
     calls.get(key).or_else(|| calls.iter().find(|(other, _)| is_same(other)).map(|(_, call)| call))
 }
 
-/// A call that will certainly be made. `bytes` is the length of the request, and `max_tokens` is the agent's own output
-/// limit.
+/// Plans a call that will certainly be made. `bytes` is the length of the request, and `max_tokens` is the agent's own
+/// output limit.
 pub(super) fn planned_call(
     key: CallKey,
     (provider, model): (&str, &str),
@@ -166,7 +166,8 @@ pub fn planned_json_calls(
     [first.clone(), PlannedCall { is_certain: false, input, cost, ..first }]
 }
 
-/// Removes the cost limit and the judge's context window, because limits and windows are checked separately.
+/// Creates the debate without its limits and without the judge's context window, because limits and windows are checked
+/// separately.
 fn begin(mut created: Created) -> Result<Debate, FoldError> {
     created.settings.debate.budget = BudgetSettings::default();
     let unbounded = ModelLimits { context_window: Some(u64::MAX), max_output: None };
@@ -374,7 +375,7 @@ pub fn room_for_change(settings: &Settings) -> usize {
     rooms.min().unwrap_or(DebateSettings::ATTACHMENT_LIMIT)
 }
 
-/// The context window divided by this is the most to reserve for an answer without a limit.
+/// If an answer has no limit, at most the context window divided by this number is reserved for the answer.
 const ANSWERS_PART: u64 = 4;
 
 /// The estimated number of characters by which `request` and its answer exceed a `window` in tokens. The model writes

@@ -61,7 +61,7 @@ use run_loop::{check_before_closing, has_something_to_check};
 pub enum RunEnding {
     Completed,
     Suspended,
-    /// The debate was interrupted; it can be resumed.
+    /// The debate was paused or interrupted; it can be resumed.
     Paused,
     /// The host must answer requests first; the debate is saved as paused.
     HostAsked,
@@ -73,7 +73,7 @@ pub enum RunEnding {
     Failed,
 }
 
-/// The debate is saved up to its last event.
+/// An error that ends a run. The debate is saved up to its last event.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     #[error("cannot save the debate")]
@@ -113,20 +113,21 @@ pub struct Engine {
     /// Why a call has no result: the limit is too low, or the call failed. Becomes part of the error if there is no
     /// answer.
     refusal: Option<String>,
-    /// The maximum number of characters of the debate's texts that a call may show. Only for calls that a context
-    /// window limits.
+    /// How many characters of the debate's texts each call may show. Contains only calls whose texts must be shortened
+    /// to fit the context window.
     rooms: HashMap<CallKey, usize>,
     /// The idle limit for the calls of the current round; `None` until the round starts.
     silence: Option<Arc<IdleTimeout>>,
     beginnings: Option<Arc<[Arc<str>]>>,
-    /// The tool context of a round, with the number of the round. The context is `None` if there are no tools.
+    /// The number of a round and its tool context, which is `None` if no agent has tools or the reviewed repository is
+    /// gone.
     tools: Option<(u32, Option<ToolContext>)>,
     budget: Option<Budget>,
     known_cost: Usd,
     is_pausing: bool,
     /// Whether a pause keeps the run ready to continue rather than ending the run.
     is_held: bool,
-    /// Whether a stop request is stored next to the record.
+    /// Whether a stop request waits until the debate has a text to base an answer on.
     is_to_stop: bool,
     may_be_billed: Arc<AtomicBool>,
     round: RoundInProgress,
@@ -238,7 +239,7 @@ impl Engine {
         self.silence = limit.map(|limit| Arc::new(IdleTimeout::of_at_most(limit)));
     }
 
-    /// Records that the debate was interrupted while it waited.
+    /// Records that the debate was paused while it waited for answers.
     ///
     /// # Errors
     ///

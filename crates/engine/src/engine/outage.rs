@@ -1,7 +1,7 @@
 //! Unreachable servers: which calls wait for them, when the debate continues without them, and how the debate waits.
 //!
-//! A call that failed because its server is unreachable stays undecided. Once the call's provider has nothing in
-//! flight, the call fails if enough of the panel is reachable; otherwise the debate waits.
+//! A call that failed because its server is unreachable stays undecided. Once no other call to its provider is in
+//! flight, the call fails if enough of the panel is reachable; otherwise the debate waits or pauses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -58,8 +58,8 @@ struct WaitingCall {
 }
 
 impl WaitingCall {
-    /// True if the provider is unreachable or a usage limit is reached; false if the provider responded but its
-    /// upstream server did not.
+    /// True if the provider is unreachable or reports a usage limit; false if the provider responded but its upstream
+    /// server did not.
     fn is_for_connection(&self) -> bool {
         matches!(self.failed.error, ModelError::Unreachable { .. } | ModelError::UsageLimit { .. })
     }
@@ -82,7 +82,7 @@ impl Outage {
         *self = Self { can_wait, answered, ..Self::default() };
     }
 
-    /// A debate that closes early waits for no server.
+    /// Drops the waiting calls, because a debate that closes early does not wait for servers.
     pub(super) fn give_up(&mut self) {
         self.waiting.clear();
     }
@@ -110,7 +110,8 @@ impl Outage {
         (self.in_vain, self.wait) = (0, None);
     }
 
-    /// The calls that wait for this provider are repeated, each at most [`MOST_RETURNS`] times.
+    /// Notes that the provider answered a call of `agent`. Repeats the calls that wait for this provider's connection,
+    /// each at most [`MOST_RETURNS`] times.
     pub(super) fn answered(&mut self, agent: &AgentId, provider: &str) {
         self.heard(provider);
         self.cut_off.remove(agent);
@@ -208,7 +209,8 @@ impl Engine {
         Ok(!over.is_empty())
     }
 
-    /// Returns the trigger with which the debate leaves stage `id`.
+    /// Waits until enough agents are reachable, unless the run must end instead. Returns the trigger with which the
+    /// debate leaves stage `id`.
     pub(super) async fn wait_for_servers(&mut self, id: StageId) -> Result<Trigger, EngineError> {
         let calls = self.outage.waiting.len();
         let error = self.outage.waiting.values().next_back().map(|waiting| waiting.failed.to_string());

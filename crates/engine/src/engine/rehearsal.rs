@@ -30,7 +30,7 @@ const SECOND_CHANCE_BYTES: usize = 1000;
 /// The maximum number of points that prompts request about one text.
 const POINTS: usize = 7;
 const POINTS_OF_EACH: usize = 5;
-/// The length in bytes of a point with its remedy in answers of strong models.
+/// The assumed length in bytes of a point and its remedy, as strong models write them.
 const POINT_BYTES: usize = 450;
 const REMARK_BYTES: usize = 100;
 /// The assumed length in bytes of each question to the user, and of each answer.
@@ -106,7 +106,8 @@ impl<'a> Rehearsal<'a> {
         }
     }
 
-    /// Stops after round `until` or the last round. Omits the closing, and a check that precedes the closing.
+    /// Returns the calls until the end of round `until` or of the last round. Omits the closing, and a check that
+    /// precedes the closing.
     pub(super) fn rounds(&mut self, until: u32) -> Result<Vec<RehearsedCall>, EngineError> {
         let closing = self.protocol.closing;
         let check = check_before_closing(self.protocol);
@@ -148,8 +149,8 @@ impl<'a> Rehearsal<'a> {
         Ok(closing.foreseen)
     }
 
-    /// Also runs a check that precedes the closing. Returns the first stage of the next round if the closing leads to
-    /// one.
+    /// Runs the closing, and a check that precedes the closing if there is something to check. Returns the first stage
+    /// of the next round if the closing leads to one.
     fn bring_to_an_end(&mut self) -> Result<Option<StageId>, EngineError> {
         let is_reached = self.debate.current_stage == Some(self.protocol.closing);
         let check = check_before_closing(self.protocol).filter(|_| !is_reached && has_something_to_check(&self.debate));
@@ -165,7 +166,8 @@ impl<'a> Rehearsal<'a> {
         Ok(None)
     }
 
-    /// Returns the calls, and whether another round begins.
+    /// Closes the debate, and begins another round if the closing leads to one. Returns the calls, and whether a round
+    /// was begun.
     pub(super) fn close(&mut self) -> Result<(Vec<RehearsedCall>, bool), EngineError> {
         let next = self.bring_to_an_end()?;
         if let Some(next) = next {
@@ -274,7 +276,6 @@ impl<'a> Rehearsal<'a> {
                 let contribution = contribution(text, key.target_agent_id.clone(), metadata);
                 Event::Contributed { key, contribution, call: Some(call) }
             }
-            // Follow-up questions are not part of a protocol.
             OutputSpec::FollowUp => return None,
             OutputSpec::Summary => Event::Summarized { key, summary: Self::summary(settings, text.len()), call },
             OutputSpec::Questions { most } => {
@@ -405,7 +406,8 @@ impl<'a> Rehearsal<'a> {
         apply(&mut self.debate, event);
     }
 
-    /// The answer has `length` bytes and contains as many objections as possible.
+    /// Returns what would be parsed from an answer of `length` bytes that raises as many objections as the prompt
+    /// allows. A check only raises objections in a demanding rehearsal.
     fn reading(&self, yields: ResultKind, step: &Step, length: usize, listed: &[Point]) -> ParsedAnswer {
         let (key, SampleAnswers { demanding, disputes, .. }) = (&step.key, self.answers);
         let points = |target: Option<&AgentId>, texts: usize| {

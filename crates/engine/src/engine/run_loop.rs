@@ -15,8 +15,8 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// Returns an error if the debate cannot be saved, or if there is a bug. The debate can then be resumed from its
-    /// last event.
+    /// Returns an error if the debate cannot be saved or a call cannot be prepared. The debate can then be resumed from
+    /// its last event.
     pub async fn run(&mut self) -> Result<RunEnding, EngineError> {
         let ended = self.run_stages().await;
         // Abort calls before the last save, so that no event follows it.
@@ -88,7 +88,7 @@ impl Engine {
         }
     }
 
-    /// Returns the closing stage if the limit leaves no room for another round.
+    /// Begins the next round at `stage`. Returns the closing stage instead if the limit leaves no room for the round.
     fn begin_round(&mut self, stage: StageId) -> Result<StageId, EngineError> {
         let round = self.debate().current_round + 1;
         // Plan from inside the new round: the current stage may be the closing, from which a rehearsal would end
@@ -122,7 +122,8 @@ impl Engine {
         }
     }
 
-    /// Calls of later stages start as soon as they are ready, too. Returns when stage `id` is finished or must be left.
+    /// Runs stage `id` until it is finished or must be left. Also starts calls of later stages as soon as they are
+    /// ready.
     pub(super) async fn run_stage(&mut self, id: StageId) -> Result<Trigger, EngineError> {
         self.gather(id).await?;
         if self.protocol.stage(id).is_some_and(|stage| stage.info.yields == Some(ResultKind::Check)) {
@@ -238,7 +239,7 @@ impl Engine {
     fn refresh_open_steps(&mut self, id: StageId) -> Result<(), EngineError> {
         let within_reach = self.protocol.within_reach(id);
         for stage in &within_reach {
-            // A fact can lead to others.
+            // One fact can lead to further facts.
             loop {
                 let facts = (stage.facts)(self.debate());
                 if facts.is_empty() {

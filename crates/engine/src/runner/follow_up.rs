@@ -39,7 +39,8 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// Returns an error if the debate is unfinished, in use, or damaged.
+    /// Returns an error if the debate has no solution, is in use or damaged, or has no journal, no settings or an
+    /// unknown protocol.
     pub fn open_finished(&self, entry: &Entry, lent: Option<Settings>) -> Result<ResumableDebate, RunnerError> {
         let (mut record, contents) = if entry.is_older() {
             let debate = read_state(&entry.state).map_err(StoreError::from)?;
@@ -148,7 +149,8 @@ impl PreparedQuestion {
     ///
     /// # Errors
     ///
-    /// Returns an error if the limit leaves no room for an answer, or the judge failed.
+    /// Returns an error if the limit leaves no room for an answer, the judge does not answer, or the answer cannot be
+    /// saved.
     pub async fn run(self, cancel: CancellationToken) -> Result<(Debate, Arc<str>), FollowUpError> {
         let Self { protocol, panel, record, past, signals, question, settings: _, limit } = self;
         let (_commands, heard) = mpsc::unbounded_channel();

@@ -140,7 +140,7 @@ fn families(settings: &Settings) -> BTreeMap<AgentId, String> {
     settings.agents.iter().filter_map(|agent| Some((agent.id.clone(), known(&agent.model)?))).collect()
 }
 
-/// The maximum bytes of a UTF-8 character.
+/// The maximum number of bytes in a UTF-8 character.
 const WIDEST: u64 = 4;
 
 /// Why a file cannot be attached.

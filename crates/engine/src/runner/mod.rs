@@ -105,13 +105,13 @@ pub enum RunnerError {
     /// The debate cannot be saved or loaded.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The remaining calls could not be planned.
+    /// The calls cannot be planned, or a prompt cannot be rendered.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The dry run that predicts the calls failed.
     #[error(transparent)]
     Forecast(#[from] ForecastError),
-    /// A prompt exceeds its model's context window.
+    /// The problem or a prompt exceeds a model's context window.
     #[error(transparent)]
     Window(#[from] WindowError),
     /// A saved debate would use files or commands that the user has not allowed.
@@ -237,7 +237,8 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// Returns an error if the debate is finished, in use or damaged, or its protocol is unknown.
+    /// Returns an error if the debate is finished, in use or damaged, or if it has no journal, no settings or an
+    /// unknown protocol.
     pub fn open(&self, entry: &Entry) -> Result<ResumableDebate, RunnerError> {
         if entry.journal.is_none() {
             let debate = read_state(&entry.state).map_err(StoreError::from)?;
@@ -293,8 +294,8 @@ impl Runner {
         Ok(self.prepared(protocol, panel, origin))
     }
 
-    /// Prepares to continue a debate that another machine started as `created`. Providers, files and limits come from
-    /// `created`, never from the record.
+    /// Prepares to continue a debate that another machine started. Providers, files and limits come from `created`,
+    /// with which this machine would start the debate, never from the record.
     ///
     /// # Errors
     ///
@@ -403,7 +404,8 @@ impl Runner {
         let settings = own.over(settings, &self.services.environment);
         own.check(&settings)?;
         let protocol = self.protocol(&settings).ok_or_else(|| not_resumable("its protocol is unknown"))?;
-        // No model is called, so no keys are needed; perhaps only the running process has them.
+        // No model is called. If another process runs the debate, require no keys, because perhaps only that process
+        // has them.
         let services = self.services.clone();
         let services = if entry.is_held() { services.with_model(Arc::new(HostModel::default())) } else { services };
         let panel = services.panel(protocol, &settings)?;

@@ -24,7 +24,7 @@ use dialectic_record::store::{Directory, Record, Replica, StoreError};
 use super::gather::Collector;
 use super::{Branch, Run, Runner, RunnerError};
 
-/// A debate that can be started. Nothing has been saved or spent yet.
+/// A debate that is ready to start. This run has not saved or spent anything yet.
 pub struct Prepared {
     pub(super) protocol: &'static Protocol,
     pub(super) panel: Panel,
@@ -41,7 +41,8 @@ pub(super) enum Origin {
     Saved { record: Box<Record>, past: Vec<Recorded>, most: Option<Usd> },
 }
 
-/// Returns the debate and its number of events.
+/// Builds the debate from its first event and the events that a fork keeps. Returns the debate and its number of
+/// events.
 pub(super) fn begun(created: &Created, taken_over: &[Event]) -> Result<(Debate, u64), RunnerError> {
     let events = std::iter::once(Event::Created(Box::new(created.clone()))).chain(taken_over.iter().cloned());
     let at = Timestamp::now();
@@ -81,7 +82,8 @@ impl Prepared {
         }
     }
 
-    /// Checks that the cost and call limits cover a new debate. Does nothing for a saved debate.
+    /// Checks that the cost and call limits cover one round of a new debate and the answer. Does nothing for a saved
+    /// debate.
     ///
     /// # Errors
     ///
@@ -330,8 +332,8 @@ impl Runner {
         self.services.program_warnings(&created.settings)
     }
 
-    /// Estimates the remaining calls of a saved debate. `None` if it is over, or if its settings or protocol are
-    /// unknown.
+    /// Estimates the remaining calls of a saved debate by a dry run. `None` if the debate is over, if its settings or
+    /// protocol are unknown, or if the dry run fails.
     pub fn forecast_rest(&self, debate: &Debate) -> Option<Forecast> {
         if matches!(debate.status, Status::Completed | Status::Failed) {
             return None;

@@ -126,8 +126,8 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// Returns an error if the debate cannot be saved, or if there is a bug. The debate can then be resumed from its
-    /// last event.
+    /// Returns an error if the debate cannot be saved or a call cannot be prepared. The debate can then be resumed from
+    /// its last event.
     ///
     /// # Panics
     ///
@@ -168,7 +168,7 @@ impl Controls {
         drop(self.commands.send(RunCommand::GoOn));
     }
 
-    /// Starts no new calls, and ends the debate early with its current texts.
+    /// Ends the debate early: starts no more calls except those that write the answer from the current texts.
     pub fn stop(&self) {
         drop(self.commands.send(RunCommand::Stop(StopReason::User)));
     }
@@ -251,7 +251,8 @@ async fn drive(
     }
 }
 
-/// Watches until the run is `over`, on a separate thread, which neither a busy runtime nor a paused clock delays.
+/// Watches the debate's files for stop requests and host replies until the run is `over`. Uses a separate thread, which
+/// neither a busy runtime nor a paused clock can delay.
 fn watch_files(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>, over: Receiver<()>) {
     let order = entry.clone();
     let is_there = move || order.stop_path().symlink_metadata().is_ok();

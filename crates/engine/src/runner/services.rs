@@ -21,7 +21,7 @@ use dialectic_record::debate::{Material, Standings};
 use dialectic_record::protocol::Protocol;
 use dialectic_record::settings::{AgentSettings, ProviderSettings, Settings};
 
-/// Keyed by the client's configuration.
+/// The clients of providers, by their configuration.
 type SharedModels = Mutex<HashMap<String, Arc<dyn ChatModel>>>;
 
 /// The environment, the models and the past debates that new debates use.
@@ -49,13 +49,13 @@ pub enum ServicesError {
     /// A provider's client cannot be built.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// No HTTP client can be built.
+    /// The HTTP client cannot be built.
     #[error(transparent)]
     Http(#[from] HttpClientError),
     /// The cost limit cannot be enforced.
     #[error(transparent)]
     Budget(#[from] BudgetError),
-    /// A role cannot be used.
+    /// A role or a prompt cannot be used.
     #[error(transparent)]
     Panel(#[from] PanelError),
 }
@@ -71,7 +71,7 @@ impl Services {
         Self { model: Some(model), ..self }
     }
 
-    /// Shares provider clients among all debates, including connections and what was learned about servers.
+    /// Shares provider clients among all debates, including their connections and what they have learned about servers.
     pub fn sharing_models(self) -> Self {
         Self { shared: Some(Arc::default()), ..self }
     }
@@ -145,13 +145,14 @@ fn project_of(settings: &Settings) -> Vec<PathBuf> {
     [&settings.base_dir, &settings.context_dir].into_iter().flatten().cloned().collect()
 }
 
-/// The results of past debates. Read once per debate and updated at its end, on a blocking thread.
+/// The results of past debates. Debates and their forecasts read them, and each debate adds its own at its end. The
+/// methods may block the thread.
 ///
 /// # Errors
 ///
-/// The user sees the error, and the debate continues without the missing part.
+/// The user sees the error, and the debate continues without the missing results.
 pub trait DebateHistory: Send + Sync {
-    /// The past results of the models of `agents` in their roles.
+    /// The past results of the agents' models in their roles.
     ///
     /// # Errors
     ///
@@ -165,7 +166,7 @@ pub trait DebateHistory: Send + Sync {
     /// Returns an error if the decisions cannot be read.
     fn material(&self, problem: &str, settings: &Settings) -> Result<Vec<Material>, String>;
 
-    /// Adds a finished debate with these settings, if it is useful for later debates.
+    /// Indexes a debate that has ended with these settings, if later debates can use it.
     ///
     /// # Errors
     ///

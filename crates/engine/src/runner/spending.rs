@@ -18,9 +18,9 @@ use dialectic_record::event::{Event, Recorded};
 use dialectic_record::ids::DebateId;
 use dialectic_record::store::{Directory, Entry, JournalReader, Readers, StoreError, write_atomically};
 
-/// The name does not end in `.json`, because files whose names do count as debates.
+/// Does not end in `.json`, because every file with that extension is taken for a debate.
 const LEDGER: &str = "spending.ledger";
-/// Locked instead of the ledger, which every change replaces.
+/// The file that is locked. Locking the ledger itself would not work, because every change replaces it.
 const LOCK: &str = "spending.lock";
 const LEDGER_FORMAT: u32 = 1;
 /// The id under which the ledger lists evaluations among removed debates. No debate has this id.
@@ -129,11 +129,11 @@ pub struct SpendingLock {
 }
 
 impl SpendingLock {
-    /// Takes the lock. Blocks the thread until the lock is free.
+    /// Takes the lock. Blocks the thread while another process holds the lock.
     ///
     /// # Errors
     ///
-    /// Returns an error if the lock could not be taken in time.
+    /// Returns an error if the lock file cannot be opened or locked, or if another process holds the lock for too long.
     pub fn take(directory: &Directory) -> Result<Self, SpendingError> {
         directory.create()?;
         let path = directory.path().join(LOCK);
@@ -171,8 +171,8 @@ impl SpendingLock {
     }
 }
 
-/// Notes the limit of a debate's current run, if it differs from the one that a server noted for an earlier run. Does
-/// nothing if no server has kept a ledger. Blocks the thread.
+/// Notes the limit of a debate's current run in the ledger, unless the ledger already has this limit. Does nothing if
+/// the directory has no ledger. Blocks the thread.
 ///
 /// # Errors
 ///
@@ -190,7 +190,7 @@ pub fn renew_limit(directory: &Directory, id: &DebateId, limit: Option<Usd>) -> 
 ///
 /// # Errors
 ///
-/// Returns an error if the ledger cannot be read or written.
+/// Returns an error if the ledger cannot be locked, read or written.
 pub fn note_spent(directory: &Directory, usd: Usd) -> Result<(), SpendingError> {
     let _lock = SpendingLock::take(directory)?;
     let (mut beside, day) = (SpendingFile::read(directory)?, Utc::now().date_naive());
@@ -307,7 +307,7 @@ impl JournalSpending {
     }
 }
 
-/// The limit in the debate's first event; `None` if the debate calls no models, because it then costs nothing.
+/// The cost limit in the debate's first event. `None` if the debate calls no models, because it then costs nothing.
 fn limit_of(recorded: &Recorded) -> Option<Usd> {
     let Event::Created(created) = &recorded.event else { return None };
     created.settings.max_cost().filter(|_| created.settings.calls_models())

@@ -52,7 +52,7 @@ const OUTLINE_ENTRIES: usize = 60;
 /// The maximum number of characters shown of a readme.
 const README: usize = 8000;
 
-/// One entry per line, upper levels first. Hidden entries are omitted.
+/// Lists the directory and its subdirectories with one entry per line, upper levels first. Hidden entries are omitted.
 ///
 /// # Errors
 ///
@@ -100,11 +100,11 @@ fn names(directory: &ContextDirectory, path: &str) -> Result<Vec<(String, EntryK
     Ok(kinds.collect())
 }
 
-/// `None` if the directory has no readme.
+/// Returns the name and the beginning of the readme; `None` if the directory has no readme.
 ///
 /// # Errors
 ///
-/// Returns an error if the readme cannot be read.
+/// Returns an error if the directory or the readme cannot be read.
 pub fn readme(directory: &ContextDirectory) -> Result<Option<(String, Excerpt)>, (String, ToolError)> {
     let here = names(directory, ".").map_err(|error| (".".to_owned(), error))?;
     let is_readme = |(name, kind): &&(String, EntryKind)| {

@@ -1,9 +1,9 @@
-//! The tools that agents may use while they write. They read the finished rounds, and files of the context directory or
-//! of the repository under review.
+//! The tools that agents may use while they write. The tools read the finished rounds, and files of the context
+//! directory or of the repository under review.
 //!
-//! Each tool has a file that defines its [`Tool`]. Tools only read, and only through [`Source`], because a model writes
-//! their arguments and may have been manipulated by a file that it read. Errors are written for the model: they say
-//! what to do, and never name a path outside the context directory.
+//! Each tool has a file that defines its [`Tool`]. Tools never write, and read files only through [`Source`], because a
+//! model writes their arguments and may have been manipulated by a file that it read. Errors are written for the model:
+//! they say what to do, and never name a path outside the context directory.
 
 mod context_search;
 mod file_read;
@@ -34,7 +34,7 @@ pub use toolbox::{Toolbox, specs};
 pub struct ToolContext {
     /// The only files that tools can read.
     pub source: Arc<Source>,
-    /// The finished rounds of the debate, followed by the call's texts from the current one.
+    /// The finished rounds of the debate, followed by the call's texts from the current round.
     pub rounds: Arc<[Round]>,
 }
 
@@ -43,7 +43,7 @@ pub struct Tool {
     /// Shown to the model.
     description: &'static str,
     arguments: &'static [TextArgument],
-    /// Runs one call. May block to read small files; never writes.
+    /// Runs one call. May block to read files; never writes.
     run: fn(&Arguments<'_>, &ToolContext) -> Result<Value, ToolError>,
 }
 

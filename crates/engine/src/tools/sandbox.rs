@@ -99,7 +99,7 @@ impl ContextDirectory {
         self
     }
 
-    /// Removes the values of `keys` from all texts and names.
+    /// Sets the keys whose values tools remove from all texts and names.
     pub fn redacting(mut self, keys: KnownKeys) -> Self {
         self.keys = keys;
         self
@@ -109,7 +109,7 @@ impl ContextDirectory {
         &self.keys
     }
 
-    /// Contains no links. Absolute paths that tools show begin with this path.
+    /// The absolute path of the directory, without links. Absolute paths that tools show begin with this path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -128,7 +128,7 @@ impl ContextDirectory {
         self.read_sized(path, most).map(|(bytes, _)| bytes)
     }
 
-    /// The second value is the size of the whole file.
+    /// Returns at most `most` bytes of the file, and the size of the whole file.
     pub(super) fn read_sized(&self, path: &str, most: u64) -> Result<(Vec<u8>, u64), AccessError> {
         let unreadable = |source| AccessError::Unreadable { source };
         let file = self.open_file(path)?;
@@ -173,7 +173,8 @@ impl ContextDirectory {
         }
     }
 
-    /// The returned path is real and relative to this directory. Accepts the same paths as [`Self::open_file`].
+    /// Returns the directory, and its path relative to this directory, without links. Accepts the same paths as
+    /// [`Self::open_file`].
     ///
     /// # Errors
     ///

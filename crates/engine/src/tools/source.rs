@@ -71,7 +71,7 @@ impl Source {
         self.directory.keys()
     }
 
-    /// The second value is the size of the whole file.
+    /// Returns at most `most` bytes of the file, and the size of the whole file.
     pub(super) fn read(&self, path: &str, most: u64) -> Result<(Vec<u8>, u64), AccessError> {
         let Some(Repository { git, files }) = &self.repository else { return self.directory.read_sized(path, most) };
         let inside = self.directory.checked(path, true)?;
@@ -215,7 +215,7 @@ fn entries(context: &ContextDirectory, path: &str) -> Result<(Vec<Value>, usize)
     Ok((names.iter().filter_map(|name| entry(Path::new(name))).collect(), found))
 }
 
-/// Sorted. Omits links, and hidden or generated files.
+/// The sorted paths of at most [`MOST_FILES`] files. Omits links, and hidden or generated files.
 fn files(directory: &ContextDirectory) -> Vec<String> {
     let (mut files, mut pending) = (Vec::new(), vec![String::from(".")]);
     while let Some(path) = pending.pop() {

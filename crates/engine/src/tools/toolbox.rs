@@ -20,14 +20,14 @@ pub struct Toolbox {
     context: ToolContext,
 }
 
-/// Unknown names are omitted.
+/// The definitions of the named tools. Unknown names are ignored.
 pub fn specs<'a>(names: impl Iterator<Item = &'a str>) -> Vec<ToolSpec> {
     let names: Vec<_> = names.collect();
     TOOLS.iter().map(Tool::spec).filter(|spec| names.contains(&spec.name.as_str())).collect()
 }
 
 impl Toolbox {
-    /// Unknown names are omitted, since loading the configuration has warned about them.
+    /// Unknown names are ignored, since loading the configuration has warned about them.
     ///
     /// The order of `names` does not matter, so that agents with the same tools send the same bytes, which providers
     /// can cache.

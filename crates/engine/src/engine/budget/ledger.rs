@@ -1,5 +1,5 @@
-//! What a debate with a cost limit has spent, and the observed prices of its models. Folded from the journal, so that a
-//! resumed run knows what was spent before a crash.
+//! What a debate has spent, and the observed prices of its models. Folded from the journal, so that a resumed run knows
+//! what was spent before a crash.
 
 use std::collections::{BTreeMap, HashMap};
 

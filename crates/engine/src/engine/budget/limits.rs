@@ -325,11 +325,11 @@ impl Budget {
     }
 }
 
-/// Checks that a limit covers a debate.
+/// Checks that a limit covers one complete round and the closing.
 ///
 /// # Errors
 ///
-/// Returns [`BudgetError::TooLow`] if the limit does not cover one complete round and the closing.
+/// Returns [`BudgetError::TooLow`] if the limit is too low.
 pub fn check_purchase(purchase: &Purchase) -> Result<(), BudgetError> {
     if purchase.one_round.fits(purchase.limit.whole()) {
         return Ok(());
@@ -412,7 +412,7 @@ fn bought(budget: &Budget, all: &CostRange, current: u32, rounds: u32) -> u32 {
     (current..=rounds).take_while(fits).last().unwrap_or(current)
 }
 
-/// The maximum bytes per token in an answer.
+/// The maximum number of bytes per token in an answer.
 const BYTES_PER_TOKEN: usize = 5;
 /// The maximum number of rounds to rehearse. Further rounds are assumed to cost as much as the last rehearsed one:
 /// protocols whose prompts keep growing have no further rounds, and others show bounded histories.

@@ -43,7 +43,7 @@ pub(super) struct Budget {
     closing: Vec<Planned>,
     /// The calls that check the answer; empty if the limit does not cover them all.
     check: Vec<Planned>,
-    /// Whether the next round does not fit, because the check has priority and does not fit either.
+    /// Whether the next round is too expensive: the check has priority over the round, and even the check does not fit.
     is_round_too_dear: bool,
     /// Optional calls before the closing, if the limit covers them.
     spare: Vec<Planned>,
@@ -166,7 +166,8 @@ impl Budget {
         if is_too_dear { Err(FollowUpError::TooDear { room, needed: needed.rounded_up() }) } else { Ok(()) }
     }
 
-    /// The lowest output limit among the agents whose limit `level` lowers. A call limit alone lowers none.
+    /// The lowest output limit among the agents whose limit `level` lowers. `None` without a cost limit, because a call
+    /// limit does not lower output limits.
     fn lowered<'a>(&self, ids: impl Iterator<Item = &'a AgentId>, level: AnswerLength) -> Option<u32> {
         self.limit.usd.and_then(|_| self.payees.lowered(ids, level))
     }
@@ -237,7 +238,7 @@ impl Budget {
                 let check = if wanted.key.round > 1 { &self.check[..] } else { &[][..] };
                 Some(self.need(self.closing.iter().chain(check), self.written, Some(wanted)))
             }
-            // Optional calls must not use what is reserved for necessary ones.
+            // Calls with tools, optional calls and decisions must not use what is reserved for other calls.
             BudgetClass::Closing | BudgetClass::Round | BudgetClass::Extra | BudgetClass::Decision => None,
         }
     }
@@ -478,7 +479,7 @@ impl Engine {
         ));
     }
 
-    /// Does nothing if the check fits or one of its calls has been made.
+    /// Skips the check in `stage` if the limit does not cover it, unless one of its calls has already been made.
     pub(super) fn skip_check(&mut self, stage: StageId) -> Result<(), EngineError> {
         let Some(budget) = self.budget.as_ref().filter(|budget| budget.check.is_empty()) else { return Ok(()) };
         let debate = self.debate();
