@@ -1,5 +1,5 @@
 //! Access control: checks the host and origin of requests, and the client's cookie or token. A browser gets its cookie
-//! by opening the printed address, whose token works once.
+//! by opening the printed address, whose token works once, or by signing in with the server's token.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,8 +16,8 @@ use dialectic_base::encoding::hexadecimal;
 
 use super::problem::{Kind, ProblemDetails};
 
-/// Protects against CSRF. Requests that change something must have this header unless they send the token; browsers do
-/// not let forms or scripts of other sites send it.
+/// The header that protects against CSRF. Requests that change something must have it unless they send the token;
+/// browsers do not let forms or scripts of other sites send it.
 pub(super) const OWN_HEADER: &str = "x-dialectic";
 /// The minimum length of a token in characters. Shorter tokens could be guessed.
 pub(super) const LEAST_TOKEN: usize = 16;
@@ -56,7 +56,7 @@ impl Access {
             [host, "localhost", "127.0.0.1", "[::1]"].iter().map(|host| authority(host, at.port())).collect();
         // Derived from the token, so that a browser stays signed in if the server restarts with the same token.
         let value = hexadecimal(&Sha256::digest(format!("the cookie of {token}").as_bytes()));
-        // Browsers share cookies between ports, so each server needs its own name.
+        // Browsers share cookies between ports, so each server needs its own cookie name.
         let cookie_name = format!("dialectic-{}", at.port());
         Self {
             origins: hosts.iter().map(|host| format!("http://{host}")).collect(),
@@ -98,8 +98,8 @@ impl Access {
         given.is_some_and(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer") && self.is_token(token.trim()))
     }
 
-    /// Checks that the request is addressed to this server, which prevents DNS rebinding, and that no page of another
-    /// site sent it.
+    /// Checks that the request is addressed to this server, which prevents DNS rebinding. Rejects requests with a
+    /// foreign `Origin`, and API requests from other sites.
     fn check_sender(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), ProblemDetails> {
         let host =
             headers.get(header::HOST).and_then(|host| host.to_str().ok()).or(uri.authority().map(Authority::as_str));

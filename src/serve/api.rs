@@ -290,8 +290,8 @@ pub(super) async fn stop(State(app): State<Arc<App>>, Path(id): Path<String>) ->
     Ok(accepted())
 }
 
-/// If a debate that is not running has no text to base an answer on, ends the debate and returns true. Otherwise,
-/// changes nothing and returns false.
+/// Ends a debate that is not running and has no text to base an answer on, and returns true. If the debate has such a
+/// text, changes nothing and returns false. Fails if the debate has already ended without a text.
 fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, ProblemDetails> {
     let entry = entry_of(&app.inputs.directory, id.as_str())?;
     let (mut has_nothing, mut has_ended) = (false, false);

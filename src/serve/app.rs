@@ -1,4 +1,4 @@
-//! The state shared by request handlers: finds saved debates and admits new ones.
+//! The state shared by request handlers, and functions that find saved debates and admit debates to the server.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl App {
         place.map_err(|_| ProblemDetails::busy(format!("{MOST_CLIENTS} clients are already watching")))
     }
 
-    /// `None` without a daily limit.
+    /// The rest of today's cost limit; `None` without a daily limit.
     pub(super) fn left_today(&self) -> Result<Option<Usd>, ProblemDetails> {
         let Some(limit) = self.inputs.max_cost_per_day else { return Ok(None) };
         Ok(Some(limit.saturating_sub(spent_today(&self.inputs.directory)?)))
@@ -74,8 +74,8 @@ pub(super) fn found(app: &App, id: &str) -> Result<Entry, ProblemDetails> {
     })
 }
 
-/// Admits one debate at a time, even across servers of the directory, so that two debates cannot both be granted the
-/// rest of the daily limit.
+/// Admits one debate at a time, even across servers that share the directory, so that two debates cannot both be
+/// granted the rest of the daily limit.
 pub(super) async fn admit(
     app: &Arc<App>,
     make: impl FnOnce(&App, &SpendingLock) -> Result<Admission, ProblemDetails> + Send + 'static,

@@ -200,7 +200,8 @@ impl Catalogue {
         for entry in entries {
             let id = entry.id();
             let state = stamp(&entry.state);
-            // The state is saved after each stage, which is recent enough for a list.
+            // If there is a state file, the journal need not be checked: the state is saved after each stage, which is
+            // recent enough for a list.
             let journal = if state.is_some() { None } else { entry.journal.as_deref().and_then(stamp) };
             let row = match before.remove(&id) {
                 Some((of_state, of_journal, row)) if (of_state, of_journal) == (state, journal) => row,
@@ -274,8 +275,8 @@ fn of_debate(id: &str, debate: &Debate) -> DebateRow {
     }
 }
 
-/// Updates what may change while the state file does not: the debate's status and open requests, and whether the debate
-/// is on this server.
+/// Updates what may change while the state file does not: the debate's status and open requests, its place in the
+/// queue, and whether this server runs or queues it.
 fn now(mut row: DebateRow, entry: &Entry, registry: &RunRegistry) -> DebateRow {
     let id = DebateId::new(row.id.as_str());
     let is_paused = row.status == DebateStanding::Paused;

@@ -9,6 +9,7 @@
 //! | `access.rs` | checks hosts, origins, cookies and tokens |
 //! | `operations.rs` | the table of operations, for the router and the OpenAPI document |
 //! | `api.rs` | handles requests |
+//! | `server.rs` | binds, runs and shuts down the server |
 //! | `app.rs` | the state shared by the handlers |
 //! | `request.rs` | the bodies and queries of requests |
 //! | `settings.rs` | prepares debates within the server's limits |

@@ -144,7 +144,7 @@ impl ProblemDetails {
         Some(Self { retryable, ..Self::new(StatusCode::BAD_GATEWAY, kind, detail) })
     }
 
-    /// Omits the hint, which may name options of the command line.
+    /// The response for an error. Omits the error's hint, which may name command-line options.
     pub(super) fn diagnosed(error: &dyn Diagnostic) -> Self {
         let detail = in_full(error);
         match error.blame() {

@@ -22,7 +22,7 @@ use super::problem::ProblemDetails;
 use super::settings::Admission;
 
 const MOST_WAITING: usize = 20;
-/// The maximum number of debates without a record that are remembered.
+/// The maximum number of debates to remember in `lost`; the oldest are forgotten first.
 const MOST_LOST: usize = 50;
 /// How long a shutdown waits for running debates to be saved.
 const TO_SAVE: Duration = Duration::from_secs(10);
@@ -86,8 +86,8 @@ impl RunRegistry {
         Ok(Arc::new(Self { state, max_running, changes, engine, notices, given_up }))
     }
 
-    /// Queues the debate if no slot is free, however long the queue is: callers check [`Self::check_room`] first. Fails
-    /// if the server is shutting down.
+    /// Runs the debate, or queues it if no slot is free. Does not limit the length of the queue; callers check it first
+    /// with [`Self::check_room`]. Fails if the server is shutting down.
     pub(super) fn admit(self: &Arc<Self>, admission: Admission) -> Result<(), ProblemDetails> {
         let mut state = self.state();
         if state.is_closed {
@@ -137,8 +137,8 @@ impl RunRegistry {
         });
     }
 
-    /// Returns whether the debate is over. If so, `finishing` includes the debate until [`Self::run_after_hooks`] has
-    /// run.
+    /// Removes a debate that stopped running, and starts the next queued one. Returns whether the debate is over; if
+    /// so, `finishing` counts it until [`Self::run_after_hooks`] has run.
     fn ended(self: &Arc<Self>, id: &DebateId, ended: Result<Finished, Failed>) -> bool {
         let is_over =
             matches!(&ended, Ok(Finished { ending: RunEnding::Completed | RunEnding::Failed, is_kept: true, .. }));
@@ -168,7 +168,7 @@ impl RunRegistry {
         is_over
     }
 
-    /// Runs the hooks of an ended debate. Only the server's shutdown waits for them, and it may abort them.
+    /// Indexes an ended debate and runs its hooks. Only the server's shutdown waits for this, and may abort it.
     async fn run_after_hooks(&self, after: After, saved_to: PathBuf) {
         let warnings = tokio::select! {
             warnings = after.run(&saved_to) => warnings,
@@ -249,8 +249,9 @@ impl RunRegistry {
         self.changes.subscribe()
     }
 
-    /// Pauses the running debates, empties the queue and accepts no more debates. Returns the ids of the paused debates
-    /// once they are saved and all hooks have ended, when the time is up, or when `hurry` resolves.
+    /// Pauses the running debates, empties the queue and accepts no more debates. Waits until the debates are saved and
+    /// all hooks have ended, but only for a limited time, or until `hurry` resolves. Returns the ids of the debates
+    /// that were running.
     pub(super) async fn close(&self, hurry: impl Future<Output = ()>) -> Vec<DebateId> {
         let ids = {
             let mut state = self.state();

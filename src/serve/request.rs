@@ -325,7 +325,8 @@ impl Choices {
         self.protocol.clone().or_else(|| self.debate.as_ref()?.at("protocol").as_str().map(str::to_owned))
     }
 
-    /// The choices as changes to `settings`. Leaves out cost limits, which the server's limits restrict.
+    /// The choices as changes to `settings`. Leaves out the cost limit: [`Self::limit`] returns it, because the
+    /// server's limits restrict it.
     pub(super) fn changes(&self, settings: &Settings) -> Result<Vec<SettingChange>, ProblemDetails> {
         let mut changes = Vec::new();
         let mut set = |key: &str, value: &Value| -> Result<(), ProblemDetails> {

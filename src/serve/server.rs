@@ -40,13 +40,13 @@ fn not_started(source: std::io::Error) -> UserError {
 }
 
 impl Server {
-    /// Binds the address and prepares the server, which runs at most `max_running` debates at once. Port 0 picks a free
-    /// port. `notices` receives messages for the user.
+    /// Binds the address and prepares the server, which runs at most `max_running` debates at a time. Port 0 picks a
+    /// free port. `notices` receives messages for the user.
     ///
     /// # Errors
     ///
-    /// Returns an error if the address cannot be used, or if it is reachable from other machines and the token or a
-    /// cost limit is missing.
+    /// Returns an error if the address cannot be used, if the token is too short, or if the address is reachable from
+    /// other machines and the token or a cost limit is missing.
     pub fn bind(
         host: &str,
         port: u16,

@@ -237,7 +237,8 @@ impl DebateInputs {
         Ok(own)
     }
 
-    /// Also checked when the server starts, but the configuration may have changed since.
+    /// Checks that the number of calls is limited if models are called through a command-line program. This is also
+    /// checked when the server starts, but the configuration may have changed since.
     fn check_calls(&self, settings: &Settings) -> Result<(), ProblemDetails> {
         let mut called = settings.everybody().map(|agent| agent.provider.as_str());
         let Some(program) = called.find(|name| is_program(name, &settings.providers)) else { return Ok(()) };
@@ -272,8 +273,8 @@ impl DebateInputs {
         }
     }
 
-    /// What a debate that has already spent `spent` may cost in total under the server's limits; `None` if there are
-    /// none.
+    /// The maximum total cost, under the server's limits, of a debate that has already spent `spent`; `None` if the
+    /// server has no limits. Fails if a limit is used up.
     fn most_in_all(&self, spent: Usd, left_today: Option<Usd>) -> Result<Option<Usd>, ProblemDetails> {
         if left_today == Some(Usd::ZERO) {
             return Err(ProblemDetails::cost("today's cost limit is used up"));
@@ -383,7 +384,7 @@ impl DebateInputs {
 
     /// Prepares to resume a saved debate within its own limit and the server's limits per debate and per day. With
     /// `closes`, the debate ends with an answer from its current texts. If the server's limits are below the debate's
-    /// own, notes the resulting limit for other servers of the directory.
+    /// own, notes the resulting limit for other servers that share the directory.
     pub(super) fn resume(
         &self,
         entry: &Entry,
@@ -414,7 +415,7 @@ impl DebateInputs {
         Ok(Admission { ready: if closes { ready.closing() } else { ready }, after, warnings })
     }
 
-    /// Prepares a question about a finished debate within the limits of [`resume`](Self::resume).
+    /// Prepares a question about a finished debate, within the same limits as [`resume`](Self::resume).
     pub(super) fn ask(
         &self,
         entry: &Entry,

@@ -26,8 +26,8 @@ use dialectic_report::display::event_line;
 use super::app::App;
 use super::catalogue::{DebateRow, DebateStanding, row_of};
 
-/// The number of frames to queue per client. A frame may be a whole answer, so long queues for many clients would need
-/// much memory.
+/// The number of frames to queue per client. A frame may contain a whole answer, so long queues for many clients would
+/// need a lot of memory.
 const FRAMES: usize = 2;
 /// The polling interval for a debate in another process.
 const LOOK_AGAIN: Duration = Duration::from_millis(300);
@@ -40,7 +40,7 @@ pub(super) enum StreamFormat {
     Lines,
     /// Server-sent events of one debate.
     Sse,
-    /// Server-sent events of several debates, with the number of the last event written for each.
+    /// Server-sent events of any number of debates, with the number of the last event sent for each debate.
     SseOfSeveral(BTreeMap<Arc<str>, u64>),
 }
 
@@ -242,7 +242,7 @@ async fn list(app: &Arc<App>, frames: &mpsc::Sender<Frame>) -> Result<(), SendEr
     }
 }
 
-/// Returns when the client disconnects.
+/// Sends keep-alives, and returns when the client disconnects.
 async fn keep_alive(frames: &mpsc::Sender<Frame>) {
     let mut times = interval(KEEP_ALIVE);
     times.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -173,8 +173,8 @@ pub async fn write_records(
     Box::pin(stream::iter(&plan.plan.debates).map(write).buffered(AT_ONCE)).try_collect().await
 }
 
-/// Writes one debate's record. Replaces an existing record only if the store has a longer journal, for example because
-/// a failed debate was resumed.
+/// Writes one debate's record. Replaces an existing record only if the store's journal continues that record's journal,
+/// for example because a failed debate was resumed.
 async fn write_record(store: &dyn Store, id: &DebateId, directory: &Directory) -> Result<Option<PathBuf>, Error> {
     let stored = Stored::read(store, id).await?;
     let status = stored.debate(store, id)?.map(|(debate, _)| debate.status);

@@ -1,4 +1,4 @@
-//! Reads `sweep.json`, the user's description of a set, and the problems that it names.
+//! Reads `sweep.json`, the user's description of a set of debates, and the problems that it names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -16,7 +16,7 @@ use dialectic_record::settings::TerminationKind;
 
 pub const MOST_DEBATES: usize = 1_000_000;
 
-/// A set as described by the user. All paths are relative to `base`.
+/// A set of debates as the user describes it. All paths are relative to `base`.
 #[derive(Debug)]
 pub struct Description {
     /// The directory of the description's file.
@@ -24,7 +24,7 @@ pub struct Description {
     pub groups: Vec<Group>,
     /// At least one.
     pub variants: Vec<VariantDescription>,
-    /// The number of debates of each problem in each variant.
+    /// The number of debates per problem and variant.
     pub repeats: NonZeroU32,
     /// The maximum total cost of the set.
     pub budget: Option<Usd>,
@@ -163,7 +163,8 @@ fn said(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
     if path == "." { fault } else { format!("`{path}`: {fault}") }
 }
 
-/// The matching files in alphabetical order, as `glob` returns them.
+/// Expands a pattern to the matching files in alphabetical order. Without wildcards, or if `files` exists as it is
+/// written, returns that path alone.
 fn paths(base: &Path, files: &str) -> Result<Vec<PathBuf>, String> {
     let path = base.join(files);
     if !files.contains(['*', '?', '[']) || path.exists() {
@@ -215,7 +216,7 @@ pub struct Problem {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "`answer` must be a string, a number, or {\"number\": …, \"within\": …}")]
 pub enum ExpectedAnswer {
-    /// Compared without regard to case and white space.
+    /// Compared without regard to case, the amount of white space, and surrounding Markdown.
     Text(String),
     Number(f64),
     /// A number with an absolute tolerance.
@@ -354,7 +355,7 @@ fn of_markdown(path: &Path) -> Result<Option<Problem>, UserError> {
     }
 }
 
-/// The items of a checklist: the text of each line after `- [ ]`.
+/// The items of a checklist: for each line that begins with `- [ ]`, the text after it.
 fn items(text: &str) -> Vec<String> {
     let item = |line: &str| line.trim().strip_prefix("- [ ]").map(|item| item.trim().to_owned());
     text.lines().filter_map(item).filter(|item| !item.is_empty()).collect()

@@ -1,5 +1,5 @@
-//! Stores the journal of a debate as segments of whole lines, numbered without gaps. A segment is never overwritten, so
-//! its name is a fence: if two workers continue a debate, only one can create the next segment, and the other stops.
+//! Stores the journal of a debate as segments of whole lines, numbered without gaps. A segment is never overwritten: if
+//! two workers continue the same debate, only one can create the next segment, and the other stops.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -43,7 +43,7 @@ pub(super) async fn claim_set(plan: &SavedPlan, store: &dyn Store) -> Result<(),
     }
 }
 
-/// Fails if the store belongs to another plan. An empty store belongs to none.
+/// Fails if the store belongs to another plan. An empty store does not belong to any plan, and passes.
 pub(super) async fn check_set(plan: &SavedPlan, store: &dyn Store) -> Result<(), SegmentError> {
     match store.get(SET).await? {
         Some(of) if of != plan.sha256.as_bytes() => Err(SegmentError::OtherSet { place: store.place() }),
@@ -65,7 +65,7 @@ fn journal_name(id: &DebateId) -> String {
     format!("debates/{id}/journal")
 }
 
-/// What a store contains of a debate.
+/// The part of a debate that is in the store.
 #[derive(Debug, Default)]
 pub struct Stored {
     /// Empty if the debate was not started.
@@ -122,7 +122,8 @@ impl Stored {
     }
 }
 
-/// Ignores errors, because the segments contain the same lines.
+/// Stores the whole journal of a completed debate as one object. Ignores errors, because the segments contain the same
+/// lines.
 pub(super) async fn compact(store: &dyn Store, id: &DebateId, journal: &[u8]) {
     drop(store.create(&journal_name(id), journal).await);
 }

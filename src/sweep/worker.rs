@@ -1,4 +1,4 @@
-//! A worker: runs debates of a plan concurrently, and continues interrupted ones.
+//! A worker, which runs debates of a plan concurrently and continues interrupted ones.
 
 use std::fs;
 use std::io;
@@ -138,7 +138,8 @@ impl Worker {
         ended
     }
 
-    /// If the store is unreachable, sets `cut_off`, so that no further debates are started.
+    /// The outcome for a debate that cannot be read from the store. If the store is unreachable, sets `cut_off`, so
+    /// that no further debates are started.
     fn unread(&self, error: &SegmentError) -> Ended {
         let ended = Ended::of(error);
         if let Ended::Later { reason } = &ended {

@@ -49,7 +49,7 @@ impl Tokens {
     }
 }
 
-/// The state's `usage` is the sum of these records.
+/// The record of one model call. The `usage` in the state file adds these records up by model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about one call, each under its own key")]
 #[serde(rename_all = "camelCase")]

@@ -25,7 +25,7 @@ pub fn tokens(number: u64) -> String {
     counted(number, "token")
 }
 
-/// `132 tokens`, or `at least 132 tokens (2 calls did not report theirs)` if there are silent calls.
+/// `132 tokens`, or `at least 132 tokens (2 calls did not report theirs)` if some calls did not report their tokens.
 pub fn sum_of_tokens(known: u64, silent_calls: u64) -> String {
     if silent_calls == 0 {
         return tokens(known);

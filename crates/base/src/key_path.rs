@@ -91,7 +91,7 @@ fn is_plain(key: &str) -> bool {
     !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '/'))
 }
 
-/// Values with their paths and byte ranges, each before the values inside it.
+/// The values of a JSON text, with their paths and byte ranges. Each value comes before the values inside it.
 #[derive(Debug, Clone, Default)]
 pub struct JsonText(Vec<(KeyPath, Range<usize>)>);
 

@@ -1,4 +1,4 @@
-//! Exact money: sums do not depend on the order in which calls finish.
+//! Exact amounts of money, whose sums do not depend on the order in which calls finish.
 
 use std::fmt;
 use std::iter::Sum;

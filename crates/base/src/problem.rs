@@ -49,7 +49,7 @@ pub fn check_problem_text(text: &str) -> Result<(), ProblemFault> {
     if text.trim().is_empty() { Err(ProblemFault::Empty) } else { Ok(()) }
 }
 
-/// In characters. Shorter lines are taken for headings or fragments.
+/// In characters. Lines of this length or less are probably headings or fragments, so they are not requirements.
 const SHORTEST: usize = 10;
 const MAJOR: [&str; 6] = ["must", "shall", "required", "needs to", "critical", "essential"];
 const MINOR: [&str; 3] = ["should", "ideally", "if possible"];

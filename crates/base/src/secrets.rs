@@ -220,7 +220,8 @@ fn is_secret_name(name: &str, path: &Path) -> bool {
         || NAMES_IN.iter().any(|(directory, names)| names.contains(&name) && is_below(path, directory))
 }
 
-/// Also matches bare repositories such as `project.git`.
+/// Whether a directory in the path has a name that ends in `directory`. This includes bare repositories such as
+/// `project.git`.
 fn is_below(path: &Path, directory: &str) -> bool {
     path.parent().into_iter().flat_map(Path::iter).map(lower).any(|name| name.ends_with(directory))
 }

@@ -90,7 +90,7 @@ fn enabled_agents(
     agents
 }
 
-/// `None` unless the entry names a provider and a model.
+/// The provider and model that an entry names; `None` unless it names both.
 pub(super) fn served(entry: &Value) -> Option<ServedModel> {
     let text = |key: &str| entry[key].as_str().map(str::to_owned);
     Some(ServedModel { provider: text("provider")?, model: text("model")? })
@@ -216,7 +216,8 @@ fn asked_roles(asked: &[String], scope: &AgentScope) -> Result<Vec<String>, Stri
     Ok(roles)
 }
 
-/// Returns the agents with these roles, in their order, and a built-in agent for each role that no agent has.
+/// Returns the agents with these roles, in the order of `agents`, and then a built-in agent for each role that no agent
+/// has.
 fn of_roles(agents: Vec<ResolvedAgent>, roles: &[String], scope: &AgentScope) -> Vec<ResolvedAgent> {
     let mut agents: Vec<ResolvedAgent> = agents.into_iter().filter(|one| roles.contains(&one.agent.role)).collect();
     for role in roles {
@@ -265,8 +266,8 @@ pub(super) fn check_ids(
     }
 }
 
-/// Returns the agents, the judge, and the models chosen for agents and judges without a configured one. If
-/// `is_expected` is set, warns if the files name no agents or judge.
+/// Returns the agents, the judge, and the models chosen for those that do not name one. If `is_expected` is set, warns
+/// if the files configure no agents or no judge.
 pub(super) fn roster(
     layers: &mut Layers,
     is_expected: bool,

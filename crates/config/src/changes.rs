@@ -1,4 +1,4 @@
-//! Changes to single settings.
+//! Changes to individual settings, such as those of `--set`.
 
 use std::str::FromStr;
 
@@ -30,7 +30,8 @@ impl SettingChange {
     }
 }
 
-/// Parses `agents[1].model=…` or `agents.<id>.model=…`. A value that is not JSON is plain text.
+/// Parses `<key>=<value>`. An agent's key is, for example, `agents[1].model` or `agents.<id>.model`. A value that is
+/// not JSON becomes a string.
 impl FromStr for SettingChange {
     type Err = String;
 
@@ -57,7 +58,7 @@ pub fn change_settings(
 ) -> Result<(Settings, Vec<String>), ConfigError> {
     let mut own_roles = settings.base_dir.as_deref().map(role_files).unwrap_or_default();
     for agent in settings.everybody() {
-        // Keep a role whose file is missing; building the panel reports it.
+        // Keep a role whose file is missing; building the panel reports the missing file.
         if !Role::built_in_names().contains(&agent.role.as_str()) && !own_roles.contains(&agent.role) {
             own_roles.push(agent.role.clone());
         }
@@ -98,11 +99,7 @@ pub fn change_settings(
     Ok((settings, warnings))
 }
 
-/// Checks that each change sets a different value.
-///
-/// # Errors
-///
-/// Returns an error if a key is unknown, or already has the value.
+/// Checks that each change sets a value other than the current one.
 pub fn check_changes(settings: &Settings, changes: &[SettingChange]) -> Result<(), ConfigError> {
     // A new protocol brings its own defaults, so even setting a key to its current value can make a difference.
     if changes.iter().any(|change| change.path.to_string() == "debate.protocol") {
@@ -207,7 +204,7 @@ fn resolved(file: &Value, context: &ResolveContext) -> Result<(Settings, Vec<Str
     Err(fault(findings.problems.iter().map(ConfigProblem::to_string).collect::<Vec<_>>().join("; ")))
 }
 
-/// `1` equals `1.0`.
+/// Compares numbers by value, so that `1` equals `1.0`.
 fn is_equal(one: &Value, other: &Value) -> bool {
     match (one.as_f64(), other.as_f64()) {
         (Some(one), Some(other)) => one.total_cmp(&other).is_eq(),

@@ -135,7 +135,7 @@ pub(super) struct ResolveContext<'a> {
     pub(super) usual: &'a ModelPreference,
     /// Finds installed programs that have their own login. Called only when needed.
     pub(super) programs: &'a dyn Fn(&BTreeMap<String, ProviderSettings>) -> Vec<ProgramThere>,
-    /// Whether to warn if the files name no agents.
+    /// Whether to warn if the files configure no agents or no judge.
     pub(super) is_expected: bool,
 }
 
@@ -208,7 +208,7 @@ impl ModelResolver<'_> {
     }
 
     /// Chooses one model for each provider with a key. If there are fewer than two, adds models served through a
-    /// router, and then those of installed programs.
+    /// router. If there are still fewer than two, adds models of installed programs.
     fn mixed(&self, findings: &mut Diagnostics) -> ModelChoice {
         let with_key =
             |(provider, model): (&str, &str)| Some((ServedModel::new(provider, model), self.key_of(provider)?));
@@ -311,7 +311,7 @@ impl ModelResolver<'_> {
         self.context.environment.get(name).map(str::to_owned)
     }
 
-    /// The environment variable with the provider's key, if it is set.
+    /// The name of the environment variable that contains the provider's key; `None` if the key is not set.
     fn key_of(&self, provider: &str) -> Option<String> {
         let outline = Outline::of(provider, self.providers)?;
         outline.key(self.context.environment).and(outline.api_key_env()).map(str::to_owned)

@@ -140,7 +140,7 @@ pub fn load_evaluators(
     Ok(settings)
 }
 
-/// Makes the judge the only evaluator, for users who have no evaluators' file.
+/// Makes the judge the only evaluator, for users without an evaluator configuration.
 pub fn judge_as_evaluator(settings: Settings, warnings: Vec<String>) -> EvaluationSettings {
     let Settings { judge, providers, prices, .. } = settings;
     let evaluator = EvaluatorSettings {

@@ -76,7 +76,7 @@ impl fmt::Display for ChoiceReason {
     }
 }
 
-/// `None` means that an option is absent.
+/// The values of command-line options; `None` if an option is absent.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent options")]
 pub struct Overrides {
@@ -142,8 +142,8 @@ impl Layers {
         }
     }
 
-    /// A section with all layers merged: `debate` key by key; `providers`, `prices` and `models` entry by entry; all
-    /// other sections as a whole.
+    /// A section with all layers merged: `debate` key by key; `providers`, `prices` and `models` entry by entry. All
+    /// other sections come as a whole from the highest layer that has them.
     pub(super) fn section(&self, key: &str) -> Value {
         let levels = if key == "debate" { usize::MAX } else { usize::from(is_by_entry(key)) };
         let mut all = Value::Null;

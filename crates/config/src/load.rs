@@ -60,7 +60,7 @@ pub struct Loaded {
     pub(super) own: Vec<(String, String)>,
     /// The path of the project's file, as given; `None` if there is no such file.
     pub file: Option<PathBuf>,
-    /// The models chosen for agents without a configured one; `None` if every agent has one.
+    /// The models chosen for agents and judges that do not name one; `None` if no model had to be chosen.
     pub choice: Option<ModelChoice>,
     /// Commands to run after the debate.
     pub hooks: Vec<String>,
@@ -214,7 +214,7 @@ impl FileSet<'_> {
         self.project.filter(|_| self.is_untrusted)
     }
 
-    /// Lowest first. `own` lists the providers that the files define.
+    /// The layers of the files, lowest first. `own` lists the providers that the files define.
     fn layers(&self, own: &OwnProviders) -> Layers {
         let mut layers = Layers::default();
         let named = |tree: &Value| rules::named_by_models(tree.clone(), own);
@@ -243,7 +243,7 @@ impl FileSet<'_> {
     }
 }
 
-/// Like [`ConfigFiles::load`], but without file access.
+/// Like [`ConfigFiles::load`], for files that were already read.
 pub(super) fn assemble(
     files: &FileSet,
     environment: &Environment,

@@ -67,7 +67,7 @@ pub(super) fn read(path: &Path, schema: &Value) -> Result<Option<ConfigDocument>
     }
 }
 
-/// Like [`read`](read()), but without file access; `path` is only for messages.
+/// Like [`read`](read()), for the content of a file that was already read.
 pub(super) fn parse(path: &Path, bytes: &[u8], schema: &Value) -> Result<ConfigDocument, ConfigError> {
     let text = decode(path, bytes)?;
     let value: Value = serde_json::from_str(text).map_err(|error| syntax_error(path, text, &error))?;
@@ -259,7 +259,7 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
         Ok(read.into())
     }
 
-    /// Finds `key` in an object nested below `path`. `keys` are the known keys at `path`.
+    /// Finds a known key with the name `key` in an object nested below `path`. `keys` are the known keys at `path`.
     fn below(&self, keys: Option<&'a Map<String, Value>>, key: &str, path: &KeyPath) -> Option<KeyPath> {
         keys?.iter().find_map(|(name, node)| {
             let path = path.key(name);

@@ -161,7 +161,7 @@ pub(super) fn named_by_models(mut tree: Value, own: &OwnProviders) -> Value {
     tree
 }
 
-/// `None` for a server.
+/// The settings of a provider that is a program; `None` if the provider is a server.
 fn program(name: &str, entry: &Value, path: &KeyPath, findings: &mut Diagnostics) -> Option<ProviderSettings> {
     if !describes_program(name, entry) {
         if entry.get("argv").is_some() {

@@ -1,5 +1,6 @@
-//! The plan of a set: JSON lines that a worker on another machine can run without any other file. A plan contains only
-//! the names of providers, because their addresses, keys and commands belong to the machine that runs the debate.
+//! The plan of a set of debates: JSON lines that a worker on another machine can run without any other file. A plan
+//! refers to providers only by name, because their addresses, keys and commands belong to the machine that runs the
+//! debate.
 
 mod wire;
 
@@ -195,7 +196,7 @@ impl PlannedDebate {
 }
 
 impl Plan {
-    /// The costs are not yet estimated.
+    /// Plans `repeats` debates per problem and variant, without estimating their costs.
     pub fn of(problems: Vec<Problem>, variants: Vec<Variant>, repeats: u32) -> Self {
         let problems: Vec<Arc<Problem>> = problems.into_iter().map(Arc::new).collect();
         let variants: Vec<Arc<Variant>> = variants.into_iter().map(Arc::new).collect();

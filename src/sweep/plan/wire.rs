@@ -58,7 +58,7 @@ struct ProblemOnTheWire {
     checklist: Vec<String>,
 }
 
-/// Each further line of a plan: a debate.
+/// A debate, on a line of its own after the header.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -228,7 +228,7 @@ fn read_line<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 pub struct Prompts {
     /// The version of the built-in prompts.
     pub version: String,
-    /// The user's own prompts, by path below the configuration's directory.
+    /// The user's own prompts, by their path below the directory into which they are unpacked.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
 }
@@ -289,7 +289,8 @@ impl Prompts {
         Some(format!("the plan does not contain the prompt `{missing}`"))
     }
 
-    /// Named by the hash of the prompts, so that variants with the same prompts share the directory.
+    /// The directory of these prompts. Its name is a hash of the prompts, so that variants with the same prompts share
+    /// the directory.
     pub(super) fn directory(&self, below: &Path) -> PathBuf {
         let parts = self.files.iter().flat_map(|(path, text)| [path.as_bytes(), text.as_bytes()]);
         below.join(hexadecimal(&hash(parts)[..8]))

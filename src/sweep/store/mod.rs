@@ -1,4 +1,4 @@
-//! The store of a set of debates: a directory, which several machines may share, or a prefix on S3. Objects in it are
+//! The store of a set of debates: a directory, which several machines may share, or a prefix on S3. Its objects are
 //! created once, and never overwritten or removed.
 
 #[cfg(feature = "s3")]
@@ -80,8 +80,8 @@ pub(crate) const S3: &str = "s3://";
 ///
 /// # Errors
 ///
-/// Returns an error if the address is invalid, this build does not support S3, or the store cannot be used or does not
-/// keep its promises.
+/// Returns an error if the address is invalid, this build does not support S3, or the store cannot be used or
+/// overwrites existing objects.
 pub async fn open(place: &str, environment: &Environment) -> Result<SharedStore, Error> {
     match s3_address(place)? {
         Some(address) => s3::open(address, environment).await,
@@ -178,7 +178,7 @@ impl DirectoryStore {
         Self { root: root.into() }
     }
 
-    /// Runs disk work on a blocking thread, so that it delays no other debate.
+    /// Runs disk work on a blocking thread, so that it does not delay other debates.
     async fn run<T: Send + 'static>(
         &self,
         doing: &'static str,

@@ -53,7 +53,7 @@ const ATTEMPTS: u32 = 4;
 /// The pause after the first failed attempt. It doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 
-/// An object to test whether the server refuses to overwrite.
+/// The name of an object that tests whether the server refuses to overwrite objects.
 const PROBE: &str = "probe";
 
 #[derive(Debug)]

@@ -18,12 +18,13 @@ use super::markdown::rendered_after;
 /// The minimum width for wrapping; a narrower terminal wraps lines itself.
 const NARROWEST: usize = 30;
 const INDENT: usize = 2;
-/// A table with more columns becomes a paragraph per row, even if it fits.
+/// The maximum number of columns. A table with more columns becomes one paragraph per row, even if it fits.
 const COLUMNS: usize = 6;
 /// Words of at most this width are never split in tables.
 const LONGEST: usize = 20;
 
-/// The result has no escape codes except for colours.
+/// Lists the points for which `is_shown` returns true, grouped by status. The text has no escape codes except for
+/// colours.
 pub fn objections(ledger: &Ledger, is_shown: impl Fn(&Point) -> bool, view: &View<'_>, layout: Layout) -> String {
     let points: Vec<&Point> = ledger.in_order().into_iter().filter(|one| is_shown(one)).collect();
     let given_up = if points.len() < ledger.objections.len() { Vec::new() } else { subject::given_up(view.debate) };

@@ -45,14 +45,14 @@ impl EventStream {
         Ok(Self { end })
     }
 
-    /// Never resolves if the stream ends for a reason other than a closed reader.
+    /// Resolves when the reader closes standard output. Never resolves if the stream ends for a different reason.
     pub async fn reader_gone(&mut self) {
         if self.end.wait_for(|end| *end == Some(StreamEnd::ReaderGone)).await.is_err() {
             std::future::pending::<()>().await;
         }
     }
 
-    /// A stalled reader may delay the result forever.
+    /// Waits for the end of the stream. A stalled reader may delay it forever.
     pub async fn ended(&mut self) -> StreamEnd {
         let end = self.end.wait_for(Option::is_some).await;
         end.ok().and_then(|end| *end).unwrap_or(StreamEnd::Incomplete)
@@ -77,7 +77,7 @@ async fn write(mut follower: Follower, mut sink: EventSink, messages: &Messages)
     }
 }
 
-/// Flushes each line, so that readers see events immediately.
+/// Writes events to a file or to stdout. Flushes each line, so that readers see events immediately.
 pub struct EventSink {
     out: Box<dyn Write + Send>,
     /// The name to use in errors; `None` for stdout.
@@ -98,7 +98,7 @@ pub enum EventSinkError {
     },
 }
 
-/// Escapes everything that could control a terminal.
+/// Serializes a signal as one line of JSON, without a line break. Escapes everything that could control a terminal.
 ///
 /// # Errors
 ///

@@ -46,7 +46,7 @@ pub fn footer(debate: &Debate, columns: usize) -> String {
         let (style, mark) = match (is_clean, is_fault) {
             (true, _) => (FULL, "✓ "),
             (false, true) => (LESS, "! "),
-            // Use no mark, because a green one next to a fault would hide the fault.
+            // Omit the mark, because a green one next to a fault would hide the fault.
             (false, false) => (Style::new(), INDENT),
         };
         rows(mark, text, columns).into_iter().map(move |row| format!("{style}{row}{style:#}"))
@@ -103,7 +103,8 @@ pub fn gist(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     format!("{}\n{}", essence(debate, columns), next(debate, &one_line(name), columns))
 }
 
-/// The answer, and the strongest objection if the debate had critiques, wrapped to `columns` if given.
+/// The answer and, if the debate had critiques, the strongest objection, wrapped to `columns` if given. Omits the
+/// objection for reviews and offline debates.
 pub fn essence(debate: &Debate, columns: Option<usize>) -> String {
     let debate = &debate.with_named_texts();
     let broken = |line: String| columns.map_or_else(|| line.clone(), |columns| rows("", &line, columns).join("\n"));
@@ -166,7 +167,7 @@ fn quoted(debate: &Debate, one: &Point) -> String {
     format!("({}, {}), {critic} on {target}: “{said}”", one.number(), one.point.severity.name())
 }
 
-/// Lines break only between commands, so that each can be copied.
+/// Suggests commands. Breaks lines only between commands, so that each command can be copied.
 fn next(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     let points = if Ledger::shown(debate).is_empty() { "" } else { " points" };
     let mut line = "Next: ".to_owned();

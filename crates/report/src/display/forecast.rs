@@ -54,8 +54,8 @@ pub fn forecast(forecast: &Forecast, layout: Layout) -> String {
 /// any.
 pub fn price_tag(forecast: &Forecast, limit: Option<Usd>) -> String {
     let calls = forecast.count().counted("call");
-    // Prefer the cost limit's figures, because they include repeated requests. They exclude tool calls, so do not use
-    // them if agents have tools.
+    // Prefer the figures that were calculated for the cost limit, because they include repeated requests. They exclude
+    // tool calls, so do not use them if agents have tools.
     let of_cost = forecast.purchase.as_ref().filter(|purchase| purchase.limit.usd.is_some());
     let of_limit = of_cost.map(|purchase| (purchase.likely_all, purchase.all_rounds.usd));
     let of_all = forecast.likely().zip(forecast.most());
@@ -101,7 +101,7 @@ pub fn purchase(purchase: &Purchase) -> String {
     format!("The {limit} covers {covered}{held}{without}{all}.")
 }
 
-/// Empty until the forecast arrives.
+/// The calls of the forecast that are still to come, and the costs of the finished calls.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     /// The number of calls that will certainly be made, by round and stage.
@@ -109,7 +109,7 @@ pub(super) struct Plan {
     to_come: BTreeMap<CallKey, PlannedCall>,
     /// The last round that is likely to happen; further rounds are only possible.
     likely_rounds: u32,
-    /// `None` if the cost of the call is unknown.
+    /// The finished calls, each with its cost; `None` if the cost is unknown.
     settled: BTreeMap<CallKey, Option<Usd>>,
     over: BTreeSet<(u32, StageId)>,
     /// The range of the total number of calls. Its bounds only move closer together, unless calls exceed the forecast.
@@ -205,8 +205,8 @@ impl Plan {
         self.calls
     }
 
-    /// The likely final cost, extrapolating the length of answers from finished ones. `None` before the first answer,
-    /// or if a price is unknown.
+    /// The likely final cost, extrapolated from the cost of the finished calls. `None` before the first call has
+    /// finished, or if a price is unknown.
     pub(super) fn likely(&self, spent: ModelUsage) -> Option<Usd> {
         let room = self.foreseen.high.saturating_sub(self.foreseen.low).dollars();
         if room <= 0.0 {

@@ -33,7 +33,7 @@ pub(super) fn width_of(spans: &[StyledText]) -> usize {
     spans.iter().map(|span| measure_text_width(&span.text)).sum()
 }
 
-/// Splits words that are wider than a line. Each line closes its styles.
+/// Wraps text between words, and splits words that are wider than a line. Each line closes its styles.
 pub(super) fn wrap(spans: &[StyledText], width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Lines::default();
@@ -151,7 +151,7 @@ const GAP: usize = 2;
 pub struct TableColumn {
     title: String,
     is_figure: bool,
-    /// Columns with higher ranks are dropped first; those with rank 0 never are.
+    /// Columns with higher ranks are dropped first; columns with rank 0 are never dropped.
     rank: u8,
     /// The minimum width; `None` if cells must not be cut or wrapped.
     least: Option<usize>,
@@ -189,7 +189,7 @@ impl Table {
         Self { columns: columns.into_iter().collect(), rows: Vec::new(), height: usize::MAX }
     }
 
-    /// Long cells are cut rather than wrapped.
+    /// Cuts long cells instead of wrapping them.
     pub fn of_lines(self) -> Self {
         Self { height: 1, ..self }
     }
@@ -258,7 +258,7 @@ impl Table {
         let mut shown: Vec<usize> = (0..self.columns.len()).collect();
         loop {
             let highest = shown.iter().map(|index| self.columns[*index].rank).max().unwrap_or(0);
-            // Drop the least important columns before others shrink below twice their minimum width.
+            // Drop columns of a rank above 1 before the other columns shrink below twice their minimum width.
             let comfort = if highest > 1 { 2 } else { 1 };
             let least = |index: &usize| {
                 let all = self.width(*index);

@@ -279,7 +279,7 @@ fn agent_line(
     let count: u64 = calls.iter().map(|(_, call)| call.words.count()).sum();
     if let Some((_, first)) = calls.iter().find(|call| !is_waiting(call)) {
         let number = counted(count, "word");
-        // If there is room for only one of them, the words are more useful than their count.
+        // If the words and their count do not both fit, show the words, which are more useful.
         let behind = room(&line).saturating_sub(number.len());
         if behind >= LEAST_WORDS + measure_text_width(SEPARATOR) || (room(&line) < LEAST_WORDS && behind > 0) {
             let _ = write!(line, "{SEPARATOR}{number}");

@@ -13,7 +13,7 @@ use dialectic_base::sanitize::sanitize;
 const NARROWEST: usize = 20;
 /// The maximum size of a text to render, in bytes; larger ones are shown as plain text.
 const RENDERED_BYTES: usize = 1024 * 1024;
-/// The maximum nesting depth of quotes and lists to render; deeper ones are shown as plain text.
+/// The maximum nesting depth of quotes and lists to render. Deeper ones are shown as one paragraph.
 const DEEPEST: usize = 12;
 /// The maximum width of a horizontal rule.
 const RULE: usize = 80;
@@ -141,7 +141,7 @@ impl Renderer<'_> {
         text.lines().map(line).collect()
     }
 
-    /// Returns the table's source if the table does not fit.
+    /// Draws a table with borders, or returns its source if it does not fit.
     fn table(&self, node: Node<'_>, alignments: &[TableAlignment], width: usize) -> Vec<String> {
         // A border and two spaces per column, and the last border.
         let borders = 3 * alignments.len() + 1;

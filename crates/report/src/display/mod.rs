@@ -1,8 +1,8 @@
 //! Displays a running debate from its signals (`dialectic_record::live`), on separate threads, so that a stalled reader
-//! blocks nothing else.
+//! does not delay the debate.
 //!
-//! Depends only on the record (`dialectic_record::debate`) and on `crate::report`. Must not read the environment, end
-//! the process, or panic on closed streams.
+//! This module depends on the record (`dialectic_record::debate`) and on `crate::report`, but not on the engine. It
+//! must not read the environment, end the process, or panic on closed streams.
 
 mod blocks;
 mod events;

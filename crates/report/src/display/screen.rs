@@ -25,13 +25,13 @@ pub(super) struct Screen {
     is_shown: AtomicBool,
 }
 
-/// The width reported to indicatif. Wider than any line, because lines are already cut to the terminal's width.
+/// The width reported to indicatif. It exceeds the width of every line, so that indicatif counts each line as one row.
 const CANVAS: u16 = 2_000;
 
 /// The maximum width of a line, so that lines still fit when a wide terminal is made narrower.
 pub(super) const WIDEST: usize = 100;
 
-/// Starts a synchronized update: capable terminals show everything up to [`END_UPDATE`] at once.
+/// Starts a synchronized update: capable terminals show everything up to [`END_UPDATE`] in one step.
 pub(super) const BEGIN_UPDATE: &str = "\x1b[?2026h";
 pub(super) const END_UPDATE: &str = "\x1b[?2026l";
 const CURSOR_OFF: &str = "\x1b[?25l";
@@ -79,8 +79,8 @@ fn frame(lines: &[String]) -> String {
     }
     let text = lines.join(&format!("{ERASE_LINE}\r\n"));
     let back = if lines.len() > 1 { format!("\r\x1b[{}A", lines.len() - 1) } else { "\r".to_owned() };
-    // Disables wrapping only within this write. If the terminal has just become narrower, lines lose their ends instead
-    // of wrapping.
+    // Disable wrapping only within this write. If the terminal has just become narrower, lines are cut off instead of
+    // wrapping.
     format!("{CURSOR_OFF}{WRAP_OFF}\r{text}{ERASE_BELOW}{back}{WRAP_ON}")
 }
 
@@ -131,7 +131,7 @@ impl TermLike for Screen {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let lines = std::mem::take(&mut *next);
         let was_shown = self.is_shown.swap(!lines.is_empty(), Ordering::Relaxed);
-        // If no block is shown, erase nothing: there may be other text on the screen, such as a question.
+        // If no block is shown, do not erase anything: there may be other text on the screen, such as a question.
         if lines.is_empty() && !was_shown {
             return Ok(());
         }

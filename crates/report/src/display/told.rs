@@ -424,7 +424,7 @@ pub(super) fn first_rows(mark: &str, text: &str, columns: usize, most: usize) ->
     all
 }
 
-/// Leaves no space before the ellipsis.
+/// Cuts `text` to `columns`, without a space before the ellipsis.
 fn cut(text: &str, columns: usize) -> String {
     let cut = truncate_str(text, columns, "…");
     match cut.split_once(" …") {
@@ -455,7 +455,7 @@ pub(super) fn cut_words(text: &str, columns: usize) -> String {
     }
 }
 
-/// The first row starts with `mark`; the others are indented by the mark's width.
+/// Wraps `text` to `columns`. The first row starts with `mark`; the other rows are indented by the mark's width.
 pub(super) fn rows(mark: &str, text: &str, columns: usize) -> Vec<String> {
     let indent = measure_text_width(mark);
     let rows = wrap(&[StyledText::plain(one_line(text))], columns.saturating_sub(indent));
@@ -476,7 +476,7 @@ fn point_of(contribution: &Contribution) -> String {
     sentences.into_iter().find(|sentence| !sentence.is_empty()).unwrap_or_default()
 }
 
-/// `2 points: “A write is lost.”`
+/// Describes the points of a check: `2 points: “A write is lost.”`
 fn seen(contribution: &Contribution) -> String {
     match contribution.reading.as_ref().and_then(|reading| reading.points.as_deref()) {
         None => "could not be read".to_owned(),
@@ -488,7 +488,7 @@ fn seen(contribution: &Contribution) -> String {
     }
 }
 
-/// Without markup. Uses headings only if there is no prose.
+/// The first sentence of a text, without markup. Uses a heading only if there is no prose.
 pub(super) fn first_sentence(markdown: &str) -> String {
     let mut end = markdown.len().min(READ);
     while !markdown.is_char_boundary(end) {
@@ -524,7 +524,7 @@ pub(super) fn first_sentence(markdown: &str) -> String {
     one_line(sentence(&text).unwrap_or(&text))
 }
 
-/// `None` if no sentence is complete.
+/// The first sentence of `text`; `None` if no sentence is complete.
 fn sentence(text: &str) -> Option<&str> {
     let ends = text.char_indices().filter(|(_, c)| ".!?。！？".contains(*c));
     // Dots in numbers and names, and after abbreviations, do not end a sentence.

@@ -55,7 +55,8 @@ pub struct LiveView {
     ended: watch::Receiver<()>,
 }
 
-/// The view shows messages and signals in order. A stopped terminal does not block the sender.
+/// Sends messages to the view, which shows them in order with the signals. A stopped terminal does not block the
+/// sender.
 #[derive(Debug, Clone)]
 pub struct Messages(UnboundedSender<ViewMessage>);
 
@@ -143,7 +144,7 @@ impl LiveView {
         self.leave.cancel();
     }
 
-    /// A stopped terminal may delay the result forever.
+    /// Waits for the end of the view. A stopped terminal may delay it forever.
     pub async fn ended(&mut self) {
         // Nothing is ever sent; the channel closes when the thread ends.
         drop(self.ended.changed().await);

@@ -199,7 +199,7 @@ fn decision(view: &View<'_>, options: &[Choice<'_>]) -> (String, Option<String>)
     (format!("{chosen}\n\n{}", below(text)), own)
 }
 
-/// `points` have the same text.
+/// Describes open points that have the same text, with what remains of them.
 fn open_point(points: &[&Point]) -> String {
     let ruling = points.first().and_then(|one| one.ruling());
     let remains = ruling.map(|ruling| ruling.remains.trim()).filter(|remains| !remains.is_empty());
@@ -238,7 +238,7 @@ fn rejected(view: &View<'_>, ledger: &Ledger) -> Vec<String> {
     items.into_iter().map(written).collect()
 }
 
-/// `None` if the point was not rejected.
+/// The objection and the reasons for rejecting it; `None` if it was not rejected.
 fn rejection(view: &View<'_>, one: &Point) -> Option<(String, String)> {
     if one.status() != PointStatus::Rejected {
         return None;

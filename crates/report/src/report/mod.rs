@@ -1,7 +1,7 @@
-//! Writes reports of a debate: a [`View`] in one of the [`FORMATS`].
+//! Writes reports of a debate, which show a [`View`] in one of the [`FORMATS`].
 //!
-//! A report depends only on the view, not on the destination or the time. Text from models is not trusted: Markdown
-//! fences it, and HTML escapes it.
+//! A report depends only on the view, not on the destination or the time. Text from models is not trusted: the Markdown
+//! formats fence or escape it, and HTML escapes it.
 
 use std::io;
 

@@ -13,7 +13,7 @@ use super::prose::{below, brief};
 use super::stages::said_in;
 use super::{View, subject};
 
-/// How many characters of the solution to show. The last paragraph may add up to half as many.
+/// How many characters of the solution or the problem to show. The last paragraph may add up to half as many.
 const BEGINNING: usize = 400;
 const MOST: usize = 5;
 /// How many characters of a hash to show.
@@ -137,7 +137,7 @@ fn decided(page: &mut String, view: &View<'_>) {
     list(page, "Not verified", items(&solution.unverified));
 }
 
-/// `None` if there is neither a winner nor a verdict.
+/// The winner and the scores; `None` if there is neither a winner nor a verdict.
 pub(super) fn won(view: &View<'_>) -> Option<String> {
     let debate = view.debate;
     let name = |id: &AgentId| inline(view.name_of(id)).into_owned();

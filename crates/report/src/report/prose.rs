@@ -10,9 +10,9 @@ use dialectic_base::sanitize::sanitize;
 
 /// The maximum size of a text to render, in bytes. Longer Markdown can be nested too deeply.
 pub(super) const RENDERED_BYTES: usize = 128 * 1024;
-/// A heading with fewer words names a section rather than a text.
+/// The minimum number of words in a title. A heading with fewer words names a section rather than a text.
 const TITLE_WORDS: usize = 3;
-/// Deeper lists are not indented further.
+/// The maximum indentation, in levels. Deeper lists are not indented further.
 const DEEPEST: usize = 6;
 /// The highest heading level of a text inside a document.
 const TOP: u8 = 3;
@@ -36,7 +36,7 @@ pub(super) fn options() -> Options<'static> {
     options
 }
 
-/// `text` must not exceed [`RENDERED_BYTES`].
+/// The lines of a Markdown text, without markup. `text` must not exceed [`RENDERED_BYTES`].
 fn lines(text: &str) -> Vec<(LineKind, String)> {
     let arena = Arena::new();
     let mut reader = ProseReader::default();
@@ -174,7 +174,7 @@ pub(super) fn gist(text: &str, chars: usize) -> String {
             said.push(' ');
             let numbered = item.trim().trim_start_matches("• ");
             let item = numbered.trim_start_matches(|c: char| c.is_ascii_digit());
-            // Otherwise, the number's dot would end a sentence.
+            // Drop the item's number, whose dot would end a sentence.
             said.push_str(item.strip_prefix(". ").unwrap_or(numbered));
         }
     }
@@ -235,8 +235,8 @@ pub(super) fn titled(text: &str) -> (Option<String>, &str) {
     (Some(title), &text[text.len() - lines.map(str::len).sum::<usize>()..])
 }
 
-/// The requirements that a problem states, without bullets: lines with words of obligation or wish, and all items of a
-/// list that contains such a line or is introduced by one.
+/// The requirements that a problem states, without bullets: lines with words such as “must” or “should”, and all items
+/// of a list that contains such a line or follows one.
 pub(super) fn requirements(problem: &str) -> Vec<String> {
     let lines = lines(truncate(problem, RENDERED_BYTES / 4));
     let is_item = |(kind, _): &(LineKind, String)| *kind == LineKind::Item;
@@ -255,7 +255,7 @@ pub(super) fn requirements(problem: &str) -> Vec<String> {
     found.into_iter().map(str::to_owned).collect()
 }
 
-/// At most `chars` characters. A longer first sentence is cut.
+/// The complete sentences at the start of `text`, up to `chars` characters. A first sentence that is longer is cut.
 fn sentences(text: &str, chars: usize) -> String {
     let room = truncate(text, chars);
     if room.len() == text.len() {

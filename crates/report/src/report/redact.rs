@@ -1,8 +1,8 @@
 //! Prepares a debate for reports: removes attachments, collected material, tool calls, and paths and servers of the
 //! machine on which the debate ran.
 //!
-//! This happens before a report is written, so that no format can show them. Texts by agents, the judge and the user
-//! are not changed, and may quote what was removed.
+//! The data is removed before a report is written, so that no format can show it. Texts by agents, the judge and the
+//! user are not changed, and may quote what was removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};

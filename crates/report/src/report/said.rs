@@ -35,8 +35,8 @@ pub struct Said<'a> {
     pub metadata: Option<&'a Metadata>,
 }
 
-/// All texts of a debate in order: questions, the summaries, contributions and scores of each round, and the judge's
-/// texts.
+/// All texts of a debate in order: those before the rounds, such as questions; those of each round, such as
+/// contributions and scores; and those after the rounds, such as polls and the solution.
 pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
     let debate = view.debate;
     let stage = |yields: ResultKind| first(debate, yields).map(|stage| stage.id);

@@ -69,7 +69,7 @@ impl<'a> View<'a> {
         Self { debate, agents, judge, assumed, is_judge_assumed, sides, standing: None, has_usage: false }
     }
 
-    /// `debate` must be a copy of the view's debate.
+    /// This view, but of `debate`, which must be a copy of the view's own debate.
     pub(super) fn on(&self, debate: &'a Debate) -> Self {
         Self { debate, ..self.clone() }
     }
@@ -120,7 +120,8 @@ impl<'a> View<'a> {
         self
     }
 
-    /// The judge's confidence in the solution, 0 to 100. `None` if the judge gave none or is the offline provider.
+    /// The judge's confidence in the solution, from 0 to 100. `None` if the judge gave none or used the offline
+    /// provider.
     pub fn confidence(&self) -> Option<f64> {
         let is_model = self.debate.settings.as_ref().is_none_or(|settings| settings.judge.provider != OFFLINE);
         self.debate.final_solution.as_ref().and_then(|solution| solution.confidence).filter(|_| is_model)

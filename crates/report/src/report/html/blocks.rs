@@ -12,7 +12,7 @@ use dialectic_record::settings::AgentSettings;
 
 use super::text::{SHORT, markdown, name, plain, verbatim};
 
-/// The section's headings have level `top`; headings inside texts are lower.
+/// Renders blocks. Their headings have level `top`; headings inside texts have lower levels.
 pub(super) fn blocks(blocks: &[Block<'_>], participants: &Participants<'_>, top: u8) -> Markup {
     html! { @for one in blocks { (block(one, participants, top)) } }
 }

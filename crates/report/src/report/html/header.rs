@@ -21,7 +21,7 @@ const REASONS: usize = 2;
 const STRONGEST: usize = 3;
 /// The maximum length of the answer, in characters.
 const ANSWER: usize = 360;
-/// The maximum length of a change or another short text, in characters.
+/// The maximum length of a requirement, an objection's reason or an open question, in characters.
 const CHANGE: usize = 140;
 
 pub(super) fn header(view: &View<'_>, glance: &Markup) -> Markup {
@@ -44,7 +44,7 @@ pub(super) fn header(view: &View<'_>, glance: &Markup) -> Markup {
     }
 }
 
-/// Green only if the run and the answer are flawless.
+/// The state of the run and of the answer, in green only if both are flawless.
 fn verdict(view: &View<'_>) -> Markup {
     let debate = view.debate;
     let answer = debate.answer_state();

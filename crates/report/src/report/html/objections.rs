@@ -114,11 +114,13 @@ fn point(group: &[&Point], participants: &Participants<'_>) -> Markup {
                     }
                     " " (parties(group, participants)) ": "
                     strong { (line(&subject::status_line(one), participants)) }
-                    // Hidden once expanded, because the text below starts with the same words.
+                    // The stylesheet hides this beginning once the point is expanded, because the text below starts
+                    // with the same words.
                     " " span.beginning { bdi { (beginning(&one.point.in_words())) } }
                 }
                 @for one in group {
-                    // The anchor is inside the `details` element, because browsers expand it when a link leads there.
+                    // The anchor is inside the `details` element, because browsers expand the element when the user
+                    // follows a link to the anchor.
                     div.fate id=(anchor(&one.number())) tabindex="-1" {
                         @if group.len() > 1 { p { (one.number()) ", on " (participants.chip(&one.target_id)) } }
                         (blocks(&subject::point(one), participants, 3))

@@ -232,7 +232,7 @@ fn changed(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) ->
     }
 }
 
-/// `None` if the agent wrote fewer than two texts.
+/// How an agent revised its text; `None` if it wrote fewer than two versions.
 fn revised(view: &View<'_>, agent: &AgentId, ledger: &Ledger) -> Option<Markup> {
     let own: Vec<&Contribution> =
         texts(view.debate, ResultKind::Proposal).filter(|one| one.agent_id == *agent).collect();

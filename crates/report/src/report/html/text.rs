@@ -32,7 +32,7 @@ pub(super) fn typed(text: &str, top: u8) -> Markup {
 }
 
 pub(super) fn verbatim(text: &str) -> Markup {
-    // Browsers drop a line break directly after `<pre>`.
+    // Browsers drop a line break directly after `<pre>`, so write an additional one.
     html! { pre.verbatim dir="auto" tabindex="0" { "\n" (text) } }
 }
 

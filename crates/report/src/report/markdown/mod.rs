@@ -1,8 +1,9 @@
 //! The report as Markdown. It starts with the outcome, the answer and the open points, for people. The rest has the
 //! format of older versions, which programs parse. Reports on debates from older versions lack the first part.
 //!
-//! Text from models and users is fenced, or escaped within a line, so that it cannot change headings, tables and blocks
-//! of the report. Fences are longer than any inside the text.
+//! Text from models and users is fenced, escaped within a line or, in the answer, nested below the report's headings,
+//! so that it cannot change headings, tables and blocks of the report. Fences are longer than any fence inside the
+//! text.
 
 use std::borrow::Cow;
 use std::{fmt, io};
@@ -202,7 +203,8 @@ fn id(id: &str) -> String {
     if shown.is_empty() { UNKNOWN.to_owned() } else { format!("*{shown}*") }
 }
 
-/// Older records without parsed texts have no objections here, so that their reports stay unchanged.
+/// Writes the check of the answer and the objections. Objections are not derived from the texts of older debates, so
+/// that reports of these debates stay unchanged.
 fn write_objections(out: &mut Document<'_>, view: &View<'_>) {
     let check = subject::check(view.debate);
     if !check.is_empty() {

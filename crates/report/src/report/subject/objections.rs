@@ -70,7 +70,7 @@ pub(crate) fn given_up(debate: &Debate) -> Vec<Block<'_>> {
     [Block::Heading(line!["Approaches to give up"])].into_iter().chain(said).collect()
 }
 
-/// Open points come first.
+/// All points, with open ones first.
 pub(crate) fn table(ledger: &Ledger) -> TableBlock<'_> {
     let rows = ledger.in_order().into_iter().map(|one| {
         let severity = line![one.point.severity.name()];
@@ -303,8 +303,8 @@ fn unverified(debate: &Debate) -> Option<Block<'_>> {
     (!items.is_empty()).then(|| Block::Warning(vec![Block::List(items)]))
 }
 
-/// How disputed a point was. 0 if the criticized author did not reject it, even in part, its critic did not maintain
-/// it, and the judge did not rule on it.
+/// How disputed a point was. 0 if the criticized author accepted or did not answer it, its critic did not maintain it,
+/// and the judge did not rule on it.
 pub(crate) fn heat(one: &Point) -> u8 {
     let critics = if one.recheck() == Some(RecheckStanding::Maintained) { 3 } else { 0 };
     let judge = u8::from(one.ruling().is_some_and(|ruling| !ruling.missing)) * 2;

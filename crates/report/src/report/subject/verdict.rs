@@ -142,7 +142,7 @@ pub(crate) fn remaining(ledger: &Ledger) -> Vec<String> {
     .collect()
 }
 
-/// `None` if no model gave an estimate.
+/// The judge's confidence in words, with reservations; `None` if no model gave an estimate.
 pub(crate) fn confidence(view: &View<'_>) -> Option<String> {
     let chance = percent(view.confidence()?);
     let solution = view.debate.final_solution.as_ref()?;
