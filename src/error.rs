@@ -7,7 +7,7 @@ use dialectic_record::ids::DebateId;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCategory {
-    /// Anything else, such as a failed write or an internal error.
+    /// An error that no other category covers, such as a failed write or an internal error.
     General,
     /// A bad command line or input file.
     Arguments,
@@ -51,7 +51,7 @@ pub enum Error {
     /// The user declined to start, which is not a failure.
     #[error("Nothing was started.")]
     Declined,
-    /// An error with an exit code that no category has.
+    /// An error with its own exit code, independent of the categories.
     #[error("{said}")]
     Coded { code: u8, said: String, hint: Option<String> },
     #[error("cannot write {path}")]
@@ -136,8 +136,8 @@ impl Error {
 
     /// The exit code: 1 general, 2 arguments or input files, 3 provider, 4 configuration, 5 the run of a review is
     /// incomplete or `--strict` is not met, 6 a review has a finding that `--fail-on` forbids, 7 the debate waits for
-    /// answers or replies, 75 try again later (a server is unreachable, or the debate is paused, interrupted or running
-    /// in another process), 124 still running, 130 interrupted. `docs/automation.md` lists them too.
+    /// answers or replies, 75 try again later (for example, because a server is unreachable or the debate is running in
+    /// another process), 124 still running, 130 interrupted. `docs/automation.md` lists them too.
     pub fn exit_code(&self) -> u8 {
         let blame = match self {
             Self::Diagnosed(error) => error.blame(),

@@ -20,8 +20,8 @@
 //! To run debates from your own program, start at [`dialectic_engine::runner`]; to define a protocol, at
 //! [`dialectic_record::protocol`].
 //!
-//! `CONTRIBUTING.md` lists which crate may depend on which; the compiler enforces it. Here, `cli` and `serve` use the
-//! runner, and `trace` uses the record and the signals, but no protocols.
+//! `CONTRIBUTING.md` lists which crate may depend on which; the compiler enforces it. In this crate, `trace` reads the
+//! record and the signals, but uses neither the runner nor the protocols.
 
 mod advice;
 pub mod archive;

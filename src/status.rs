@@ -16,14 +16,15 @@ use dialectic_record::live::Span;
 use dialectic_record::settings::Settings;
 use dialectic_record::store::{AccessMode, Entry, SavedDebate, StoreError};
 
-/// The debate is still running. Coreutils' `timeout` uses the same code when the time is up.
+/// The exit code if the debate is still running. Coreutils' `timeout` exits with the same code when the time is up.
 pub const STILL_RUNS: u8 = 124;
-/// The debate is waiting for answers to its questions or for the host's replies.
+/// The exit code if the debate is waiting for answers to its questions or for the host's replies.
 pub const ASKS: u8 = 7;
-/// The debate can be resumed. BSD's `sysexits.h` calls this code `EX_TEMPFAIL`.
+/// The exit code if a later attempt may succeed, for example by resuming the debate. BSD's `sysexits.h` calls it
+/// `EX_TEMPFAIL`.
 pub const TRY_AGAIN: u8 = 75;
 
-/// Loads a debate from its journal if possible, because the state file lacks the calls.
+/// Loads a debate from its journal if possible, because the state file lacks the status of each call.
 ///
 /// # Errors
 ///
@@ -50,7 +51,8 @@ pub enum Standing {
     Failed,
 }
 
-/// The locks that a process working on a debate holds: on the journal and, if it is detached, on the log.
+/// Which of a debate's locks are held. A process that works on the debate locks the journal and, if the process is
+/// detached, the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Presence {
     is_held: bool,
@@ -93,7 +95,7 @@ impl Standing {
         }
     }
 
-    /// Lists and reports show a debate that waits for answers or replies as paused.
+    /// The name for lists and reports, which show a debate that waits for answers or replies as paused.
     pub(crate) fn listed(entry: &Entry, debate: &Debate) -> &'static str {
         match Self::of(entry, debate, Presence::default()) {
             Self::Asking => Self::Paused.name(),
@@ -164,8 +166,8 @@ pub fn open_requests(entry: &Entry) -> Result<Vec<OpenRequest>, StoreError> {
     Ok(open.map(|request| OpenRequest { about: one_line(&request.about()), id: request.id }).collect())
 }
 
-/// Also true if the requests cannot be read, because `dialectic requests` then resumes the debate, which opens them
-/// again.
+/// Whether the debate waits for the host's replies. Also true if the requests cannot be read: `dialectic requests` then
+/// resumes the debate, which opens the requests again.
 fn is_host_asked(entry: &Entry) -> bool {
     entry.host_requests().map_or(true, |open| !open.requests.is_empty())
 }
@@ -174,8 +176,8 @@ pub fn is_told_to_stop(entry: &Entry) -> bool {
     entry.stop_path().symlink_metadata().is_ok()
 }
 
-/// Whether waiting can help. False if nothing changes until the user acts: no process is working on the debate, or the
-/// debate has opened all its requests to the host and was not told to stop.
+/// Whether the debate may change without the user. False if no process is working on the debate, or if the debate has
+/// opened all its requests to the host and was not told to stop.
 pub fn is_worth_waiting(entry: &Entry) -> bool {
     let is_all_shown = || entry.host_requests().is_ok_and(|open| open.is_complete && !open.requests.is_empty());
     entry.is_at_work() && (is_told_to_stop(entry) || !is_all_shown())

@@ -20,7 +20,7 @@ pub(super) const COLORS: &[(&str, &str, ColorMode)] = &[
     ("never", "Never", ColorMode::Never),
 ];
 
-/// `all` lists names, help texts and values.
+/// A parser for an option with fixed values. `all` lists their names, help texts and values.
 pub(super) fn choice<T: Copy + Send + Sync + 'static>(
     all: &'static [(&'static str, &'static str, T)],
 ) -> impl TypedValueParser<Value = T> {
@@ -189,7 +189,7 @@ pub(super) fn without_empty(command: &Command, arguments: impl IntoIterator<Item
     kept
 }
 
-/// `option` must not contain `=value`.
+/// Whether an option takes a path. `option` must not contain `=value`.
 fn takes_path(command: &Command, option: &str) -> bool {
     let is_named = |argument: &Arg| match option.strip_prefix("--") {
         Some(long) => {

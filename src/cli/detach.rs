@@ -93,8 +93,8 @@ pub(super) fn check() -> Result<(), UserError> {
     Err(UserError::input("runs cannot be detached on Windows").with_hint("use a separate window, or WSL"))
 }
 
-/// Prints the debate's id, for which [`start`] waits, before standard output becomes the log. The log stays locked
-/// until the process ends.
+/// Detaches this process from the terminal and redirects its output to the debate's log. First prints the debate's id,
+/// for which [`start`] waits. The log stays locked until the process ends.
 #[cfg(unix)]
 pub(super) fn leave(ready: &Ready, terminal: &mut Terminal) -> Result<(), Error> {
     use std::fs::{File, OpenOptions};

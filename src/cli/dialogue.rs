@@ -27,7 +27,7 @@ impl Dialogue {
         (io::stdin().is_terminal() && io::stderr().is_terminal()).then_some(Self { earlier: Vec::new() })
     }
 
-    /// Fails without a terminal. `what` names the command in the error.
+    /// Like [`Self::open`], but fails if there is no terminal. `what` names the command in the error.
     pub(super) fn begin(what: &str) -> Result<Self, UserError> {
         Self::open().ok_or_else(|| {
             UserError::input(format!("{what} needs a terminal for its questions"))
@@ -140,8 +140,8 @@ pub(super) fn agreed(
     if agree(forecast.as_ref(), limit, "Begin?", terminal)? { Ok(forecast) } else { Err(Error::Declined) }
 }
 
-/// Asks `question` if there is no limit and the cost may exceed the user's threshold or is unknown. In CI and without a
-/// terminal, proceeds without asking.
+/// Prints the forecast, and asks `question` if there is no limit and the cost may exceed the user's threshold or is
+/// unknown. In CI or without a terminal, agrees without asking.
 pub(super) fn agree(
     forecast: Option<&Forecast>,
     limit: Option<Usd>,
@@ -158,7 +158,7 @@ pub(super) fn agree(
     if limit.is_some() || is_automated(&environment) || most.is_some_and(|most| most <= above) {
         return Ok(true);
     }
-    // In a script, nobody can answer.
+    // Without a terminal, nobody can answer.
     let Some(mut dialogue) = Dialogue::open() else { return Ok(true) };
     dialogue.confirm(question, false)
 }
@@ -167,7 +167,7 @@ pub(super) fn agree(
 /// comments, because they are Markdown headings.
 const SCISSORS: &str = "------------------------ >8 ------------------------";
 
-/// `note` is shown below the text and is not returned.
+/// Lets the user edit `text` in an editor. `note` is shown below the text and is not returned.
 pub(super) fn edit(text: &str, note: &str) -> Result<String, UserError> {
     let environment = process_environment();
     let usual = if cfg!(windows) { "notepad" } else { "vi" };
@@ -227,7 +227,7 @@ struct EditedLine {
 }
 
 impl EditedLine {
-    /// `Some` if the key ends the line.
+    /// Applies a key. Returns `Some` if the key ends the line.
     fn press(&mut self, key: &Key, earlier: &[String]) -> Option<TypedLine> {
         match key {
             Key::Enter => return Some(TypedLine::Line(self.text.iter().collect())),
@@ -272,7 +272,7 @@ impl EditedLine {
     }
 
     /// `cursor_row` is the cursor's row after the previous drawing, counting from the prompt's first row. Returns the
-    /// new one.
+    /// cursor's new row.
     fn draw(&self, term: &Term, prompt: &str, cursor_row: usize) -> io::Result<usize> {
         let (drawn, row) = self.drawn(prompt, cursor_row, usize::from(term.size().1).max(2));
         term.write_str(&drawn)?;

@@ -53,8 +53,8 @@ pub(super) fn has_text() -> bool {
     false
 }
 
-/// `path` may be `-`, which is standard input. Fails if there are more than `most` bytes. `what` names the content in
-/// messages.
+/// Reads a file, or standard input if `path` is `-`. Fails if there are more than `most` bytes. `what` names the
+/// content in messages.
 pub(super) fn read_file(what: &str, path: &Path, most: u64, terminal: &mut Terminal) -> Result<Vec<u8>, UserError> {
     let limit = most.saturating_add(1);
     let read = if is_dash(path) {
@@ -71,7 +71,8 @@ pub(super) fn read_file(what: &str, path: &Path, most: u64, terminal: &mut Termi
     Ok(bytes)
 }
 
-/// Drops the byte order mark that Windows editors add. `what` names the text in messages.
+/// Decodes UTF-8 text, without the byte order mark that Windows editors add. Fails if the text is empty or contains a
+/// NUL. `what` names the text in messages.
 pub(super) fn text_of(what: &str, bytes: &[u8]) -> Result<String, UserError> {
     let text =
         decode(bytes).map_err(|fault| UserError::input(format!("{what} is not UTF-8 text")).with_hint(fault.hint()))?;
@@ -87,7 +88,7 @@ pub(super) fn read_stdin(what: &str, limit: u64, terminal: &mut Terminal) -> io:
     let (begun, has_begun) = channel();
     let reading = thread::spawn(move || {
         let mut stdin = io::stdin().lock();
-        // This only tells that input has begun; `read_to_end` reports errors.
+        // This only signals that input has begun; `read_to_end` reports errors.
         let _ = begun.send(stdin.fill_buf().is_ok());
         let mut bytes = Vec::new();
         stdin.take(limit).read_to_end(&mut bytes).map(|_| bytes)
@@ -103,7 +104,8 @@ pub(super) fn is_stdin(text: Option<&str>, file: Option<&Path>) -> bool {
     file.map_or(matches!(text, None | Some("-")), is_dash)
 }
 
-/// Without `text` and `file`, the problem comes from a pipe or file on standard input, unless `stdin_is_taken`.
+/// Reads the problem from standard input if neither `text` nor `file` is given. This fails if `stdin_is_taken`, or if
+/// standard input is a terminal or a device such as `/dev/null`.
 pub(super) fn read_problem(
     text: Option<&str>,
     file: Option<&Path>,
@@ -148,7 +150,7 @@ fn name_of(path: &Path) -> String {
     if is_dash(path) { STANDARD_INPUT.to_owned() } else { path.display().to_string() }
 }
 
-/// `-` is standard input, which only one attachment or the problem can use.
+/// The path `-` is standard input, which can be read only once: as an attachment or as the problem.
 pub(super) fn read_attachments(
     paths: &[PathBuf],
     problem_is_stdin: bool,
@@ -175,7 +177,7 @@ pub(super) fn read_attachments(
     Ok(attachments.into_all())
 }
 
-/// `names` are paths relative to `base`. Each attachment has its relative path as its name.
+/// Reads the files at `names`, relative to `base`. Each attachment is named by its relative path.
 pub(super) fn read_below(
     base: &Path,
     names: &[String],
@@ -196,7 +198,7 @@ fn read_attachment(path: &Path, name: &str, most: u64, environment: &Environment
         return Err(UserError::input(format!("the attachment {name} is a directory")).into());
     }
     let file = File::open(path).map_err(unreadable)?;
-    // A link with a harmless name may lead to a file with secrets, so check both names.
+    // A symbolic link with a harmless name may point to a file with secrets, so check both names.
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let is_env_file = environment.file().is_some_and(|env_file| is_same_file(env_file, path));
     if is_env_file || may_hold_secrets(path) || may_hold_secrets(&real) {

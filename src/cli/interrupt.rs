@@ -32,8 +32,8 @@ pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationTo
     std::process::exit(130);
 }
 
-/// Makes an interrupt end the program from now on, because the debate is saved and the remaining steps may hang.
-/// `heard` must have begun to listen before the previous listener stopped, so that no interrupt is lost.
+/// Makes an interrupt end the program from now on, because the remaining steps may hang. `heard` must have begun to
+/// listen before the previous listener stopped, so that no interrupt is lost.
 pub(super) fn end_on_interrupt(heard: Option<Interrupts>) {
     std::thread::spawn(|| {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
@@ -230,7 +230,7 @@ pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
             }
         });
     });
-    // Wait until the handlers are set: an earlier signal would end the program without restoring the terminal.
+    // Wait until the handlers are set: before that, a signal would end the program without restoring the terminal.
     let _ = registered.recv();
 }
 

@@ -46,7 +46,8 @@ impl Key {
         }
     }
 
-    /// Ignores everything after an escape character: other keys send escape sequences, which may contain letters.
+    /// Ignores everything from the first escape character on: keys such as arrows send escape sequences, which may
+    /// contain letters.
     fn typed(bytes: &[u8]) -> impl Iterator<Item = Self> {
         let plain = bytes.iter().take_while(|byte| **byte != 0x1b);
         plain.filter_map(|byte| Self::of(*byte))
@@ -54,7 +55,8 @@ impl Key {
 }
 
 impl Keyboard {
-    /// `None` if standard input is not a terminal, and on Windows.
+    /// Starts the thread that reads keys. Returns `None` on Windows, if standard input is not a terminal, or if the
+    /// thread cannot be started.
     pub(super) fn listen(keys: UnboundedSender<Key>) -> Option<Self> {
         if !cfg!(unix) || !stdin().is_terminal() {
             return None;
@@ -136,7 +138,7 @@ mod unix {
         tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp())
     }
 
-    /// Saves the terminal's modes, unless some are already saved. Must be called before the modes change.
+    /// Saves the terminal's modes, unless they are already saved. Must be called before the modes change.
     pub(in crate::cli) fn remember() {
         if let Ok(found) = tcgetattr(stdin()) {
             FOUND.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(found);
@@ -161,7 +163,8 @@ mod unix {
         tcsetattr(stdin(), OptionalActions::Now, &modes).is_ok()
     }
 
-    /// Does nothing in the background, where setting the modes would suspend the program.
+    /// Restores the terminal's original modes, if they may have been changed. Does nothing in the background, where
+    /// setting the modes would suspend the program.
     pub(in crate::cli) fn restore() {
         let mut kept = match FOUND.try_lock() {
             Ok(kept) => kept,

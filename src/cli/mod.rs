@@ -62,7 +62,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Removes control characters, because file names in arguments may be untrusted.
+/// Prints the error without control characters, because file names in arguments may be untrusted.
 fn refused(mut error: clap::Error) -> ExitCode {
     suggest_debate(&mut error);
     let text = error.render().to_string();

@@ -33,7 +33,8 @@ pub(super) fn report_format() -> impl TypedValueParser<Value = &'static ReportFo
     PossibleValuesParser::new(names).try_map(|name| ReportFormat::named(&name).ok_or("unknown format"))
 }
 
-/// Markdown if the path has no extension. Fails on an unknown extension; `option` names the argument in the error.
+/// The report format for the extension of `path`; Markdown if the path has no extension. Fails if the extension is
+/// unknown. `option` names the argument in the error.
 pub(super) fn format_of(option: &'static str, path: &Path) -> Result<&'static ReportFormat, Error> {
     if path.extension().is_none() {
         return Ok(ReportFormat::usual());
@@ -111,8 +112,8 @@ impl ReviewEnd {
         }
     }
 
-    /// Returns an error if `--fail-on` forbids one of the findings, except those that are dismissed or fixed. The
-    /// debate's id is empty if there was no change to review.
+    /// Returns an error if `--fail-on` forbids a finding that is neither dismissed nor fixed. If there was no change to
+    /// review, the debate's id is empty.
     pub(super) fn check_findings(self, debate: &Debate) -> Result<(), Error> {
         let fails = |finding: &&ReviewedFinding| {
             finding.is_kept() && self.fail_on.is_some_and(|least| finding.severity <= least)
@@ -135,8 +136,9 @@ impl ReviewEnd {
     }
 }
 
-/// Without `path`, writes to standard output. Without `format`, the path's extension decides. Participants are taken
-/// from `configured` if it matches the record, otherwise from the record.
+/// Without `path`, writes to standard output. Without `format`, the path's extension selects the format; Markdown is
+/// the default. The settings of an agent come from `configured` if it contains the agent's id, otherwise from the
+/// record.
 pub(super) fn write_report(
     entry: &Entry,
     configured: Option<&Settings>,

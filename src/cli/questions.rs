@@ -122,7 +122,7 @@ pub(super) async fn ask(
     let leave = || {
         keys::restore();
         if on_terminal {
-            // The cursor is still on the prompt's line.
+            // Move the cursor to the line below the prompt.
             drop(messages.say("\n"));
         }
         false
@@ -172,7 +172,7 @@ pub(super) async fn ask(
                 ReadLine::Unwritten(error) => shown = Some(messages.say(&format!("{error}\n"))),
             }
         };
-        // Several agents may ask the same question.
+        // More than one agent may ask the same question.
         for (group, item) in question.items {
             run.answer(None, group.agent_id.clone(), item.id.clone(), answer.clone());
         }

@@ -28,7 +28,7 @@ use super::terminal::Terminal;
 use super::watchers::{Seen, Watchers};
 
 impl Session<'_> {
-    /// Without `foreseen`, the forecast is computed while the debate runs.
+    /// If `foreseen` is `None`, the forecast for the live view is computed while the debate runs.
     pub(super) fn run(
         mut self,
         ready: Ready,
@@ -62,7 +62,7 @@ impl Session<'_> {
         });
         let cancel = CancellationToken::new();
         let ((ended, tracer), later) = runtime.block_on(async {
-            // Outlives the watchers' listener, so that no interrupt is lost in between.
+            // Listen longer than the watchers do, so that no interrupt is missed after they end.
             let later = Interrupts::listen();
             let mut watchers = match self.watchers(&ready, options, tracer, &cancel) {
                 Ok(watchers) => watchers,
@@ -221,7 +221,7 @@ fn run_after_hooks(after: After, state: &Path, terminal: &mut Terminal) {
     }
 }
 
-/// Uses a separate thread, so that the debate need not wait for the forecast.
+/// Computes the forecast on a separate thread, so that the debate need not wait for it.
 fn foresee(forecast: impl FnOnce() -> Result<Forecast, ForecastError> + Send + 'static, messages: Messages) {
     let foreseen = move || {
         // Ignore errors: the view works without a forecast.

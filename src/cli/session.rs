@@ -25,7 +25,7 @@ use super::questions::GivenAnswers;
 use super::target::{OutputTarget, make_parent};
 use super::terminal::Terminal;
 
-/// Finds the debates directory only once, because this may read the user's configuration.
+/// Finds the debates directory. Keeps the result, because finding it may read the user's configuration.
 pub(super) fn debates() -> Result<Directory, Error> {
     static KNOWN: OnceLock<Directory> = OnceLock::new();
     if let Some(known) = KNOWN.get() {

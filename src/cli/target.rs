@@ -36,7 +36,8 @@ impl OutputTarget {
         Ok(target)
     }
 
-    /// Fails if the directory does not exist or symbolic links form a loop.
+    /// Finds out what `path` refers to, without checking whether it can be written. Fails if the directory does not
+    /// exist or symbolic links form a loop.
     pub(super) fn find(path: &Path) -> Result<Self, Error> {
         let failed = |source| Error::Output { path: path.to_owned(), source };
         let way = match path.metadata() {
@@ -70,7 +71,8 @@ impl OutputTarget {
         }
     }
 
-    /// Replaces a file atomically and keeps its mode, if possible. Otherwise writes in place, calling `write` again.
+    /// Replaces a file atomically and keeps its mode, if possible. Otherwise writes in place, which may call `write` a
+    /// second time.
     pub(super) fn write(&self, write: impl Fn(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
         let failed = |source| self.unwritable(source);
         match &self.way {

@@ -20,7 +20,7 @@ use dialectic_report::display::{
 
 use super::args::COLORS;
 
-/// The maximum width of rendered Markdown, also used if the terminal's width is unknown.
+/// The maximum width of text on a terminal, also used if the terminal's width is unknown.
 const TEXT_WIDTH: usize = 100;
 
 const BUFFER: usize = 64 * 1024;
@@ -111,13 +111,13 @@ impl Terminal {
         console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
     }
 
-    /// For text: at most [`TEXT_WIDTH`] columns. Pipes and files have no width.
+    /// The layout for text, with at most [`TEXT_WIDTH`] columns. Pipes and files have no width.
     pub(super) fn layout(&self) -> Layout {
         let color = self.color.choice(&io::stdout()) == ColorChoice::Always;
         Layout { width: self.columns().map(|columns| columns.min(TEXT_WIDTH)), color }
     }
 
-    /// For tables: the terminal's full width.
+    /// The layout for tables, with the terminal's full width.
     pub(super) fn screen(&self) -> Layout {
         Layout { width: self.columns(), ..self.layout() }
     }

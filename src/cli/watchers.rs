@@ -59,8 +59,8 @@ impl Watchers {
         Ok(())
     }
 
-    /// Starts to read keys if there is a live view; otherwise, the result never yields a key. `meaning` is what the
-    /// view says about keys.
+    /// Starts to read keys if there is a live view and standard input is a terminal; otherwise, the result never yields
+    /// a key. The view shows `meaning` to explain the keys.
     pub(super) fn read_keys(&mut self, options: DisplayOptions, meaning: KeysMeaning) -> UnboundedReceiver<Key> {
         let (pressed, keys) = unbounded_channel();
         if options.progress == ProgressMode::Live {
@@ -81,7 +81,7 @@ impl Watchers {
         self.view.messages()
     }
 
-    /// Never resolves if there is no event stream.
+    /// Resolves when the reader of the event stream is gone. Never resolves if there is no event stream.
     pub(super) async fn reader_gone(&mut self) {
         match &mut self.stream {
             Some(stream) => stream.reader_gone().await,

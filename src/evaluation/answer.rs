@@ -98,7 +98,7 @@ pub(super) static EVALUATION: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvaluatorAnswer {
     pub returned: Value,
-    /// Scores from 1 to 10.
+    /// The scores, clamped to the range from 1 to 10.
     pub scores: Scores,
     pub ignored: Vec<Ignored>,
 }
@@ -132,7 +132,8 @@ impl fmt::Display for Ignored {
     }
 }
 
-/// Accepts only an object with a key of an evaluation, so that the parser skips braces in surrounding prose.
+/// A JSON object that contains an object under the key `evaluation` or `overall_summary`. Other objects are rejected,
+/// so that the parser skips braces in surrounding prose.
 struct EvaluationObject(Map<String, Value>);
 
 impl<'de> Deserialize<'de> for EvaluationObject {

@@ -62,7 +62,7 @@ impl PromptText {
     }
 }
 
-/// Also returns warnings about the evaluators' prompts.
+/// Creates the evaluators from their settings. Also returns warnings about their prompts.
 pub fn evaluators(
     settings: &[EvaluatorSettings],
     caller: impl Fn(&EvaluatorSettings) -> Caller,
@@ -96,7 +96,7 @@ impl Evaluator {
     /// Uses a schema only with the built-in prompts, because a schema would forbid additional keys that a user's prompt
     /// may request.
     pub fn request(&self, subject: &Subject) -> Request {
-        // The offline provider needs our fences to find texts, and the schema to answer.
+        // The offline provider needs the fences to find the texts, and the schema to answer.
         let is_offline = self.settings.provider == OFFLINE;
         let filled = |prompt: &PromptText| {
             let values = if prompt.is_built_in() || is_offline { &subject.fenced } else { &subject.plain };
@@ -154,7 +154,7 @@ impl Subject {
     ///
     /// # Errors
     ///
-    /// Returns an error if the debate has no problem or no solution.
+    /// Returns an error if the debate has no problem or no solution, or if a prompt template cannot be filled in.
     pub fn of(path: &Path, debate: &Debate) -> Result<Self, SubjectError> {
         let lacks = |field, fault| SubjectError::Lacks { path: path.to_owned(), field, fault };
         if debate.problem.trim().is_empty() {
@@ -167,7 +167,7 @@ impl Subject {
             return Err(lacks(SOLUTION, "empty"));
         }
         let requirements = Requirements::of(debate);
-        // Serializing these structs cannot fail.
+        // Serializing the requirements cannot fail.
         let as_json = serde_json::to_string_pretty(&requirements).unwrap_or_default();
         let questions = debate.questions().into_iter();
         let clarifications: Vec<_> = questions

@@ -14,9 +14,10 @@ use dialectic_record::ids::AgentId;
 
 const NOT_SCORED: &str = "N/A";
 
-/// Formats one debate as an object, and several debates as a list of objects with their names. Each object contains the
-/// averages, which are null without a score, and each evaluator's answer. With repetitions, each score has a standard
-/// deviation, which is null for a single value, and `runs` has an object for each counted repetition.
+/// Formats one debate as an object, and more than one as a list of objects with their names. Each object contains the
+/// averages, which are null without a score, and each evaluator's first readable answer. With repetitions, each score
+/// has a standard deviation, which is null for a single value, and `runs` has an object for each repetition with a
+/// readable answer.
 pub fn json(evaluated: &[Evaluated], repeat: NonZeroU32) -> String {
     let repeated = repeat.get() > 1;
     let report = match evaluated {
@@ -94,8 +95,8 @@ pub fn is_csv_header(file: &[u8]) -> bool {
     first.is_some_and(|first| first.iter().eq(columns().map(str::as_bytes)))
 }
 
-/// A row for each counted run: the debate's name, and the run's averages with two decimals. A cell without a score is
-/// empty. `header` adds a header row. `line_end` is `\n` or [`CRLF`].
+/// Writes a row for each run with a readable answer: the debate's name, and the run's averages with two decimals. A
+/// cell without a score is empty. `header` adds a header row. `line_end` is `\n` or [`CRLF`].
 ///
 /// # Errors
 ///
@@ -136,9 +137,9 @@ pub fn markdown(evaluated: &[Evaluated], repeat: NonZeroU32) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Returns a header with a column for each criterion, and a row for each debate. If there are several debates, the
-/// first column names them, and a row of means follows. With repetitions, each cell contains the mean and the standard
-/// deviation, and the last column counts the runs.
+/// Returns a header with a column for each criterion, and a row for each debate. If there is more than one debate, the
+/// first column names the debates, and a row of means follows. With repetitions, each cell contains the mean and the
+/// standard deviation, and the last column counts the runs.
 pub fn table(evaluated: &[Evaluated], repeat: NonZeroU32) -> Vec<Vec<String>> {
     let (named, repeated) = (evaluated.len() > 1, repeat.get() > 1);
     let row = |name: &str, scores: Vec<String>, runs: usize| -> Vec<String> {

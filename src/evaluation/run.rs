@@ -73,7 +73,7 @@ impl Usage {
         Self { answers: 1, tokens: tokens.map_or(0, Tokens::total), silent_calls, cost }
     }
 
-    /// The usage of a call without an answer. Its cost is unknown, not zero, if an attempt may have been billed.
+    /// The usage of a failed call. Its cost is unknown, not zero, if an attempt may have been billed.
     fn of_failure(failed: &FailedCall) -> Self {
         match failed.spent.as_deref() {
             Some(spent) => {

@@ -1,5 +1,5 @@
-//! The cost limit of a debate that a client starts: what remains of the server's limits after all spending in the
-//! directory.
+//! Limits the cost of each debate that a client starts, continues or asks about, so that it stays within the server's
+//! limits.
 
 use std::ffi::OsString;
 use std::pin::pin;
@@ -27,7 +27,8 @@ pub struct Limits {
     pub day: Option<Usd>,
 }
 
-/// Holds the directory's spending lock: no other process obtains a permit until this one is dropped.
+/// A permit to spend up to `most`. Holds the directory's spending lock, so that no other process obtains a permit until
+/// this one is dropped.
 pub(super) struct SpendingPermit {
     most: Option<Usd>,
     lock: SpendingLock,
@@ -43,7 +44,8 @@ impl Limits {
         Ok(Some(left))
     }
 
-    /// Blocks the thread while another process holds the spending lock.
+    /// Takes the spending lock and determines how much a debate may cost. Blocks the thread while another process holds
+    /// the lock.
     pub(super) fn permit(&self, directory: &Directory, asked: Option<f64>) -> Result<SpendingPermit, UserError> {
         let asked = asked.map(amount).transpose()?;
         if let Some((_, most)) = asked.zip(self.debate).filter(|(asked, most)| asked > most) {
@@ -70,7 +72,8 @@ impl Limits {
         Ok(permit)
     }
 
-    /// Records the new total limit of the debate, so that other processes count it towards the daily limit.
+    /// Permits the continuation of a debate. If no process is running the debate, records its new total limit, which
+    /// other processes then count towards the daily limit.
     pub(super) fn permit_continuation(
         &self,
         directory: &Directory,

@@ -1,4 +1,4 @@
-//! Answers the protocol's requests and runs the tools.
+//! Answers MCP requests and runs the tools.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -41,14 +41,13 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
 pub struct Options {
     pub directory: Directory,
-    /// Used to compute how many calls remain.
+    /// Estimates the remaining calls of a debate.
     pub runner: Runner,
     pub config: Option<PathBuf>,
     pub env_file: Option<PathBuf>,
     /// The directory for attachments and for agents' tools.
     pub context: Option<PathBuf>,
     pub limits: Limits,
-    /// The maximum number of calls per debate.
     pub max_calls: Option<u32>,
     /// Whether only debates that call no model may run, because the cost limits are missing.
     pub is_free_only: bool,
@@ -58,7 +57,8 @@ pub struct Options {
 ///
 /// # Errors
 ///
-/// Returns an error if the context directory cannot be opened, or the client does not begin with an MCP handshake.
+/// Returns an error if the path of the running executable cannot be determined, the context directory cannot be opened,
+/// or the client does not begin with an MCP handshake.
 pub async fn serve(options: Options) -> Result<(), UserError> {
     let program = std::env::current_exe().map_err(|source| {
         UserError::of(ErrorCategory::General, "cannot determine the path of the running executable").with_source(source)
@@ -115,7 +115,7 @@ fn succeeded(done: Done) -> Result<Done, Refusal> {
 }
 
 impl Server {
-    /// Rejects paths, so that only debates in the directory are accessible.
+    /// Finds a debate by its id. Rejects paths, so that only debates in the directory are accessible.
     async fn entry(&self, id: &str) -> Result<Entry, Refusal> {
         let options = Arc::clone(&self.options);
         let entries = spawn_blocking(move || options.directory.entries()).await??;
@@ -130,7 +130,7 @@ impl Server {
         Ok(spawn_blocking(move || DebateStatus::of(&entry, &runner)).await??)
     }
 
-    /// Returns `None` for debates that call no model, because they need no permit.
+    /// Obtains a permit to spend. Returns `None` for debates that call no model, because they need no permit.
     async fn permit(
         &self,
         calls_models: bool,
@@ -146,8 +146,8 @@ impl Server {
         Ok(Some(spawn_blocking(move || take(&options.limits, &options.directory)).await??))
     }
 
-    /// Runs `command`, which continues a debate. `take` obtains the permit to spend. The arguments in `tail` follow the
-    /// options.
+    /// Runs `command`, which continues a debate or asks about it. `take` obtains the permit to spend. The arguments in
+    /// `tail` follow the options.
     async fn continued(
         &self,
         entry: &Entry,
@@ -241,7 +241,7 @@ impl Server {
         let entry = self.entry(&wanted.id).await?;
         self.until_over(&entry, wanted.seconds, context).await?;
         let command = words(&["requests", &entry.id(), "--json", "--wait", "2"]);
-        // After a separator, so that a request beginning with a dash is not read as an option.
+        // Pass the request after `--`, so that a request beginning with a dash is not read as an option.
         let request = wanted.request.into_iter().flat_map(|request| ["--".into(), request.into()]).collect();
         let done = self.continued(&entry, command, request, "", Limits::permit_continuation).await?;
         let status = self.status(&entry).await?;
@@ -395,8 +395,8 @@ fn progress(status: &DebateStatus) -> String {
     status.progress() + &cost
 }
 
-/// Adds no text that models or users wrote, because structured content cannot be marked as such. Unmet requirements are
-/// only counted.
+/// Adds the status as structured content, but no text that models or users wrote, because structured content cannot be
+/// marked as such. Unmet requirements are only counted.
 fn with_facts(mut result: CallToolResult, status: &DebateStatus) -> CallToolResult {
     let DebateStatus { id, status: standing, exit_code, stage, round, rounds, calls, cost_usd, .. } = status;
     let answer = status.answer.as_ref().map(
@@ -524,7 +524,7 @@ impl Server {
             ("--check", wanted.check.map(|check| check.to_string())),
             ("--model", wanted.model.map(|NamedModel::Host| HOST.to_owned())),
         ] {
-            // Joined with `=`, so that values beginning with a dash are not read as options.
+            // Join each name and value with `=`, so that a value beginning with a dash is not read as an option.
             command.extend(value.map(|value| OsString::from(format!("{name}={value}"))));
         }
         for (name, is_on) in [("--quick", wanted.quick), ("--clarify", wanted.clarify), ("--offline", wanted.offline)] {
@@ -537,7 +537,8 @@ impl Server {
         Ok(command)
     }
 
-    /// Rejects files that the agents' tools may not read, such as files outside the context directory.
+    /// The options that attach `files`. Rejects files that the agents' tools may not read, such as files outside the
+    /// context directory.
     fn attached(&self, files: &[String]) -> Result<Vec<OsString>, Refusal> {
         let context = self.context.as_ref().zip(self.options.context.as_ref());
         let Some((directory, base)) = context else {

@@ -1,4 +1,4 @@
-//! The tools and their parameters. Unknown keys are rejected.
+//! The tools and their parameters. Unknown parameters are rejected.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(super) struct NewDebate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum NamedModel {
-    /// The client answers all requests.
+    /// The client answers in place of the models.
     Host,
 }
 
@@ -104,7 +104,7 @@ pub(super) struct List {
     pub(super) text: Option<String>,
 }
 
-/// The maximum duration of a `wait` call in seconds, because clients time out soon after.
+/// The maximum time that a call may wait for a debate, in seconds. Clients may time out if a call takes longer.
 pub(super) const MOST_SECONDS: u64 = 45;
 pub(super) const MOST_LISTED: u32 = 100;
 /// The default number of debates to list.

@@ -69,7 +69,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     let environment = capture_environment(args.env_file.as_deref())?;
     let runner = runner(environment.clone())?;
     let files = config_files(args.vouch.config.as_ref(), &environment);
-    // Records of older versions have no settings, so the judge comes from the configuration.
+    // Records written by older versions contain no settings, so take the judge from the configuration.
     let is_unset = read_state(&entry.state).is_ok_and(|debate| debate.settings.is_none());
     let lent = is_unset.then(|| files.load(&Overrides::default())).transpose()?;
     let saved = runner.open_finished(&entry, lent.map(|lent| lent.settings))?;
@@ -78,8 +78,8 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     let limit = BudgetLimit { usd: args.max_cost, calls: args.calls.max_calls };
     let asking = runner.ask(saved, question, limit, &own(&args.vouch, &files)?)?;
     terminal.warnings(asking.warnings());
-    // Replace the limit that an earlier run noted for servers with a daily limit, so that they count the maximum cost
-    // of this question.
+    // Servers with a daily limit count the cost limit that was last recorded for a debate, so record a limit that
+    // includes this question.
     let most = args.max_cost.map(|most| spent_by(&entry) + most);
     if let Err(error) = renew_limit(&debates()?, &DebateId::new(entry.id()), most) {
         terminal.warning(&error.to_string());

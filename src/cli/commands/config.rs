@@ -134,7 +134,7 @@ fn check(path: Option<&PathBuf>, file: &ConfigFileArgs, terminal: &mut Terminal)
 
 fn trust_file(path: &Path, terminal: &mut Terminal) -> Result<(), Error> {
     let Trusted { path, sha256, text } = trust(path, &process_environment())?;
-    // A `.env` file is not JSON.
+    // Ignore a parse error, because a `.env` file is not JSON.
     let keys = serde_json::from_str(&text).map(|tree| refused(&tree)).unwrap_or_default();
     let sets = if keys.is_empty() { String::new() } else { format!(", which sets {}", keys.join(", ")) };
     terminal.notice(&format!("Trusted {}{sets} (SHA-256 {sha256})", path.display()));
@@ -152,7 +152,7 @@ fn read(
     Ok((loaded, environment))
 }
 
-/// Prints each row on one line, even if a value contains line breaks.
+/// Formats each row as one line, even if a value contains line breaks.
 fn table(rows: &[SettingRow]) -> String {
     let rows: Vec<[String; 3]> =
         rows.iter().map(|row| [&row.path, &row.value, &row.source.to_string()].map(|cell| one_line(cell))).collect();

@@ -234,7 +234,7 @@ fn warn_of_unknown_costs(settings: &Settings, terminal: &mut Terminal) {
     }
 }
 
-/// Works without a key and without calling a model.
+/// Prints the forecast. Needs no key and does not call a model.
 pub(super) fn dry_run(created: &Created, runner: &Runner, json: bool, terminal: &mut Terminal) -> Result<(), Error> {
     let settings = &created.settings;
     runner.check_protocol(created)?;

@@ -115,7 +115,8 @@ fn journal() -> io::Result<Vec<u8>> {
     Ok(journal)
 }
 
-/// Keeps an existing intact record, since the user may have added to it.
+/// Writes the demo debate to `directory`. Keeps an existing record if it is intact, since the user may have added to
+/// it.
 fn keep(directory: &Path) -> Result<Entry, Box<dyn StdError + Send + Sync>> {
     let (state, path) = (directory.join("demo.json"), directory.join("demo.events.jsonl"));
     let recorded = journal()?;
@@ -124,7 +125,7 @@ fn keep(directory: &Path) -> Result<Entry, Box<dyn StdError + Send + Sync>> {
         && verify(&entry(), &path).is_ok_and(|found| found.is_whole());
     if !is_there {
         fs::create_dir_all(directory)?;
-        // The state of another record would not match the new journal.
+        // Remove the state file, because the state of another record would not match the new journal.
         match fs::remove_file(&state) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
             _ => {}
@@ -135,8 +136,8 @@ fn keep(directory: &Path) -> Result<Entry, Box<dyn StdError + Send + Sync>> {
     Ok(entry())
 }
 
-/// `times` is a multiple of the recorded speed; infinity shows everything at once. Returns false if the replay was
-/// interrupted.
+/// `times` is a multiple of the recorded speed; with infinity, the replay takes no time. Returns false if the replay
+/// was interrupted.
 fn play_back(
     debate: &Debate,
     moments: Vec<(Duration, Signal)>,
@@ -179,7 +180,7 @@ async fn show(
     Ok(!is_interrupted)
 }
 
-/// Resolves when the user quits.
+/// Handles the user's keys. Resolves when the user quits.
 async fn left(mut keys: UnboundedReceiver<Key>, pause: &watch::Sender<bool>, messages: &Messages) {
     while let Some(key) = keys.recv().await {
         match key {

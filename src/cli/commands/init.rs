@@ -68,7 +68,8 @@ struct SetupAnswers {
     /// Dollars per million input and output tokens, as stated by the user.
     price: Option<[f64; 2]>,
     directory: Option<String>,
-    /// The program providers of the replaced configuration. Some programs cannot be called without these entries.
+    /// The replaced configuration's entries for command-line programs. Some programs cannot be called without their
+    /// entry.
     programs: Map<String, Value>,
 }
 
@@ -179,7 +180,7 @@ fn named(model: &str) -> Option<ServedModel> {
 }
 
 /// The provider, and the model if it is named, from the options or the user's answers. With `--yes`, takes the first
-/// provider with a key, or else an installed program.
+/// provider with a key, or else the first installed program that can be used.
 fn whom(
     args: &InitArgs,
     environment: &Environment,
@@ -261,7 +262,7 @@ fn missing_variable(wanted: &SetupAnswers, environment: &Environment) -> Option<
     (!environment.has(variable)).then(|| variable.to_owned())
 }
 
-/// Returns whether a key was stored.
+/// Asks the user for the key. Returns whether a key was stored.
 fn ask_key(
     variable: &str,
     environment: &Environment,
@@ -290,7 +291,7 @@ fn ask_key(
     Ok(true)
 }
 
-/// Appends, because later lines override earlier ones.
+/// Appends the key to the file. If the file already sets the variable, the new line overrides the earlier one.
 fn keep_key(path: &Path, variable: &str, key: &str) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);

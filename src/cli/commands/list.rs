@@ -119,7 +119,8 @@ struct ListRow {
     title: String,
     protocol: Option<String>,
     winner: Option<String>,
-    /// Whether the same text won in reverse order. `None` if only one order was judged.
+    /// Whether the same text also won when the judge read the texts in reverse order. `None` if only one order was
+    /// judged.
     winner_stable: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     forked_from: Option<String>,
@@ -164,8 +165,8 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
     })
 }
 
-/// `None` if the debate does not match. An unreadable debate gets a row too. `remembered` holds the names of the state
-/// files that the memory search found.
+/// The row of a debate, even of an unreadable one; `None` if the debate does not match the options. `remembered` holds
+/// the names of the state files that the memory search found.
 fn row(entry: &Entry, args: &ListArgs, remembered: &HashSet<String>) -> Option<ListRow> {
     let state = read_state(&entry.state);
     let is_newer = matches!(state, Err(StateFileError::Newer { .. }));
@@ -249,7 +250,7 @@ fn local(at: Timestamp) -> chrono::DateTime<Local> {
     at.utc().with_timezone(&Local)
 }
 
-/// Tables omit protocols and winners if all debates use the default protocol.
+/// Whether any debate uses a protocol other than the default. If none does, tables omit protocols and winners.
 fn has_other_protocols(rows: &[ListRow]) -> bool {
     rows.iter().any(|row| row.protocol.as_deref().is_some_and(|name| name != DIALECTIC.name))
 }
@@ -338,7 +339,7 @@ fn style_of(run: &str, answer: Option<&AnswerState>) -> Style {
     }
 }
 
-/// A time today as `14:03`, a day this year as `Jan 31`, others as `2025-01-31`.
+/// Formats a time today as `14:03`, an earlier day of this year as `Jan 31`, and any other day as `2025-01-31`.
 fn when(at: Timestamp) -> String {
     let (at, now) = (local(at), Local::now());
     let form = match () {
@@ -368,7 +369,7 @@ struct ModelSpending {
 impl ModelSpending {
     fn add(&mut self, usage: &ModelUsage) {
         self.debates += 1;
-        // Saturates, because a file may contain any number.
+        // Saturate, because a state file may contain any number.
         self.requests = self.requests.saturating_add(usage.requests);
         self.input_tokens = self.input_tokens.saturating_add(usage.input_tokens);
         self.output_tokens = self.output_tokens.saturating_add(usage.output_tokens);

@@ -48,12 +48,12 @@ pub(super) struct Cli {
     pub(super) command: Command,
 
     /// When to use colour [default: auto]
-    // Placed after each command's own options. Clap's default position depends on the number of commands.
+    // Place this option after each command's own options. Clap's default position depends on the number of commands.
     #[arg(long, global = true, value_parser = choice(COLORS), value_name = "WHEN", display_order = 900)]
     pub(super) color: Option<ColorMode>,
 }
 
-/// The definition of the command line. Completions, the manual and the documentation are generated from it too.
+/// Defines the command line. The completions, the manual and the documentation are generated from this definition.
 pub fn command() -> clap::Command {
     let mut command = Cli::command();
     // `build` adds the global options to every subcommand, where `without_common` hides them.
@@ -81,7 +81,7 @@ macro_rules! commands {
                 }
             }
 
-            /// `None` for a command that does not run a debate.
+            /// The command's name and run options; `None` for a command that does not run a debate.
             pub(super) fn run_args(&self) -> Option<(&'static str, &RunArgs)> {
                 $($($(
                     if let Self::$name(args) = self {

@@ -70,7 +70,7 @@ struct ModelLine {
     provider: String,
     model: String,
     used_by: Vec<String>,
-    /// Whether the server lists the model. `None` if its list is unknown.
+    /// Whether the server lists the model. `None` if the server's list is unknown.
     offered: Option<bool>,
     context_window: Option<u64>,
     input_per_m_tok: Option<f64>,
@@ -134,7 +134,7 @@ pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<
     terminal.result(&shown(&rows, &servers, terminal.screen()))
 }
 
-/// Each model's rating: the mean over its roles, weighted by their numbers of debates.
+/// Each model's rating: the mean over its roles, weighted by the number of debates in each role.
 fn ratings() -> Result<BTreeMap<String, f64>, Error> {
     let directory = debates()?;
     if !directory.path().is_dir() {
@@ -165,13 +165,13 @@ struct Servers {
 #[serde(rename_all = "camelCase")]
 struct ProgramState {
     version: Option<String>,
-    /// False if the program's tools cannot be disabled or its version is known to be unsafe.
+    /// False if the program's tools cannot be disabled, or if its version is unknown or known to be unsafe.
     may_be_called: bool,
     tested: bool,
     /// Absent if the program does not report whether it is logged in.
     #[serde(skip_serializing_if = "Option::is_none")]
     logged_in: Option<bool>,
-    /// Whether the program reports that a subscription is logged in.
+    /// Whether the program reports a login with a subscription.
     subscription: bool,
 }
 
@@ -310,7 +310,8 @@ fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<O
     rows
 }
 
-/// The models in use or, if there are none, the program's default model. Programs do not list their models.
+/// Rows for the models in use or, if there are none, for the program's default model, because programs do not list
+/// their models.
 fn rows_of_program(settings: &Settings, provider: &str) -> Vec<ModelLine> {
     let used = settings.everybody().filter(|agent| agent.provider == *provider).map(|agent| agent.model.as_str());
     let mut names: BTreeSet<&str> = used.collect();

@@ -34,7 +34,7 @@ pub(in crate::cli) enum ProtocolsCommand {
     },
 }
 
-/// The width of diagrams, which cannot be wrapped.
+/// The maximum width of the output. Diagrams are never wrapped, but fit into this width.
 const WIDTH: usize = 80;
 
 pub(in crate::cli) fn run(args: &ProtocolsArgs, terminal: &mut Terminal) -> Result<(), Error> {

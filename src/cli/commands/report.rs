@@ -74,7 +74,7 @@ pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<
     let configured = args.config.as_deref().map(|path| configured(path, terminal)).transpose()?.flatten();
     let beside = args.open.then(|| entry.state.with_extension("html"));
     let output = args.output.as_deref().or(beside.as_deref());
-    // Only an existing regular file has a text that must be kept.
+    // Check only an existing regular file, because nothing else contains text that the user may have edited.
     let existing = output.filter(|path| path.is_file() && !args.force);
     if let Some((path, text)) = existing.and_then(|path| Some((path, fs::read(path).ok()?)))
         && !format.may_replace(&String::from_utf8_lossy(&text))

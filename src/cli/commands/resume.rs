@@ -120,7 +120,8 @@ pub(super) fn go_on(order: ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(
     }
     let foreseen = if is_agreed { None } else { dialogue::agreed(&prepared, &settings, terminal)? };
     let ready = prepared.begin()?;
-    // Replace the limit that an earlier run noted for servers with a daily limit, so that they count this run's limit.
+    // Servers with a daily limit count the cost limit that was last recorded for a debate, so record the limit of this
+    // run.
     if let Err(error) = renew_limit(&debates()?, &DebateId::new(entry.id()), limit.usd) {
         terminal.warning(&error.to_string());
     }
@@ -129,7 +130,8 @@ pub(super) fn go_on(order: ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(
     session.run(ready, foreseen, terminal)
 }
 
-/// The debate uses the saved models, which may surprise a user who has edited the configuration.
+/// Names the agents whose configured model differs from the saved one. The debate uses the saved model, which may
+/// surprise a user who has edited the configuration.
 fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<String> {
     let Some(path) = saved.base_dir.as_ref().map(|directory| directory.join(DEFAULT_PATH)) else { return Vec::new() };
     if !path.is_file() {
@@ -164,7 +166,7 @@ fn finished(id: &DebateId, entry: &Entry, args: &RunArgs, terminal: &mut Termina
 /// The maximum number of characters of a problem to show.
 const PROBLEM_WIDTH: usize = 100;
 
-/// `None` if the user declines.
+/// Finds the newest debate that can be resumed, and asks whether to resume it. Returns `None` if the user declines.
 fn agreed(
     runner: &Runner,
     environment: &Environment,
@@ -232,7 +234,7 @@ fn described(debate: &Debate) -> String {
     let shown = truncate(&problem, PROBLEM_WIDTH);
     let more = if shown.len() < problem.len() { "…" } else { "" };
     let how = match debate.status {
-        // No process is running the debate, so it was killed.
+        // No process is running the debate, so the process that ran it was killed.
         Status::Running => "interrupted",
         Status::Pending => "not started",
         status @ (Status::Paused | Status::Completed | Status::Failed) => status.name(),

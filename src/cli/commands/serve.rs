@@ -65,7 +65,7 @@ pub(in crate::cli) struct ServeArgs {
     max_debates: u16,
 }
 
-/// Same as the default of `--max-debates`.
+/// The maximum number of concurrent debates, the same as the default of `--max-debates`.
 const MAX_RUNNING: usize = 3;
 
 pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -226,7 +226,7 @@ fn open(address: &str, terminal: &mut Terminal) -> Option<TempPath> {
     }
 }
 
-/// Only the user can read the page, because the address contains a token.
+/// Writes a page that redirects to `address`. Only the user can read the page, because the address contains a token.
 fn page_to(address: &str) -> io::Result<TempPath> {
     let page = html! {
         (DOCTYPE)
@@ -247,7 +247,7 @@ pub(super) fn missing(command: &str, option: &str, reason: &str) -> UserError {
         .with_hint(format!("set {option}; `docs/models.md` explains the limits"))
 }
 
-/// A command-line program that an agent or the judge uses.
+/// A command-line program that an agent or the judge uses, if there is one.
 pub(super) fn called(settings: &Settings) -> Option<&str> {
     settings.everybody().map(|agent| agent.provider.as_str()).find(|name| is_program(name, &settings.providers))
 }

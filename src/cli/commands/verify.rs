@@ -46,7 +46,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
     if found.is_whole() { Ok(()) } else { Err(damaged().into()) }
 }
 
-/// Omits keys that do not apply.
+/// The result as JSON, without keys that do not apply.
 fn report(entry: &Entry, found: &VerifiedRecord) -> Value {
     let (state, state_events) = match found.state {
         StateFileStatus::Current => ("current", Some(found.events)),

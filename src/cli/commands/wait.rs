@@ -40,8 +40,8 @@ pub(in crate::cli) struct WaitArgs {
 
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Waits while [`is_worth_waiting`], but not longer than `seconds` after `begun`; `None` sets no time limit. Returns
-/// whether the time ran out.
+/// Waits as long as [`is_worth_waiting`] returns true, but at most until `seconds` after `begun`. If `seconds` is
+/// `None`, there is no time limit. Returns whether the time is up.
 pub(super) fn wait_for(entry: &Entry, begun: Instant, seconds: Option<u64>) -> bool {
     let is_over = || seconds.is_some_and(|seconds| begun.elapsed().as_secs() >= seconds);
     while is_worth_waiting(entry) && !is_over() {

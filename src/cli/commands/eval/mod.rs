@@ -143,7 +143,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     finish(&destination, &evaluated, args, terminal)
 }
 
-/// Offline evaluators cost nothing, so they need no consent.
+/// Asks the user to accept the forecast cost. Leaves out offline evaluators, because they cost nothing.
 fn agree_to(
     evaluators: &[Evaluator],
     subjects: &[Subject],
@@ -164,7 +164,7 @@ fn agree_to_calls(calls: Vec<PlannedCall>, terminal: &mut Terminal) -> Result<()
     if agree(Some(&forecast), None, "Begin?", terminal)? { Ok(()) } else { Err(Error::Declined) }
 }
 
-/// Writes the results of the debates that could be evaluated. Fails if some could not be.
+/// Writes the results if at least one debate could be evaluated. Fails if at least one could not be evaluated.
 fn finish(
     destination: &ScoresDestination,
     evaluated: &[Evaluated],
@@ -213,7 +213,7 @@ fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -
     if subjects.is_empty() { Err(SubjectError::NoneFinished { debates: entries.len() }.into()) } else { Ok(subjects) }
 }
 
-/// Evaluations leave no journal, so the known cost is recorded separately for the daily limit.
+/// Runs `work`, and records its known cost for the daily limit, because an evaluation leaves no journal.
 fn noting_cost<T>(terminal: &mut Terminal, work: impl AsyncFnOnce(&(dyn Fn(Usd) + Sync)) -> T) -> Result<T, Error> {
     let spent = Mutex::new(Usd::ZERO);
     let noted = |cost: Usd| *spent.lock().unwrap_or_else(PoisonError::into_inner) += cost;

@@ -176,7 +176,7 @@ impl Answered {
         let entry = debates()?.find(name)?;
         let saved = entry.load(AccessMode::State)?;
         let (debate, mut warnings) = (saved.debate, saved.warnings);
-        // The error names what the debate lacks.
+        // Fails with an error that names what the debate lacks.
         let Subject { name, .. } = Subject::of(&entry.state, &debate)?;
         let no_answer = || {
             UserError::input(format!("the debate {name} has no answer"))

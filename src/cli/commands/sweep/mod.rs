@@ -1,4 +1,5 @@
-//! `dialectic sweep`: plans, runs and collects sets of debates. A scheduler places, retries and cancels the jobs.
+//! `dialectic sweep`: plans, runs and collects sets of debates. An external scheduler, such as Slurm, places, retries
+//! and cancels the jobs.
 
 mod plan;
 mod run;

@@ -58,7 +58,7 @@ fn unplanned(name: &str, source: Error) -> Error {
     .into()
 }
 
-/// A variant with the settings of the planning machine.
+/// A variant, and its settings as resolved on the planning machine.
 struct Resolved {
     settings: Settings,
     variant: Variant,
@@ -147,7 +147,7 @@ fn overrides(described: &VariantDescription, offline: bool) -> Overrides {
     }
 }
 
-/// Every debate needs a limit, and the limits may add up to no more than the budget.
+/// Checks that every debate has a cost limit, and that the sum of the limits does not exceed the budget.
 fn check_budget(budget: Usd, plan: &Plan) -> Result<(), UserError> {
     let fitting = || {
         let each = budget.dollars() / f64::from(u32::try_from(plan.debates.len()).unwrap_or(u32::MAX));
@@ -185,7 +185,7 @@ fn attached(
     Ok(attached)
 }
 
-/// Rejects duplicate debates, because their one result would count twice.
+/// Rejects duplicate debates, because they would share one result, which would then count twice.
 fn check_ids(plan: &Plan) -> Result<(), UserError> {
     let mut known = BTreeMap::new();
     for debate in &plan.debates {
@@ -198,11 +198,12 @@ fn check_ids(plan: &Plan) -> Result<(), UserError> {
     Ok(())
 }
 
-/// Problems are grouped by length, in steps of this many bytes. All problems of a group are assumed to cost the same.
+/// The size of a length group, in bytes. Problems in the same group whose attachments have the same length are assumed
+/// to cost the same.
 const LENGTHS: usize = 512;
 
 /// Estimates each debate's cost from the longest problem of similar length whose attachments have the same length. Even
-/// a set of thousands has few distinct lengths, so few forecasts are needed.
+/// thousands of problems have few distinct lengths, so few forecasts are needed.
 fn price(
     plan: &mut Plan,
     resolved: &[Resolved],
@@ -231,7 +232,7 @@ fn price(
     Ok(())
 }
 
-/// The rounded length of a problem, and the exact length of its attachments.
+/// The number of a problem's length group, and the exact length of its attachments.
 fn length(problem: &Problem) -> (usize, usize) {
     let attached = problem.attachments.iter().map(|one| one.name.len() + one.text.len()).sum();
     (problem.text.len() / LENGTHS, attached)

@@ -140,7 +140,7 @@ fn chosen(args: &SweepRunArgs, saved: &SavedPlan) -> Result<Vec<PlannedDebate>, 
     Ok(debates.iter().filter(is_chosen).cloned().collect())
 }
 
-/// The providers and keys that this machine adds to a plan.
+/// The providers, keys and prompts with which this machine runs a plan.
 fn machine(
     args: &SweepRunArgs,
     environment: Environment,
