@@ -193,8 +193,8 @@ impl Caller {
         }
     }
 
-    /// Limits only the time until the first token; afterwards, the [`ChatModel`] aborts idle streams. A reply without
-    /// text or usable tool calls is a failure.
+    /// Makes one attempt. Limits only the time until the first token; afterwards, the [`ChatModel`] aborts idle
+    /// streams. A reply without text or usable tool calls is a failure.
     async fn attempt(&self, request: &Request, attempt: u32, bill: &Bill<'_>) -> Result<Reply, FailedAttempt> {
         let batch = Batch::default();
         let tell = || {
@@ -246,7 +246,7 @@ impl Caller {
         Err(FailedAttempt::with_usage(error, reply.usage()))
     }
 
-    /// A cost stated by the server takes precedence over the price table.
+    /// The usage and cost of a request. A cost stated by the server takes precedence over the price table.
     fn spent(&self, request: &Request, usage: StatedUsage) -> AttemptUsage {
         // A free model costs nothing even if its usage is unknown.
         let priced = self.price.and_then(|price| match usage.tokens {
@@ -291,8 +291,8 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The cost of each attempt must be recorded immediately, because a call that waits for its next attempt may be
-/// abandoned.
+/// Reserves and records the cost of attempts. Each cost must be recorded immediately, because a call that waits for its
+/// next attempt may be abandoned.
 pub trait Account: Send + Sync {
     /// Asks for permission to send an attempt. Under a cost or call limit, waits for room; without a limit, reserves
     /// nothing.

@@ -64,7 +64,7 @@ pub struct Request {
     pub max_tokens: Option<u32>,
     /// The system text, identical for every call of a debate, so that providers can cache it.
     pub system: Arc<str>,
-    /// The user's text, which starts with shared material and ends with what is specific to the role and phase.
+    /// The user's text. It starts with shared material and ends with the parts specific to the role and phase.
     pub prompt: Arc<str>,
     /// Continues the conversation after `prompt`.
     pub turns: Vec<Turn>,
@@ -225,7 +225,7 @@ fn make_strict(schema: &mut Schema) {
 /// The maximum length of a finish reason in the record, in characters.
 const KEPT: usize = 64;
 
-/// Known finish reasons in lower case; `None` means that there is no answer.
+/// Known finish reasons in lower case; `None` means that the answer is unfinished or failed.
 #[rustfmt::skip]
 const ENDS: &[(Option<FinishReason>, &[&str])] = &[
     (Some(Complete), &["", "stop", "tool_calls", "function_call", "completed"]), // OpenAI; empty: Ollama, gateways

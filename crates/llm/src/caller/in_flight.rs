@@ -7,9 +7,9 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
-/// A limit on the attempts in flight to all providers together. A provider that reports a rate limit gets a limit of
-/// its own: half of its attempts in flight. Each answer to a later attempt raises that limit by one. Once the limit
-/// reaches the number of attempts that were in flight before, it is lifted.
+/// A limit on the attempts in flight to all providers together. A provider that reports a rate limit without
+/// `Retry-After` gets a limit of its own: half of its attempts in flight. Each answer to a later attempt raises that
+/// limit by one. Once the limit reaches the number of attempts that were in flight before, it is lifted.
 #[derive(Debug)]
 pub struct ConcurrencyLimit {
     all: Semaphore,

@@ -142,7 +142,8 @@ fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener) {
                 heard.whole = Some(text.to_owned());
             }
         }
-        // The program also reports an error when it retries a connection, so the end of the turn decides.
+        // The program also reports an error when it retries a connection, so only the end of the turn shows whether the
+        // call failed.
         Some("error") => heard.error = text_at(line, "/message"),
         Some("turn.failed") => {
             heard.error = text_at(line, "/error/message").or_else(|| Some("the turn failed".to_owned()));

@@ -186,7 +186,7 @@ fn output(program: &Program, arguments: &[&str], home: Option<&str>) -> String {
         .envs(program.switched_off().iter().copied())
         .envs(home.map(|variable| (variable, place.path())))
         .stdin(Stdio::null())
-        // Unlike pipes, files cannot block the program, nor can background processes keep us reading.
+        // Unlike pipes, files cannot block the program, and reading them does not wait for background processes.
         .stdout(file("out"))
         .stderr(file("err"));
     #[cfg(unix)]

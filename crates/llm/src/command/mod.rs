@@ -47,7 +47,7 @@ pub struct CommandModel {
     bound: Arc<str>,
     /// The state of the program's file when the program was last checked.
     checked: Mutex<Stamp>,
-    /// Whether the program reports a subscription login, so that calls are not billed and costs are notional.
+    /// Whether the program reports a subscription login. If so, calls are not billed, and costs are list prices.
     is_subscription: OnceCell<bool>,
     limited_until: Mutex<Option<DateTime<Utc>>>,
     /// Whether a call was billed despite the subscription, as extra usage or to a key.

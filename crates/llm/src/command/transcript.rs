@@ -128,7 +128,8 @@ impl Transcript {
     }
 }
 
-/// Phrases that report a reached subscription limit. They are only searched for in failure messages, never in answers.
+/// Phrases that say that a subscription's limit was reached. They are only searched for in failure messages, never in
+/// answers.
 const LIMITS: [&str; 6] =
     ["usage limit", "you've hit your", "session limit reached", "weekly limit", "quota exceeded", "exhausted your"];
 const LOGINS: [&str; 8] = [

@@ -125,7 +125,7 @@ impl ProblemReading {
         !gap.words.iter().any(|word| self.words.contains(&format!(" {word}")))
     }
 
-    /// The open gaps that a role lists, starting with those that concern it most.
+    /// The open gaps that a role lists, starting with those most relevant to the role.
     pub(super) fn gaps_of(&self, role: &str) -> Vec<&'static Gap> {
         let open = || gaps().filter(|gap| self.lacks(gap) && gap.roles.contains(&role));
         let is_own = |gap: &&Gap| gap.roles.first() == Some(&role);

@@ -15,9 +15,9 @@ use super::streaming::{ApiAnswer, ReplyNotes, StreamOutcome, follow};
 use super::transport::{HttpAnswer, broken};
 use super::{OpenAiClient, chat, marks, responses};
 
-/// The maximum number of requests per question: the first, and one after each of eleven adjustments. These are three
-/// for schemas, two for streaming, and one each for tools, temperature, system messages, replays, and the name and
-/// value of the output limit.
+/// The maximum number of requests per question: the first, and one after each of eleven adjustments. There are three
+/// adjustments for schemas, two for streaming, and one each for tools, temperature, system messages, messages sent back
+/// to the model, and the name and value of the output limit.
 const MOST_TURNS: usize = 12;
 
 enum RefusalCause {

@@ -1,5 +1,4 @@
-//! What models support, learned from their answers so that nothing is rejected twice, and how much of a schema they
-//! accept.
+//! Remembers what models support, so that a server rejects nothing twice, and reduces schemas to what a model accepts.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -76,14 +75,14 @@ pub(super) struct Capabilities {
 /// API refuses immediately. A server with it answers only when the model is done, so the other calls stop waiting and
 /// try the Responses API too.
 pub(super) const PROBE_TIMEOUT: Duration = Duration::from_millis(250);
-/// Like [`PROBE_TIMEOUT`], for a local server, which refuses immediately.
+/// Like [`PROBE_TIMEOUT`], for a local server, whose refusal arrives sooner.
 const LOOPBACK_PROBE_TIMEOUT: Duration = Duration::from_millis(20);
 
 pub(super) struct KnownCapabilities {
     endpoint: Endpoint,
     pub(super) serves_responses: bool,
     pub(super) probe_timeout: Duration,
-    /// The first finding about the server's API. Later findings concern single models.
+    /// The first API that the server was found to support. Later findings apply to single models only.
     api: OnceLock<Api>,
     /// Acquired by the call that probes the API, and closed once the API is known. If the probing call ends without a
     /// finding, the next call probes.

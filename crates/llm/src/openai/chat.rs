@@ -269,7 +269,7 @@ pub(super) struct Chunks {
     finish_reason: Option<String>,
     model: Option<String>,
     usage: Option<ReportedUsage>,
-    /// Whether words followed the last usage, which is then incomplete.
+    /// Whether more output followed the last reported usage, which is then incomplete.
     has_grown: bool,
     error: Option<Value>,
     /// The whole message, which some gateways send in one chunk.

@@ -28,8 +28,8 @@ pub(super) fn take_text(object: &mut Value, key: &str) -> Option<String> {
     if let Value::String(text) = take(object, key) { Some(text) } else { None }
 }
 
-/// Returns a string as it is, and any other value as JSON, which is then an unknown word. `None` if the field is absent
-/// or null.
+/// Returns a string unchanged, and any other value as JSON text, which then matches no known word. Returns `None` if
+/// the field is absent or null.
 pub(super) fn take_word(object: &mut Value, key: &str) -> Option<String> {
     match take(object, key) {
         Value::Null => None,
@@ -88,7 +88,7 @@ const USAGE_COSTS: &[&str] = &[
     "/cost_details/total_cost", // LLM Gateway
 ];
 
-/// Token counts and costs under the names that all known servers use.
+/// Token counts and costs, under the names that known servers use.
 ///
 /// Sources: the references of OpenAI (Chat Completions, Responses), Anthropic (Messages, "Prompt caching"), OpenRouter
 /// ("Usage accounting"), DeepSeek ("Context caching"), Moonshot, Google (OpenAI compatibility), LiteLLM ("Prompt
@@ -203,8 +203,8 @@ impl ReportedUsage {
         self.count(["/cache_creation_input_tokens"]).max(by_time)
     }
 
-    /// Cached tokens that the stated input excludes. Anthropic excludes both reads and writes; LiteLLM includes them if
-    /// its details repeat them and the total leaves no room.
+    /// Cached tokens that the stated input excludes. Anthropic's input excludes reads and writes. LiteLLM's input
+    /// includes them if the details repeat them and the total leaves no room for more tokens.
     fn cache_beside(&self, input: u64, outside: u64) -> u64 {
         let (read, written) = (self.count(["/cache_read_input_tokens"]), self.written_beside());
         let both = read.saturating_add(written);
@@ -433,8 +433,8 @@ enum Half {
     Second,
 }
 
-/// Like `well_formed`, for a piece of a text. A server may split a pair: `cut_off` is the escaped first half at the end
-/// of the previous piece.
+/// Like `well_formed`, for a piece of a text. A server may split a surrogate pair between two pieces: `cut_off` is the
+/// escaped first half from the end of the previous piece.
 pub(super) fn well_formed_piece<'a>(json: &'a str, cut_off: &mut Option<String>) -> Cow<'a, str> {
     let has = |escape: &[u8]| memmem::find(json.as_bytes(), escape).is_some();
     if !has(b"\\ud") && !has(b"\\uD") {

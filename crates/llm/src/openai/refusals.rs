@@ -1,5 +1,5 @@
-//! Recognizes what a model rejects and the next request can omit. Servers share no codes for this, so words decide if
-//! status, code and parameter do not.
+//! Recognizes features that a model rejects and that the next request can omit. Servers share no codes for such
+//! refusals, so words decide if status, code and parameter do not.
 
 use crate::{Request, Turn};
 
@@ -28,7 +28,7 @@ const ONE_TEMPERATURE: &[&str] = &[
     "not applicable", "remove", "must be unset", // gateways
 ];
 
-/// Refusals of system messages; all parts separated by `*` must occur.
+/// Phrases that reject system messages; all parts separated by `*` must occur.
 #[rustfmt::skip]
 const NO_SYSTEM: &[&str] = &[
     "developer instruction*not enabled", // Google, for Gemma
@@ -45,7 +45,7 @@ const NO_SYSTEM: &[&str] = &[
     "only supports user and assistant", "first message must be*user", "system*must be omitted", // gateways
 ];
 
-/// Refusals of tools; all parts separated by `*` must occur.
+/// Phrases that reject tools; all parts separated by `*` must occur.
 #[rustfmt::skip]
 const NO_TOOLS: &[&str] = &[
     "not support tool", "tool*not support", "support tool use", // Ollama, Groq, OpenRouter
@@ -55,7 +55,7 @@ const NO_TOOLS: &[&str] = &[
     "no support for tools", "tool*not available", "tool*not enabled", "tool*unsupported", // gateways
 ];
 
-/// Names of the output limit in refusals.
+/// Names that refusals use for the output limit.
 #[rustfmt::skip]
 const LIMITS: &[&str] = &[
     "max_tokens", "max_completion_tokens", "max_output_tokens", "completion tokens", // OpenAI, most others
@@ -65,8 +65,8 @@ const LIMITS: &[&str] = &[
     "maximum tokens", // Bedrock
 ];
 
-/// Refusals of a model's own message that was sent back with more than text and calls; all parts separated by `*` must
-/// occur.
+/// Phrases that reject a model's own message, which was sent back with more than text and calls; all parts separated by
+/// `*` must occur.
 #[rustfmt::skip]
 const NO_REPLAY: &[&str] = &[
     "reasoning_content*input", // DeepSeek's reasoner
@@ -78,7 +78,7 @@ const NO_REPLAY: &[&str] = &[
     "unknown field*messages", "unexpected field*messages", "unrecognized*messages", // gateways
 ];
 
-/// Names of the requested form of the answer in refusals.
+/// Names that refusals use for the requested answer format.
 #[rustfmt::skip]
 const FORMATS: &[&str] = &[
     "response_format", "response format", "text.format", "'format'", "`format`", "\"format\"", // the field

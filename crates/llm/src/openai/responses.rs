@@ -225,7 +225,7 @@ impl ApiAnswer for Events {
                 self.is_done = true;
             }
             _ => {
-                // Reasoning, summaries and server-side tools are not passed on, but are signs of life.
+                // Reasoning, summaries and server-side tools are not passed on, but show that the model is working.
                 if kind.rsplit('.').next() == Some("delta") {
                     sink.work();
                 }

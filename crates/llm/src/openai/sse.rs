@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 
 use super::lenient::{BYTE_ORDER_MARK, parsed};
 
-/// The last event of a stream in either API.
+/// The data of the last event of a stream, in either API.
 pub(super) const DONE: &str = "[DONE]";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

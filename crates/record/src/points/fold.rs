@@ -1,4 +1,4 @@
-//! Folds parsed texts into the state of each point.
+//! Derives the state of each point from the parsed texts.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -36,7 +36,7 @@ pub(crate) struct Fold<'a> {
 pub(super) struct Folded {
     authors: BTreeMap<AgentId, Arc<Criticised>>,
     moves: Arc<Vec<Move>>,
-    /// The number of points folded so far, which is also the next point's rank.
+    /// The number of points raised so far, which is also the next point's rank.
     raised: usize,
 }
 
@@ -46,7 +46,7 @@ struct Criticised {
     text: Option<u64>,
     /// The points against all of the author's texts, each with its rank among all points of the debate.
     points: Vec<(usize, Point)>,
-    /// Indices into `points`.
+    /// For each point's id, its index in `points`.
     by_id: Arc<HashMap<PointId, usize>>,
 }
 
@@ -141,7 +141,7 @@ impl<'a> Fold<'a> {
         yields.is_none_or(|yields| yields == ResultKind::Proposal)
     }
 
-    /// Folds the drafts, the checks and the judge's rulings. Call this last, because they follow the rounds.
+    /// Folds the drafts, the checks and the judge's rulings. Call this last, because they come after all rounds.
     pub(super) fn close(&mut self, debate: &Debate) {
         let (mut draft, mut text, mut raised) = (0, None, 0);
         for one in &debate.checks {

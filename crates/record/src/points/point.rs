@@ -58,7 +58,7 @@ impl PointId {
     }
 }
 
-/// Escapes `/`: an agent named `a/b` could otherwise produce another point's id.
+/// Escapes `/` and `%`, because an agent named `a/b` could otherwise produce another point's id.
 fn escaped(name: &str) -> String {
     name.replace('%', "%25").replace('/', "%2F")
 }

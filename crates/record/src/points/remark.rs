@@ -12,8 +12,8 @@ use crate::ids::AgentId;
 
 use super::{PointId, Ruling};
 
-/// What a text says about an earlier point. `P` identifies the point by its id, or during parsing by its index among
-/// the possible numbers.
+/// What a text says about an earlier point. `P` identifies the point by its id or, during parsing, by its index among
+/// the points that the text may refer to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement<V, P = PointId> {
     pub point: P,
@@ -21,7 +21,7 @@ pub struct Statement<V, P = PointId> {
     /// The section that addresses the point. If the text names none, the section is empty in an answer and absent in
     /// other statements.
     pub section: Option<String>,
-    /// The reason or the change, verbatim.
+    /// The stated reason or change, verbatim.
     pub reason: Option<Arc<str>>,
 }
 
@@ -247,7 +247,7 @@ impl fmt::Display for RemarkKind {
 }
 
 impl fmt::Display for Remark {
-    /// `r2 rejected`, `check: not found`
+    /// For example, `r2 rejected` or `check: not found`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.at, self.kind)
     }

@@ -36,7 +36,7 @@ pub trait JsonAnswer: Serialize + DeserializeOwned + JsonSchema {
     }
 }
 
-/// A [`JsonAnswer`] as part of a step.
+/// A [`JsonAnswer`] type as a value, for use in a step.
 #[derive(Debug, Clone, Copy)]
 pub struct JsonAnswerKind {
     pub name: &'static str,

@@ -60,7 +60,7 @@ pub(super) const fn final_text(facts: fn(&Debate) -> Vec<Event>) -> Stage {
     }
 }
 
-/// The facts of a [`final_text`] that the judge writes: if the rewrite failed, the draft becomes the answer.
+/// For a [`final_text`] that the judge writes: if the rewrite failed, the draft becomes the answer.
 pub(super) fn finalised(debate: &Debate) -> Vec<Event> {
     stands(debate, has_rewrite_failed(debate))
 }

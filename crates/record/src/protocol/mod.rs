@@ -315,7 +315,7 @@ fn has_timed_out(debate: &Debate) -> bool {
     debate.round(debate.current_round).is_some_and(|round| round.timed_out)
 }
 
-/// Declares a kind of call that another stage makes, without transitions.
+/// Declares a kind of call that another stage makes. It has no transitions.
 pub const fn kind_of_call(info: StageInfo) -> Stage {
     Stage {
         info: info.kind_of_call(),

@@ -101,7 +101,7 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// Only closings that have ended: if the last round ran out of time, some were never requested.
+/// Returns only closings that have ended, because some were never requested if the last round ran out of time.
 fn closings(debate: &Debate) -> Vec<CallKey> {
     let closings = speeches(debate, CLOSING, &CLOSE).into_iter().map(|step| step.key);
     closings.filter(|closing| debate.settled(closing).is_some()).collect()

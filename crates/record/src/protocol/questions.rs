@@ -73,8 +73,8 @@ pub const fn answers() -> Stage {
     }
 }
 
-/// Asks all agents at the same time, and again after each set of answers, until no agent has a question or the passes
-/// are used up. Does not ask an agent again after its call failed.
+/// Asks all agents at the same time, and again after each set of answers, until no agent has a question or the maximum
+/// number of passes has been made. Does not ask an agent again after its call failed.
 fn questions(debate: &Debate) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let rules = &settings.debate;

@@ -72,7 +72,7 @@ impl Protocol {
                 let kinds: Vec<_> = kinds.iter().rev().map(|kind| kind.info.id.as_str()).collect();
                 drawing.line(format!("  │ (with {})", kinds.join(", ")));
             }
-            // The end comes after the last stage.
+            // The end is drawn below the last stage.
             let target = |next: Next| match next {
                 Next::Go(id) | Next::Begin(id) => places.iter().position(|stage| stage.info.id == id),
                 Next::Done => Some(places.len()),

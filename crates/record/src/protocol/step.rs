@@ -177,7 +177,7 @@ pub enum BudgetClass {
     Decision,
     /// Required for the answer: its cost is reserved from the beginning.
     Closing,
-    /// Checks the answer. Either all of these calls are made or none; they have priority over every round but the
-    /// first.
+    /// Checks the answer. If the limit does not cover all of these calls, the check is skipped. They have priority over
+    /// every round but the first.
     Check,
 }

@@ -75,7 +75,7 @@ dialectic_base::named! {
     }
 }
 
-/// The first letter of the numbers of findings from an earlier review: `E1`.
+/// The prefix of the numbers of findings from an earlier review, as in `E1`.
 const EARLIER_MARK: char = 'E';
 
 /// A finding with its ruling. Combines reports that the judge declared the same, or that have the same place and
@@ -262,7 +262,7 @@ impl Debate {
         reports
     }
 
-    /// `2.1`: the number of the reader's text, and the finding's number, from 1.
+    /// The number of the reader's text and the finding's number, counted from 1: `2.1`.
     fn finding_number(&self, by: &AgentId, place: usize) -> String {
         let number = self.text_number(by).map_or_else(|| by.to_string(), |number| number.to_string());
         format!("{number}.{place}")

@@ -245,7 +245,7 @@ pub(super) fn resolution<'t>(text: &'t str, before_it: &str) -> (&'t str, Option
 
 /// Splits `Part: problem` and `"Quotation": correction`.
 fn about(text: &str) -> Option<(String, &str)> {
-    // The colons in `07:00-19:00 UTC` and `https://` do not separate anything.
+    // The colons in `07:00-19:00 UTC` and `https://` do not end a subject.
     let is_apart = |rest: &str| rest.starts_with([' ', '\n', '*', '_']);
     let colons = text.match_indices(':').map(|(at, _)| (&text[..at], &text[at + 1..]));
     let mut colons = colons.take_while(|(about, _)| about.len() <= QUOTATION).filter(|(_, rest)| is_apart(rest));

@@ -1,6 +1,6 @@
-//! Parses critiques and answers in the English forms that the prompts request, with the decoration that models add.
-//! Parsing never fails and depends only on the text and the possible numbers; the result is saved, so that changes to
-//! the parser do not affect existing debates.
+//! Parses critiques and answers in the English forms that the prompts request, and tolerates the decoration that models
+//! add. Parsing never fails and depends only on the text and the numbers of the points that it may refer to; the result
+//! is saved, so that changes to the parser do not affect existing debates.
 
 mod blocks;
 mod entries;
@@ -54,7 +54,7 @@ pub struct ReadCritique<V> {
     pub points: Option<Vec<RaisedPoint>>,
     /// The number of points left out because there were too many.
     pub unread: usize,
-    /// The verdicts on shown points, at most one each. A point is given as its index among the possible numbers.
+    /// The verdicts on points that the prompt showed, at most one for each. A point is given as its index in `numbers`.
     pub said: Vec<Statement<V, usize>>,
 }
 
@@ -168,7 +168,7 @@ fn section(page: &Page, from: usize) -> &[BlockLine] {
     &below[..below.iter().position(ends).unwrap_or(below.len())]
 }
 
-/// Bold lines rank below all headings.
+/// The level of a heading, or 7 for a bold line, which ranks below all headings.
 fn title_level(page: &Page, line: &BlockLine) -> Option<u8> {
     if let BlockKind::Heading(level) = line.kind {
         return Some(level);
@@ -222,7 +222,7 @@ pub fn read_decisions(text: &str) -> Vec<String> {
                 decisions.push(without_bullet(words).to_owned());
                 is_within = true;
             }
-            // A decision may span several lines; nested items only explain it.
+            // A decision may continue on the next lines; nested items only explain it.
             BlockKind::Text if is_within && line.depth == 1 && !line.first => {
                 if let Some(last) = decisions.last_mut() {
                     last.push(' ');

@@ -314,7 +314,7 @@ fn final_refinements(debate: &Debate) -> Vec<Step> {
 }
 
 const UNKNOWN_RATING: f64 = 1500.0;
-/// A rating that is higher by this much adds 1 to a candidate's score.
+/// A rating that is higher by this much increases a candidate's score by 1.
 const RATING_SCALE: f64 = 400.0;
 /// The calibration of an unknown agent, as if it always predicted fifty-fifty.
 const UNKNOWN_CALIBRATION: f64 = 0.5;
