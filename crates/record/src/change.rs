@@ -1,4 +1,4 @@
-//! A change under review: its files, the lines that are shown, and the parts that were left out.
+//! A change under review: its files, the lines that the diff shows, and the parts that the reviewers did not read.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub struct EarlierReview {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EarlierFinding {
     pub id: String,
-    /// Whether the code that the finding refers to is unchanged.
+    /// Whether the finding's code was found unchanged, possibly at other lines.
     pub untouched: bool,
     #[serde(flatten)]
     pub finding: RaisedPoint,
@@ -60,8 +60,8 @@ pub struct ChangedFile {
     /// The number of lines after the change, if the file was also read in full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<u32>,
-    /// The parts of the review that include this file, from 1; empty if the review has only one part. Each part is a
-    /// round.
+    /// The numbers, from 1, of the review's parts that include this file; empty if the review has only one part. Each
+    /// part is a round.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<u32>,
 }
@@ -82,7 +82,7 @@ pub struct Lines {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placed {
-    /// In the diff; contains the largest part of the lines that a single hunk shows.
+    /// The diff shows at least some of the given lines. Contains those shown by the hunk that shows the most of them.
     InDiff(Lines),
     /// In a changed file, at lines that the diff does not show.
     InFile(Lines),
@@ -115,7 +115,8 @@ impl std::fmt::Display for Lines {
 }
 
 impl ChangedFile {
-    /// Returns `part 2`, or `parts 2 to 4` for a file that does not fit into one part.
+    /// Returns, for example, `part 2`, or `parts 2 to 4` for a file that does not fit into one part. `None` if the
+    /// review has only one part.
     pub fn part(&self) -> Option<String> {
         Some(match self.parts.as_slice() {
             [] => return None,
@@ -152,7 +153,8 @@ pub fn code_at(attachments: &[Attachment], place: &Place) -> Vec<String> {
     shown_lines(attachments, &place.path).range(lines.first..=lines.last).map(|(_, line)| line.clone()).collect()
 }
 
-/// Searches only the lines that the attachments show. Of several matches, returns the one nearest to `place`.
+/// Finds `code` among the lines that the attachments show. If it occurs more than once, returns the occurrence nearest
+/// to `place`.
 pub fn lines_of_code(attachments: &[Attachment], place: &Place, code: &[String]) -> Option<Lines> {
     let lines: Vec<(u32, String)> = shown_lines(attachments, &place.path).into_iter().collect();
     let is_it = |window: &&[(u32, String)]| window.iter().map(|(_, line)| line).eq(code);

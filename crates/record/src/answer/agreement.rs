@@ -5,7 +5,7 @@
 //! pairs, or a single unconnected decision. Texts agree on a matter if each of them states one of its decisions and no
 //! two of these are opposite. Agreement is the percentage of matters agreed on, or 0 if opposite decisions concern a
 //! major requirement. It is unknown if there are fewer than two texts, if a text lists no decisions, or if the judge's
-//! relations are missing.
+//! relations are needed but missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -88,7 +88,7 @@ impl Convergence {
         self.agreement.is_some_and(|agreement| agreement >= self.threshold)
     }
 
-    /// From 0 to 100; `None` if no agent has a previous text.
+    /// The mean of `stability`, 0 to 100; `None` if no agent has a previous text.
     pub fn mean_stability(&self) -> Option<f64> {
         mean(self.stability.values().copied())
     }
@@ -183,7 +183,7 @@ const NEGATIONS: [&str; 8] = ["not", "no", "never", "don't", "without", "avoid",
 /// Words that may accompany a negation, as in `we do not use any cache`.
 const COMPANIONS: [&str; 4] = ["do", "does", "any", "we"];
 
-/// Whether two decisions differ only by a negation. They are then opposite, whatever the judge says.
+/// Whether two decisions differ only by a negation. Such decisions are opposite, whatever the judge says.
 fn is_negation(one: &str, other: &str) -> bool {
     let taken_apart = |text: &str| {
         let (negations, rest): (Vec<String>, Vec<String>) =
@@ -244,7 +244,7 @@ impl Decisions {
         self.silent.as_ref().map(|silent| format!("{silent}'s text lists no decisions"))
     }
 
-    /// Leaves stability, similarity and threshold unset.
+    /// Computes the agreement, but leaves stability, similarity and threshold unset.
     pub fn agreement(&self, relations: Option<&Relations>) -> Convergence {
         let unknown = self.unknown().or_else(|| {
             (self.are_open() && relations.is_none()).then(|| "the judge did not say which decisions match".to_owned())
@@ -284,7 +284,7 @@ impl Decisions {
         Convergence { agreement, matters, opposed_on, ..Convergence::default() }
     }
 
-    /// Pairs of indices into `wordings`, each with its relation.
+    /// The pairs of related decisions, as indices into `wordings`, each with its relation.
     fn related(&self, relations: Option<&Relations>) -> Vec<(usize, usize, Relation)> {
         let place = |decision: &str| self.wordings.iter().position(|wording| wording.decision == decision);
         let named = relations.into_iter().flat_map(|relations| &relations.pairs).filter_map(|pair| {
@@ -316,7 +316,8 @@ impl Debate {
 
 type Weights = BTreeMap<String, f64>;
 
-/// Returns a map for each text. A word weighs more if fewer of the texts use it.
+/// Returns a map for each text, from the stems of its words to their weights. A stem weighs more if its text uses it
+/// more often and if fewer of the texts use it.
 pub(crate) fn weights<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Weights> {
     let stemmer = Stemmer::create(Algorithm::English);
     let counted: Vec<Weights> = texts

@@ -29,7 +29,7 @@ pub struct Solution {
     pub tradeoffs: Vec<String>,
     #[serde(default)]
     pub recommendations: Vec<String>,
-    /// The judge's confidence, 0 to 100; absent if unreadable.
+    /// The judge's confidence, 0 to 100; absent if it could not be read.
     #[serde(default, serialize_with = "crate::ids::serialize_optional_number")]
     pub confidence: Option<f64>,
     /// The confidence that the judge stated, if [`confidence`](Self::confidence) was limited.
@@ -99,7 +99,7 @@ impl Solution {
     }
 }
 
-/// `stated` is the confidence before the limit; `None` if the confidence was not limited.
+/// `stated` is the judge's confidence before it was limited; `None` if it was not limited.
 pub fn limited_confidence(stated: Option<f64>, is_unfulfilled: bool) -> Option<String> {
     let why = if is_unfulfilled {
         "a major requirement is not met"
@@ -133,7 +133,7 @@ const TITLE_WORDS: usize = 8;
 const LEAST_TITLE_WORDS: usize = 3;
 const TITLE_CHARACTERS: usize = 80;
 
-/// Words that cannot end a phrase.
+/// Words that introduce a phrase, so that a cut title must not end with them.
 const INTRODUCTIONS: [&str; 46] = [
     "a", "an", "the", "this", "that", "these", "those", "its", "their", "our", "each", "every", "no", "of", "in", "on",
     "at", "to", "for", "with", "without", "by", "from", "into", "per", "via", "than", "as", "and", "or", "but", "not",
@@ -152,8 +152,8 @@ impl Debate {
     }
 }
 
-/// Returns a judge's title as plain text: one line of at most eight words, without Markdown, quotes or a full stop.
-/// `None` if no text remains.
+/// Returns a judge's title as plain text: one line of at most eight words and 80 characters, without Markdown, quotes
+/// or a full stop. `None` if no text remains.
 pub fn clean_title(text: &str) -> Option<String> {
     let line = plain(text);
     let bare = line.trim_matches(|c: char| "\"'“”‘’„«»`*_.".contains(c) || c.is_whitespace());
@@ -164,7 +164,7 @@ pub fn clean_title(text: &str) -> Option<String> {
     }
 }
 
-/// The words up to the end of their last complete phrase. `next` is the word that follows `words`.
+/// Returns `words` up to the end of the last complete phrase. `next` is the word that follows `words`.
 fn phrase(words: &[&str], next: &str) -> String {
     let ends = |word: &&str| word.ends_with([',', ';', ':']) || ["–", "—", "-"].contains(word);
     if let Some(end) = words.iter().rposition(ends).filter(|end| *end + 1 >= LEAST_TITLE_WORDS) {
@@ -214,7 +214,7 @@ fn plain(text: &str) -> String {
     single_spaced(&without_marks).trim_start_matches('#').trim().to_owned()
 }
 
-/// `None` if `text` is blank.
+/// Shortens a title to 80 characters, at the end of a phrase if possible. `None` if `text` is blank.
 fn cut(text: &str) -> Option<String> {
     let text = text.trim();
     if text.chars().count() <= TITLE_CHARACTERS {

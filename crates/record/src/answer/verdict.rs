@@ -10,16 +10,17 @@ use crate::settings::{Position, VotingRule};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// The number of the judge's reading, from 1. Each even-numbered reading reverses the order of the one before it.
+    /// The number of the judge's reading, from 1. Each even-numbered reading shows the texts in the opposite order of
+    /// the reading before it.
     pub pass: u8,
     /// Absent if nobody won.
     pub winner: Option<AgentId>,
-    /// From 0 to 100.
+    /// Each debater's score, 0 to 100.
     pub scores: BTreeMap<AgentId, f64>,
     /// The judge's statement on each criterion.
     pub criteria: BTreeMap<String, String>,
     pub reasoning: String,
-    /// Each debater's score on each criterion, if scored separately.
+    /// Each debater's score on each criterion, if the judge scored the criteria separately.
     #[serde(default, rename = "byCriterion", skip_serializing_if = "BTreeMap::is_empty")]
     pub by_criterion: BTreeMap<AgentId, BTreeMap<String, f64>>,
     /// The major requirements that each text misses.
@@ -58,7 +59,7 @@ pub struct Verdict {
     pub by_criterion: BTreeMap<AgentId, BTreeMap<String, f64>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub missing: BTreeMap<AgentId, Vec<String>>,
-    /// Whether both readings, in which the judge saw the debaters in opposite orders, had the same winner; absent if
+    /// Whether the judge's two readings, which had the debaters in opposite orders, had the same winner; absent if
     /// there was only one reading.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stable: Option<bool>,
@@ -218,9 +219,9 @@ impl<'v> Polls<'v> {
         self.held.len() > 1
     }
 
-    /// The side that gained the most votes, or if nobody voted for a side, the choice that gained the most. `None` for
-    /// a tie, or if missing votes could change the result: one uncounted voter who switches sides shifts the difference
-    /// by two.
+    /// The side that gained the most votes, or if nobody voted for a side, the choice that gained the most. `None` if
+    /// there was only one poll, if there is a tie, or if missing votes could change the result: one uncounted voter who
+    /// switches sides shifts the difference by two.
     pub fn gained_most(&self) -> Option<&str> {
         let mut sides: Vec<_> = self.choices.iter().filter(|choice| choice.is_side).collect();
         sides.sort_by_key(|choice| std::cmp::Reverse(choice.gain()));
@@ -230,12 +231,12 @@ impl<'v> Polls<'v> {
     }
 }
 
-/// The ballots themselves are contributions to the last round.
+/// The result of a vote. The ballots themselves are recorded as contributions to the last round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Voting {
     pub tally: BTreeMap<AgentId, u32>,
-    /// The authors whose texts share the most votes.
+    /// The authors whose texts tied for the most votes; empty if there was no tie.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tied: Vec<AgentId>,
     /// The author of the winning text; absent if the vote was inconclusive.

@@ -58,7 +58,7 @@ pub struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    /// The check result for a lens; `None` if the call failed or the answer was unreadable.
+    /// The check result for a lens; `None` if there is none, or if it could not be read.
     pub fn read_through(&self, lens: Lens) -> Option<&Contribution> {
         let is_read = |one: &Contribution| one.reading.as_ref().is_some_and(|reading| reading.points.is_some());
         self.checks.iter().map(|one| &***one).find(|one| one.metadata.lens == Some(lens) && is_read(one))
@@ -96,7 +96,7 @@ impl Debate {
         (self.yield_of(last) != Some(ResultKind::Check) && !self.is_draft(place, last)).then_some(last)
     }
 
-    /// The lenses that gave no result for the newest draft; empty if no checker was called at all.
+    /// The lenses without a readable result for the newest draft; empty if no checker was called at all.
     pub fn unread_lenses(&self) -> Vec<Lens> {
         let Some(draft) = self.newest_draft().filter(|_| !self.is_unchecked()) else { return Vec::new() };
         self.lenses().iter().copied().filter(|lens| draft.read_through(*lens).is_none()).collect()

@@ -43,11 +43,11 @@ impl Clarification {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answerer {
-    /// A program controlled by a model.
+    /// An AI assistant that acts on the user's behalf.
     Agent,
 }
 
-/// A question as shown to the user: once, even if several agents ask it. Serialized for prompts.
+/// A question as shown to the user: only once, even if more than one agent asks it. Serialized for prompts.
 #[derive(Debug, Clone, Serialize)]
 pub struct Question<'a> {
     /// The question's number in the debate, from 1. Stable once all agents of a pass have been asked.

@@ -1,4 +1,4 @@
-//! The agents' contributions to a round.
+//! The texts that agents contribute to a debate, and how they were made.
 
 use std::sync::Arc;
 

@@ -42,7 +42,7 @@ impl Debate {
 #[serde(rename_all = "camelCase")]
 pub struct Material {
     pub source: MaterialSource,
-    /// The name within the source: a file, a command or a debate.
+    /// The name of the directory, file, command or past debate that the text comes from.
     pub name: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
@@ -147,11 +147,11 @@ impl Debate {
     }
 }
 
-/// A text that the user added to the problem.
+/// A text attached to the problem: a file of the user, standard input, or part of a reviewed change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {
-    /// The name that the user gave: a path, or `standard input`.
+    /// The name in prompts: the user's path, `standard input`, or in a review, a name such as `src/main.rs.diff`.
     pub name: String,
     /// The SHA-256 of the attached bytes, in hexadecimal.
     pub sha256: String,

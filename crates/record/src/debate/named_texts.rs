@@ -16,7 +16,7 @@ use crate::live::PanelInfo;
 use crate::points::{ParsedAnswer, RaisedPoint, Statement};
 use crate::settings::{AgentSettings, Critics, Settings};
 
-/// In prompts, a number follows these words: `Text 1` in debates, `Reader 1` in reviews.
+/// Words that stand before a number in prompts: `Text 1` in debates, `Reader 1` in reviews.
 const LABELS: [&str; 2] = ["Text", "Reader"];
 
 impl Debate {
@@ -188,11 +188,11 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The salt for the order of text numbers.
+/// The salt for the shuffle that determines the order of text numbers.
 const NUMBERS: u32 = 1 << 16;
 
-/// Shuffles `items` in an order that depends only on `seed` and `salt`. A debate has one seed; each of its shuffles has
-/// its own salt.
+/// Shuffles `items` into an order that depends only on `seed` and `salt`. A debate has one seed; each of its shuffles
+/// has its own salt.
 pub fn shuffled<T>(items: impl IntoIterator<Item = T>, seed: u32, salt: u32) -> Vec<T> {
     let mut items: Vec<T> = items.into_iter().collect();
     // ChaCha12 is stable across versions, unlike the standard generator.
@@ -221,7 +221,7 @@ impl Debate {
         }
     }
 
-    /// From 1; `None` for the judge.
+    /// The number of the author's text, from 1; `None` for the judge.
     pub fn text_number(&self, author: &AgentId) -> Option<u32> {
         self.text_numbers()(author)
     }

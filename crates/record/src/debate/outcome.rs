@@ -113,7 +113,8 @@ impl Outcome {
     }
 }
 
-/// Omits unreadable checks, which [`Outcome::derive`] reports.
+/// The reasons that concern critiques without readable points, and ignored points of critiques and checks.
+/// [`Outcome::derive`] itself reports unreadable checks.
 fn unread_critiques(debate: &Debate) -> Vec<String> {
     let mut reasons = Vec::new();
     let is_critique = |one: &Contribution| debate.yield_of(one) == Some(ResultKind::Critique);
@@ -186,7 +187,7 @@ fn unreplaced(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
     Some((&**text, debate.words(failed.stage).noun))
 }
 
-/// The maximum length of a requirement in a summary, in characters.
+/// The maximum length of a requirement or a reason in a summary, in characters.
 const REQUIREMENT: usize = 80;
 /// The maximum number of requirements and points to list.
 const NAMED: usize = 3;
@@ -230,7 +231,8 @@ impl AnswerState {
         self.open_major.as_deref().unwrap_or_default()
     }
 
-    /// A short summary: `1 unmet, 2 open`, `clean`, or `rehearsal` if no model was called.
+    /// A short summary: the faults, such as `1 unmet, 2 open`; without faults, `clean`, or `rehearsal` if no model was
+    /// called.
     pub fn in_brief(&self) -> String {
         let counts = [(self.unmet.len(), "unmet"), (self.partly.len(), "in part"), (self.open().len(), "open")];
         let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
@@ -338,14 +340,15 @@ impl Debate {
         critiques().next().is_none() || critiques().any(|(_, one)| one.reading.is_some())
     }
 
-    /// The open points about the answer, most severe first. Omits points about a text that lost a vote.
+    /// The open points about the answer (see [`is_about_answer`](Self::is_about_answer)), most severe first.
     pub fn open_points<'l>(&self, ledger: &'l Ledger) -> Vec<&'l Point> {
         let mut points = ledger.in_order();
         points.retain(|one| one.status() == PointStatus::Open && self.is_about_answer(one));
         points
     }
 
-    /// Whether a point is about the answer rather than about a text that lost a vote.
+    /// Whether a point concerns the answer. If the answer is based on one author's text, points about other texts do
+    /// not, unless the judge ruled on them.
     pub fn is_about_answer(&self, point: &Point) -> bool {
         let base = self.final_solution.as_ref().and_then(|solution| solution.base.as_ref());
         point.draft.is_some() || point.ruling().is_some() || base.is_none_or(|base| *base == point.target_id)

@@ -66,8 +66,8 @@ pub struct Debate {
     /// Whether the cost or call limit left no room to check the newest draft.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub check_forgone: bool,
-    /// The check of the answer, in order: the text of each draft, followed by the results of its lenses; at the end,
-    /// the text that replaced the last draft, if any. Each entry is a contribution to its stage.
+    /// The check of the answer, in order: the text of each draft, followed by its check results; at the end, the text
+    /// that replaced the last draft, if any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Arc<Contribution>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -188,7 +188,7 @@ pub struct Round {
     pub challenge: Option<Challenge>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observations: Vec<Observation>,
-    /// Set when the round exceeded `timeoutPerRound`.
+    /// Set if the round exceeded `timeoutPerRound`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -246,7 +246,7 @@ impl fmt::Display for CutAnswer {
     }
 }
 
-/// An answer with an unknown finish reason, which may nevertheless be complete.
+/// An answer with an unknown finish reason, which may have been cut off.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UnknownEnd {
@@ -274,7 +274,7 @@ fn write_answer(f: &mut fmt::Formatter<'_>, CallKey { round, stage, agent_id, ..
 pub struct Evaluation {
     #[serde(rename = "type")]
     pub kind: TerminationKind,
-    /// From 0 to 100; null if unreadable.
+    /// From 0 to 100; null if it could not be read.
     #[serde(serialize_with = "crate::ids::serialize_optional_number")]
     pub score: Option<f64>,
     /// The score at which the debate ends.
@@ -365,7 +365,8 @@ impl ModelUsage {
         self.input_tokens.saturating_add(self.output_tokens)
     }
 
-    /// Adds a note on the calls that `cost` does not include.
+    /// Adds a note on calls that `cost` does not include. Returns only the note if the host answered and nothing else
+    /// was charged.
     pub fn cost_in_words(&self, cost: String) -> String {
         match self.cost_usd {
             Some(Usd::ZERO) if self.hosted => "answered by the host".to_owned(),
@@ -520,8 +521,8 @@ impl Debate {
         items.filter(|(_, item)| item.answer.is_empty())
     }
 
-    /// Whether the outcome is `full`. `None` if the debate has not ended, or if the TypeScript version saved it without
-    /// an outcome.
+    /// Whether the outcome is `full`. `None` if the debate has no outcome: it has not ended, it failed, or the
+    /// TypeScript version saved it.
     pub fn is_full(&self) -> Option<bool> {
         self.outcome.as_ref().map(|outcome| outcome.kind == OutcomeKind::Full)
     }

@@ -1,4 +1,5 @@
-//! Folds events into the state of a debate. The state must depend on nothing else, so that the journal restores it.
+//! Folds events into the state of a debate. The state must depend on nothing else, so that it can be restored from the
+//! journal.
 
 // Every match must name all variants, so that a new one cannot be overlooked.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
@@ -204,7 +205,7 @@ impl Debate {
                 self.final_solution = Some(solution.as_ref().clone());
                 self.count(call.as_ref());
             }
-            // The state only tracks actual spending.
+            // The state contains only actual spending, not reservations.
             Event::CostReserved { .. } => {}
             Event::OutputLimited { max_tokens } => {
                 self.output_limit = Some(self.output_limit.map_or(*max_tokens, |before| before.min(*max_tokens)));
@@ -258,7 +259,7 @@ impl Debate {
             let place = self.cuts.partition_point(|have| self.key_rank(&have.key) <= new);
             self.cuts.insert(place, cut);
         }
-        // A finished debate keeps its end time.
+        // The end time of a finished debate stays the same, whatever follows.
         if !is_over {
             self.updated_at = Some(recorded.at);
         }
@@ -395,7 +396,8 @@ impl Debate {
         Ok(())
     }
 
-    /// Keeps the checks of a draft in the order of the lenses, whichever call ended first.
+    /// Inserts a check result so that the results for a draft are in the order of their lenses, whichever call ended
+    /// first.
     fn insert_check(&mut self, contribution: &Arc<Contribution>) {
         let is_check = |one: &Contribution| self.yield_of(one) == Some(ResultKind::Check);
         let place = (0..=self.checks.len()).rev().find(|place| {
@@ -405,8 +407,8 @@ impl Debate {
         self.checks.insert(place.unwrap_or(self.checks.len()), Arc::clone(contribution));
     }
 
-    /// If the debate failed, forgets the failed calls of essential stages from the current stage on, in the current
-    /// round only, so that resuming retries them.
+    /// If the debate failed, forgets the failed calls that resuming must repeat: those of the current round, in
+    /// essential stages from the current stage on.
     fn forget_what_is_tried_again(&mut self) {
         let Some(reached) = self.current_stage.filter(|_| self.status == Status::Failed) else { return };
         let (round, reached) = (self.current_round, self.stage_rank(reached));

@@ -105,7 +105,7 @@ impl ForkPoint {
         self.stage.map_or("start", |stage| stage.as_str())
     }
 
-    /// Whether the fork keeps no events of its parent.
+    /// Whether the fork starts over and keeps no events of its parent.
     pub fn is_start(&self) -> bool {
         self.stage.is_none()
     }
@@ -147,12 +147,12 @@ impl From<ForkPoint> for String {
     }
 }
 
-/// The round and the rank of a stage.
+/// A round, and the rank of a stage: its index in [`Debate::stages`].
 type RecordPosition = (u32, usize);
 
 impl Debate {
-    /// The rank of the first entry that a fork before `stage` repeats: the kinds of call directly before the stage
-    /// belong to it.
+    /// The rank of the first entry that a fork before `stage` repeats. The kinds of call directly before the stage
+    /// belong to the stage.
     fn first_repeated(&self, stage: usize) -> usize {
         let ahead = self.stages.iter().take(stage).rev().take_while(|kind| !kind.is_transition_target).count();
         stage - ahead
@@ -214,7 +214,7 @@ impl Debate {
 ///
 /// # Errors
 ///
-/// Returns an error if the debate never reached the point, or the record is invalid.
+/// Returns an error if the record is invalid, or cannot be forked at `point`.
 pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkError> {
     let debate = fold(parent)?;
     let (round, stage) = debate.fork_position(point)?;
@@ -269,7 +269,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::Drafted { key: Some(key), .. } => is_call_before(key),
             Event::TeamSelected { .. } => is_before_stage(0, ResultKind::Team),
             Event::Measured { round, .. } => is_before_stage(*round, ResultKind::Agreement),
-            // Derived without a call, so they belong to the stage that was entered last.
+            // These events have no call, so they belong to the stage that was entered last.
             Event::Drafted { key: None, .. }
             | Event::Voted { .. }
             | Event::Decided { .. }
@@ -285,7 +285,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::Created(_)
             | Event::Imported { .. }
             | Event::Replied { .. }
-            // Repeated calls are kept with their final results.
+            // Of a repeated call, only the final result is kept, so the fork has nothing to reopen.
             | Event::Reopened { .. }
             | Event::Suspended { .. }
             | Event::Paused

@@ -66,9 +66,9 @@ pub enum Event {
     },
     /// The judge related the decisions of a round.
     Related { key: CallKey, relations: Relations, call: CallRecord },
-    /// The agreement is computed without a call.
+    /// The agreement of a round's texts was computed, which needs no call.
     Measured { round: u32, convergence: Convergence },
-    /// The challenge is empty if the judge found no objections to the agreement.
+    /// The judge looked for objections to the agreement. The challenge is empty if it found none.
     Challenged { key: CallKey, challenge: Challenge, call: CallRecord },
     /// The judge determined the kinds of argument in a round.
     Observed { key: CallKey, observations: Vec<Observation>, call: CallRecord },
@@ -108,7 +108,7 @@ pub enum Event {
     /// An agent summarized its history, or the judge summarized the earlier rounds.
     Summarized { key: CallKey, summary: Summary, call: CallRecord },
     Contributed {
-        /// Set even if no request was needed.
+        /// Identifies the text even if no call was needed to write it.
         key: CallKey,
         contribution: Arc<Contribution>,
         /// The last request; absent if none was needed.
@@ -139,7 +139,7 @@ pub enum Event {
     /// A member of the audience voted.
     Polled { key: CallKey, vote: String, reason: String, call: CallRecord },
     Judged {
-        /// The pass is 2 if the judge read the debaters' texts in reverse order, and 1 otherwise.
+        /// An even pass means that the judge read the debaters' texts in reverse order.
         key: CallKey,
         judgement: Judgement,
         call: CallRecord,
@@ -208,7 +208,7 @@ pub enum Event {
     },
     /// The user acknowledged the cost warning.
     CostAcknowledged,
-    /// The debate was asked to close early.
+    /// The debate closes early, at the user's request or because of its cost or call limit.
     Stopping { reason: StopReason },
     /// The debate is waiting for the user.
     Suspended {
@@ -223,7 +223,7 @@ pub enum Event {
     Failed { error: String },
     /// The debate ended with an answer.
     Completed {
-        /// Derived from the state by the version that wrote the event.
+        /// The outcome, derived from the state by the version that wrote the event.
         outcome: Outcome,
     },
     /// The user asked a question about the finished debate.
@@ -334,7 +334,7 @@ impl Event {
         call_of!(self)
     }
 
-    /// Whether the event records what a user did with an existing debate, rather than a step of the debate.
+    /// Whether the event is a rating, a follow-up question or its answer, rather than a step of the debate.
     pub fn is_about_the_record(&self) -> bool {
         matches!(self, Self::FollowUpAsked { .. } | Self::FollowUpAnswered { .. } | Self::Rated { .. })
     }
@@ -344,7 +344,7 @@ impl Event {
         match self {
             Self::QuestionsAsked { key, questions, .. } if questions.items.is_empty() => Some((key, CallStatus::Empty)),
             Self::Challenged { key, challenge, .. } if challenge.is_empty() => Some((key, CallStatus::Empty)),
-            // A call that returned no readable score counts as failed.
+            // A call whose score could not be read has failed.
             Self::Evaluated { key, evaluation, call: Some(_) } if evaluation.score.is_none() => {
                 Some((key, CallStatus::Failed))
             }

@@ -1,4 +1,4 @@
-//! Ids, call statuses, times and scores, as files contain them.
+//! Ids, call statuses, times and scores, as they appear in files.
 
 pub(crate) mod stage;
 
@@ -67,10 +67,11 @@ pub struct CallKey {
     #[serde(rename = "phase")]
     pub stage: StageId,
     pub agent_id: AgentId,
-    /// The author of the criticised text (critiques only).
+    /// The author of the text that the call is about, for example of the text that a critique criticises.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_agent_id: Option<AgentId>,
-    /// Distinguishes, from 1, calls whose other fields are equal, such as the calls for two follow-up questions.
+    /// A number, from 1, that distinguishes calls whose other fields are equal, such as the calls for two follow-up
+    /// questions.
     #[serde(default = "first_pass", skip_serializing_if = "is_first_pass")]
     pub pass: u8,
 }
@@ -102,7 +103,7 @@ impl CallKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallStatus {
     Done,
-    /// The call succeeded with an empty result, such as no questions.
+    /// The call succeeded but found nothing: no questions, or no objections to the agreement.
     Empty,
     Failed,
 }
@@ -151,7 +152,7 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-/// Serializes a score as `82`, not `82.0`, as in existing files.
+/// Serializes a whole number as `82`, not `82.0`, as existing files do.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 pub(crate) fn serialize_number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     #[expect(clippy::cast_possible_truncation, reason = "scores are 0 to 100; others are written as they are")]

@@ -1,4 +1,4 @@
-//! The stages of a protocol, as needed by records and their displays.
+//! What records and their displays need to know about a protocol's stages.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ impl<'de> Deserialize<'de> for StageId {
 }
 
 impl From<String> for StageId {
-    /// Leaks the memory of ids that no protocol defines, which is acceptable because records contain few of them.
+    /// Leaks the memory of each distinct id, which is acceptable because protocols and records contain few of them.
     fn from(id: String) -> Self {
         static FOREIGN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
         let mut foreign = FOREIGN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -143,7 +143,7 @@ pub enum ResultKind {
     Kinds,
     Verdict,
     Findings,
-    /// Opinions on another reader's findings.
+    /// Opinions on another reviewer's findings.
     Opinion,
     /// Faults found in a draft of the answer.
     Check,

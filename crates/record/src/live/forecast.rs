@@ -1,4 +1,4 @@
-//! The calls that a debate is expected to make, with their tokens and costs.
+//! The calls that a debate may make, with their tokens and costs.
 
 use std::collections::BTreeSet;
 

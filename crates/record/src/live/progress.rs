@@ -26,7 +26,7 @@ pub struct Progress {
     begun_stages: Vec<(u32, StageId)>,
     calls: BTreeMap<CallKey, CallInFlight>,
     polls: Vec<Poll>,
-    /// Calls that failed permanently. In a poll, a failed call counts as a missing vote.
+    /// Calls that failed permanently. In a poll, a failed call is a missing vote.
     failed: Vec<CallKey>,
     spent: ModelUsage,
     is_running: bool,
@@ -175,14 +175,14 @@ impl Progress {
             Event::StageEntered { stage } => {
                 self.stage = Some(*stage);
                 self.is_running = true;
-                // A debate that enters a stage does not wait for a server.
+                // A debate that enters a stage is no longer waiting for a server.
                 self.waiting = 0;
             }
             Event::RoundBegun { round, .. } => {
                 self.round = *round;
                 // A protocol may run more rounds than configured.
                 self.panel.rounds = self.panel.rounds.max(*round);
-                // Drop the stages of earlier rounds: a stage that never ended was abandoned.
+                // Drop the stages of earlier rounds, even those that were abandoned before their end.
                 self.stages.retain(|(of, ..), _| of >= round);
             }
             Event::Polled { key, vote, reason, .. } => Poll::cast(&mut self.polls, key, vote, reason),
@@ -241,7 +241,7 @@ impl Progress {
         present.map(|(_, (stage, progress))| (*stage, *progress))
     }
 
-    /// The polls of the debate, if there were several and `stage` held the last one; otherwise `None`.
+    /// The debate's polls; `None` unless there were at least two and `stage` held the last of them.
     pub fn polls_compared_in(&self, stage: StageId) -> Option<Polls<'_>> {
         let polls = Polls::among(&self.polls, &self.failed, |stage| self.panel.stage_rank(stage))?;
         (polls.is_compared() && polls.held.last()?.stage == stage).then_some(polls)
@@ -281,7 +281,7 @@ impl Progress {
 /// The participants and stages of a displayed debate, and the spending and votes before its first signal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PanelInfo {
-    /// The debaters, in the order of their text numbers.
+    /// The debaters. Their texts are numbered in this order.
     pub agents: Vec<AgentSettings>,
     pub judge: AgentSettings,
     /// The maximum number of rounds; the protocol may run more.

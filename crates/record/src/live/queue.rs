@@ -90,7 +90,7 @@ impl Signals {
         (progress, subscription)
     }
 
-    /// The number of the last event, the progress after that event, and a subscription to all later signals.
+    /// Returns the number of the last event, the current progress, and a subscription to all later signals.
     pub fn subscribe_behind(&self, words: Words) -> (u64, Progress, Subscription) {
         let mut state = self.state();
         let queue = Arc::new(Queue::new(words));
@@ -102,7 +102,8 @@ impl Signals {
         self.state().progress.is_running()
     }
 
-    /// Waits until every subscriber's queue has room. Only for replays of past debates: a running debate never waits.
+    /// Waits until every subscriber's queue is less than half full. Only for replays of past debates: a running debate
+    /// never waits.
     pub async fn room(&self) {
         let has_room = |publisher: &Publisher| {
             let mut queues = publisher.subscribers.iter().filter_map(Weak::upgrade);
@@ -160,7 +161,7 @@ impl Subscription {
             if let Some(next) = self.0.take() {
                 return next;
             }
-            // `Notify` remembers a signal that arrived since `take`.
+            // `Notify` remembers a notification that was sent after `take`.
             self.0.filled.notified().await;
         }
     }
@@ -221,7 +222,7 @@ impl Queue {
         self.contents().waiting.len()
     }
 
-    /// The next item; `None` if the queue is empty, `Some(None)` at the end.
+    /// The next item; `None` if there is none yet, `Some(None)` after the last one.
     #[expect(
         clippy::option_option,
         reason = "the outer option is whether there is an item, the inner one whether \

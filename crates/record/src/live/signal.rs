@@ -72,7 +72,7 @@ pub enum Signal {
     CallEnded {
         key: CallKey,
         latency_ms: u64,
-        /// Absent if the call failed or the server reports none.
+        /// Absent if the call failed or the server reported no token counts.
         tokens: Option<Tokens>,
         /// Absent if unknown.
         cost_usd: Option<Usd>,
@@ -146,7 +146,7 @@ impl Signal {
     }
 }
 
-/// The number of the current round; `None` outside the rounds. No event records the end of a round.
+/// Tracks the number of the current round, `None` outside the rounds, because no event records the end of a round.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RoundInProgress(Option<u32>);
 

@@ -32,7 +32,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<(Duration, Signal)> {
     let rank = |id: StageId| stages.iter().position(|stage| stage.id == id).unwrap_or(stages.len());
     // Each signal with its sort key: time, index of the event, rank.
     let mut placed: Vec<((u64, usize, Rank), Signal)> = Vec::new();
-    // Points cannot be parsed without the stages of the debate.
+    // If the first event does not create a debate, the points lack the numbers of the texts that they criticise.
     let begun = events.first().and_then(|first| Debate::create(first).ok());
     let mut ledger = begun.as_ref().map_or_else(Fold::without_numbers, Fold::of);
     let mut in_progress = RoundInProgress::default();
@@ -162,7 +162,7 @@ struct Work {
     run: usize,
     /// The index of the event with the result.
     index: usize,
-    /// When the first call started, in milliseconds of display time.
+    /// When the first request of the call was sent, in milliseconds since the start of the replay.
     begun: u64,
     model: String,
     call: Option<CallRecord>,

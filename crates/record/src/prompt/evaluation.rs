@@ -38,7 +38,7 @@ impl EvaluatorValues {
     }
 }
 
-/// Replaces placeholders by their values. Inserted values are not searched for placeholders.
+/// Replaces each known placeholder with its value. Inserted values are not searched for placeholders.
 pub(super) fn filled<'v>(text: &str, value: impl Fn(&str) -> Option<&'v String>) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,5 +1,5 @@
 //! Prompts: the files of `prompts/`, compiled in, and their rendering. Values are never treated as templates, and
-//! foreign text is put into fences that it cannot close; providers and the parsing of answers do not belong here.
+//! untrusted text is put into fences that it cannot close. Providers and the parsing of answers do not belong here.
 
 /// Refers to a prompt file in `prompts`, with the role section that the prompt uses.
 macro_rules! prompt {
@@ -38,7 +38,7 @@ pub use step::{
     SECOND_CHANCE, SOLUTION_AGAIN, Titled, Values, compose,
 };
 
-/// The prompts that all protocols share.
+/// The prompts that do not belong to a single protocol.
 const TEMPLATES: [&Prompt; 11] = [
     &BEGINNING,
     &HISTORY,
@@ -104,7 +104,7 @@ pub fn read_whole_prompt(path: &Path) -> Result<String, PromptFileError> {
 const KEPT_BYTES: usize = 6;
 
 /// The version of a protocol's prompts: the first 12 hexadecimal digits of a SHA-256 over the names and texts of
-/// `prompts`, of the shared prompts, and of the system text.
+/// `prompts`, and of the roles, parts and prompts that all protocols share.
 pub fn version(prompts: &[&Prompt]) -> String {
     let templates = TEMPLATES.iter().chain(prompts).map(|prompt| (prompt.file, prompt.text));
     digest(templates.chain(BUILT_IN).chain(PARTS).chain([SYSTEM, USER, ("judge", JUDGE)]))

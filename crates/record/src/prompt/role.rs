@@ -117,7 +117,7 @@ impl Role {
         })
     }
 
-    /// `system` is empty if the user's system prompt replaces it.
+    /// The result's `system` is empty if the user's system prompt replaces it.
     pub fn focusing(&self, focus: Focus) -> FocusedRole<'_> {
         let focus: &str = match focus {
             Focus::None => "",

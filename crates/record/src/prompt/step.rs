@@ -77,7 +77,7 @@ pub struct Values<'a> {
 /// What an answer can refer to by a label or number in its prompt.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Listing {
-    /// The authors of the candidates, or the debaters who are judged.
+    /// The labels under which the prompt shows the authors of the candidates, or the debaters who are judged.
     #[serde(rename = "debaters")]
     pub labels: Vec<Label>,
     /// The points that a critic rechecks, an author answers or the judge rules on; in a review, the findings.
@@ -138,7 +138,8 @@ impl Prompt {
     ///
     /// # Errors
     ///
-    /// Returns an error if the template is invalid. Tests render every template to rule this out.
+    /// Returns an error if the template is invalid or uses a missing value. Tests render every template to rule this
+    /// out.
     pub fn render(&self, values: &impl Serialize) -> Result<String, PromptError> {
         static COMPILED: LazyLock<RwLock<Environment<'static>>> = LazyLock::new(|| RwLock::new(environment().clone()));
         let values = minijinja::Value::from(Serde(values));
@@ -164,11 +165,11 @@ pub static ASSESS: Prompt = prompt!("judge/assess.md", None);
 /// Asks again after unreadable JSON, as a separate turn. Value: `error`.
 pub static SECOND_CHANCE: Prompt = prompt!("second-chance.md", None);
 /// Asks again after a critique without readable points, as a separate turn. Value: `texts`, which names the texts that
-/// a review left out; empty to ask for all points.
+/// the critique did not cover; empty to ask for all points.
 pub static POINTS_AGAIN: Prompt = prompt!("second-chance-points.md", None);
 /// Asks again after a text without readable findings, as a separate turn.
 pub static FINDINGS_AGAIN: Prompt = prompt!("second-chance-findings.md", None);
-/// Asks again after a text without readable opinions on another reader's findings, as a separate turn.
+/// Asks again after a text without readable opinions on another reviewer's findings, as a separate turn.
 pub static OPINIONS_AGAIN: Prompt = prompt!("second-chance-opinions.md", None);
 /// Asks again after a judge's answer without a solution, as a separate turn.
 pub static SOLUTION_AGAIN: Prompt = prompt!("judge/no-solution.md", None);
@@ -265,7 +266,7 @@ pub fn compose(beginning: &str, history: Option<&str>, body: &str) -> Arc<str> {
     [Some(beginning), history, Some(body)].into_iter().flatten().collect::<Vec<_>>().join("\n\n").into()
 }
 
-/// Texts that templates import or system texts include. None of them is a prompt itself.
+/// Texts that templates import or that system texts include. They are not prompts by themselves.
 pub(super) const PARTS: [(&str, &str); 6] = [
     ("parts.md", include_str!("../../prompts/parts.md")),
     ("system/evidence.md", include_str!("../../prompts/system/evidence.md")),

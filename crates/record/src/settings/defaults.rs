@@ -9,7 +9,7 @@ use dialectic_base::provider::{DEFAULT_MODEL, DEFAULT_PROVIDER, OFFLINE, OFFLINE
 
 use crate::debate::Debate;
 
-/// Returns the built-in defaults, whichever API keys the environment contains.
+/// Returns the built-in defaults, which do not depend on the API keys in the environment.
 pub fn default_settings() -> Settings {
     Settings {
         agents: agents(),

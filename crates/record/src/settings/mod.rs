@@ -79,7 +79,7 @@ impl Settings {
         self.debate.budget.max_cost_usd
     }
 
-    /// The limit of requests for the whole debate.
+    /// The maximum number of requests in the whole debate.
     pub fn max_calls(&self) -> Option<u32> {
         self.debate.budget.max_calls
     }
@@ -247,8 +247,8 @@ impl DebateSettings {
     pub const DEFAULT_IDLE_TIMEOUT: u64 = 60_000;
     /// Also assumed for states without `historyLimit`.
     pub const DEFAULT_HISTORY_LIMIT: usize = 20_000;
-    /// The maximum number of characters in all attachments together. Every call includes all attachments, about 25,000
-    /// tokens.
+    /// The maximum number of characters in all attachments together, about 25,000 tokens. Every call includes all
+    /// attachments.
     pub const ATTACHMENT_LIMIT: usize = 100_000;
 }
 

@@ -50,8 +50,8 @@ pub struct JudgePromptSource {
 }
 
 impl PromptSources {
-    /// Returns a message for each change since `self` was saved: a new version of the built-in prompts, or changed
-    /// prompts of an agent or the judge.
+    /// Returns a message for each difference between `self`, as saved, and `now`: a new version of the built-in
+    /// prompts, other prompt files, or changed prompts of an agent or the judge.
     pub fn changes(&self, now: &Self) -> Vec<String> {
         let mut changes = Vec::new();
         if let (Some(before), Some(now)) = (&self.version, &now.version)
@@ -72,8 +72,8 @@ impl PromptSources {
         changes
     }
 
-    /// Yields the id of each agent and the judge, the files of the system prompt and the summary prompt, and the hash
-    /// of all prompt texts.
+    /// Yields the id of each agent and the judge, the files of the system prompt and (for the judge only) the summary
+    /// prompt, and the hash of all prompt texts.
     fn everybody(&self) -> impl Iterator<Item = (&AgentId, [Option<&PathBuf>; 2], Option<&String>)> {
         let agents = self.agents.iter();
         let agents = agents.map(|agent| (&agent.agent_id, [agent.path.as_ref(), None], agent.sha256.as_ref()));

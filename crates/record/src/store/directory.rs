@@ -115,7 +115,7 @@ impl Directory {
     ///
     /// # Errors
     ///
-    /// Returns an error if no debate matches, or if more than one does.
+    /// Returns an error if no debate matches, if more than one does, or if the directory cannot be read.
     pub fn find(&self, name: &str) -> Result<Entry, StoreError> {
         let path = Path::new(name);
         if path.exists() || name.contains(std::path::MAIN_SEPARATOR) || is_json(path) {
@@ -142,8 +142,8 @@ impl Directory {
         self.short_names().name(id)
     }
 
-    /// The short names of all debates. Use this for several debates, because [`short_name`](Self::short_name) reads the
-    /// directory each time.
+    /// The short names of all debates. Use this for more than one debate, because [`short_name`](Self::short_name)
+    /// reads the directory each time.
     pub fn short_names(&self) -> ShortNames {
         ShortNames::of_ids(&self.ids().unwrap_or_default())
     }
@@ -160,7 +160,7 @@ impl Directory {
         Ok(named.filter(|(name, _)| !name.starts_with('.')).collect())
     }
 
-    /// The ids of all debates. A debate killed before its first snapshot has only a journal.
+    /// The ids of all debates. A debate killed before its first save has only a journal.
     fn ids(&self) -> Result<BTreeSet<String>, StoreError> {
         let id = |(name, _): &(String, fs::DirEntry)| {
             name.strip_suffix(JOURNAL_SUFFIX).or_else(|| name.strip_suffix(".json")).map(str::to_owned)
@@ -208,7 +208,8 @@ impl Directory {
     }
 }
 
-/// The short names of debates: the last four characters of the id if unique, or else the whole id.
+/// The short names of debates: the last four characters of the id if [`Directory::find`] finds the debate by them, or
+/// else the whole id.
 #[derive(Debug)]
 pub struct ShortNames {
     beginnings: HashSet<String>,
@@ -320,7 +321,7 @@ impl Entry {
         drop(fs::remove_file(self.stop_path()));
     }
 
-    /// The file name without its extension, which is the id of a debate of this program.
+    /// The file name without its extension, which is the id if this program saved the debate.
     pub fn id(&self) -> String {
         self.state.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -363,7 +364,7 @@ pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>, StateFileError> {
     fs::read(path).map_err(|source| StateFileError::Unreadable { path: path.to_owned(), source })
 }
 
-/// Repairs and reads an older state; `None` if there was nothing to repair.
+/// Repairs and reads an older state; `None` if nothing can be repaired.
 fn parse_older(path: &Path, bytes: &[u8]) -> Option<Result<Debate, StateFileError>> {
     let written: Value = serde_json::from_slice(bytes).ok()?;
     let version = written.get("formatVersion").and_then(Value::as_u64);
@@ -423,7 +424,7 @@ impl Directory {
     ///
     /// # Errors
     ///
-    /// Returns an error if a name matches no debate or more than one, or a pattern matches nothing.
+    /// Returns an error if a name matches no debate or more than one, or if a pattern is invalid or matches nothing.
     pub fn select<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<Vec<Entry>, StoreError> {
         let mut selected: Vec<Entry> = Vec::new();
         for name in names {

@@ -1,4 +1,5 @@
-//! Requests to the host and its replies, in a directory next to the record until the debate is complete.
+//! Requests to the host (the person or agent that runs the debate) and its replies, in a directory next to the record
+//! until the debate is complete.
 //!
 //! The run rewrites the requests whenever they change; they follow from the record. A reply is written once, by any
 //! process, and stays until the debate is complete or the call has failed.
@@ -165,7 +166,7 @@ impl Entry {
         drop(fs::remove_file(self.reply_path(key)));
     }
 
-    /// When the last request or reply was written; `None` if there are none.
+    /// When the requests or replies last changed; `None` if there are none.
     pub fn host_changed(&self) -> Option<SystemTime> {
         fs::metadata(self.host_path()).and_then(|metadata| metadata.modified()).ok()
     }

@@ -466,8 +466,9 @@ pub(super) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Re
     }
 }
 
-/// Whether the end of a file, after its last line break, is an incomplete line: the start of an object, possibly
-/// followed by zeros that some file systems leave. A complete object with anything after it is not an incomplete line.
+/// Whether `rest`, the text after the last line break, is an incomplete line. It is one if it breaks off within an
+/// object, even if NULs follow, which some file systems leave; or if it is a complete object that lacks only the line
+/// break.
 pub(super) fn is_cut(rest: &[u8]) -> bool {
     let zeros = rest.iter().rev().take_while(|byte| **byte == 0).count();
     let written = rest.get(..rest.len() - zeros).unwrap_or_default();
@@ -480,7 +481,7 @@ pub(super) fn is_cut(rest: &[u8]) -> bool {
     }
 }
 
-/// A line's own hash, and the part of the line that it covers.
+/// The part of a line that its own hash covers, and that hash; `None` if the line does not end with a hash.
 fn own_hash(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let open = text.strip_suffix(END)?;
     let (head, hash) = open.split_at_checked(open.len().checked_sub(HEX_LENGTH)?)?;
@@ -523,7 +524,7 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// Outside Unix, metadata do not identify an open file, so only a missing file is detected.
+/// Outside Unix, metadata does not identify an open file, so this detects only that the file is missing.
 #[cfg(not(unix))]
 fn is_same(_: &Metadata, other: &Metadata) -> bool {
     other.is_file()

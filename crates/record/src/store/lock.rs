@@ -31,7 +31,8 @@ pub fn try_lock(file: &File, _path: &Path) -> io::Result<Option<FileLock>> {
 #[cfg(unix)]
 pub fn is_locked(file: &File, _path: &Path) -> bool {
     let is_locked = matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock));
-    // Unlock immediately, so that the debate stays resumable. If this fails, dropping the file unlocks it.
+    // Unlock immediately, so that the debate stays resumable. If this fails, the lock ends when the caller closes the
+    // file.
     drop(file.unlock());
     is_locked
 }

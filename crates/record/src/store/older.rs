@@ -205,10 +205,10 @@ fn number(value: &Value) -> Option<Value> {
     number.filter(|number| number.is_finite()).map(|number| json!(number))
 }
 
-/// Rounds to a whole number. Returns `None` for negative numbers and for values that are not numbers.
+/// Rounds to a whole number. Returns `None` for negative numbers, implausibly large ones, and values that are not
+/// numbers.
 fn count(value: &Value) -> Option<Value> {
     let number = number(value)?.as_f64()?.round();
-    // Larger numbers are implausible.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a whole number in these bounds")]
     (0.0..=f64::from(u32::MAX)).contains(&number).then(|| json!(number as u32))
 }

@@ -18,7 +18,8 @@ use super::{Directory, Entry, Journal, JournalContents, JournalError, StoreError
 /// The maximum number of random ids to try for a new debate.
 const ID_ATTEMPTS: usize = 16;
 
-/// The record of a running debate. Its state always equals the fold of its journal.
+/// The record of a running debate. Its state is the fold of its journal, apart from settings that apply to this run
+/// only.
 #[derive(Debug)]
 pub struct Record {
     journal: Journal,
@@ -35,7 +36,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Begins the record of a new debate under an unused id, or with a replica under the id in `created`.
+    /// Begins the record of a new debate under an unused id or, with a replica, under the id in `created`.
     ///
     /// # Errors
     ///

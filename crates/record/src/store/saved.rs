@@ -20,7 +20,7 @@ pub struct SavedDebate {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessMode {
-    /// Only the state; the journal of a finished debate is not read.
+    /// Only the state. The journal of a finished debate is read only if the state file lacks events.
     State,
     Events,
 }
@@ -158,7 +158,7 @@ impl Directory {
             return Err(StoreError::Elsewhere { path: entry.state.clone(), directory: self.path().to_owned() });
         }
         if entry.journal.is_none() {
-            // A file that merely has the name of a debate belongs to someone else.
+            // A `.json` file that is not a debate belongs to someone else and must not be removed.
             read_state(&entry.state)?;
         }
         Ok(())

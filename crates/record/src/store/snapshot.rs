@@ -148,7 +148,7 @@ pub(super) fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-/// Refuses pipes, sockets and devices: opening a pipe blocks until it has a writer.
+/// Opens a file, but refuses pipes, sockets and devices, because opening a pipe blocks until it has a writer.
 pub(super) fn open_regular(path: &Path) -> io::Result<File> {
     if is_special(path) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe, a socket or a device, not a file"));
@@ -161,7 +161,7 @@ const MARK_KEY: &[u8] = b"\n  \"journal\": ";
 /// The maximum distance of the mark from the end of the file, in bytes.
 const MARK_BYTES: u64 = 256;
 
-/// The interval between saves, unless a caller waits.
+/// The interval between saves, unless a caller is waiting for a save.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
@@ -191,7 +191,7 @@ impl Saver {
         Self { orders, failure, state_path, _thread: thread }
     }
 
-    /// Saves `debate` at the next interval, unless a newer state replaces it before.
+    /// Saves `debate` at the next interval, unless a newer state replaces it first.
     ///
     /// # Errors
     ///
