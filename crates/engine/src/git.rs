@@ -215,7 +215,7 @@ impl Git {
         Ok(entries(&self.run_with(&arguments, &[], &self.without_filters()?)?))
     }
 
-    /// Omits ignored files.
+    /// Lists the untracked files, except those that Git ignores.
     pub fn untracked(&self) -> Result<Vec<String>, GitError> {
         let listed = self.run(&["ls-files", "-z", "--others", "--exclude-standard"], &[])?;
         Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(text).collect())
@@ -230,7 +230,7 @@ impl Git {
         Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(text).collect())
     }
 
-    /// Pairs of path and hash. `below` may be a file or a directory.
+    /// Lists the files of a commit as pairs of path and hash. `below` may be a file or a directory.
     pub fn files(&self, commit: &str, below: &str) -> Result<Vec<(String, String)>, GitError> {
         Ok(self.listed(&[commit, below])?.into_iter().map(|(path, blob)| (path, blob.hash)).collect())
     }
@@ -273,7 +273,7 @@ impl Git {
         Ok(hashes.iter().map(|_| next()).collect())
     }
 
-    /// The bytes stored under a hash; `None` if their number exceeds [`MOST`].
+    /// The content stored under a hash; `None` if it is larger than [`MOST`].
     pub fn stored(&self, hash: &str) -> Result<Option<Vec<u8>>, GitError> {
         let size = self.line(&["cat-file", "-s", hash])?;
         if !size.parse().is_ok_and(|size: u64| size <= MOST) {

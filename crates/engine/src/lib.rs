@@ -3,7 +3,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`runner`] | the entry point to debates: start, resume or fork one, and get a handle to the run |
-//! | [`engine`] | runs a debate by its protocol: starts the calls that are ready, records results, keeps the budget |
+//! | [`engine`] | runs a debate by its protocol: starts the calls that are ready, records results, enforces the limits |
 //! | [`agent`] | debaters and judge: turns steps into requests, and replies into results |
 //! | [`access`] | access to providers: addresses, headers, keys, and trust |
 //! | [`tools`] | the tools for agents, and their sandbox |

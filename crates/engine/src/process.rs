@@ -146,7 +146,7 @@ async fn drain(stream: Option<impl AsyncRead + Unpin>, most: usize, kept: &mut V
     }
 }
 
-/// `kept` comes from [`drain`], called with the same `most`.
+/// `kept` must come from a call of [`drain`] with the same `most`.
 fn excerpt(mut kept: Vec<u8>, most: usize) -> Excerpt {
     let is_longer = kept.len() > most;
     if is_longer {

@@ -50,7 +50,7 @@ fn vendors_urls(variable: &str) -> Vec<&'static str> {
     named.map(|preset| preset.base_url).collect()
 }
 
-/// Whether this program reads the variable. If so, ignoring the variable deserves a warning.
+/// Whether the variable may change what this program does, so that ignoring it deserves a warning.
 fn has_an_effect(variable: &str) -> bool {
     ["DIALECTIC_", "LANGFUSE_", "OFFLINE_", "OTEL_"].iter().any(|start| variable.starts_with(start))
         || PRESETS.iter().any(|preset| preset.base_url_env == Some(variable))
@@ -128,7 +128,7 @@ impl Environment {
         self.file = Some(path.to_owned());
     }
 
-    /// The warnings must not quote the environment files.
+    /// Adds warnings. They must not quote the environment files.
     pub fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {
         self.warnings.extend(warnings);
     }
@@ -168,7 +168,7 @@ impl Environment {
         found.map(|(value, _)| value.clone()).or_else(|| self.secret(name))
     }
 
-    /// The user's value of the variable and the value from an untrusted file, as far as they exist.
+    /// The user's value of the variable and the value from an untrusted file, if they are set.
     pub(super) fn values(&self, name: &str) -> impl Iterator<Item = SecretString> {
         self.secret(name).into_iter().chain(self.found.get(name).map(|(value, _)| value.clone()))
     }

@@ -13,7 +13,7 @@ use super::endpoint::{ProviderAccessError, is_program, secret_variables};
 use super::environment::Environment;
 
 /// Variables with these prefixes are withheld from programs, because they may change a vendor program's server, key or
-/// behaviour. The prefixes of built-in providers' keys are withheld too.
+/// behaviour. Variables that begin like the key of a built-in provider are withheld too.
 const WITHHELD: [&str; 18] = [
     "AWS_",
     "AZURE_",

@@ -131,8 +131,8 @@ pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
     [closed, safe].iter().find_map(|text| serde_json::from_str(text).ok())
 }
 
-/// The object at the beginning of `text` as valid JSON, if it is complete. Accepts comments, single quotes and unquoted
-/// keys.
+/// The object at the beginning of `text`, if it is complete, without comments and with double quotes around all keys
+/// and strings.
 pub(super) fn whole(text: &str) -> Option<String> {
     let Mended { closed, is_whole, .. } = mended(text);
     is_whole.then_some(closed)

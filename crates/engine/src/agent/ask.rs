@@ -253,7 +253,7 @@ impl Ask {
                     self.tools = None;
                     continue;
                 }
-                // The tool results make the request too long for the budget, so drop the last ones and ask again.
+                // The tool results make the request too long for the budget, so drop the newest results and ask again.
                 Err(failed)
                     if matches!(failed.error, ModelError::OverBudget { .. }) && self.request.turns.len() > begun =>
                 {
@@ -302,8 +302,8 @@ impl Ask {
         Ok(first)
     }
 
-    /// Asks once more if points are missing. Keeps the first answer if the second call fails, unless the server is
-    /// unavailable.
+    /// Asks for a text with points, and asks once more if points are missing. Keeps the first answer if the second call
+    /// fails, unless the server is unavailable.
     async fn points(mut self, reads: &AnswerFormat) -> Result<RequestResult, FailedCall> {
         let first = self.first().await?;
         let result = |text: String, reading: ParsedAnswer, call, metadata| {
@@ -427,8 +427,9 @@ impl Ask {
         }
     }
 
-    /// Asks once more if the solution is missing. If the assessment is missing or `check` rejects it, asks for the
-    /// assessment alone with the request from `assess`, and keeps the solution even if that fails.
+    /// Asks for a solution with an assessment, and asks once more if the solution is missing. If the assessment is
+    /// missing or `check` rejects it, asks for the assessment alone with the request from `assess`, and keeps the
+    /// solution even if that fails.
     async fn written(
         mut self,
         assess: impl Fn(&str) -> Result<Option<Request>, PromptError> + Send,

@@ -23,7 +23,7 @@ use super::answer::unfit;
 use super::texts::length;
 use super::{AnswerError, Assessment, read_json};
 
-/// The judge sees all findings with the opinions on them; a reader sees the findings of one other reader.
+/// Shows the judge all findings with the opinions on them, and shows a reader the findings of one other reader.
 pub(super) fn show_findings(values: &mut Values<'_>, debate: &Debate, step: &Step) {
     let is_ruling = step.answer == OutputSpec::FindingRulings;
     let author = step.key.target_agent_id.as_ref();
@@ -157,7 +157,7 @@ impl Ruled {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RawPointRuling {
-    /// The numbers of the points: similar ones may share a ruling.
+    /// The numbers of the points. Similar points may share a ruling.
     points: Vec<String>,
     /// Whether the number was a JSON number, for which `2.10` equals `2.1`.
     is_number: bool,

@@ -1,4 +1,4 @@
-//! Calls in flight: started concurrently, received one at a time.
+//! Runs calls concurrently, and receives their messages and results one at a time.
 
 use std::io;
 use std::path::PathBuf;
@@ -341,7 +341,7 @@ impl Engine {
         let (task, result) = ended.map_or_else(|died| (died.id(), None), |(task, result)| (task, Some(result)));
         let of_task = self.calls.in_flight.extract_if(|_, call| call.task == task).next();
         let Some((key, RunningCall { step, length, .. })) = of_task else { return Ok(Some(false)) };
-        // A panic in a call must not leave the debate waiting for it.
+        // If a call panics, record it as failed, so that the debate does not wait for it.
         let result = result.unwrap_or_else(|| {
             let error = ModelError::Broken { message: "an internal error ended the call".to_owned() };
             self.abandon_cost(std::slice::from_ref(&key));
@@ -370,7 +370,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether even calls in flight must send no further request: while the debate pauses, another machine may be about
+    /// Whether even calls in flight must stop sending requests: while the debate pauses, another machine may be about
     /// to continue it.
     pub(super) fn sends_no_more(&self) -> bool {
         self.is_pausing && self.record.replica().is_some()
@@ -382,7 +382,7 @@ impl Engine {
             return Ok(());
         }
         for (wanted, answer) in std::mem::take(&mut self.calls.waiting) {
-            // The call was aborted.
+            // The channel is closed if the call was aborted.
             if answer.is_closed() {
                 continue;
             }

@@ -15,7 +15,7 @@ pub enum RunCommand {
     Hold,
     /// Cancel a pause, or continue after a [`Hold`](Self::Hold).
     GoOn,
-    /// End the debate early: start no more calls except those that write the answer from the current texts. Ignored
+    /// End the debate early with an answer from its current texts. Start only the calls that this answer needs. Ignored
     /// with a warning if a running debate has no text yet.
     Stop(StopReason),
     /// Obey the stop request that is stored next to the record, as soon as the debate has a text to base an answer on.
@@ -82,8 +82,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Does nothing until the debate has a text. Removes the request's file only after recording the stop, so that a
-    /// crash does not lose the request.
+    /// Obeys a stored stop request once the debate has a text. Removes the request's file only after recording the
+    /// stop, so that a crash does not lose the request.
     fn obey_stop(&mut self) -> Result<(), EngineError> {
         if self.is_to_stop && self.debate().final_round().is_some() {
             self.is_to_stop = false;

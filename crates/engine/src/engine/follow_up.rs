@@ -101,7 +101,7 @@ impl Engine {
         }
     }
 
-    /// Without `own`, the rest of the debate's limit applies.
+    /// Sets the limits of a follow-up question: `own`, or else what is left of the debate's limits.
     fn limit_follow_up(&mut self, own: BudgetLimit, past: &[Recorded]) {
         let Some(mut settings) = self.debate().settings.clone() else { return };
         let budget = &mut settings.debate.budget;

@@ -1,9 +1,10 @@
 //! Forecasts a debate without calling a model: its calls, tokens and cost, and whether its prompts fit into the models'
 //! context windows.
 //!
-//! Tokens can only be estimated from characters, so there are two bounds: a prompt that certainly does not fit is
-//! rejected before anything is spent, and one that probably does not fit causes a warning. During the debate, the texts
-//! shown to the judge are shortened if they are probably too long, or if the server rejects them as too long.
+//! The number of tokens can only be estimated from the length of a text, so there are two bounds: a prompt that
+//! certainly does not fit is rejected before anything is spent, and one that probably does not fit causes a warning.
+//! During the debate, the texts shown to the judge are shortened if they are probably too long, or if the server
+//! rejects them as too long.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -41,7 +42,7 @@ pub enum ForecastError {
 }
 
 /// Forecasts the debate that `created` begins, without calling models or writing anything. `routed` are the providers
-/// whose prices may differ from the list; `gathered` is the minimum and maximum of the collected material.
+/// whose prices may differ from list prices; `gathered` is the minimum and maximum of the collected material.
 ///
 /// # Errors
 ///
@@ -55,7 +56,7 @@ pub fn forecast(
     let settings = &created.settings;
     let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::unbounded()), max_retries: 0 };
     let mut panel = Panel::build(protocol, settings, |agent| Caller {
-        // Never called: a rehearsal sends no request.
+        // This model is never called, because a rehearsal does not send requests.
         chat: Arc::new(HostModel::default()),
         provider: agent.provider.as_str().into(),
         price: price_of(agent, settings),

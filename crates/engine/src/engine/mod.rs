@@ -116,7 +116,7 @@ pub struct Engine {
     /// How many characters of the debate's texts each call may show. Contains only calls whose texts must be shortened
     /// to fit the context window.
     rooms: HashMap<CallKey, usize>,
-    /// The idle limit for the calls of the current round; `None` until the round starts.
+    /// The idle limit for the calls of the current round; `None` until a stage of the round runs.
     silence: Option<Arc<IdleTimeout>>,
     beginnings: Option<Arc<[Arc<str>]>>,
     /// The number of a round and its tool context, which is `None` if no agent has tools or the reviewed repository is
@@ -220,8 +220,8 @@ impl Engine {
         self
     }
 
-    /// Keeps the record unless the debate failed, was certainly not billed, and the user added nothing. Returns whether
-    /// the record was removed.
+    /// Removes the record of a debate that failed, if the debate was certainly not billed and the user added nothing.
+    /// Returns whether the record was removed.
     pub fn forget(&mut self) -> bool {
         let debate = self.debate();
         let is_answered = |group: &AgentClarifications| group.items.iter().any(|item| !item.answer.is_empty());

@@ -291,7 +291,7 @@ impl<'a> Rehearsal<'a> {
                 let evaluation = Evaluation { kind: *kind, score: Some(0.0), threshold: f64::INFINITY };
                 Event::Evaluated { key, evaluation, call: Some(call) }
             }
-            // Let everybody choose the same text, because a tie would predict nothing.
+            // Let everybody choose the same text, so that the vote has a winner.
             OutputSpec::Choice => {
                 let choice = step.inputs.first()?.agent_id.clone();
                 let contribution = contribution(Arc::default(), Some(choice), Metadata::default());

@@ -330,7 +330,8 @@ impl Engine {
     }
 }
 
-/// The judge refers to candidates by number, but is not shown the draft's list of candidates again.
+/// Appends the draft's list of candidates to an amended text, because the judge refers to candidates by number but was
+/// not asked to write the list.
 fn with_candidates_of(draft: &Solution, step: &Step, description: String) -> String {
     let is_amended = draft.base.is_some() && step.answer == OutputSpec::Solution(Authorship::Judge);
     let named = draft.description.rfind(CANDIDATES).map(|at| &draft.description[at..]);

@@ -303,8 +303,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Signals the start only once per visit. `steps` belongs to the stage that requests the calls, which may differ
-    /// from `stage`.
+    /// Signals the start of a stage, only once per visit. `steps` belongs to the stage that requests the calls, which
+    /// may differ from `stage`.
     fn announce(&mut self, round: u32, stage: StageId, steps: fn(&Debate) -> Vec<Step>) {
         let place = (round, self.debate().stage_rank(stage));
         if self.announced.contains_key(&place) {

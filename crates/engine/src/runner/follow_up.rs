@@ -73,7 +73,8 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// Returns an error if the judge cannot be called, or the limit cannot be enforced.
+    /// Returns an error if the judge cannot be called, the limit cannot be enforced, or the record names a file that
+    /// the user has not allowed.
     pub fn ask(
         &self,
         saved: ResumableDebate,

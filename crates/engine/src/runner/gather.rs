@@ -151,7 +151,7 @@ pub enum AttachmentError {
     NotUtf8 {
         /// The file's name, as given by the user.
         name: String,
-        /// The likely encoding.
+        /// Where the text stops being UTF-8, and which encoding is likely.
         fault: NotUtf8,
     },
     /// The file is empty or blank.

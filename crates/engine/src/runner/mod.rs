@@ -1,9 +1,9 @@
 //! The entry point: starts, resumes or forks a debate, and returns a handle to the run.
 //!
 //! A [`Runner`] stores debates in a directory and calls models through its [`Services`]. It returns a [`Prepared`]
-//! debate, which has cost nothing yet; its keys, prices and prompts are checked. A [`Prepared`] debate becomes a
-//! [`Run`], which proceeds on the runtime where it was started until it ends or waits for answers. Any number of
-//! consumers can watch the run without slowing it down. `examples/embed.rs` runs a debate in a few lines.
+//! debate, whose keys, prices and prompt files have been checked without spending anything. A [`Prepared`] debate
+//! becomes a [`Run`], which proceeds on the runtime where it was started until it ends or waits for answers. Any number
+//! of consumers can watch the run without slowing it down. `examples/embed.rs` runs a debate in a few lines.
 //!
 //! This module neither prints nor prompts. The command line is one of its clients.
 
@@ -404,8 +404,8 @@ impl Runner {
         let settings = own.over(settings, &self.services.environment);
         own.check(&settings)?;
         let protocol = self.protocol(&settings).ok_or_else(|| not_resumable("its protocol is unknown"))?;
-        // No model is called. If another process runs the debate, require no keys, because perhaps only that process
-        // has them.
+        // No model is called. If another process runs the debate, do not require keys, because perhaps only that
+        // process has them.
         let services = self.services.clone();
         let services = if entry.is_held() { services.with_model(Arc::new(HostModel::default())) } else { services };
         let panel = services.panel(protocol, &settings)?;

@@ -210,7 +210,7 @@ impl Ready {
         if self.begun.is_some() { 0 } else { self.record.events() }
     }
 
-    /// Makes the run end the debate early with its current texts.
+    /// Makes the run end the debate early with an answer from its current texts.
     pub fn closing(self) -> Self {
         Self { closes: true, ..self }
     }

@@ -94,7 +94,8 @@ impl Run {
         self.signals.subscribe(words)
     }
 
-    /// Every event from the first, read from the journal, followed by live signals.
+    /// Returns a follower that reads every event of the journal, beginning with the first, and then receives live
+    /// signals.
     ///
     /// # Errors
     ///
@@ -140,8 +141,8 @@ impl Run {
 }
 
 impl Controls {
-    /// Answers an open question. The debate continues once none is open. If the question is not open, a warning is sent
-    /// and the first answer is kept. `by` is the program that answers for the user, if any.
+    /// Answers an open question. The debate continues once no question is open. If the question is not open, a warning
+    /// is sent and the first answer is kept. `by` is the program that answers for the user, if any.
     pub fn answer(&self, by: Option<Answerer>, agent_id: AgentId, item_id: String, answer: String) {
         // If the debate has ended, nobody needs the answer.
         drop(self.commands.send(RunCommand::Answer { agent_id, item_id, answer, by }));
@@ -168,7 +169,7 @@ impl Controls {
         drop(self.commands.send(RunCommand::GoOn));
     }
 
-    /// Ends the debate early: starts no more calls except those that write the answer from the current texts.
+    /// Ends the debate early with an answer from its current texts. Starts only the calls that this answer needs.
     pub fn stop(&self) {
         drop(self.commands.send(RunCommand::Stop(StopReason::User)));
     }

@@ -211,7 +211,7 @@ pub fn remove(directory: &Directory, entry: &Entry) -> Result<(), SpendingError>
     directory.check_is_here(entry)?;
     let lock = SpendingLock::take(directory)?;
     let by_day = match &entry.journal {
-        // A running debate cannot be removed.
+        // `Directory::remove` rejects a running debate, so its spending is not read.
         Some(journal) if !entry.is_held() => JournalSpending::read(journal, NaiveDate::MIN).by_day,
         _ => BTreeMap::new(),
     };

@@ -38,7 +38,7 @@ pub struct Source {
     repository: Option<Repository>,
 }
 
-/// A repository after a change. Links and submodules of a commit are left out.
+/// A repository after a change. Symbolic links and submodules of a commit are left out.
 #[derive(Debug)]
 struct Repository {
     git: Git,
@@ -147,8 +147,8 @@ impl Source {
         Ok(looked_at)
     }
 
-    /// The bytes of each file; `None` if the file is unreadable or may contain secrets. A file above the limit is
-    /// `None` too, or is cut off one byte above the limit.
+    /// The bytes of each file; `None` if the file is unreadable or may contain secrets. A file that is larger than
+    /// [`FILE`] is also `None`, or is cut off after one byte more than [`FILE`].
     fn all(&self, paths: &[String]) -> Result<Vec<Option<Vec<u8>>>, GitError> {
         let in_tree = |path: &String| self.directory.read_sized(path, FILE + 1).ok().map(|(bytes, _)| bytes);
         let Some(Repository { git, files }) = &self.repository else { return Ok(paths.iter().map(in_tree).collect()) };

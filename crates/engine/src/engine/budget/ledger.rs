@@ -168,7 +168,7 @@ impl Measures {
     }
 
     /// Like [`factor`](Self::factor), for attempts that are only planned. `routed` says whether the server's prices may
-    /// differ from the list.
+    /// differ from list prices.
     pub(super) fn planned_factor(&self, routed: bool) -> f64 {
         if self.answered || routed { self.factor() } else { self.ratio }
     }

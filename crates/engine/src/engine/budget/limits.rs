@@ -122,7 +122,7 @@ impl AnswerLength {
 pub(super) struct PricedAgent {
     pub(super) model: ModelId,
     pub(super) price: Price,
-    /// Whether the server's prices may differ from the list.
+    /// Whether the server's prices may differ from list prices.
     routed: bool,
     least: u32,
     most: u32,
@@ -279,8 +279,8 @@ impl Planned {
         Self { key, is_second_chance, cost, least: bytes, full: bytes }
     }
 
-    /// Adds one call to the cost, except for a second request that does not ask for the final answer: such a request
-    /// takes the place of an optional call.
+    /// Adds one call to the cost, unless it is a second request that does not ask for the final answer. Such a request
+    /// is not counted, because it takes the place of an optional call.
     fn amount(&self, usd: Usd) -> Amount {
         let is_spared = self.is_second_chance && self.cost != BudgetClass::Closing;
         if is_spared { Amount { usd, requests: 0 } } else { Amount::request(usd) }

@@ -106,7 +106,7 @@ pub(super) enum Permission<T> {
 }
 
 impl Budget {
-    /// `None` if the settings have no limit. `routed` are the providers whose prices may differ from the list.
+    /// `None` if the settings have no limit. `routed` are the providers whose prices may differ from list prices.
     pub(super) fn of(settings: &Settings, routed: &BTreeSet<String>, past: &[Recorded]) -> Option<Self> {
         let limit = BudgetLimit { usd: settings.max_cost(), calls: settings.max_calls() };
         if limit.usd.is_none() && limit.calls.is_none() {
@@ -214,7 +214,7 @@ impl Budget {
     /// The margin to reserve for the closing beyond its likely cost: models that are first called in the closing may
     /// cost more than expected. `read` is the length of the texts that the calls read.
     fn margin_of_closing(&self, views: &CostRange, read: AnswerLength) -> Amount {
-        // If only the closing is left, no other call competes for the money, so there is no margin.
+        // If only the closing is left, no other call competes for the money, so no margin is needed.
         if views.full.before_closing().next().is_none() {
             return Amount::ZERO;
         }
