@@ -111,7 +111,7 @@ pub(super) struct Session<'a> {
     pub(super) is_first: bool,
     /// Answers to open questions, and the debate whose numbering they use.
     pub(super) given: Option<(GivenAnswers, Debate)>,
-    /// Whether to ask the user the agents' questions, on a terminal or through a pipe. If not, the run pauses when
+    /// Whether to ask the user the agents' questions, on a terminal or through a pipe. If not set, the run pauses when
     /// questions are open.
     pub(super) asks_user: bool,
     pub(super) is_continued: bool,

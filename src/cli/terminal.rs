@@ -146,8 +146,7 @@ impl Terminal {
         if may_page && self.is_paged(&rendered) { Ok(()) } else { self.result(&format!("\n{rendered}")) }
     }
 
-    /// The debate for display. If standard output is a terminal, the numbers of texts are replaced with their authors'
-    /// names.
+    /// The debate for display. If standard output is a terminal, authors' names are added to labels such as `Text 2`.
     pub(super) fn shown(debate: &Debate) -> Cow<'_, Debate> {
         if io::stdout().is_terminal() { Cow::Owned(debate.with_named_texts()) } else { Cow::Borrowed(debate) }
     }

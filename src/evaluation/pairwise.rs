@@ -137,7 +137,7 @@ impl Judge {
         self.request(pairwise_ruling(problem, checklist, texts), &RULING)
     }
 
-    /// The second call is made only if the answer to the first cannot be read.
+    /// The two possible calls for `request`. The second is made only if the answer to the first cannot be read.
     fn planned(&self, request: &Request) -> [PlannedCall; 2] {
         let EvaluatorSettings { id, provider, model, max_tokens, .. } = &self.settings;
         // The call belongs to no stage of a debate, so use the stage of follow-up questions.

@@ -28,7 +28,7 @@ pub struct Evaluated<'a> {
 pub struct Attempt<'a> {
     pub evaluator: &'a Evaluator,
     pub outcome: Result<EvaluatorAnswer, Skipped>,
-    /// The time for all requests, including a second one.
+    /// The time that all requests took, including a second request.
     pub latency: Duration,
     pub usage: Usage,
 }

@@ -119,8 +119,8 @@ struct ListRow {
     title: String,
     protocol: Option<String>,
     winner: Option<String>,
-    /// Whether the same text also won when the judge read the texts in reverse order. `None` if only one order was
-    /// judged.
+    /// Whether the same text also won when the judge read the texts in reverse order. `None` if there was only one
+    /// reading, or if a vote decided.
     winner_stable: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     forked_from: Option<String>,

@@ -1,4 +1,4 @@
-//! `dialectic requests` prints the requests to the host that have no reply; `dialectic reply` answers one.
+//! `dialectic requests` prints the open requests of a `-m host` debate; `dialectic reply` answers one of them.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -77,8 +77,9 @@ pub(in crate::cli) fn run(args: &RequestsArgs, terminal: &mut Terminal) -> Resul
     }
 }
 
-/// Whether a debate with a host can continue without another reply: its process was killed, a reply or a stop order was
-/// not handled, or its open requests cannot be read. Must not be called while a process runs the debate.
+/// Whether a `-m host` debate can continue without another reply, because its process was killed, a reply or a stop
+/// order was not handled, or its open requests are incomplete or cannot be read. Must not be called while a process
+/// runs the debate.
 fn is_behind(entry: &Entry, debate: &Debate, open: Option<&HostRequests>) -> bool {
     if !debate.settings.as_ref().is_some_and(Settings::asks_host) {
         return false;
