@@ -235,7 +235,7 @@ impl Git {
         Ok(self.listed(&[commit, below])?.into_iter().map(|(path, blob)| (path, blob.hash)).collect())
     }
 
-    /// Omits symbolic links and submodules.
+    /// The files of a commit by path. Omits symbolic links and submodules.
     pub fn tree(&self, commit: &str) -> Result<BTreeMap<String, Blob>, GitError> {
         Ok(self.listed(&[commit])?.into_iter().collect())
     }

@@ -124,6 +124,8 @@ pub fn routed_providers(settings: &Settings, environment: &Environment) -> BTree
     routed.map(str::to_owned).collect()
 }
 
+/// Determines the address, headers and key of a provider. Expands the variables in headers.
+///
 /// # Errors
 ///
 /// Returns an error if the provider is unknown, its base URL is invalid, or a variable used in a header is not set.
@@ -178,7 +180,7 @@ pub fn url_fault(text: &str) -> Option<&'static str> {
     (url.query().is_some() || url.fragment().is_some()).then_some("must not contain a query (`?`) or a fragment (`#`)")
 }
 
-/// Built-in providers come first.
+/// The names of all providers, beginning with the built-in ones.
 pub fn provider_names(configured: &BTreeMap<String, ProviderSettings>) -> Vec<&str> {
     let built_in = PRESETS.iter().map(|preset| preset.name);
     let programs = PROGRAMS.iter().map(|program| program.name);
@@ -214,7 +216,7 @@ fn variables(value: &str) -> Vec<&str> {
     pieces(value).into_iter().flatten().filter_map(|(_, variable)| variable).collect()
 }
 
-/// The error is the name of the first variable that is not set.
+/// Replaces each `${NAME}` with the value of the variable. The error is the name of the first variable that is not set.
 fn expand(value: &str, environment: &Environment) -> Result<SecretString, String> {
     let Some(pieces) = pieces(value) else { return Ok(SecretString::from(value)) };
     let mut expanded = String::new();

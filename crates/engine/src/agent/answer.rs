@@ -138,7 +138,8 @@ pub(super) fn whole(text: &str) -> Option<String> {
     is_whole.then_some(closed)
 }
 
-/// `None` if no comment begins at `at`. The `//` of a URL does not begin a comment.
+/// The length of the comment that begins at `at`; `None` if there is no comment. The `//` of a URL does not begin a
+/// comment.
 pub(super) fn comment_length(text: &str, at: usize) -> Option<usize> {
     let rest = text.get(at..)?;
     if text[..at].ends_with(':') {
@@ -245,7 +246,7 @@ impl JsonReader {
         }
     }
 
-    /// `c` is outside strings. Returns whether `c` closes the object.
+    /// Reads the character `c`, which is outside strings. Returns whether `c` closes the object.
     fn between(&mut self, c: char) -> bool {
         match c {
             '"' => self.begin_string(Some(c)),

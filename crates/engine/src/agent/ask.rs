@@ -526,7 +526,7 @@ fn once_more(reads: &AnswerFormat, missing: Option<&str>) -> String {
     said.unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())
 }
 
-/// Uses a blocking thread, because tools read files. The results have at most `room` characters in total.
+/// Runs the tools on a blocking thread, because they read files. The results have at most `room` characters in total.
 async fn run_all(toolbox: Arc<Toolbox>, calls: &[ToolCall], room: usize, is_last: bool) -> Vec<ToolResult> {
     let wanted = calls.to_vec();
     let run = spawn_blocking(move || toolbox.run_all(&wanted, room, is_last));

@@ -89,7 +89,7 @@ pub fn beginnings(debate: &Debate) -> Result<Arc<[Arc<str>]>, PromptError> {
     (1..=parts).map(|part| beginning(debate, |_, one| one.part == Some(part))).collect()
 }
 
-/// Includes every ordinary attachment, and those attachments of a change that `is_shown` accepts.
+/// Renders a beginning with every ordinary attachment, and with those attachments of a change that `is_shown` accepts.
 fn beginning(debate: &Debate, is_shown: impl Fn(usize, &Attachment) -> bool) -> Result<Arc<str>, PromptError> {
     let questions = debate.questions();
     let clarifications: Vec<_> = questions.iter().filter(|one| !one.answer.is_empty()).collect();
@@ -273,7 +273,7 @@ impl Call {
         Self { reads, ..self }
     }
 
-    /// `None` if no statements were requested or found.
+    /// Parses the statements in the answer; `None` if none were requested or found.
     pub(super) fn read(&self, text: &str) -> Option<Box<ParsedAnswer>> {
         let reading = self.reads.as_ref()?.read(text);
         Some(reading).filter(ParsedAnswer::says_something).map(Box::new)

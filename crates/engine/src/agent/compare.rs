@@ -57,7 +57,7 @@ impl RawRelations {
         answer
     }
 
-    /// Requires a row for every decision, so that a missing relation is deliberate.
+    /// Requires a row for every decision, so that the model cannot overlook a decision.
     pub(super) fn read(text: &str, decisions: &[String], requirements: &[String]) -> Result<Relations, AnswerError> {
         let Self { decisions: rows } = read_json(text)?;
         let name = |number: usize| {

@@ -69,7 +69,8 @@ impl Agent {
     }
 }
 
-/// Returns `None` if no file is configured, or if the file cannot be used, which adds a warning.
+/// Reads the configured prompt file. Returns `None` if no file is configured, or if the file cannot be used, which adds
+/// a warning.
 fn prompt_of(
     configured: Option<&PathBuf>,
     owner: &AgentSettings,

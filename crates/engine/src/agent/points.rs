@@ -198,7 +198,7 @@ fn in_full(one: &Point) -> String {
     one.point.in_full().replace('\n', "\n   ")
 }
 
-/// `None` for kinds that prompts show separately.
+/// Describes a remark on a point; `None` for kinds that prompts show separately.
 fn said(remark: &Remark) -> Option<String> {
     let what = match &remark.kind {
         RemarkKind::Raised | RemarkKind::Ruled(_) => return None,

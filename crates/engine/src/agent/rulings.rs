@@ -142,7 +142,7 @@ pub struct Ruled {
 }
 
 impl Ruled {
-    /// `missing` says why there are no rulings.
+    /// `missing` is the reason why no rulings could be read, if none could.
     pub fn into_solution(self, debate: &Debate, judge: &AgentId, missing: Option<&AnswerError>) -> Solution {
         Solution {
             title: clean_title(&self.title),
@@ -192,7 +192,7 @@ impl RawPointRuling {
         Some(Self { points: vec![point.number()], is_number: false, decision, section, remains, reason })
     }
 
-    /// Skips malformed rulings, as if the answer did not contain them.
+    /// Reads all rulings on points. Skips malformed rulings, as if the answer did not contain them.
     pub(super) fn read_all(rulings: Option<&Value>) -> Vec<Self> {
         rulings.and_then(Value::as_array).into_iter().flatten().filter_map(|one| Self::read(one.as_object()?)).collect()
     }

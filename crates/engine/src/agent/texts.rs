@@ -249,7 +249,7 @@ pub(super) fn final_texts(debate: &Debate, histories: bool) -> Vec<Titled<'_>> {
     whole.chain(critiques).collect()
 }
 
-/// True also for a critique that states that it has no points.
+/// Whether the critique's points were parsed. Also true if the critique states that it has no points.
 pub(super) fn has_points(critique: &Contribution) -> bool {
     critique.reading.as_ref().is_some_and(|reading| reading.points.is_some())
 }

@@ -176,7 +176,7 @@ impl Engine {
         Ok(self.append(Event::QuestionAnswered { agent_id, item_id, answer, by })?)
     }
 
-    /// Has no effect once the first round has begun.
+    /// Ends the questions to the user. Has no effect once the first round has begun.
     fn end_questions(&mut self, by: Option<Answerer>) -> Result<(), EngineError> {
         if self.debate().questions_ended || self.debate().current_round > 0 {
             return Ok(());

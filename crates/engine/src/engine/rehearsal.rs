@@ -252,7 +252,8 @@ impl<'a> Rehearsal<'a> {
         Ok(call.listing.points.points)
     }
 
-    /// `None` for a follow-up question, which no protocol has, and for a choice without options.
+    /// Makes the event that records a sample answer. `None` for a follow-up question, which no protocol has, and for a
+    /// choice without options.
     fn answer(&self, step: &Step, stage: &Stage, agent: &Agent, call: CallRecord, listed: &[Point]) -> Option<Event> {
         let (key, settings) = (step.key.clone(), &agent.settings);
         let text = self.filler((self.answers.bytes)(settings));
@@ -539,7 +540,7 @@ fn apply(debate: &mut Debate, event: Event) {
     drop(debate.apply(&Recorded { seq: 0, at: Timestamp::now(), event }));
 }
 
-/// Applies the facts of the stage until it has no new ones. Returns whether there were any.
+/// Applies the facts of the stage until the stage has no new facts. Returns whether any were applied.
 fn establish(stage: &Stage, debate: &mut Debate) -> bool {
     let mut is_new = false;
     loop {

@@ -248,7 +248,7 @@ impl Engine {
         Ok(Trigger::FAILED)
     }
 
-    /// `None` unless an agent failed and the settings require all agents.
+    /// The reason to fail the debate: an agent failed, and the settings require all agents. Otherwise `None`.
     pub(super) fn broken(&self) -> Option<String> {
         let debate = self.debate();
         if debate.known_settings().debate.on_agent_failure != AgentFailurePolicy::Fail || self.is_stopping() {

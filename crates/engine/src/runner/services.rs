@@ -29,7 +29,7 @@ type SharedModels = Mutex<HashMap<String, Arc<dyn ChatModel>>>;
 pub struct Services {
     pub(super) environment: Environment,
     model: Option<Arc<dyn ChatModel>>,
-    /// Set by [`sharing_models`](Self::sharing_models).
+    /// The clients that all debates share; `None` unless [`sharing_models`](Self::sharing_models) was called.
     shared: Option<Arc<SharedModels>>,
     pub(super) past: Option<Arc<dyn DebateHistory>>,
 }

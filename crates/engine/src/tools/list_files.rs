@@ -1,4 +1,4 @@
-//! `list_files`: lists files and directories. Also the outline and the readme of the context directory.
+//! `list_files`: lists files and directories. Also makes the outline and finds the readme of the context directory.
 
 use std::collections::VecDeque;
 use std::path::Path;

@@ -47,7 +47,7 @@ impl Toolbox {
         self.tools.is_empty()
     }
 
-    /// Blocks on file I/O.
+    /// Runs one call. Blocks on file I/O.
     pub fn run(&self, call: &ToolCall) -> ToolResult {
         let answer = match self.result(call) {
             Ok(result) => json!({ "status": "success", "result": result }),
@@ -165,7 +165,8 @@ pub(super) fn parameters(arguments: &[TextArgument]) -> Value {
 }
 
 impl TextArgument {
-    /// The argument's value, which is not blank unless optional, not too long, and without NUL.
+    /// Returns the argument's value. Rejects blank values of required arguments, values that are too long, and NUL
+    /// characters.
     ///
     /// # Errors
     ///

@@ -56,7 +56,7 @@ fn figures(purchase: &Purchase, likely: Usd, most: Amount) -> String {
     calls.into_iter().chain(cost).collect::<Vec<_>>().join(", ")
 }
 
-/// Empty if there is only one round and nothing was left out.
+/// Says what all rounds cost; empty if there is only one round and nothing was left out.
 fn all_rounds(purchase: &Purchase) -> String {
     let Purchase { rounds, left_out, likely_all, all_rounds, .. } = purchase;
     let what = match (rounds, left_out.is_empty()) {

@@ -325,7 +325,7 @@ impl Budget {
         }
     }
 
-    /// `spares` says whether the limit also covers optional calls.
+    /// Plans the reserves of the calls in `near`. `spares` says whether the limit also covers optional calls.
     fn plan(&mut self, near: &CostRange, spares: bool, is_first_round: bool) {
         self.rest = near.merged(CostPlan::needed);
         self.closing = near.closing(true);
