@@ -134,7 +134,8 @@ impl Caller {
             if let Some(most) = max_tokens {
                 request.to_mut().max_tokens = Some(request.max_tokens.map_or(most, |own| own.min(most)));
             }
-            // Waiting for a slot, or for room under the limit, does not count towards the call's time.
+            // Before the first attempt, waiting for a slot or for room under the limit does not count towards the
+            // call's time.
             let started = *started.get_or_insert_with(Instant::now);
             attempts += 1;
             let outcome = self.attempt(&request, attempts, &bill).await;

@@ -14,7 +14,7 @@ use super::ModelError;
 /// How long a model may be idle. The total time is unlimited, since a slow model is not broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// The limit for the first token of an attempt, or for the whole answer if it is not streamed.
+    /// The limit for the first token of a request, or for the whole answer if it is not streamed.
     pub first_token: Duration,
     /// The maximum gap in a stream after its first token.
     pub idle: Duration,

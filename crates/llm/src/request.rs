@@ -62,7 +62,8 @@ pub struct Request {
     pub temperature: f64,
     /// In tokens.
     pub max_tokens: Option<u32>,
-    /// The system text, identical for every call of a debate, so that providers can cache it.
+    /// The system text. It is the same in all calls of a debate, except for agents with a system text of their own, so
+    /// that providers can cache it.
     pub system: Arc<str>,
     /// The user's text. It starts with shared material and ends with the parts specific to the role and phase.
     pub prompt: Arc<str>,

@@ -1,8 +1,8 @@
 //! Models called through a command-line program: each call starts the program, writes the prompt to its standard input
 //! and reads its output.
 //!
-//! The program must act as a plain model: it starts in an empty directory, without the user's settings, keys, servers
-//! and tools, and a call that uses a tool fails. `docs/models.md` lists what cannot be prevented.
+//! A built-in program must act as a plain model: it starts in an empty directory, without the user's settings, keys,
+//! servers and tools, and a call that uses a tool fails. `docs/models.md` lists what cannot be prevented.
 
 mod claude;
 mod codex;

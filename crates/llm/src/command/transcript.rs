@@ -74,7 +74,8 @@ impl Transcript {
         !self.text.is_empty()
     }
 
-    /// Returns the reply, or the failure that the program reported, even if its exit code is 0.
+    /// Returns the reply, or a failure if the program reported an error (even with exit code 0), failed, or ended
+    /// before its answer was complete.
     pub(super) fn conclude(self, exit: &Exit) -> Result<Reply, FailedAttempt> {
         // Zero tokens mean that the usage is unknown.
         let tokens = self.tokens.filter(|tokens| tokens.total() > 0);
