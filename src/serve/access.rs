@@ -21,7 +21,7 @@ use super::problem::{Kind, ProblemDetails};
 pub(super) const OWN_HEADER: &str = "x-dialectic";
 /// The minimum length of a token in characters. Shorter tokens could be guessed.
 pub(super) const LEAST_TOKEN: usize = 16;
-/// The content security policy of responses that set none of their own.
+/// The content security policy of responses that do not set their own.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                            worker-src 'self'; frame-src 'self'; form-action 'none'; base-uri 'none'; \
                            frame-ancestors 'none'";
@@ -41,7 +41,7 @@ pub(super) struct Access {
     hosts: Vec<String>,
     /// Accepted values of the `Origin` header, in lower case.
     origins: Vec<String>,
-    /// The token in the printed address; `None` after it was used.
+    /// The token in the printed address; `None` once it has been used.
     one_time: Mutex<Option<Secret>>,
     token: Secret,
     cookie: Secret,
@@ -124,7 +124,7 @@ impl Access {
 
     fn check_asker(&self, method: &Method, headers: &HeaderMap, path: &str) -> Result<(), ProblemDetails> {
         let changes = !matches!(*method, Method::GET | Method::HEAD);
-        // No form of another site can send `Authorization`, so a request with that header does not need `X-Dialectic`.
+        // Forms of other sites cannot send `Authorization`, so a request with that header does not need `X-Dialectic`.
         if self.has_token(headers) {
             return Ok(());
         }

@@ -200,7 +200,7 @@ pub(super) async fn all_events(
     Ok(of_several(app, debates, missing, query.list, place))
 }
 
-/// Parses `id:seq,id:seq,…`, where `seq` is the number of the last known event.
+/// Parses `id:seq,id:seq,…`, where `seq` is the number of the last event that the client knows; 0 if it is missing.
 fn positions(text: &str) -> Vec<(String, u64)> {
     let all = text.split(',').map(str::trim).filter(|one| !one.is_empty());
     all.map(|one| match one.rsplit_once(':') {

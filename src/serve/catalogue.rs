@@ -173,7 +173,7 @@ pub(super) struct Filter {
     pub(super) skip: Option<u32>,
 }
 
-/// Modification time and length, to detect that a file changed; `None` if it cannot be read.
+/// The modification time and length of a file, to detect that it changed; `None` if the file cannot be read.
 type Stamp = Option<(SystemTime, u64)>;
 
 pub(super) struct Catalogue {
@@ -307,7 +307,7 @@ fn now(mut row: DebateRow, entry: &Entry, registry: &RunRegistry) -> DebateRow {
     row
 }
 
-/// `id` comes from a client: it must be a name, not a path.
+/// Finds a saved debate. `id` comes from a client, so it must be a name, not a path.
 pub(super) fn entry_of(directory: &Directory, id: &str) -> Result<Entry, ProblemDetails> {
     let is_name = !id.is_empty()
         && id.len() <= 128

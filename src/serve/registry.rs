@@ -32,7 +32,7 @@ const TO_GO: Duration = Duration::from_secs(1);
 pub struct RunRegistry {
     state: Mutex<RegistryState>,
     max_running: usize,
-    /// Counts the changes to `state`.
+    /// A counter that is incremented to wake the tasks that wait for a change of `state`.
     changes: watch::Sender<u64>,
     /// The runtime on which the debates run.
     engine: Handle,
@@ -45,7 +45,7 @@ pub struct RunRegistry {
 struct RegistryState {
     running: BTreeMap<DebateId, (Signals, Controls)>,
     waiting: VecDeque<Admission>,
-    /// Debates that left no record, with the reason.
+    /// Debates that left no record, each with the reason.
     lost: VecDeque<(DebateId, ProblemDetails)>,
     /// The number of ended debates that are still being indexed or running hooks.
     finishing: usize,

@@ -277,7 +277,8 @@ impl NewDebate {
         Ok(self.problem.as_str().into())
     }
 
-    /// Attaches the files after the same checks as on the command line.
+    /// Attaches the files if they pass the same checks as on the command line, and their number and names are within
+    /// limits.
     pub(super) fn attachments(
         &self,
         settings: &Settings,

@@ -134,7 +134,7 @@ fn member(agent: &dialectic_record::settings::AgentSettings) -> MemberInfo {
     MemberInfo { id: id.to_string(), name, role, model, provider, position }
 }
 
-/// The models that requests may name: the configured ones, and the offline provider's.
+/// The models that requests may name: the configured models, and the offline provider's model.
 fn models(settings: &Settings) -> Vec<ServedModel> {
     let everybody = || settings.everybody();
     let named = everybody().map(|agent| (agent.provider.clone(), agent.model.clone()));
@@ -331,7 +331,7 @@ impl DebateInputs {
         Ok((created, warnings, loaded))
     }
 
-    /// Works without a key and without calling a model.
+    /// Forecasts a debate, without a key and without calling a model.
     pub(super) fn forecast(
         &self,
         request: &NewDebate,

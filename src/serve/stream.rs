@@ -85,8 +85,9 @@ pub(super) fn of_debate(
     respond(waiting, form)
 }
 
-/// Streams the events of several debates, each after the given event number, until the client disconnects. With
-/// `wants_list`, also streams changes to the list of debates. `missing` are requested debates that do not exist.
+/// Streams the events of `debates` until the client disconnects. The number of each debate is that of the last event
+/// that the client knows. With `wants_list`, also streams changes to the list of debates. `missing` are requested
+/// debates that do not exist.
 pub(super) fn of_several(
     app: Arc<App>,
     debates: Vec<(Entry, u64)>,

@@ -1,5 +1,5 @@
-//! The results of a set, in the plan's order. They depend only on the plan and its finished debates, not on clocks,
-//! attempts or the distribution of the work.
+//! The results of a set of debates, in the plan's order. They depend only on the plan and its finished debates, not on
+//! clocks, attempts or the distribution of the work.
 
 use std::fs;
 use std::io::ErrorKind;

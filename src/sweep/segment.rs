@@ -70,7 +70,7 @@ fn journal_name(id: &DebateId) -> String {
 pub struct Stored {
     /// Empty if the debate was not started.
     pub journal: Vec<u8>,
-    /// Whether the debate is completed and its whole journal is one object.
+    /// Whether the journal was read from a single object, which only completed debates have.
     pub is_compact: bool,
     segments: u64,
 }

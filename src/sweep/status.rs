@@ -1,4 +1,4 @@
-//! The progress and cost of a set, and the tally of a worker.
+//! The progress and cost of a set of debates, and the tally of a worker.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +17,7 @@ use super::plan::{Plan, PlannedDebate, SavedPlan};
 use super::segment::{SegmentError, Stored, check_set};
 use super::store::{AT_ONCE, Store};
 
-/// The progress of a set or a variant.
+/// The progress of a whole set of debates, or of one variant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SetProgress {
@@ -34,7 +34,7 @@ pub struct SetProgress {
     pub lost: Lost,
 }
 
-/// Calls that were in flight when their worker was lost. They may have been billed, and were repeated.
+/// Calls that were in flight when their worker stopped. They may have been billed, and were repeated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Lost {
@@ -120,7 +120,7 @@ impl SetProgress {
 }
 
 impl SetStatus {
-    /// The status before any debate was started.
+    /// The status of a plan before any of its debates has started.
     pub fn of_nothing(plan: &Plan) -> Self {
         let mut status = Self::default();
         for planned in &plan.debates {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::money::Usd;
 use crate::provider::HOST;
 
-/// Token counts: reported by the provider, or estimated if the host answered.
+/// Token counts. They are reported by the provider, or estimated if the host answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tokens {
@@ -56,7 +56,7 @@ impl Tokens {
 pub struct CallRecord {
     pub model: String,
     pub provider: String,
-    /// The model that, according to the server, answered. It may differ from `model`.
+    /// The model that answered, according to the server. It may differ from `model`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served_model: Option<String>,
     /// Absent if the server reported none.

@@ -5,7 +5,8 @@ use std::iter::successors;
 
 use memchr::memchr;
 
-/// At least three backticks, and longer than any run of backticks in `content`, so that none of them ends the block.
+/// The backticks around a code block: at least three, and more than any run of backticks in `content`, so that the
+/// content cannot end the block.
 pub fn fence(content: &str) -> String {
     let mut longest = 0;
     let mut rest = content.as_bytes();

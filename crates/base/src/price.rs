@@ -66,7 +66,7 @@ impl Price {
         }
     }
 
-    /// A price that is never below either of the two: the component-wise maximum, with the lower `above`.
+    /// A price that is never below `self` or `other`: the component-wise maximum, with the lower `above`.
     pub fn at_least(self, other: Self) -> Self {
         let above = [self, other].into_iter().filter_map(|price| Some(price.long?.above)).min();
         let higher = |one: Self, two: Self| {

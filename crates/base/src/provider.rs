@@ -1,4 +1,4 @@
-//! Providers: their names in settings and records, and the built-in ones.
+//! The names of providers in settings and records, and the built-in providers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

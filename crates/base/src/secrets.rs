@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use secrecy::{ExposeSecret, SecretString};
 
-// Strings of words stay more readable than long arrays.
+// A string of words is more readable than a long array.
 const DIRECTORIES: &str = "\
     .ssh .gnupg .aws .azure .kube .oci .aliyun .gcloud .password-store .1password .vault .secrets .env.d";
 
@@ -33,8 +33,8 @@ const ENDINGS: &str = "\
     .pem .key .p12 .pfx .pkcs12 .p8 .ppk .jks .keystore .bks .kdb .kdbx .keytab .keychain .keychain-db .agekey \
     .ovpn .tfvars .tfvars.json .tfstate .kubeconfig .secret .secrets .token";
 
-/// File stems that are secret without an extension or with that of a data format. Source code and prose with these
-/// names are harmless.
+/// File stems that are secret without an extension, or with the extension of a data format. Source code and prose with
+/// these names are harmless.
 const STEMS: &str = "\
     secret secrets credential credentials password passwords token tokens access_token api_key api-key apikey \
     api_keys api-keys apikeys service-account service_account serviceaccount service-account-key \
@@ -123,7 +123,7 @@ impl KnownKeys {
     pub fn new(values: impl IntoIterator<Item = (String, SecretString)>) -> Self {
         let is_key = |value: &str| value.len() >= SHORTEST_KEY && !is_placeholder(value);
         let mut keys: Vec<_> = values.into_iter().filter(|(_, value)| is_key(value.expose_secret())).collect();
-        // Longer keys first, because a key may contain another.
+        // Longer keys first, because one key may contain another.
         keys.sort_by_key(|(_, value)| std::cmp::Reverse(value.expose_secret().len()));
         Self(keys.into())
     }

@@ -27,8 +27,8 @@ pub enum EnvError {
 ///
 /// # Errors
 ///
-/// Returns an error if a file cannot be read. A `.env` that is missing or is a directory (another tool's virtual
-/// environment) is not an error.
+/// Returns an error if a file cannot be read or is not UTF-8. A `.env` that is missing or is a directory (another
+/// tool's virtual environment) is not an error.
 pub fn capture_environment(named: Option<&Path>) -> Result<Environment, EnvError> {
     let default = Path::new(DEFAULT_FILE);
     let mut environment = with_own_keys()?;
@@ -45,7 +45,7 @@ pub fn capture_environment(named: Option<&Path>) -> Result<Environment, EnvError
 ///
 /// # Errors
 ///
-/// Returns an error if the file with the user's keys cannot be read.
+/// Returns an error if the file with the user's keys cannot be read or is not UTF-8.
 pub fn users_environment() -> Result<Environment, EnvError> {
     let mut environment = with_own_keys()?;
     environment.extend(process_variables());
@@ -111,7 +111,7 @@ fn read(path: &Path) -> Result<String, EnvError> {
     decode(&bytes).map(str::to_owned).map_err(|fault| EnvError::NotUtf8 { path: path.to_owned(), fault })
 }
 
-/// Malformed lines only cause warnings, because the file may belong to another tool.
+/// Parses an environment file. Malformed lines only cause warnings, because the file may belong to another tool.
 fn read_text(text: &str, path: &Path) -> (Vec<(String, String)>, Vec<String>) {
     let mut faults = Vec::new();
     let pairs = parse(text, &mut faults);
@@ -133,7 +133,7 @@ fn open_to_others(_: &Path) -> Option<u32> {
     None
 }
 
-/// Skips variables that are not Unicode; the program uses none of them.
+/// Skips variables that are not Unicode, because the program does not use any of them.
 fn process_variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
@@ -228,7 +228,7 @@ fn quoted(text: &str, begin: usize, quote: char) -> Option<Range<usize>> {
     escaped.map(|end| begin..end)
 }
 
-/// Keeps unknown escapes.
+/// Replaces escape sequences, except unknown ones.
 fn unescape(written: &str) -> String {
     let mut value = String::with_capacity(written.len());
     let mut chars = written.chars();

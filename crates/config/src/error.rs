@@ -97,7 +97,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// Messages never contain a secret.
+/// A problem with a configuration file or an environment variable. Its message never contains a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigProblem {
     Key {

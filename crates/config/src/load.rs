@@ -294,8 +294,8 @@ pub(super) fn assemble(
     Ok(Loaded { settings, warnings, layers, own, file, choice, hooks })
 }
 
-/// The default provider and model: the project's, completed by the user's. The user's model is only used if the project
-/// names the user's provider.
+/// The default provider and model from the project's file, completed by the user's. The user's model is only used if
+/// the project names the user's provider.
 fn usual(user: Option<&UserConfig>, of_project: Option<ModelPreference>) -> ModelPreference {
     let own = user.map(|user| user.usual.clone()).unwrap_or_default();
     let Some(ModelPreference { provider, model, file }) = of_project else { return own };

@@ -15,7 +15,7 @@ use super::error::{ConfigError, Diagnostics, Location, SyntaxFault, nearest, sug
 pub(super) struct ConfigDocument {
     pub(super) path: PathBuf,
     pub(super) tree: Value,
-    /// Unknown keys, each with a suggestion.
+    /// Warnings about unknown keys, each with a suggestion.
     pub(super) warnings: Vec<String>,
     /// Missing keys and unusable values, each with an explanation.
     problems: Vec<(KeyPath, String)>,
@@ -55,7 +55,8 @@ impl ConfigDocument {
 ///
 /// # Errors
 ///
-/// Returns an error if the file cannot be read, is a directory, is not UTF-8 or JSON, or has a value of the wrong type.
+/// Returns an error if the file cannot be read, is a directory, is not UTF-8 or JSON, repeats a key, or has a value of
+/// the wrong type.
 pub(super) fn read(path: &Path, schema: &Value) -> Result<Option<ConfigDocument>, ConfigError> {
     if path.is_dir() {
         return Err(ConfigError::Directory(path.to_owned()));
@@ -158,7 +159,7 @@ fn is_remark(key: &str) -> bool {
 ///
 /// # Errors
 ///
-/// Returns an error for the first value of the wrong type.
+/// Returns an error for the first repeated key or value of the wrong type.
 pub fn check(
     schema: &Value,
     value: &Value,

@@ -31,7 +31,7 @@ pub(super) fn debate(tree: &Value, findings: &mut Diagnostics) -> DebateSettings
     laid_over(&DebateSettings::default(), &tree, &KeyPath::root().key("debate"), findings)
 }
 
-/// Users who set other keys of the section want summarization, even without `enabled`.
+/// Enables summarization if `enabled` is missing but other keys of the section are set.
 pub(super) fn switch_on_summarization(of: &mut Value) {
     let section = of.get_mut("summarization").and_then(Value::as_object_mut);
     if let Some(section) = section.filter(|section| section.values().any(|value| !value.is_null())) {

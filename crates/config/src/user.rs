@@ -37,7 +37,7 @@ pub(super) struct UserConfig {
     pub(super) warnings: Vec<String>,
 }
 
-/// `None` if the platform has no place for the file, which need not exist.
+/// The path of the user's own configuration, which need not exist. `None` if the platform has no place for it.
 pub fn user_path(environment: &Environment) -> Option<PathBuf> {
     Some(environment.user_directory()?.join(FILE))
 }
@@ -101,7 +101,7 @@ fn document(environment: &Environment) -> Result<Option<ConfigDocument>, ConfigE
     user_path(environment).map_or(Ok(None), |path| read(&path, &schema::OF_USER))
 }
 
-/// `None` if the file does not exist.
+/// Reads and validates the user's own configuration; `None` if the file does not exist.
 pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>, ConfigError> {
     let Some(document) = document(environment)? else { return Ok(None) };
     let path = document.path.clone();

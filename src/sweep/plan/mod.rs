@@ -44,7 +44,7 @@ pub struct SavedPlan {
 #[derive(Debug, Clone)]
 pub struct Variant {
     pub name: String,
-    /// Complete settings, without machine-specific ones.
+    /// The complete settings, except for machine-specific and personal ones.
     pub settings: Settings,
     /// The protocol that the settings name.
     pub protocol: &'static Protocol,
@@ -89,7 +89,7 @@ pub enum PlanError {
     },
     #[error("{} has no debates", path.display())]
     Empty { path: PathBuf },
-    /// The plan was made by a version of the program with other built-in prompts.
+    /// The plan was made by a version of the program that has different built-in prompts.
     #[error("{} needs the built-in prompts {planned}, but this program has {own}", path.display())]
     Prompts { path: PathBuf, planned: String, own: String },
     #[error("cannot write the plan's prompts to {}", path.display())]

@@ -218,7 +218,7 @@ fn header(path: &Path, text: &str) -> Result<Shared, PlanError> {
     Ok((problems, variants))
 }
 
-/// The error names the column, but not the line.
+/// Parses a line of a plan. The error names the column, but not the line.
 fn read_line<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| error.to_string().replace(" at line 1 column ", ", at column "))
 }

@@ -23,8 +23,8 @@ const COLUMNS: usize = 6;
 /// Words of at most this width are never split in tables.
 const LONGEST: usize = 20;
 
-/// Lists the points for which `is_shown` returns true, grouped by status. The text has no escape codes except for
-/// colours.
+/// Counts all points, and lists those for which `is_shown` returns true, grouped by status. The text has no escape
+/// codes except for colours.
 pub fn objections(ledger: &Ledger, is_shown: impl Fn(&Point) -> bool, view: &View<'_>, layout: Layout) -> String {
     let points: Vec<&Point> = ledger.in_order().into_iter().filter(|one| is_shown(one)).collect();
     let given_up = if points.len() < ledger.objections.len() { Vec::new() } else { subject::given_up(view.debate) };

@@ -123,7 +123,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The forecast may arrive while the debate runs.
+    /// Adds the forecast, which may arrive while the debate is running.
     pub(super) fn expect(&mut self, forecast: &Forecast, progress: &Progress) {
         let panel = progress.panel();
         self.likely_rounds = panel.rounds;
@@ -213,7 +213,7 @@ impl Plan {
             return None;
         }
         let least = self.foreseen.low.dollars();
-        // If finished answers cost less than their minimum, assume the same of later ones.
+        // If finished answers cost less than their minimum, assume that later ones do too.
         let part_of_least = if least > 0.0 { (self.cost.dollars() / least).min(1.0) } else { 1.0 };
         let share = (self.cost.saturating_sub(self.foreseen.low).dollars() / room).clamp(0.0, 1.0);
         let of = |span: &Span<Usd>| span.low.times(part_of_least) + span.high.saturating_sub(span.low).times(share);

@@ -12,7 +12,7 @@ pub struct Layout {
     pub color: bool,
 }
 
-/// `\n` in the text starts a new line.
+/// Text in a single style. `\n` starts a new line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StyledText {
     pub(super) text: String,
@@ -198,7 +198,7 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// Without a width, no column is dropped and no cell is wrapped.
+    /// Draws the table. Without a width, no column is dropped and no cell is wrapped.
     pub fn drawn(&self, layout: Layout) -> String {
         let shown = self.shown(layout.width.unwrap_or(usize::MAX));
         let mut widths: Vec<usize> = shown.iter().map(|index| self.width(*index)).collect();

@@ -61,8 +61,8 @@ pub(super) struct PendingControls {
     pub(super) is_held: bool,
 }
 
-/// The coloured lines of the block, cut to `size`: the stages, a line for each participant, and finally time and cost,
-/// which are never omitted.
+/// The coloured lines of the block, cut to `size`: the stages, a line for each participant, and the status line, which
+/// is never omitted while the debate is running.
 pub(super) fn block(
     progress: &Progress,
     plan: &Plan,

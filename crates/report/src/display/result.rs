@@ -13,7 +13,8 @@ use dialectic_record::event::Event;
 use dialectic_record::ids::{AgentId, ResultKind, StageId};
 use dialectic_record::live::{PanelInfo, Progress, Signal};
 
-/// Describes an event that does not end a call, such as a team selection or a verdict. Not sanitized.
+/// Describes an event that does not end a call, such as a team selection or a verdict. The caller must sanitize the
+/// line.
 pub(super) fn result_line(panel: &PanelInfo, event: &Event) -> Option<String> {
     let name = |id| panel.name(id);
     match event {
@@ -53,7 +54,7 @@ pub(super) fn result<'a>(
     if scores.is_empty() { format!("{winner} wins") } else { format!("{winner} wins ({})", scores.join(", ")) }
 }
 
-/// Whether both orders gave the same result; `None` if only one order was tried.
+/// Says whether both orders of the texts gave the same result; `None` if only one order was tried.
 pub(super) fn stability(verdict: &Verdict) -> Option<&'static str> {
     verdict.stable.map(|stable| if stable { "the same in both orders" } else { "the result changed with the order" })
 }
@@ -112,7 +113,7 @@ pub(super) fn swayed(polls: &Polls<'_>) -> String {
     format!("polls: {gained} ({})", choices.join(", "))
 }
 
-/// `None` if nothing was spent, so that an offline debate shows no price.
+/// The cost in words; `None` if nothing was spent, so that an offline debate shows no price.
 pub(super) fn spending(cost: Option<Usd>, tokens: u64) -> Option<String> {
     (cost != Some(Usd::ZERO) || tokens > 0).then(|| named_cost(cost))
 }

@@ -148,14 +148,14 @@ pub(super) struct TerminalSize {
 }
 
 impl TerminalSize {
-    /// 80 by 24 if unknown.
+    /// The size of the terminal; 80 by 24 if it is unknown.
     pub(super) fn of_stderr() -> Self {
         let (rows, columns) = console::Term::stderr().size_checked().unwrap_or((24, 80));
         Self { columns: columns.into(), rows: rows.into() }
     }
 }
 
-/// Erases the block when dropped.
+/// The live block on the terminal, which is erased when this value is dropped.
 pub(super) struct LiveBlock {
     bar: ProgressBar,
     out: SharedWriter,

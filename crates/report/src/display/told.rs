@@ -54,7 +54,7 @@ pub(super) struct Scrollback {
     convergence: Option<Convergence>,
     /// The number of points raised in the current round; `None` if the start of the round was not seen.
     raised: Option<usize>,
-    /// The round that has just ended; `None` once another round or a closing stage has begun.
+    /// The round that has just ended; `None` once the next round or a closing stage has begun.
     ended: Option<u32>,
     is_stopping: bool,
 }

@@ -32,7 +32,7 @@ const GATHERING: Duration = Duration::from_millis(10);
 
 const INDENT: &str = "    ";
 
-/// Warnings are shown in every mode.
+/// How progress is shown. Warnings are shown in every mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgressMode {
     /// A redrawn block, for terminals with escape codes.
@@ -47,7 +47,7 @@ pub struct DisplayOptions {
     pub color: ColorMode,
 }
 
-/// The view ends after the last signal, and removes the live block.
+/// The display of a running debate. It ends after the last signal, and removes the live block.
 #[derive(Debug, Clone)]
 pub struct LiveView {
     messages: Messages,

@@ -70,7 +70,7 @@ const STATE: ReportFormat = ReportFormat {
     ..DECISION
 };
 
-/// In display order. The first format is the default.
+/// All formats, in display order. The first one is the default.
 pub static FORMATS: [ReportFormat; 6] = [
     ReportFormat {
         name: "markdown",

@@ -21,7 +21,7 @@ const HASH: usize = 12;
 /// The maximum length of an item, in characters.
 const ITEM: usize = 300;
 
-/// `name` is the debate's short name.
+/// Writes the overview as Markdown. `name` is the debate's short name, used in commands.
 pub fn overview(view: &View<'_>, name: &str) -> String {
     let debate = view.debate;
     let mut page = format!("# {}\n\n{}", heading(&debate.title()), facts(view));
@@ -62,8 +62,8 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
     page
 }
 
-/// The state of the run and the answer, then figures such as `deb-… · dialectic · 3 rounds · 38 calls · 43 s · $0.21`,
-/// and lines about a fork, a rating or an error.
+/// The state of the run and the answer, the judge's confidence, figures such as `deb-… · dialectic · 3 rounds · 38
+/// calls · 43 s · $0.21`, and lines about a fork, a rating or an error.
 fn facts(view: &View<'_>) -> String {
     let debate = view.debate;
     let usage = debate.total_usage();

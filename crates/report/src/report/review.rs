@@ -18,7 +18,7 @@ fn shown<'a>(debate: &Debate, finding: &'a ReviewedFinding) -> Option<(&'a str, 
 }
 
 fn pretty(value: &impl Serialize) -> String {
-    // Cannot fail, because keys are text and numbers are integers.
+    // Serializing a JSON value cannot fail.
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
@@ -63,8 +63,8 @@ fn comment(debate: &Debate, review: &ReviewText<'_>, finding: &ReviewedFinding) 
     Some(comment)
 }
 
-/// The complete review as JSON, with unchanged texts: the findings, who found, confirmed or refuted them, the rulings,
-/// and the files that were read.
+/// The complete review as JSON, with unchanged texts. Among other things, it says who found, confirmed or refuted each
+/// finding, and which files each agent opened.
 pub fn review_json(debate: &Debate) -> String {
     let voices = Voices::of(debate);
     let findings: Vec<Value> = debate.findings().iter().map(|one| finding(debate, one, &voices)).collect();

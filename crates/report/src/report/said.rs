@@ -153,7 +153,7 @@ impl Said<'_> {
     }
 }
 
-/// Renders `texts` as a Markdown page. The headings inside a text are lowered.
+/// Renders `texts` as a Markdown page. Headings inside a text move below the page's own headings.
 pub fn readable(view: &View<'_>, texts: &[Said<'_>]) -> String {
     let mut page = String::new();
     let mut round = None;

@@ -1,4 +1,5 @@
-//! Names and orders the stages of a debate for reports. Uses only the record; unknown stages are shown by their ids.
+//! Names and orders the stages of a debate for reports. This module uses only the record, and shows unknown stages by
+//! their ids.
 
 use std::sync::Arc;
 

@@ -144,7 +144,7 @@ fn argued(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     }
 }
 
-/// The disputed points, most disputed first, grouped by words and outcome.
+/// The disputed points, most disputed first, grouped by critic, words and outcome.
 fn disputed(ledger: &Ledger) -> Vec<Vec<&Point>> {
     let mut named: Vec<&Point> = ledger.objections.iter().filter(|one| subject::heat(one) > 1).collect();
     named.sort_by_key(|one| (std::cmp::Reverse(subject::heat(one)), one.point.severity));

@@ -164,7 +164,7 @@ fn follow_ups(out: &mut Document<'_>, view: &View<'_>) {
     }
 }
 
-/// Keeps the first error and writes nothing after it.
+/// The output of a report. Keeps the first error, and does not write anything after it.
 struct Document<'a> {
     out: &'a mut dyn io::Write,
     written: io::Result<()>,
@@ -281,7 +281,7 @@ fn took(view: &View<'_>, contribution: &Contribution) -> String {
     format!(" (latency={}, tokens={})", known(metadata.latency_ms, "ms"), known(metadata.tokens_used, ""))
 }
 
-/// Writes the section about the run, except for older debates, which recorded nothing for it.
+/// Writes the section about the run, unless an older version recorded the debate without any of this data.
 fn write_run(out: &mut Document<'_>, view: &View<'_>) {
     let debate = view.debate;
     let kept = debate.settings.is_some() || debate.outcome.is_some();
@@ -398,7 +398,7 @@ fn list(out: &mut Document<'_>, items: &[ListItem<'_>], depth: usize) {
     }
 }
 
-/// `rule` replaces the separator line.
+/// Writes a table. If `rule` is given, it replaces the separator line.
 fn write_table(out: &mut Document<'_>, table: &TableBlock<'_>, rule: Option<&str>) {
     let kept: Vec<usize> = (0..table.columns.len()).filter(|place| out.has(&table.columns[*place])).collect();
     let titles: Vec<String> = kept.iter().map(|place| out.cell(&table.columns[*place].title)).collect();

@@ -316,7 +316,7 @@ pub(crate) fn heat(one: &Point) -> u8 {
     critics + judge + author
 }
 
-/// Points in order. Merges a critic's points that have the same words and outcome.
+/// Groups points, keeping their order. A critic's points with the same words and outcome form one group.
 pub(crate) fn alike<'l>(points: &[&'l Point]) -> Vec<Vec<&'l Point>> {
     let mut groups: Vec<Vec<&Point>> = Vec::new();
     let mut known = HashMap::new();
