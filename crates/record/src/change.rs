@@ -92,7 +92,7 @@ pub enum Placed {
 }
 
 impl Lines {
-    /// Accepts the ends in either order. `None` if one of them is 0.
+    /// Accepts the first and the last line in either order. `None` if one of them is 0.
     pub fn new(one: u32, other: u32) -> Option<Self> {
         (one > 0 && other > 0).then(|| Self { first: one.min(other), last: one.max(other) })
     }

@@ -10,12 +10,12 @@
 //! | [`change`] | a change under review |
 //! | [`ids`] | ids of debates, agents, calls and stages |
 //! | [`live`] | what watchers of a running debate receive |
-//! | [`protocol`] | the declarations: stages, the calls of each, and their transitions; one file per protocol |
+//! | [`protocol`] | protocols as declarations: stages, their calls and their transitions; one file per protocol |
 //! | [`prompt`] | the files of `prompts/`, and their rendering |
 //! | [`store`] | debates on disk: journal, state file, lock, look-up by id |
 //!
-//! Nothing here reaches a network, prints, or knows a command line. `prompt` reads files of users; otherwise, only
-//! `store` does input or output.
+//! Nothing here accesses the network, prints, or depends on the command line. `prompt` reads the user's files;
+//! otherwise, only `store` does input or output.
 
 pub mod answer;
 pub mod change;

@@ -67,7 +67,7 @@ pub struct Convergence {
     /// Why the agreement is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
-    /// The percentage of agreement at which the debate counts as converged.
+    /// The debate has converged if the agreement reaches this percentage.
     #[serde(serialize_with = "crate::ids::serialize_number")]
     pub threshold: f64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

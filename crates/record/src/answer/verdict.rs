@@ -249,7 +249,7 @@ pub struct Voting {
 pub struct VoteCount {
     pub rule: VotingRule,
     pub voters: u32,
-    /// Excludes failed ballots.
+    /// The number of ballots cast, not counting failed ones.
     pub cast: u32,
     /// The number of ballots needed for a valid vote.
     pub quorum: u32,

@@ -53,7 +53,7 @@ pub struct Draft<'a> {
     pub number: u8,
     pub text: &'a Arc<Contribution>,
     pub key: CallKey,
-    /// In the order of the lenses.
+    /// The check results, in the order of the lenses.
     pub checks: Vec<&'a Arc<Contribution>>,
 }
 

@@ -46,10 +46,10 @@ impl Contribution {
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about one text, each under its own key")]
 #[serde(rename_all = "camelCase", default)]
 pub struct Metadata {
-    /// Input plus output tokens of all calls.
+    /// Input plus output tokens of all calls for this text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_used: Option<u64>,
-    /// The total latency of all calls, in milliseconds.
+    /// The total latency of all calls for this text, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
     /// The model as configured.
@@ -65,7 +65,7 @@ pub struct Metadata {
     pub cached_input_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
-    /// The total number of attempts of all calls.
+    /// The total number of attempts of all calls for this text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
     /// Set if this proposal repeats its author's last text, without a call.

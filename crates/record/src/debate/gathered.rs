@@ -13,12 +13,12 @@ use crate::settings::AgentSettings;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Gathered {
-    /// Shown with the problem, in this order.
+    /// Prompts show the material with the problem, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub material: Vec<Material>,
     #[serde(default)]
     pub standings: Standings,
-    /// Omits agents whose model is of an unknown family.
+    /// The family of each agent's model. Agents whose model family is unknown are omitted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub families: BTreeMap<AgentId, String>,
 }
@@ -66,7 +66,7 @@ dialectic_base::named! {
     }
 }
 
-/// How the agents' models performed in past debates, in the agents' roles.
+/// How each agent's model performed in past debates in the same role.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Standings {

@@ -44,7 +44,7 @@ pub struct Debate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Arc<ChangeSet>>,
     pub status: Status,
-    /// The current round, or the last one after the end; 0 before the first.
+    /// The number of the current round, or after the end, of the last one; 0 before the first.
     #[serde(default)]
     pub current_round: u32,
     pub rounds: Vec<Round>,
@@ -98,7 +98,7 @@ pub struct Debate {
     /// from the protocol named in the file.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub stages: Arc<[StageInfo]>,
-    /// The status of each call. Derived from the journal, so never saved.
+    /// The status of each call that has ended. Derived from the journal, so never saved.
     #[serde(skip)]
     pub settled: HashMap<CallKey, CallStatus>,
     /// Cache of the points of finished rounds; derived, so never saved.
@@ -129,7 +129,7 @@ pub struct Debate {
     pub cuts: Vec<CutAnswer>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_ends: Vec<UnknownEnd>,
-    /// Keyed by model.
+    /// Keyed by the model's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub usage: BTreeMap<String, ModelUsage>,
     /// The lowest output limit, in tokens, that the cost limit required.
@@ -198,7 +198,6 @@ pub struct Round {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// The author of the summary.
     pub agent_id: AgentId,
     pub agent_role: Arc<str>,
     pub summary: Arc<str>,
@@ -532,8 +531,8 @@ impl Debate {
         self.usage.values().map(|usage| usage.cost_usd).sum()
     }
 
-    /// The time from the start to the end, or in an unfinished debate, to the last event. Follow-up questions and
-    /// ratings do not count.
+    /// The time from the start to the end, or in an unfinished debate, to the last event. Ignores follow-up questions
+    /// and ratings.
     pub fn took_ms(&self) -> Option<u64> {
         let (from, to) = self.created_at.zip(self.updated_at)?;
         Some(to.millis_since(from))

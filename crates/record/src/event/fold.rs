@@ -29,7 +29,7 @@ pub enum FoldError {
     #[error("event {seq} answers question {number}, which was never asked")]
     UnknownQuestion {
         seq: u64,
-        /// Counts from 1.
+        /// The question's number, from 1.
         number: usize,
     },
     #[error("event {seq} belongs to round {round}, which never began")]
@@ -377,7 +377,7 @@ impl Debate {
         round.ok_or(FoldError::UnknownRound { seq, round: number })
     }
 
-    /// The index of an agent in the panel. The judge, and unknown agents of damaged records, come last.
+    /// The index of an agent in the settings. The judge, and unknown agents of damaged records, come last.
     fn agent_rank(&self, id: &AgentId) -> usize {
         self.agents().iter().position(|agent| agent.id == *id).unwrap_or(usize::MAX)
     }

@@ -54,7 +54,7 @@ pub enum Event {
         #[serde(rename = "node")]
         stage: StageId,
     },
-    /// Occurs at most once.
+    /// The initial data was collected. Occurs at most once.
     #[serde(rename = "context-gathered")]
     Gathered {
         #[serde(flatten)]
@@ -188,7 +188,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_tokens: Option<u32>,
     },
-    /// An attempt failed and may have been billed; its call may be retried. Under a cost limit every failed attempt is
+    /// An attempt failed and may have been billed; its call may be retried. Under a cost limit, every failed attempt is
     /// recorded.
     AttemptFailed {
         key: CallKey,
@@ -198,7 +198,7 @@ pub enum Event {
     },
     /// The output limit was lowered to keep the debate within its cost limit.
     OutputLimited {
-        /// In tokens.
+        /// The new output limit, in tokens.
         max_tokens: u32,
     },
     CostWarned {
@@ -235,7 +235,7 @@ pub enum Event {
         metadata: Metadata,
         call: CallRecord,
     },
-    /// Replaces an earlier rating.
+    /// The user rated the answer. Replaces an earlier rating.
     Rated {
         /// 1 for good, -1 for bad.
         rating: i8,

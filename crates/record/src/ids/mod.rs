@@ -62,7 +62,7 @@ impl From<&str> for AgentId {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallKey {
-    /// 0 before the first round.
+    /// The number of the call's round; 0 before the first.
     pub round: u32,
     #[serde(rename = "phase")]
     pub stage: StageId,

@@ -80,7 +80,7 @@ pub struct PlannedCall {
     /// The maximum use of tools; absent if the call offers no tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<ToolUse>,
-    /// Includes tool use; absent if no price is known.
+    /// The cost, including tool use; absent if no price is known.
     #[serde(rename = "costUsd", skip_serializing_if = "Option::is_none")]
     pub cost: Option<Span<Usd>>,
 }

@@ -30,7 +30,7 @@ pub struct Progress {
     failed: Vec<CallKey>,
     spent: ModelUsage,
     is_running: bool,
-    /// The number of calls that wait for an unreachable server.
+    /// The number of calls that are waiting for an unreachable server.
     waiting: usize,
 }
 
@@ -210,12 +210,12 @@ impl Progress {
         &self.panel
     }
 
-    /// 0 before the first round.
+    /// The number of the current round; 0 before the first.
     pub fn round(&self) -> u32 {
         self.round
     }
 
-    /// Includes the spending of earlier runs.
+    /// What the debate has used so far, including earlier runs.
     pub fn spent(&self) -> ModelUsage {
         self.spent
     }
@@ -229,7 +229,7 @@ impl Progress {
         self.waiting
     }
 
-    /// False while the debate is paused or waits for the user, and after its end.
+    /// False while the debate is paused or waiting for the user, and after its end.
     pub fn is_running(&self) -> bool {
         self.is_running
     }

@@ -155,7 +155,7 @@ impl Subscription {
         Self(queue)
     }
 
-    /// The next signal or gap; `None` once the run has ended and everything was delivered. Cancel-safe.
+    /// The next signal or gap; `None` once the run has ended and everything has been delivered. Cancel-safe.
     pub async fn next(&mut self) -> Option<Arc<Signal>> {
         loop {
             if let Some(next) = self.0.take() {
@@ -269,7 +269,7 @@ impl Follower {
         Self { subscription, log, last: told, behind: recorded, warnings: VecDeque::new() }
     }
 
-    /// The next signal; `None` once the run has ended and everything was delivered. No recorded event is lost or
+    /// The next signal; `None` once the run has ended and everything has been delivered. No recorded event is lost or
     /// reordered. A [`Signal::Gap`] stands for lost transient signals only; the last warnings among them are delivered
     /// after it. Blocks while it reads the journal.
     ///

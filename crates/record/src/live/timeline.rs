@@ -103,7 +103,7 @@ enum Rank {
 }
 
 struct Tick {
-    /// In milliseconds.
+    /// The time of the event, in milliseconds since the start of the replay.
     time: u64,
     /// When the period of activity began, in milliseconds. No call that led to the event can have started earlier.
     since: u64,

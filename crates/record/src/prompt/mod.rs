@@ -1,7 +1,7 @@
 //! Prompts: the files of `prompts/`, compiled in, and their rendering. Values are never treated as templates, and
 //! untrusted text is put into fences that it cannot close. Providers and the parsing of answers do not belong here.
 
-/// Refers to a prompt file in `prompts`, with the role section that the prompt uses.
+/// Builds a [`Prompt`] from a file in `prompts` and the role section that the prompt uses.
 macro_rules! prompt {
     ($file:literal, $focus:ident) => {
         $crate::prompt::Prompt {
@@ -80,7 +80,7 @@ pub fn read_prompt(path: &Path) -> Result<String, PromptFileError> {
     Ok(read_whole_prompt(path)?.trim().to_owned())
 }
 
-/// The unchanged text of a prompt file, without a byte order mark.
+/// The text of a prompt file, unchanged except that a byte order mark is removed.
 ///
 /// # Errors
 ///

@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::Focus;
 use super::step::FocusedRole;
 
-/// In display order.
+/// The built-in roles, in display order.
 pub(super) const BUILT_IN: [(&str, &str); 8] = [
     ("architect", include_str!("../../prompts/roles/architect.md")),
     ("performance", include_str!("../../prompts/roles/performance.md")),

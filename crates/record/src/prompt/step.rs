@@ -111,7 +111,7 @@ pub struct Label {
 pub struct PointList {
     /// A line for each point, followed by its history.
     pub text: String,
-    /// In the order of their lines in `text`.
+    /// The points, in the order of their lines in `text`.
     #[serde(skip)]
     pub points: Vec<Point>,
     /// If points were omitted, the number of characters still free below the list's maximum length; otherwise 0.
@@ -216,7 +216,7 @@ pub struct Authored<'a> {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Titled<'a> {
-    /// A single line.
+    /// The heading, as a single line.
     pub title: String,
     pub text: Cow<'a, str>,
 }
@@ -299,7 +299,7 @@ pub(super) fn environment() -> &'static Environment<'static> {
     &ENVIRONMENT
 }
 
-/// `text` on one line, so that a name cannot break out of its heading.
+/// Returns `text` on one line, so that a name cannot break out of its heading.
 pub(super) fn line(text: &str) -> String {
     text.split(|c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'))
         .filter(|piece| !piece.is_empty())

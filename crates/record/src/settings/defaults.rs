@@ -101,7 +101,7 @@ impl Debate {
         }
     }
 
-    /// Empty if no settings are recorded.
+    /// The agents in the recorded settings; empty if no settings are recorded.
     pub fn agents(&self) -> &[AgentSettings] {
         self.settings.as_ref().map_or(&[], |settings| &settings.agents)
     }

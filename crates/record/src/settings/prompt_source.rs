@@ -22,7 +22,7 @@ pub struct AgentPromptSource {
     pub agent_id: AgentId,
     pub role: String,
     pub source: PromptOrigin,
-    /// Absolute; absent for the built-in prompt.
+    /// The absolute path of the user's file; absent for the built-in prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
     /// The SHA-256 of all prompt texts of the role, including the user's files.
@@ -36,12 +36,12 @@ pub struct JudgePromptSource {
     pub id: AgentId,
     /// Where the judge's system prompt comes from.
     pub source: PromptOrigin,
-    /// Absolute; absent for the built-in prompt.
+    /// The absolute path of the user's file; absent for the built-in prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_source: Option<PromptOrigin>,
-    /// Absolute; absent for the built-in prompt.
+    /// The absolute path of the user's file; absent for the built-in prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_path: Option<PathBuf>,
     /// The SHA-256 of all prompt texts of the role, including the user's files.

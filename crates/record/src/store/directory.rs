@@ -137,7 +137,7 @@ impl Directory {
         }
     }
 
-    /// See [`ShortNames`]. Reads the whole directory.
+    /// The debate's short name, as described at [`ShortNames`]. Reads the whole directory.
     pub fn short_name<'a>(&self, id: &'a DebateId) -> &'a str {
         self.short_names().name(id)
     }

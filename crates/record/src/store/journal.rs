@@ -98,7 +98,7 @@ pub struct Journal {
     _lock: FileLock,
     path: PathBuf,
     mark: JournalMark,
-    /// In bytes.
+    /// The length of the file, in bytes.
     length: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Debates on disk: the journal is authoritative, and the state file is its fold, for people and other programs;
-//! `docs/record.md` documents the format. This module must not know how a debate runs.
+//! Debates on disk. The journal is authoritative; the state file is the journal's fold, for people and other programs.
+//! `docs/record.md` documents the format. This module must not depend on how a debate runs.
 
 mod directory;
 mod host;

@@ -119,8 +119,8 @@ fn mend_round(round: &mut Object, place: usize) {
     }
 }
 
-/// Adds a missing id: the role, or else `unknown-` and the index (only `unknown` for index 0). Adds a missing role: the
-/// id.
+/// If the id is missing, sets it to the role, or else to `unknown-` and the index (only `unknown` for index 0). If the
+/// role is missing, sets it to the id.
 fn mend_author(object: &mut Object, role: &str, place: usize) {
     mend_with(object, "agentId", text);
     mend_with(object, role, text);

@@ -124,7 +124,8 @@ fn give_to_owner_of(replaced: &std::fs::Metadata, file: &std::fs::File) {
 
 const TEMPORARY_SUFFIX: &str = ".tmp";
 
-/// Contains the target's name, so that leftovers of a killed process can be recognized.
+/// The prefix of a temporary file's name. Contains the target's name, so that leftovers of a killed process can be
+/// recognized.
 fn temporary_prefix(path: &Path) -> String {
     format!(".{}-", path.file_name().unwrap_or_default().to_string_lossy())
 }
@@ -156,7 +157,7 @@ pub(super) fn open_regular(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// The text before the mark in a state file.
+/// The text before the [`JournalMark`] in a state file.
 const MARK_KEY: &[u8] = b"\n  \"journal\": ";
 /// The maximum distance of the mark from the end of the file, in bytes.
 const MARK_BYTES: u64 = 256;

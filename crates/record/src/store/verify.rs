@@ -34,14 +34,14 @@ pub struct VerifiedRecord {
 /// How a state file relates to its journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateFileStatus {
-    /// The fold of all events.
+    /// The state file is the fold of all events.
     Current,
-    /// The fold of the first events only, which is normal while a debate runs and after a crash.
+    /// The state file is the fold of the first events only, which is normal while a debate runs and after a crash.
     Behind {
         events: usize,
     },
     Missing,
-    /// Not a fold of any part of the journal.
+    /// The state file is not the fold of any part of the journal.
     Differs,
     /// Unknown: the state or the journal cannot be read.
     Unknown,
@@ -144,7 +144,7 @@ fn read_saved(path: &Path) -> Result<ReadState, StateFileError> {
     let mut value: Value = serde_json::from_slice(&bytes)
         .map_err(|source| StateFileError::Unreadable { path: path.to_owned(), source: source.into() })?;
     let mark = value.as_object_mut().and_then(|fields| fields.remove("journal"));
-    // An unreadable mark matches nothing.
+    // An unreadable mark becomes the default mark, which matches no journal.
     let mark = mark.map(|mark| serde_json::from_value(mark).unwrap_or_default());
     fill(&mut value, &serde_json::to_value(DebateFile::of(&debate)).unwrap_or_default());
     Ok(ReadState { debate, value, mark })
