@@ -83,8 +83,8 @@ pub struct AgentStanding {
     /// Absent if the model was never rated in this role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<f64>,
-    /// The average error of the agent's confidence in its ballots, from 0 (best) to 1 (worst); absent if the agent
-    /// never voted.
+    /// The mean error of the confidence in earlier ballots by this model in this role, from 0 (best) to 1 (worst);
+    /// absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<f64>,
     /// The number of past debates on which rating and calibration are based.
