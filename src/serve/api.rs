@@ -187,7 +187,7 @@ pub(super) async fn all_events(
         let (mut debates, mut missing) = (Vec::new(), Vec::new());
         for (id, after) in wanted {
             let told = known.iter().find(|(known, _)| *known == id).map_or(after, |(_, seq)| *seq);
-            // If a debate was removed, continue to stream the others.
+            // If a debate was removed, stream the remaining ones.
             match found(app, &id) {
                 Ok(entry) => debates.push((entry, told)),
                 Err(_) => missing.push(id),

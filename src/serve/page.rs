@@ -70,7 +70,7 @@ async fn page(
     let is_in = app.access.has_cookie(&headers);
     match query.remove("token") {
         None if is_in => shell().into_response(),
-        // Redirect, so that the token does not stay in the history.
+        // Redirect, so that the token does not stay in the browser's history.
         Some(_) if is_in => Redirect::to(&here).into_response(),
         Some(token) if app.access.redeem(&token) => {
             let cookie = [(header::SET_COOKIE, app.access.set_cookie())];

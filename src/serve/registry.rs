@@ -37,7 +37,7 @@ pub struct RunRegistry {
     /// The runtime on which the debates run.
     engine: Handle,
     notices: mpsc::UnboundedSender<String>,
-    /// Aborts the indexing and hooks of ended debates.
+    /// Cancelled to abort the indexing and hooks of ended debates.
     given_up: CancellationToken,
 }
 

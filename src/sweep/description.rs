@@ -51,7 +51,7 @@ pub struct VariantDescription {
     /// Whether the agents use models of different vendors.
     #[serde(default)]
     pub mixed: bool,
-    /// The roles that take part.
+    /// The roles of the agents that take part.
     pub agents: Option<Vec<String>>,
     pub rounds: Option<u32>,
     pub until: Option<TerminationKind>,

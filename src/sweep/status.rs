@@ -48,7 +48,7 @@ pub struct Lost {
 pub struct SetStatus {
     #[serde(flatten)]
     pub all: SetProgress,
-    /// By the variant's name.
+    /// The progress of each variant, by the variant's name.
     pub variants: BTreeMap<String, SetProgress>,
 }
 

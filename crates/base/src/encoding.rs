@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::str::Utf8Error;
 
-/// Two lower-case digits per byte.
+/// Formats bytes in hexadecimal, with two lower-case digits per byte.
 pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
         // Writing to a string cannot fail.

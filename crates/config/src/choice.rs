@@ -50,7 +50,7 @@ impl ModelChoice {
     }
 }
 
-/// A notice for the start of a run.
+/// A notice that says which models are used, and why.
 impl fmt::Display for ModelChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let in_words = |served: &ServedModel| match (served.provider.as_str(), served.model.as_str()) {

@@ -23,7 +23,7 @@ use super::error::{ConfigError, Diagnostics};
 use super::read::{ConfigDocument, parent, read};
 use super::{rules, schema};
 
-/// In milliseconds, until the first token.
+/// The default time limit for the first token, in milliseconds.
 const DEFAULT_TIMEOUT: u64 = 600_000;
 /// The TypeScript version wrote this default but never enforced it. Enforcing it would cut off evaluators that used to
 /// work.

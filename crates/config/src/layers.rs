@@ -80,7 +80,7 @@ impl fmt::Display for ChoiceReason {
 #[derive(Debug, Clone, PartialEq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent options")]
 pub struct Overrides {
-    /// `--agents`: the roles that take part.
+    /// `--agents`: the roles of the agents that take part.
     pub agents: Option<Vec<String>>,
     pub model: Option<String>,
     pub judge_model: Option<String>,

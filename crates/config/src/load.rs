@@ -342,7 +342,7 @@ fn check_arguments(overrides: &Overrides) -> Result<(), ConfigError> {
 fn open_directory(path: &Path) -> Result<PathBuf, ConfigError> {
     let failed = |source| ConfigError::ContextDir { path: path.to_owned(), source };
     let absolute = path.canonicalize().map_err(failed)?;
-    // Also checks that the directory can be read.
+    // Check that the directory can be read, too.
     std::fs::read_dir(&absolute).map_err(failed)?;
     Ok(absolute)
 }

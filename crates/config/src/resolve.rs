@@ -27,7 +27,7 @@ pub(super) struct Resolved {
 /// `findings` holds the problems found so far.
 pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings: Diagnostics) -> Resolved {
     let overrides = context.overrides;
-    // The user's own configuration need not name agents. If it does, warn about what is missing.
+    // The user's own configuration need not name agents. If it does, warn about a missing judge.
     let mut is_expected = context.is_expected || !layers.section("agents").is_null();
     if overrides.mixed {
         layers.take_section("agents");

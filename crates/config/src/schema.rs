@@ -110,8 +110,8 @@ pub fn schema() -> Value {
     schema
 }
 
-/// The schema of a definition, limited to `keys`. References are resolved, so the result is complete without the
-/// definitions.
+/// The schema of a definition, limited to `keys`, each of which may be null. References are resolved, so the result is
+/// complete without the definitions.
 pub fn part_of(definition: &str, keys: &[&str]) -> Value {
     let mut part = inlined(&CONFIG["$defs"][definition]);
     if let Some(properties) = part["properties"].as_object_mut() {

@@ -53,7 +53,7 @@ pub struct Variant {
 
 #[derive(Debug, Clone)]
 pub struct PlannedDebate {
-    /// From 0.
+    /// The debate's position in the plan, counted from 0.
     pub index: usize,
     /// A hash of the debate's inputs, so it is the same on every machine.
     pub id: DebateId,
@@ -83,7 +83,7 @@ pub enum PlanError {
     #[error("{}, line {line}: {fault}", path.display())]
     Line {
         path: PathBuf,
-        /// From 1.
+        /// Counted from 1.
         line: usize,
         fault: String,
     },
@@ -234,7 +234,7 @@ impl Plan {
         Ok(())
     }
 
-    /// For example, `8 debates`.
+    /// The number of debates in words, for example `8 debates`.
     pub fn counted(&self) -> String {
         counted(self.debates.len() as u64, "debate")
     }

@@ -38,7 +38,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Creates an object, and retries if that is harmless. After an error the object may or may not exist.
     fn create<'a>(&'a self, name: &'a Name, bytes: &'a [u8]) -> BoxFuture<'a, Result<Creation, StoreFault>>;
 
-    /// `None` if there is no such object.
+    /// Reads an object; `None` if it does not exist.
     fn get<'a>(&'a self, name: &'a Name) -> BoxFuture<'a, Result<Option<Vec<u8>>, StoreFault>>;
 
     /// The sorted names of objects and prefixes directly below `prefix` (empty for the top), each without the prefix.
@@ -167,7 +167,7 @@ struct DirectoryStore {
 }
 
 impl DirectoryStore {
-    /// Creates the directory if it is missing.
+    /// Opens a store, and creates its directory if it is missing.
     async fn open(root: &Path) -> Result<Self, StoreFault> {
         let store = Self::open_to_read(root);
         store.run("open", UNNAMED, |root, _| make_directory(&root.join(UNNAMED))).await?;
@@ -238,7 +238,7 @@ fn create(root: &Path, name: &Name, bytes: &[u8]) -> io::Result<Creation> {
     Ok(Creation::Acknowledged)
 }
 
-/// `None` if no file has that name.
+/// Reads a file; `None` if it does not exist.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),

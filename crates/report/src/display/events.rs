@@ -1,4 +1,4 @@
-//! The event stream: writes every signal as a line of JSON, on its own thread.
+//! Writes the event stream: every signal as a line of JSON, on a separate thread.
 
 #![expect(clippy::disallowed_methods, reason = "output is escaped before it is printed here")]
 

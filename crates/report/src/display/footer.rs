@@ -133,7 +133,8 @@ fn answer(debate: &Debate) -> String {
 }
 
 /// The strongest open objection: `Strongest open objection (2.3, blocking), Kiss on Architect: “A write is lost.”` If
-/// none is open, the strongest one that changed the answer, and the change.
+/// none is open, the strongest objection that changed the answer, with the change. If there is none either, a sentence
+/// that says so.
 fn objection(debate: &Debate) -> String {
     let ledger = Ledger::shown(debate);
     let first = |groups: Vec<Vec<&Point>>| groups.first().and_then(|group| group.first().copied()).cloned();

@@ -139,7 +139,7 @@ impl Plan {
         self.narrow(progress);
     }
 
-    /// Must be called after `progress` has seen `signal`.
+    /// Updates the plan. Must be called after `progress` has seen `signal`.
     pub(super) fn see(&mut self, signal: &Signal, progress: &Progress) {
         let panel = progress.panel();
         match signal {

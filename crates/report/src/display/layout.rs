@@ -189,7 +189,7 @@ impl Table {
         Self { columns: columns.into_iter().collect(), rows: Vec::new(), height: usize::MAX }
     }
 
-    /// Cuts long cells instead of wrapping them.
+    /// Makes the table cut long cells instead of wrapping them.
     pub fn of_lines(self) -> Self {
         Self { height: 1, ..self }
     }

@@ -113,7 +113,7 @@ impl TermLike for Screen {
         self.write_str(text)
     }
 
-    /// Keeps a line without indicatif's padding, which would move the cursor to the next line.
+    /// Adds a line to the next frame. Removes indicatif's padding, which would move the cursor to the next line.
     fn write_str(&self, text: &str) -> io::Result<()> {
         let line = text.trim_end();
         if !line.is_empty() {

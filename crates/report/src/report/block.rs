@@ -23,7 +23,7 @@ pub(crate) enum Piece<'a> {
     /// A point of the ledger, by its number.
     Point(String),
     Severity(Severity),
-    /// Omitted from the Markdown report, which programs parse.
+    /// Omitted from the part of the Markdown report that programs parse.
     Aside(Phrase<'a>),
 }
 
@@ -45,7 +45,7 @@ pub(crate) enum Block<'a> {
     /// Blocks indented below a line.
     Indented(Phrase<'a>, Vec<Block<'a>>),
     Warning(Vec<Block<'a>>),
-    /// Blocks omitted from the Markdown report.
+    /// Blocks omitted from the part of the Markdown report that programs parse.
     Aside(Vec<Block<'a>>),
 }
 
@@ -53,7 +53,7 @@ pub(crate) enum Block<'a> {
 pub(crate) struct ListItem<'a> {
     pub(crate) line: Phrase<'a>,
     pub(crate) more: Vec<Block<'a>>,
-    /// Whether the Markdown report omits the item.
+    /// Whether the item is omitted from the part of the Markdown report that programs parse.
     pub(crate) is_aside: bool,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct TableHead<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
     Everywhere,
-    /// All formats except the Markdown report, which programs parse.
+    /// Everywhere except in the part of the Markdown report that programs parse.
     People,
     Programs,
 }
@@ -142,7 +142,7 @@ impl<'a> Block<'a> {
         Self::Said(line, Some(text.into()))
     }
 
-    /// An explanation for people, which the Markdown report omits.
+    /// An explanation for people, omitted from the part of the Markdown report that programs parse.
     pub(crate) fn lead(line: Phrase<'a>) -> Self {
         Self::Aside(vec![Self::Paragraph(line)])
     }

@@ -49,7 +49,7 @@ pub(super) fn is_unedited(text: &str) -> bool {
     end.trim_end() == format!("{} -->", seal(record))
 }
 
-/// Ignores line endings, because git may convert them.
+/// Hashes a record. Ignores line endings, because git may convert them.
 fn seal(record: &str) -> String {
     hash(&record.trim_end().replace('\r', ""))
 }
@@ -221,7 +221,7 @@ fn with_points(text: &str, ledger: &Ledger) -> String {
     format!("{}{}", inline(&plain(text)), points.collect::<String>())
 }
 
-/// Merges objections with the same critic, text and reasons.
+/// Describes the rejected objections. Merges objections with the same critic, text and reasons.
 fn rejected(view: &View<'_>, ledger: &Ledger) -> Vec<String> {
     let mut items: Vec<(String, Vec<String>, String)> = Vec::new();
     for one in ledger.in_order() {

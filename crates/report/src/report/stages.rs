@@ -45,8 +45,8 @@ fn held<'v>(debate: &Debate, turn: &[&'v Contribution]) -> (String, Vec<&'v Cont
     (name.into_owned(), turn.to_vec())
 }
 
-/// Whether a report should mention that an essential stage has no text in a round. Of adjacent stages with the same
-/// kind of result, a round needs only one.
+/// Whether a report should mention that an essential stage of proposals or critiques has no text in a round. If
+/// adjacent stages yield the same kind of result, one text is enough for all of them.
 fn is_missed(debate: &Debate, round: &Round, stage: &StageInfo) -> bool {
     let mut groups = debate.stages.chunk_by(|one, next| one.yields == next.yields);
     let group = groups.find(|group| group.first().is_some_and(|first| first.id == stage.id)).unwrap_or_default();

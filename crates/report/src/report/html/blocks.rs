@@ -223,7 +223,7 @@ impl<'v> Participants<'v> {
         &self.members
     }
 
-    /// The index in [`Self::members`].
+    /// The index of a participant in [`Self::members`].
     pub(super) fn place(&self, id: &AgentId) -> Option<usize> {
         self.places.get(id).copied()
     }

@@ -27,7 +27,7 @@ use super::block::Block;
 use super::stages::{self, capitalized};
 use super::{View, subject};
 
-/// The same debate always produces the same page.
+/// Renders the report as an HTML page. The same debate always produces the same page.
 pub fn html(view: &View<'_>) -> String {
     let named = view.debate.with_named_texts();
     let view = &view.on(&named);

@@ -80,7 +80,6 @@ fn answer<'d>(view: &View<'_>, solution: &'d Solution) -> &'d str {
         &solution.open_questions,
     ];
     let assessed = solution.confidence.is_some() || lists.iter().any(|list| !list.is_empty());
-    // The cards already show the assessment.
     let text = if assessed { solution.without_assessment() } else { &solution.description };
     below_headings(text, &[&title(debate), view.title().unwrap_or_default()])
 }

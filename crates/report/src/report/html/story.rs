@@ -52,13 +52,13 @@ pub(super) fn story(view: &View<'_>, participants: &Participants<'_>, ledger: &L
     }
 }
 
-/// The contributions of this kind in order, without carried-over texts.
+/// The contributions whose stages yield this kind of result, in order and without carried-over texts.
 fn texts(debate: &Debate, yields: ResultKind) -> impl Iterator<Item = &Contribution> {
     let all = debate.rounds.iter().flat_map(|round| round.contributions.iter().map(AsRef::as_ref));
     all.filter(move |one: &&Contribution| debate.yield_of(one) == Some(yields) && !one.metadata.carried_over)
 }
 
-/// Each participant's first text, in the order of the participants.
+/// Each participant's first text of this kind, in the order of the participants.
 fn first_texts<'v>(view: &'v View<'_>, participants: &Participants<'_>, yields: ResultKind) -> Vec<&'v Contribution> {
     let mut first: Vec<&Contribution> = Vec::new();
     for one in texts(view.debate, yields) {

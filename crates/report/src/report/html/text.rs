@@ -15,7 +15,7 @@ use dialectic_record::ids::StageId;
 
 /// The maximum length of a name or another short text, in characters.
 pub(super) const SHORT: usize = 60;
-/// The number of characters shown of a collapsed text.
+/// How many characters of a collapsed text to show.
 const BEGINNING: usize = 110;
 /// The maximum factor by which rendering may enlarge a text. A text that exceeds it, for example with nested quotes, is
 /// shown literally.

@@ -414,7 +414,7 @@ fn write_table(out: &mut Document<'_>, table: &TableBlock<'_>, rule: Option<&str
     out.line("");
 }
 
-/// Renders blocks for people outside a report, with names instead of ids, and with the parts that the report omits.
+/// Renders blocks for people, with names instead of ids, and with the parts that are omitted for programs.
 pub(crate) fn for_readers(blocks: &[Block<'_>], view: &View<'_>) -> String {
     let mut written = Vec::new();
     write(&mut Document { out: &mut written, written: Ok(()), reader: Some(view) }, blocks);
