@@ -161,8 +161,8 @@ impl Row {
 ///
 /// # Errors
 ///
-/// Returns an error if the store cannot be read, belongs to another set or contains a damaged debate, or the directory
-/// cannot be written.
+/// Returns an error if the store cannot be read, belongs to another set or contains a damaged debate, or if the
+/// directory cannot be written.
 pub async fn write_records(
     plan: &SavedPlan,
     store: &dyn Store,

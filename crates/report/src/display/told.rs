@@ -356,7 +356,7 @@ impl<'a> EndedCall<'a> {
         Some(Self { key, about, went_well, latency_ms, said, is_quotation, text })
     }
 
-    /// Describes the call, on two or more lines if necessary: `✓ r1 critique Performance Engineer (2) → System
+    /// Describes the call, on more than one line if necessary: `✓ r1 critique Performance Engineer (2) → System
     /// Architect (1) · 3.7 s · “The lease table is a hot spot.”`.
     fn lines(&self, panel: &PanelInfo, columns: usize, quotes: bool) -> Vec<String> {
         let (mark, style) = if self.went_well { ("✓", DONE) } else { ("✗", FAILED) };

@@ -381,7 +381,7 @@ impl Reporter {
 /// Used instead of times that a clock cannot represent.
 const FOREVER: Duration = Duration::from_hours(24 * 365);
 
-/// Publishes the signals at `times` their original speed, or without waiting if `times` is infinite. Pauses while
+/// Publishes the signals at `times` times their original speed, or without waiting if `times` is infinite. Pauses while
 /// `held` is true, which delays all later signals. Waits for slow subscribers.
 pub async fn play(timeline: Vec<(Duration, Signal)>, times: f64, signals: &Signals, mut held: watch::Receiver<bool>) {
     let mut begun = Instant::now();

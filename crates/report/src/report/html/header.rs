@@ -19,7 +19,7 @@ use super::title;
 /// The maximum number of reasons to show; longer lists are collapsed.
 const REASONS: usize = 2;
 const STRONGEST: usize = 3;
-/// The maximum length of the answer, in characters.
+/// The maximum length of the answer's beginning, in characters.
 const ANSWER: usize = 360;
 /// The maximum length of a requirement, an objection's reason or an open question, in characters.
 const CHANGE: usize = 140;
