@@ -148,7 +148,8 @@ fn unread_findings(debate: &Debate) -> Vec<String> {
         }
         let unread = one.unread_points();
         if unread > 0 {
-            reasons.push(format!("{unread} of {which} were not read, because there were too many"));
+            let were = if unread == 1 { "was" } else { "were" };
+            reasons.push(format!("{unread} of {which} {were} not read, because there were too many"));
         }
     }
     for one in debate.texts_yielding(ResultKind::Opinion) {

@@ -159,6 +159,15 @@ fn without_findings_nobody_is_asked_to_rule() {
 }
 
 #[test]
+fn findings_beyond_the_limit_are_a_reason() {
+    let many: String = (1..=31).map(|number| format!("{number}. [minor] a.rs:{number}: x{number}\n")).collect();
+    let course = review([&many, "No findings.", "No findings."], |_| None);
+    let [unread, _unruled] = Outcome::derive(&course.debate).reasons.try_into().unwrap();
+    assert!(unread.starts_with("1 of "), "{unread}");
+    assert!(unread.ends_with("'s findings was not read, because there were too many"), "{unread}");
+}
+
+#[test]
 fn a_word_that_cannot_be_read_confirms_nothing() {
     let course = review(["1. [major] a.rs:1: x", "No findings.", "No findings."], |_| Some("I agree.".to_owned()));
     let debate = &course.debate;
