@@ -92,7 +92,7 @@ impl ReviewEnd {
         let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
         let written = match self.format {
             ReviewFormat::Terminal | ReviewFormat::Markdown => Cow::Borrowed(solution),
-            ReviewFormat::Json => review_json(debate).into(),
+            ReviewFormat::Json => format!("{:#}\n", review_json(debate, |_| true)).into(),
             ReviewFormat::Sarif => review_sarif(debate).into(),
             ReviewFormat::Github => review_github(debate).into(),
         };

@@ -64,8 +64,8 @@ pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &
     Ok(entry)
 }
 
-/// Whether the only argument of `ask` names a debate: `latest`, a file, a name that ends in `.json`, an id, or a unique
-/// suffix of an id. Otherwise the argument is the question.
+/// Whether the only argument of `ask` names a debate: `latest`, a file, a name that ends in `.json`, an id or its
+/// beginning, or a unique suffix of an id. Otherwise the argument is the question.
 pub(super) fn is_debate(word: &str, directory: &Directory) -> Result<bool, Error> {
     let path = Path::new(word);
     let is_file = path.is_file()
@@ -77,7 +77,8 @@ pub(super) fn is_debate(word: &str, directory: &Directory) -> Result<bool, Error
         return Ok(false);
     }
     let ids: Vec<String> = directory.entries()?.iter().map(Entry::id).collect();
-    Ok(ids.iter().any(|id| id == word) || ids.iter().filter(|id| id.ends_with(word)).count() == 1)
+    let is_start = ids.iter().any(|id| id.starts_with(word));
+    Ok(is_start || ids.iter().filter(|id| id.ends_with(word)).count() == 1)
 }
 
 /// `named` is the file from `--config`.

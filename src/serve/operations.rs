@@ -278,7 +278,9 @@ pub fn openapi() -> Value {
             "responses": responses,
             "securitySchemes": {
                 "token": { "type": "http", "scheme": "bearer" },
-                "cookie": { "type": "apiKey", "in": "cookie", "name": "dialectic" },
+                "cookie": {
+                    "type": "apiKey", "in": "cookie", "name": "dialectic-<port>", "description": "The name ends with the server's port.",
+                },
             },
         },
     })

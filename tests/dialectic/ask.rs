@@ -183,6 +183,8 @@ fn a_question_that_was_killed_or_failed_is_asked_again() {
     assert!(state["followUps"][0]["answer"].is_string());
     let nothing = sandbox.run(["ask", &id]).expect_code(2);
     assert!(nothing.stderr.contains("the question is missing"), "{nothing}");
+    let beginning = sandbox.run(["ask", &id[..id.len() - 3]]).expect_code(2);
+    assert!(beginning.stderr.contains("the question is missing"), "{beginning}");
     sandbox.run(["ask"]).expect_code(2);
     sandbox.run(["ask", &id, "  "]).expect_code(2);
     sandbox.assert_state_is_the_fold(&id);

@@ -192,6 +192,7 @@ fn nothing_runs_for_ever() {
         // What programs ask for stays.
         assert!(sandbox.run(["list", "--status", "running"]).expect_code(0).stdout.contains(&id));
         assert!(sandbox.run(["list", "--json"]).expect_code(0).stdout.contains("\"running\""));
+        assert!(sandbox.run(["list", "--status", word]).expect_code(0).stdout.contains(&id));
     };
     listed("interrupted");
     std::fs::remove_file(sandbox.directory().join(format!("debates/{id}.events.jsonl"))).unwrap();

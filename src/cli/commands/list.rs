@@ -25,18 +25,21 @@ use dialectic_record::store::{Entry, ShortNames, StateFileError, read_journal, r
 use dialectic_report::display::{StyledText, Table, TableColumn};
 
 /// The statuses and outcomes that `--status` accepts.
-const STATUSES: [&str; 11] = [
+const STATUSES: [&str; 14] = [
     "pending",
     "running",
     "paused",
     "completed",
     "failed",
+    "interrupted",
+    "unfinished",
     "complete",
     "incomplete",
     "stopped",
     "full",
     "degraded",
     "unreadable",
+    "newer format",
 ];
 
 #[derive(Debug, Args)]

@@ -18,7 +18,7 @@ use dialectic_record::ids::{AgentId, ResultKind, StageId};
 use dialectic_record::points::{Ledger, Point, PointStatus, ReviewText, ReviewedFinding};
 use dialectic_record::store::AccessMode;
 use dialectic_report::display::{objections, story};
-use dialectic_report::report::{Said, View, overview, readable, said};
+use dialectic_report::report::{Said, View, overview, readable, review_json, said};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ShowArgs {
@@ -119,7 +119,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
     // JSON output shows the record unchanged.
     let debate = &if args.json { saved.debate } else { saved.debate.with_named_texts() };
     let view = View::new(debate, None).with_standing(Standing::listed(&entry, debate));
-    if args.open && !matches!(args.part, Some(DebatePart::Points | DebatePart::Point(_))) {
+    if args.open && args.part != Some(DebatePart::Points) {
         return Err(UserError::input("`--open` works only with `points`").into());
     }
     let name = args.name.as_deref();
@@ -218,6 +218,9 @@ fn follow_ups(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Resu
 fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let ledger = Ledger::shown(view.debate);
     let is_shown = |one: &Point| !args.open || one.status() == PointStatus::Open;
+    if args.json && view.debate.change.is_some() {
+        return terminal.json(&review_json(view.debate, |one| !args.open || one.is_kept()));
+    }
     if args.json {
         // The keys are those of the state file. `derived` is true if the record has no points, so that they were parsed
         // from the contributions.
@@ -254,6 +257,9 @@ fn point(view: &View<'_>, number: &str, args: &ShowArgs, terminal: &mut Terminal
         };
         let found = findings.iter().find(is_it);
         let found = found.ok_or_else(|| unknown(findings.iter().map(|one| one.number.clone()).collect()))?;
+        if args.json {
+            return terminal.json(&review_json(view.debate, |one| one.number == found.number)["findings"][0]);
+        }
         return terminal.pages(&format!("## {} {}\n\n{}", found.number, review.title(found), review.in_words(found)));
     }
     let ledger = Ledger::shown(view.debate);

@@ -111,6 +111,16 @@ fn after_half_of_the_findings_are_fixed_each_is_new_fixed_or_still_there() {
     assert_eq!(now["e.py"].1, "new");
     assert!(server.requests().iter().all(|one| one.prompt().contains("E4 [major] d.py:2: d.py divides by zero.")));
 
+    let shown =
+        |arguments: &[&str]| parsed(&sandbox.run(["show", "latest"].iter().chain(arguments)).expect_code(0).stdout);
+    assert_eq!(shown(&["points", "--json"])["findings"], parsed(&second)["findings"]);
+    let open = shown(&["points", "--open", "--json"])["findings"].clone();
+    let open: Vec<_> = open.as_array().unwrap().iter().map(|one| one["since"].as_str().unwrap()).collect();
+    assert_eq!(open.iter().filter(|since| **since == "still there").count(), 2, "{open:?}");
+    assert!(open.contains(&"new") && !open.contains(&"fixed"), "{open:?}");
+    let one = &parsed(&second)["findings"][0];
+    assert_eq!(shown(&[one["number"].as_str().unwrap(), "--json"]), *one);
+
     let latest = |format: &str| sandbox.run(["report", "latest", "--format", format]).expect_code(0).stdout;
     let sarif = parsed(&latest("sarif"));
     schema::assert_valid("sarif-2.1.0.json", &sarif);

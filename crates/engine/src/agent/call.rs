@@ -421,7 +421,7 @@ fn approaches(debate: &Debate) -> String {
     let item = |(by, one): &(&AgentId, &RejectedApproach)| {
         let whose = match &one.target {
             Some(target) if target == *by => "gives up its own approach".to_owned(),
-            Some(target) => format!("gives up the approach of {}", text_label(debate, target)),
+            Some(target) => format!("rejects the approach of {}", text_label(debate, target)),
             None => "gives up an approach".to_owned(),
         };
         format!("- The author of {} {whose}: {}", text_label(debate, by), one.remark().replace('\n', "\n  "))

@@ -25,15 +25,12 @@ pub fn timeline(events: &[Recorded]) -> Vec<(Duration, Signal)> {
     let ended = events.iter().position(|recorded| matches!(recorded.event, Event::Completed { .. }));
     let events = ended.and_then(|index| events.get(..=index)).unwrap_or(events);
     let ticks = ticks(events);
-    let stages: &[StageInfo] = match events.first().map(|recorded| &recorded.event) {
-        Some(Event::Created(created)) => &created.stages,
-        _ => &[],
-    };
+    // If the first event does not create a debate, the points lack the numbers of the texts that they criticise.
+    let begun = events.first().and_then(|first| Debate::create(first).ok());
+    let stages: &[StageInfo] = begun.as_ref().map_or(&[], |begun| &begun.stages);
     let rank = |id: StageId| stages.iter().position(|stage| stage.id == id).unwrap_or(stages.len());
     // Each signal with its sort key: time, index of the event, rank.
     let mut placed: Vec<((u64, usize, Rank), Signal)> = Vec::new();
-    // If the first event does not create a debate, the points lack the numbers of the texts that they criticise.
-    let begun = events.first().and_then(|first| Debate::create(first).ok());
     let mut ledger = begun.as_ref().map_or_else(Fold::without_numbers, Fold::of);
     let mut in_progress = RoundInProgress::default();
     for (index, recorded) in events.iter().enumerate() {

@@ -543,31 +543,31 @@ impl Default for ConvergenceSettings {
 #[serde(default)]
 #[schemars(rename = "Voting")]
 pub struct VotingSettings {
-    /// The required share of the ballots cast: more than half, two thirds, or all.
+    /// The share of the voters that must choose a text: more than half, two thirds, or all.
     pub rule: VotingRule,
 }
 
 dialectic_base::named! {
-    /// The share of the ballots cast that a text needs to win.
+    /// The share of the voters that must choose a text for it to win. A voter whose ballot failed counts as a voter.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
     pub enum VotingRule {
-        /// More than half of the ballots.
+        /// More than half of the voters.
         #[default]
         Majority = "majority",
-        /// At least two thirds of the ballots.
+        /// At least two thirds of the voters.
         Supermajority = "supermajority",
-        /// All ballots.
+        /// All voters.
         Unanimous = "unanimous",
     }
 }
 
 impl VotingRule {
-    /// Whether `votes` of `cast` ballots are enough to win.
-    pub fn is_met(self, votes: u32, cast: u32) -> bool {
+    /// Whether the votes of `votes` of `voters` are enough to win.
+    pub fn is_met(self, votes: u32, voters: u32) -> bool {
         match self {
-            Self::Majority => 2 * votes > cast,
-            Self::Supermajority => 3 * votes >= 2 * cast && votes > 0,
-            Self::Unanimous => votes == cast && votes > 0,
+            Self::Majority => 2 * votes > voters,
+            Self::Supermajority => 3 * votes >= 2 * voters && votes > 0,
+            Self::Unanimous => votes == voters && votes > 0,
         }
     }
 }

@@ -252,7 +252,8 @@ impl Record {
             let removed = std::fs::remove_file(path);
             removed.is_ok_and(|()| true) || !path.exists()
         };
-        is_gone(&self.state_path) && is_gone(self.journal.path())
+        let [state, journal] = [&self.state_path, self.journal.path()].map(is_gone);
+        state && journal
     }
 
     /// The state with the recorded settings.

@@ -106,7 +106,9 @@ fn known_addresses(debate: &Debate) -> Vec<String> {
         Some(server.rsplit_once('@').map_or(server, |(_, server)| server))
     });
     let names = servers.flat_map(|server| {
-        let host = server.rsplit_once(':').map_or(server, |(host, _)| host);
+        // The colons inside an IPv6 address do not begin a port.
+        let port = server.rsplit_once(':').filter(|(_, port)| !port.ends_with(']'));
+        let host = port.map_or(server, |(host, _)| host);
         [server, host]
     });
     let mut known: Vec<String> = names.filter(|name| name.contains(['.', ':'])).map(str::to_owned).collect();

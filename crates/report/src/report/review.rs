@@ -63,11 +63,12 @@ fn comment(debate: &Debate, review: &ReviewText<'_>, finding: &ReviewedFinding) 
     Some(comment)
 }
 
-/// The complete review as JSON, with unchanged texts. Among other things, it says who found, confirmed or refuted each
-/// finding, and which files each agent opened.
-pub fn review_json(debate: &Debate) -> String {
+/// The complete review as JSON, with unchanged texts and the findings for which `is_shown` holds. Among other things, it
+/// says who found, confirmed or refuted each finding, and which files each agent opened.
+pub fn review_json(debate: &Debate, is_shown: impl Fn(&ReviewedFinding) -> bool) -> Value {
     let voices = Voices::of(debate);
-    let findings: Vec<Value> = debate.findings().iter().map(|one| finding(debate, one, &voices)).collect();
+    let findings = debate.findings();
+    let findings = findings.iter().filter(|one| is_shown(one)).map(|one| finding(debate, one, &voices));
     let readers = debate.agents().iter().map(|agent| {
         json!({
             "id": agent.id, "name": agent.name, "role": agent.role, "model": agent.model,
@@ -75,17 +76,17 @@ pub fn review_json(debate: &Debate) -> String {
             "opened": debate.opened_by(&agent.id),
         })
     });
-    pretty(&json!({
+    json!({
         "id": debate.id,
         "title": debate.given_title(),
         "outcome": debate.outcome,
         "answer": debate.answer_state(),
         "note": voices.note(),
         "readers": readers.collect::<Vec<_>>(),
-        "findings": findings,
+        "findings": findings.collect::<Vec<_>>(),
         "change": debate.change,
         "costUsd": debate.total_cost(),
-    }))
+    })
 }
 
 fn finding(debate: &Debate, one: &ReviewedFinding, voices: &Voices<'_>) -> Value {

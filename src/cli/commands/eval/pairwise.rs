@@ -176,13 +176,13 @@ impl Answered {
         let entry = debates()?.find(name)?;
         let saved = entry.load(AccessMode::State)?;
         let (debate, mut warnings) = (saved.debate, saved.warnings);
-        // Fails with an error that names what the debate lacks.
-        let Subject { name, .. } = Subject::of(&entry.state, &debate)?;
         let no_answer = || {
-            UserError::input(format!("the debate {name} has no answer"))
+            UserError::input(format!("the debate {} has no answer", debate.id))
                 .with_hint("only debates that ended with an answer can be compared")
         };
         let text = text_of(&debate).ok_or_else(no_answer)?;
+        // Fails with an error that names what the debate lacks.
+        let Subject { name, .. } = Subject::of(&entry.state, &debate)?;
         if debate.clarifications.iter().flatten().any(|group| !group.items.is_empty()) {
             warnings.push(format!("{name}: judges are not shown the answers to its agents' questions"));
         }
