@@ -188,6 +188,26 @@ fn stages_are_those_of_the_record_and_unknown_ones_come_last() {
 }
 
 #[test]
+fn an_imported_debates_stages_are_known() {
+    let list = [
+        (0, json!({"type": "round-begun", "round": 1, "node": "proposal"})),
+        (90, contributed("proposal", "a", None, 80)),
+        (95, entered("synthesis")),
+        (100, json!({"type": "completed", "outcome": {"kind": "full", "reasons": []}})),
+    ];
+    let mut events = events(DIALECTIC.infos(), &list);
+    let state = Debate::create(&events[0]).unwrap();
+    let created = timeline(&events);
+    events[0].event = Event::Imported { state: Box::new(state) };
+    let imported = timeline(&events);
+    let signals = |timeline: &[(Duration, Signal)]| {
+        let signals = timeline.iter().map(|(at, signal)| (*at, serde_json::to_value(signal).unwrap()));
+        signals.skip(1).collect::<Vec<_>>()
+    };
+    assert_eq!(signals(&imported), signals(&created));
+}
+
+#[test]
 fn nothing_is_shown_of_nothing() {
     assert!(timeline(&[]).is_empty());
 }

@@ -141,9 +141,8 @@ fn words_that_are_paths_are_hidden() {
 #[test]
 fn servers_of_the_settings_are_known_by_host_and_port() {
     let mut state = serde_json::to_value(argued()).unwrap();
-    state["settings"]["providers"] =
-        json!({"a": {"baseUrl": "http://user:pass@llm.corp:8000/v1"}, "b": {"baseUrl": "http://box/v1"}});
-    state["error"] = json!("cannot reach llm.corp:8000 or llm.corp, in a box");
+    state["settings"]["providers"] = json!({"a": {"baseUrl": "http://user:pass@llm.corp:8000/v1"}, "b": {"baseUrl": "http://box/v1"}, "c": {"baseUrl": "http://[fd00::1]/v1"}});
+    state["error"] = json!("cannot reach llm.corp:8000 or llm.corp or [fd00::1], in a box[:1]");
     let debate: Debate = serde_json::from_value(state).unwrap();
-    assert_eq!(redacted(debate).error.unwrap(), "cannot reach [address] or [address], in a box");
+    assert_eq!(redacted(debate).error.unwrap(), "cannot reach [address] or [address] or [address], in a box[:1]");
 }
