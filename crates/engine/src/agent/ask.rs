@@ -19,8 +19,8 @@ use dialectic_record::prompt::{
 };
 use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, PromptContext};
 
-use super::answer::read_object;
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
+use super::json::read_object;
 use super::labels::{author, word_for};
 use super::reply::{Ballot, Cast, Questions, RawJudgement, RoundScore};
 use super::rulings::{RawRulings, Ruled};

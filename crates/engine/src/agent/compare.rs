@@ -17,7 +17,7 @@ use dialectic_record::ids::{AgentId, CallKey};
 use dialectic_record::points::Point;
 use dialectic_record::prompt::Label;
 
-use super::answer::unfit;
+use super::json::unfit;
 use super::labels::{author, reveal_texts};
 use super::written::percentage;
 use super::{AnswerError, read_json};

@@ -6,7 +6,7 @@ use dialectic_record::prompt::Label;
 use dialectic_record::settings::AgentSettings;
 
 use super::AnswerError;
-use super::answer::unfit;
+use super::json::unfit;
 
 pub(super) const TEXT: &str = "Text";
 pub(super) const DEBATER: &str = "Debater";

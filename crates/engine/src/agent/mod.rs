@@ -3,10 +3,10 @@
 //! The step determines the call's content. This module collects the texts, shortens them, renders the prompt, asks,
 //! runs tools, parses the reply, and asks again if the reply is unusable. The engine decides when to call.
 
-mod answer;
 mod ask;
 mod call;
 mod compare;
+mod json;
 mod labels;
 mod panel;
 mod points;
@@ -15,9 +15,9 @@ mod rulings;
 mod texts;
 mod written;
 
-pub use answer::{AnswerError, read_json};
 pub use ask::{Ask, OnReply, PaidReply, RequestResult, Tools, Value, answer};
 pub use call::{Call, beginnings, prepare};
+pub use json::{AnswerError, read_json};
 pub use panel::{Agent, Panel, PanelError, facts_of, limits_of, price_at, price_of, timeouts_of, tool_room};
 pub use reply::Cast;
 pub use rulings::Ruled;

@@ -12,7 +12,7 @@ use dialectic_record::ids::AgentId;
 use dialectic_record::points::Decision;
 use dialectic_record::prompt::Label;
 
-use super::answer::unfit;
+use super::json::unfit;
 use super::labels::{author, chosen, reveal_debaters};
 use super::written::{percentage, percentage_if_any};
 use super::{AnswerError, read_json};

@@ -19,7 +19,7 @@ use dialectic_record::points::{
 use dialectic_record::prompt::{PointList, Values};
 use dialectic_record::protocol::{OutputSpec, Step};
 
-use super::answer::unfit;
+use super::json::unfit;
 use super::texts::length;
 use super::{AnswerError, Assessment, read_json};
 

@@ -13,7 +13,7 @@ use dialectic_record::points::{Point, Ruling};
 use dialectic_record::prompt::Label;
 
 use super::AnswerError;
-use super::answer::{MOST_CANDIDATES, object, object_length};
+use super::json::{MOST_CANDIDATES, object, object_length};
 use super::labels::author;
 use super::rulings::{RawPointRuling, under_the_solution, unmet};
 

@@ -19,10 +19,8 @@ mod spending;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rand::RngExt;
-
 use crate::access::{TrustError, UserSettings, elsewhere};
-use crate::agent::{Ask, OnReply, Panel, Value, answer, beginnings, prepare};
+use crate::agent::{Ask, OnReply, Value, answer, beginnings, prepare};
 use crate::engine::{EngineError, ForecastError, WindowError, replying};
 use dialectic_base::money::Usd;
 use dialectic_base::secrets::KnownKeys;
@@ -43,7 +41,7 @@ use prepared::Origin;
 
 pub use follow_up::PreparedQuestion;
 pub use gather::{AttachmentError, Attachments};
-pub use prepared::{Prepared, Ready};
+pub use prepared::{Prepared, Ready, new_debate};
 pub use run::{After, Controls, Failed, Finished, HOOK_LIMIT, Run};
 pub use services::{DebateHistory, Models, Services, ServicesError};
 pub use spending::{SpendingError, SpendingLock, note_spent, remove, renew_limit, spent_by, spent_today};
@@ -55,24 +53,6 @@ pub struct Runner {
     services: Services,
     /// Custom protocols, searched before the built-in ones.
     protocols: Vec<&'static Protocol>,
-}
-
-/// Creates a debate about `problem`. The seed comes from the settings; if they have none, it is random.
-pub fn new_debate(problem: impl Into<Arc<str>>, protocol: &Protocol, mut settings: Settings) -> Created {
-    protocol.name.clone_into(&mut settings.debate.protocol);
-    Created {
-        format_version: FORMAT_VERSION,
-        id: Directory::new_id(),
-        problem: problem.into(),
-        context: None,
-        attachments: [].into(),
-        change: None,
-        stages: protocol.infos(),
-        prompt_sources: None,
-        seed: settings.debate.seed.unwrap_or_else(|| rand::rng().random()),
-        settings,
-        forked_from: None,
-    }
 }
 
 /// A saved debate, opened to resume it or to ask about it.
@@ -181,16 +161,6 @@ impl Runner {
         self.protocol(&created.settings).ok_or_else(unknown)
     }
 
-    /// Prepares a new debate, without saving or spending anything. Use [`Prepared::check_limit`] to check the limits.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the debate cannot run with these settings.
-    pub fn prepare(&self, created: Created) -> Result<Prepared, RunnerError> {
-        let protocol = self.check_protocol(&created)?;
-        self.prepare_from(protocol, created, Vec::new())
-    }
-
     /// Checks the settings of a new debate against its protocol, and returns the protocol.
     ///
     /// # Errors
@@ -199,23 +169,6 @@ impl Runner {
     pub fn check_protocol(&self, created: &Created) -> Result<&'static Protocol, Unfit> {
         let protocol = self.protocol_of(created)?;
         (protocol.check)(&created.settings).map(|()| protocol)
-    }
-
-    /// `taken_over` are the events that a fork keeps; empty for a new debate.
-    fn prepare_from(
-        &self,
-        protocol: &'static Protocol,
-        created: Created,
-        taken_over: Vec<Event>,
-    ) -> Result<Prepared, RunnerError> {
-        let panel = self.services.panel(protocol, &created.settings)?;
-        let created = Box::new(Created { prompt_sources: Some(panel.sources.clone()), ..created });
-        Ok(self.prepared(protocol, panel, Origin::New { created, taken_over }))
-    }
-
-    fn prepared(&self, protocol: &'static Protocol, panel: Panel, origin: Origin) -> Prepared {
-        let collector = self.collector(panel.withheld.clone(), panel.keys.clone());
-        Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None }
     }
 
     fn collector(&self, withheld: Option<PathBuf>, keys: KnownKeys) -> Collector {

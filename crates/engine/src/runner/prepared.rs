@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use rand::RngExt;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -23,6 +24,24 @@ use dialectic_record::store::{Directory, Record, Replica, StoreError};
 
 use super::gather::Collector;
 use super::{Branch, Run, Runner, RunnerError};
+
+/// Creates a debate about `problem`. The seed comes from the settings; if they have none, it is random.
+pub fn new_debate(problem: impl Into<Arc<str>>, protocol: &Protocol, mut settings: Settings) -> Created {
+    protocol.name.clone_into(&mut settings.debate.protocol);
+    Created {
+        format_version: FORMAT_VERSION,
+        id: Directory::new_id(),
+        problem: problem.into(),
+        context: None,
+        attachments: [].into(),
+        change: None,
+        stages: protocol.infos(),
+        prompt_sources: None,
+        seed: settings.debate.seed.unwrap_or_else(|| rand::rng().random()),
+        settings,
+        forked_from: None,
+    }
+}
 
 /// A debate that is ready to start. This run has not saved or spent anything yet.
 pub struct Prepared {
@@ -310,6 +329,33 @@ pub(super) fn to_come(
 }
 
 impl Runner {
+    /// Prepares a new debate, without saving or spending anything. Use [`Prepared::check_limit`] to check the limits.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the debate cannot run with these settings.
+    pub fn prepare(&self, created: Created) -> Result<Prepared, RunnerError> {
+        let protocol = self.check_protocol(&created)?;
+        self.prepare_from(protocol, created, Vec::new())
+    }
+
+    /// `taken_over` are the events that a fork keeps; empty for a new debate.
+    pub(super) fn prepare_from(
+        &self,
+        protocol: &'static Protocol,
+        created: Created,
+        taken_over: Vec<Event>,
+    ) -> Result<Prepared, RunnerError> {
+        let panel = self.services.panel(protocol, &created.settings)?;
+        let created = Box::new(Created { prompt_sources: Some(panel.sources.clone()), ..created });
+        Ok(self.prepared(protocol, panel, Origin::New { created, taken_over }))
+    }
+
+    pub(super) fn prepared(&self, protocol: &'static Protocol, panel: Panel, origin: Origin) -> Prepared {
+        let collector = self.collector(panel.withheld.clone(), panel.keys.clone());
+        Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None }
+    }
+
     /// Estimates the calls of a debate and their cost, without calling a model or needing a key. Looks up past debates,
     /// but runs no commands.
     ///
