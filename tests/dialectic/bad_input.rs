@@ -111,7 +111,7 @@ fn configurations() {
         case(&["debate", "x", "-c", "c.json"], 4, says).with("c.json", contents).check();
     }
     case(&["debate", "x", "-c", "directory"], 4, &["the configuration `directory` is a directory"]).check();
-    case(&["debate", "x"], 4, &["`./debate-config.json` is not JSON"]).with("debate-config.json", "{").check();
+    case(&["debate", "x"], 4, &["`./debate-config.json` is not valid JSON"]).with("debate-config.json", "{").check();
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn a_model_over_several_providers_needs_to_know_whose_it_is() {
     settings["providers"] = json!({"local": {"baseUrl": "http://127.0.0.1:9/v1"}});
     let here = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY).config(&settings);
     let refused = here.run(debate(&["-m", "other"])).expect_code(2);
-    let said = "--model would replace models of different providers (local, openai)";
+    let said = "--model would replace models from different providers (local, openai)";
     assert!(refused.stderr.contains(said) && refused.stderr.contains("write `provider/model`"), "{refused}");
     assert_eq!(models(&here, &["-m", "local/other"]), ["local/other"; 3]);
 }
@@ -61,12 +61,12 @@ fn a_model_finds_the_provider_that_is_known_to_serve_it() {
     assert!(said(&keys, "claude-haiku-5-5", 0).contains("anthropic/claude-haiku-5-5"));
     assert!(said(&keys, "gpt-5.6-luna", 0).contains("openai/gpt-5.6-luna"));
     let unknown = said(&keys, "llama-9", 2);
-    assert!(unknown.contains("serves: choose among openai, anthropic\nhint: write `provider/model`"), "{unknown}");
+    assert!(unknown.contains("serves it; choose one of openai, anthropic\nhint: write `provider/model`"), "{unknown}");
     let none = said(&Sandbox::new(), "llama-9", 2);
-    assert!(none.contains("which no known provider serves"), "{none}");
+    assert!(none.contains("but no known provider serves it"), "{none}");
     for here in [&keys, &Sandbox::new().env("OPENAI_API_KEY", TEST_KEY)] {
         let near = said(here, "claud", 2);
-        assert!(near.contains("names `claud`, which no known provider serves: did you mean `claude`?"), "{near}");
+        assert!(near.contains("names `claud`, but no known provider serves it; did you mean `claude`?"), "{near}");
         assert!(near.contains("If not, ") && near.contains("hint: write `provider/model`"), "{near}");
     }
 }

@@ -183,7 +183,7 @@ fn a_fork_contradicts_nothing_that_it_takes_over() {
         sandbox.run([&["fork", "latest", "--offline"][..], arguments].concat()).expect_code(2).stderr
     };
     let sides = fork(&["--at", "2.rebuttal", "--set", "agents.agent-architect.position=against"]);
-    assert!(sides.contains("from agent-architect were written for a different `position`"), "{sides}");
+    assert!(sides.contains("must not change the `position` of agent-architect"), "{sides}");
     let rounds = fork(&["--at", "3.closing", "--set", "debate.rounds=2"]);
     assert!(rounds.contains("the fork keeps 3 rounds, but the changed settings allow only 2"), "{rounds}");
     assert_eq!(sandbox.debates().len(), 1);

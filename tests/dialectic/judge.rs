@@ -116,7 +116,7 @@ fn silence_on_the_requirements_does_not_say_that_all_are_fulfilled() {
         // It never comes: the answer stands, and the outcome says what it lacks.
         assert!(finished.stdout.starts_with("Use a ring.\n"), "{finished}");
         assert_eq!(state["outcome"]["kind"], "degraded");
-        let reason = format!("the judge's assessment is missing ({lacks})");
+        let reason = format!("the judge's answer lacks a full assessment ({lacks})");
         assert_eq!(state["outcome"]["reasons"], json!([reason]));
     }
 }
@@ -136,7 +136,7 @@ fn an_assessment_that_never_comes_leaves_the_solution_and_is_said() {
     warning: using the judge's answer without its full assessment: it has no assessment
     Saved debate to ./debates/[id].json
     warning: this run is incomplete:
-      - the judge's assessment is missing (it has no assessment)
+      - the judge's answer lacks a full assessment (it has no assessment)
     ");
     let state = sandbox.state(&sandbox.only_debate());
     assert_eq!(state["finalSolution"]["confidence"], Value::Null);
@@ -158,9 +158,9 @@ fn whatever_becomes_of_the_second_call_the_first_answer_stands() {
         assert_eq!(finished.stdout.trim(), "Use a ring.");
         assert_eq!((&state["status"], &state["outcome"]["kind"]), (&json!("completed"), &json!("degraded")));
         let reason = state["outcome"]["reasons"][0].as_str().unwrap();
-        assert!(
-            reason.starts_with("the judge's assessment is missing (it has no assessment, and asking again failed: ")
-        );
+        assert!(reason.starts_with(
+            "the judge's answer lacks a full assessment (it has no assessment, and asking again failed: "
+        ));
     }
 }
 
@@ -174,7 +174,7 @@ fn a_score_whose_second_chance_fails_is_unreadable_and_no_more() {
             Purpose::Confidence => Reply::text("Rather good."),
             _ => short_reply(request),
         });
-    assert!(finished.stderr.contains("the judge's score for round 1 could not be read"), "{finished}");
+    assert!(finished.stderr.contains("cannot read a score in the judge's answer for round 1"), "{finished}");
     assert_eq!(state["rounds"][0]["evaluation"]["score"], Value::Null);
     assert_eq!(state["usage"]["model-judge"]["requests"], 2, "the answer that was no score, and the synthesis");
     assert_eq!(state["outcome"]["kind"], "degraded");
@@ -209,7 +209,10 @@ fn json_that_was_cut_is_said_to_be_cut() {
         let cut = "; the answer was cut off at the output limit";
         reasons.iter().filter(|reason| reason.contains(of) && reason.contains(cut)).count()
     };
-    assert_eq!((said("agent-kiss failed in the clarification"), said("the judge's assessment is missing")), (1, 1));
+    assert_eq!(
+        (said("agent-kiss failed in the clarification"), said("the judge's answer lacks a full assessment")),
+        (1, 1)
+    );
     assert_eq!(reasons.len(), 2, "{reasons:?}");
 }
 

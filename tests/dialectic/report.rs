@@ -249,7 +249,7 @@ fn a_debate_that_was_killed_is_reported_by_its_journal() {
     assert_eq!(report().stdout, whole.stdout);
     sandbox.write(&journal, lines[..behind_proposals].join("\n") + "\n{\"seq\":");
     let cut = report();
-    assert_eq!(cut.stderr, "warning: ignoring the last line of the journal, which a crash cut short\n");
+    assert_eq!(cut.stderr, "warning: ignoring the incomplete last line of the journal, left by a crash\n");
     assert_eq!(cut.stdout.matches("\nAgent *agent-").count(), 3, "{cut}");
     assert!(cut.stdout.contains("- Status: running\n") && cut.stdout.contains("There is no answer."), "{cut}");
 

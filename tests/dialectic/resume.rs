@@ -130,7 +130,7 @@ fn a_line_that_a_crash_cut_short_is_dropped_with_a_warning() {
     // As a power cut leaves it: the state is older than what the journal lost.
     sandbox.remove(format!("debates/{id}.json"));
     let (finished, state) = sandbox.debated(["resume", &id]);
-    let warning = "warning: removing the last line of the journal, which a crash cut short\n";
+    let warning = "warning: removing the incomplete last line of the journal, left by a crash\n";
     assert!(finished.stderr.starts_with(warning), "{finished}");
     assert_eq!(state["outcome"]["kind"], "full");
 
@@ -229,7 +229,7 @@ fn a_journal_that_lost_its_end_is_not_gone_on_with() {
     let cut = journal[..journal.len() - 3].join("\n") + "\n{\"seq\":";
     sandbox.write(format!("debates/{id}.events.jsonl"), &cut);
     let finished = sandbox.run(["resume", &id]).expect_code(2);
-    assert!(finished.stderr.contains("error: the end of the journal ./debates/"), "{finished}");
+    assert!(finished.stderr.contains("error: the journal ./debates/"), "{finished}");
     assert_eq!(sandbox.read(format!("debates/{id}.events.jsonl")), cut, "something was written");
 }
 

@@ -107,8 +107,8 @@ fn a_review_says_who_found_and_who_confirmed_and_what_was_read() {
         "- Found by model-architect; confirmed by model-security and model-testing",
         "- Ruling: stands. so it is",
         "main and the working tree, 2 files:",
-        "- a.py: its change and all 2 lines",
-        "- new.txt: its change and all 1 line",
+        "- a.py: the diff and the whole file (2 lines)",
+        "- new.txt: the diff and the whole file (1 line)",
     ] {
         assert!(run.stdout.contains(said), "{said}\n{}", run.stdout);
     }
@@ -138,8 +138,8 @@ fn untracked_files_are_part_of_the_change_unless_they_may_hold_secrets() {
     git(&sandbox, &["rm", "-q", "--cached", "kept.py"]);
     let run = sandbox.run(["review", "-c", "own.json"]).expect_code(0);
     for said in [
-        "- a.py: its change and all 2 lines",
-        "- loose.py: its change and all 1 line",
+        "- a.py: the diff and the whole file (2 lines)",
+        "- loose.py: the diff and the whole file (1 line)",
         "- id_rsa: it may contain keys or passwords",
         "- passwd.txt: a symbolic link",
         "- nested/: a submodule",

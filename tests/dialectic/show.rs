@@ -221,7 +221,7 @@ fn whom_a_vote_elected_has_won_though_the_scores_are_equal() {
     assert!(sandbox.read("report.html").contains(", by vote; by scores: none"));
     let unstable = "ag-b (ag-a 85, ag-b 85.5). The verdict is unstable: the winner changed with the order in which the judge read the texts.";
     assert_eq!(told(&Value::Null, &verdict(json!("ag-b"), false)), (unstable.to_owned(), json!("ag-b"), json!(false)));
-    let nobody = "Nobody (ag-a 85, ag-b 85.5). The judge built the solution on the text of ag-b.";
+    let nobody = "Nobody (ag-a 85, ag-b 85.5). The judge based the solution on ag-b's text.";
     assert_eq!(told(&Value::Null, &verdict(Value::Null, true)), (nobody.to_owned(), Value::Null, Value::Null));
 }
 

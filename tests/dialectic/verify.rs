@@ -115,7 +115,7 @@ fn what_is_wrong_is_named() {
     let found = [swapped.as_str(), &without_end, ""].map(verified);
     insta::assert_snapshot!(found.join("\n"), @"
     - line 4 of the journal ./debates/[id].events.jsonl does not follow line 3: lines were changed, removed, added or moved
-    - the end of the journal is missing: the state file was saved after event 19, but the last event is 18
+    - the end of the journal is missing: the state file was saved after event 19, but the journal ends at event 18
     - the events do not form a valid debate: the journal is empty
     ");
 
@@ -139,7 +139,7 @@ fn what_is_wrong_is_named() {
     insta::assert_snapshot!(found.join("\n"), @"
     - the state file does not match the journal: they first differ at problem
     - the state file does not match the journal: they first differ at rounds[0].contributions[5]
-    - the state file does not belong to this journal: it records a different hash of line 19
+    - the state file does not belong to this journal: it records a different hash for line 19
     - ./debates/[id].json is not a saved debate: EOF while parsing an object at line 1 column 1
     ");
     std::fs::remove_file(sandbox.directory().join(&path)).unwrap();

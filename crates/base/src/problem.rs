@@ -29,8 +29,10 @@ impl fmt::Display for ProblemFault {
 impl ProblemFault {
     pub fn hint(self) -> &'static str {
         match self {
-            Self::Empty => "it must contain at least one word",
-            Self::Nul { .. } => "remove it; a file with many NULs is binary, or UTF-16 without a byte order mark",
+            Self::Empty => "write at least one word",
+            Self::Nul { .. } => {
+                "remove the character; a file with many NULs is binary, or UTF-16 without a byte order mark"
+            }
         }
     }
 }

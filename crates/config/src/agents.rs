@@ -393,7 +393,7 @@ impl ModelResolver<'_> {
                 (None, several) => {
                     let several = several.join(", ");
                     let message = format!(
-                        "would replace models of different providers ({several}); choose the provider that serves `{model}`"
+                        "would replace models from different providers ({several}); choose the provider that serves `{model}`"
                     );
                     Err(Fault { message, needs_provider: true })
                 }

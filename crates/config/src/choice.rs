@@ -282,11 +282,11 @@ impl ModelResolver<'_> {
         let choices = match callable.as_slice() {
             [one] if near.is_none() || preset(one).is_none() => return Ok((*one).to_owned()),
             [] => "name its provider".to_owned(),
-            several => format!("choose among {}", several.join(", ")),
+            several => format!("choose one of {}", several.join(", ")),
         };
         let near = near.or_else(|| nearest(model, default_models().map(|(_, model)| model)));
         let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? If not, "));
-        let message = format!("names `{model}`, which no known provider serves: {near}{choices}");
+        let message = format!("names `{model}`, but no known provider serves it; {near}{choices}");
         Err(Fault { message, needs_provider: true })
     }
 

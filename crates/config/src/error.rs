@@ -20,7 +20,7 @@ pub enum ConfigError {
         location: Location,
         fault: NotUtf8,
     },
-    #[error("the configuration `{}` is not JSON ({location}): {fault}", path.display())]
+    #[error("the configuration `{}` is not valid JSON ({location}): {fault}", path.display())]
     Syntax { path: PathBuf, location: Location, fault: SyntaxFault },
     #[error("the configuration `{}` has an invalid value at {key} ({location}): expected {expected}, found {found}", path.display())]
     WrongType {

@@ -56,8 +56,10 @@ pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings
     let (agents, judge, choice) =
         roster(&mut layers, is_expected, &debate, protocol, &providers, context, &mut findings);
     if overrides.quick && debate.protocol != COUNCIL.name {
-        findings
-            .argument("--quick", format!("belongs to the protocol `{}`, not to `{}`", COUNCIL.name, debate.protocol));
+        findings.argument(
+            "--quick",
+            format!("only works with the protocol `{}`, not with `{}`", COUNCIL.name, debate.protocol),
+        );
     }
     if let Some(protocol) = protocol {
         rules::warn_of_idle_keys(&debate, protocol, &mut findings);

@@ -95,7 +95,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     let (debate, answer) = answered(asking, terminal.display(args.quiet))?.map_err(|error| match error {
         FollowUpError::Interrupted => Error::Coded {
             code: INTERRUPTED,
-            said: format!("interrupted; the question about {id} is saved without an answer"),
+            said: format!("interrupted; the question about {id} was saved without an answer"),
             hint: Some(format!("ask it again in the same words: dialectic ask {id}")),
         },
         error => error.into(),

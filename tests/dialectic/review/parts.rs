@@ -89,7 +89,7 @@ fn every_file_of_100_kb_is_in_exactly_one_part_and_all_are_listed_in_each() {
     }
     assert!(ruling.prompt().len() < 16_000 * 3 + 20_000);
     assert!(run.stdout.contains(&format!("**{parts} findings: {parts} major.**")), "{run}");
-    assert!(run.stdout.contains("- big/all.py: its change, in parts 1 to "), "{run}");
+    assert!(run.stdout.contains("- big/all.py: the diff, in parts 1 to "), "{run}");
     let (id, state) = sandbox.only_state();
     assert_eq!(state["rounds"].as_array().unwrap().len(), parts);
     // A fork neither omits a part nor pays for one twice.

@@ -31,7 +31,7 @@ fn a_finished_debate_is_read_from_its_journal() {
             assert_eq!(now.stdout, before.stdout, "{damaged:?}");
             let warning = format!("warning: ./{path} is not a saved debate");
             assert!(now.stderr.starts_with(&warning), "{damaged:?}: {now}");
-            assert!(now.stderr.contains("using its journal instead"), "{now}");
+            assert!(now.stderr.contains("using the debate's journal instead"), "{now}");
         }
         let verified = sandbox.run(["verify", &id]).expect_code(2);
         assert!(verified.stdout.contains(&format!("  - ./{path} is not a saved debate")), "{verified}");

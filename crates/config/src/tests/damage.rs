@@ -10,12 +10,12 @@ fn failure(text: &str) -> String {
 
 #[test]
 fn what_is_not_json_is_placed() {
-    insta::assert_snapshot!(failure("{\n  \"agents\": [,]\n}"), @"the configuration `c.json` is not JSON (line 2, column 14): expected value");
-    insta::assert_snapshot!(failure("{\"debate\": {\"rounds\": 3,}}"), @"the configuration `c.json` is not JSON (line 1, column 25): trailing comma");
-    insta::assert_snapshot!(failure(" \n"), @"the configuration `c.json` is not JSON (line 2, column 1): the file is empty");
-    insta::assert_snapshot!(failure("{\n  \"rounds\": 3, // three\n}"), @"the configuration `c.json` is not JSON (line 2, column 16): it contains a comment");
-    insta::assert_snapshot!(failure("{\"a\": \"http://x\" 1}"), @"the configuration `c.json` is not JSON (line 1, column 18): expected `,` or `}`");
-    insta::assert_snapshot!(failure("{} {}"), @"the configuration `c.json` is not JSON (line 1, column 4): trailing characters");
+    insta::assert_snapshot!(failure("{\n  \"agents\": [,]\n}"), @"the configuration `c.json` is not valid JSON (line 2, column 14): expected value");
+    insta::assert_snapshot!(failure("{\"debate\": {\"rounds\": 3,}}"), @"the configuration `c.json` is not valid JSON (line 1, column 25): trailing comma");
+    insta::assert_snapshot!(failure(" \n"), @"the configuration `c.json` is not valid JSON (line 2, column 1): the file is empty");
+    insta::assert_snapshot!(failure("{\n  \"rounds\": 3, // three\n}"), @"the configuration `c.json` is not valid JSON (line 2, column 16): it contains a comment");
+    insta::assert_snapshot!(failure("{\"a\": \"http://x\" 1}"), @"the configuration `c.json` is not valid JSON (line 1, column 18): expected `,` or `}`");
+    insta::assert_snapshot!(failure("{} {}"), @"the configuration `c.json` is not valid JSON (line 1, column 4): trailing characters");
     assert!(failure(&"[".repeat(100_000)).contains("recursion limit"));
 }
 

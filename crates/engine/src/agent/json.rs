@@ -19,7 +19,7 @@ pub enum AnswerError {
     },
     #[error("it has no assessment")]
     NoAssessment,
-    #[error("it has no solution")]
+    #[error("it contains no solution")]
     NoSolution,
     /// The answer does not have the requested form.
     #[error("{message}")]

@@ -69,7 +69,7 @@ impl Engine {
             RunCommand::HostReplied => {}
             RunCommand::Acknowledge => self.acknowledge()?,
             RunCommand::Stop(_) if self.debate().final_round().is_none() => {
-                self.warn("ignoring the stop: the debate has no text to base an answer on yet");
+                self.warn("ignoring the stop request: the debate has no text to base an answer on yet");
             }
             RunCommand::Stop(reason) => {
                 if !self.is_stopping() && !self.is_at_its_end() {

@@ -32,7 +32,7 @@ pub enum FollowUpError {
     NoCallLeft,
     #[error("the judge did not answer: {reason}")]
     Failed { reason: String },
-    #[error("interrupted; the question is saved without an answer")]
+    #[error("interrupted; the question was saved without an answer")]
     Interrupted,
     /// The record cannot be written, or the call cannot be prepared.
     #[error(transparent)]

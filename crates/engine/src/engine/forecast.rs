@@ -252,7 +252,7 @@ const MOST_BYTES_PER_TOKEN: f64 = 8.0;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WindowError {
     #[error(
-        "{agent}'s prompt for the {phase} is too long: it has at least {}, but the context window of `{model}` is {}",
+        "{agent}'s prompt for the {phase} is too long: it has at least {}, but the context window of `{model}` is {} tokens",
         tokens(*least), thousands(*window)
     )]
     Prompt {
@@ -265,7 +265,7 @@ pub enum WindowError {
         least: u64,
     },
     #[error(
-        "the problem is too long: it has about {} ({} characters), but the context window of `{model}` is {}",
+        "the problem is too long: it has about {} ({} characters), but the context window of `{model}` is {} tokens",
         tokens(*length), thousands(*characters), thousands(*window)
     )]
     Problem {

@@ -132,7 +132,7 @@ impl Engine {
             Value::Judgement(judgement) => Event::Judged { key, judgement: judgement.clone(), call },
             Value::Ruled(ruled, missing) => {
                 if let Some(missing) = missing {
-                    self.warn(format!("the judge's rulings could not be read: {missing}"));
+                    self.warn(format!("cannot read the rulings in the judge's answer: {missing}"));
                 }
                 let mut solution = ruled.clone().into_solution(self.debate(), &key.agent_id, missing.as_ref());
                 solution.description += &describe_opened("The judge", &opened([&answered.metadata].into_iter()));
@@ -152,7 +152,7 @@ impl Engine {
                 self.delivered(step, solution, text, call)
             }
             Value::Unreadable(error) if matches!(step.answer, OutputSpec::Score(_)) => {
-                self.warn(format!("the judge's score for round {} could not be read: {error}", key.round));
+                self.warn(format!("cannot read a score in the judge's answer for round {}: {error}", key.round));
                 self.evaluated(key, None, call)
             }
             Value::Unreadable(error) => {

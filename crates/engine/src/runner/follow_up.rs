@@ -63,7 +63,7 @@ impl Runner {
         let mut settings = debate.settings.clone().ok_or_else(|| refused("its settings were not saved"))?;
         settings.elsewhere = elsewhere(&settings, &self.services.environment);
         let protocol = self.protocol(&settings).ok_or_else(|| refused("its protocol is unknown"))?;
-        let cut = "removing the last line of the journal, which a crash cut short";
+        let cut = "removing the incomplete last line of the journal, left by a crash";
         let warnings = contents.cut_short.then(|| cut.to_owned()).into_iter().collect();
         Ok(ResumableDebate { record, contents, protocol, settings, most: None, warnings })
     }

@@ -209,7 +209,7 @@ impl Runner {
         let (record, contents) = Record::reopen(entry)?;
         let mut warnings = Vec::new();
         if contents.cut_short {
-            warnings.push("removing the last line of the journal, which a crash cut short".to_owned());
+            warnings.push("removing the incomplete last line of the journal, left by a crash".to_owned());
         }
         let state = read_state(&entry.state);
         if let Some(unreadable) = state.as_ref().err().filter(|error| !error.is_missing()) {
@@ -262,7 +262,7 @@ impl Runner {
             && protocol.name == settings.debate.protocol
             && debate.seed == Some(created.seed);
         if !is_same {
-            let reason = "its record belongs to another debate";
+            let reason = "its problem, attachments, protocol or seed has changed";
             return Err(RunnerError::NotResumable { id: debate.id.clone(), reason });
         }
         let panel = self.services.panel(protocol, &settings)?;

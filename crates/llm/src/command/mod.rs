@@ -161,7 +161,7 @@ impl ChatModel for CommandModel {
         let until = limited.filter(|until| *until > Utc::now());
         let outcome = match until {
             Some(until) => {
-                let message = "an earlier call reached the limit".to_owned();
+                let message = "skipping calls until then".to_owned();
                 Err(ModelError::UsageLimit { until: Some(until), message })
             }
             None => Ok(()),

@@ -133,7 +133,7 @@ fn take(
         if let Some(tolerable) = tolerable(&data) {
             data = tolerable.into();
         }
-        let events = glued(&data).ok_or_else(|| broken("a chunk of the stream is not JSON"))?;
+        let events = glued(&data).ok_or_else(|| broken("a chunk of the stream is not valid JSON"))?;
         for data in events {
             pieces.take(&ServerSentEvent { data, ..event }, sink);
         }

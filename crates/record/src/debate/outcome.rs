@@ -72,7 +72,7 @@ impl Outcome {
         reasons.extend(debate.unknown_ends.iter().map(ToString::to_string));
         for judgement in debate.judgements.iter().filter(|one| !one.lacking.is_empty()) {
             let order = if judgement.pass > 1 { " when reading in the opposite order" } else { "" };
-            reasons.push(format!("the judge said nothing about {}{order}", list(&judgement.lacking)));
+            reasons.push(format!("the judge did not assess {}{order}", list(&judgement.lacking)));
         }
         if debate.check_forgone {
             reasons.push(format!("the answer was not checked: {} left no room for checks", debate.limit_in_words()));
@@ -94,7 +94,7 @@ impl Outcome {
                 reasons.push(format!("the solution was cut off {}", cut.how()));
             }
             if let Some(error) = &solution.parse_error {
-                reasons.push(format!("the judge's assessment is missing ({error})"));
+                reasons.push(format!("the judge's answer lacks a full assessment ({error})"));
             }
         }
         let kind = match debate.stop_reason {

@@ -58,7 +58,7 @@ pub enum ForkError {
     OtherParts(u32),
     #[error("the fork keeps {}, but the changed settings allow only {rounds}", counted((*taken_over).into(), "round"))]
     TooManyRounds { taken_over: u32, rounds: u32 },
-    #[error("the texts kept from {0} were written for a different `position` than in the changed settings")]
+    #[error("the changed settings must not change the `position` of {0}, because the fork keeps its texts")]
     OtherSide(AgentId),
     #[error("the changed settings must include all authors whose texts the fork keeps; missing: {}", listed(.0))]
     UnknownAgents(Vec<AgentId>),

@@ -446,7 +446,7 @@ impl Point {
         match self.state().answer {
             None if self.is_unanswerable => NOTHING,
             None => "unanswered",
-            Some((Response::Accepted, answer)) if answer.is_bare_acceptance() => "accepted, no change named",
+            Some((Response::Accepted, answer)) if answer.is_bare_acceptance() => "accepted without naming a change",
             Some((Response::Accepted, _)) => "accepted",
             Some((Response::Partly, _)) => "accepted in part",
             Some((Response::Rejected, _)) => "rejected",

@@ -30,8 +30,8 @@ static CAST_BALLOT: Prompt = prompt!("phases/vote.md", None);
 
 pub static SINGLE: Protocol = Protocol {
     name: "single",
-    about: "one agent answers, once",
-    suits: "a baseline for what a debate adds, and a question that needs no debate",
+    about: "one agent answers once",
+    suits: "a baseline to measure what a debate adds, and a question that needs no debate",
     calls: "1, and 3 to 8 with `--check 3`",
     check: |settings| one_agent(settings, "single").and_then(|()| one_round(settings, "single")),
     default_rounds: 1,
@@ -54,7 +54,7 @@ pub static SINGLE: Protocol = Protocol {
 pub static SELF_REFINE: Protocol = Protocol {
     name: "self-refine",
     about: "one agent answers, criticises its own answer and rewrites it, until it finds nothing to fix",
-    suits: "a baseline for what a debate adds, and a question that mainly needs care",
+    suits: "a baseline to measure what a debate adds, and a question that mainly needs care",
     calls: "at most 2·r + 1, and 3 to 8 with `--check 3`",
     check: |settings| one_agent(settings, "self-refine"),
     default_rounds: 1,
@@ -91,7 +91,7 @@ pub static SELF_REFINE: Protocol = Protocol {
 pub static BEST_OF_N: Protocol = Protocol {
     name: "best-of-n",
     about: "every agent answers independently, and the judge chooses one of the answers",
-    suits: "a baseline for what a debate adds, and a question whose answers are easier to compare than to write",
+    suits: "a baseline to measure what a debate adds, and a question whose answers are easier to compare than to write",
     calls: "n + 1, and 3 to 8 with `--check 3`",
     check: best_of_several,
     default_rounds: 1,

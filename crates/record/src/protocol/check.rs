@@ -54,7 +54,7 @@ pub(super) const fn final_text(facts: fn(&Debate) -> Vec<Event>) -> Stage {
         outcome: |debate| match debate.final_solution {
             Some(_) => Ok(COMPLETE),
             None if is_unread(debate) => Ok(APPROACH_CHANGED),
-            None => Err("there is neither a final text nor a draft".to_owned()),
+            None => Err("there is no final text or draft".to_owned()),
         },
         rows: &[Row(COMPLETE, Next::Done), Row(APPROACH_CHANGED, Next::Go(CHECK))],
     }

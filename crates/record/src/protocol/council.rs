@@ -29,8 +29,8 @@ const ROUNDS: u32 = 1;
 
 pub static COUNCIL: Protocol = Protocol {
     name: "council",
-    about: "agents propose, each reviews all others at once, the judge drafts one answer, and the draft is checked",
-    suits: "a first debate, and any question that needs several views in few calls",
+    about: "agents propose, each reviews all others in one call, the judge drafts one answer, and the draft is checked",
+    suits: "a first debate, and any question that needs different views in few calls",
     calls: "2·n + 1, and 3 to 8 for the check",
     check,
     default_rounds: ROUNDS,
@@ -84,12 +84,12 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
         return Err(Unfit::new(problem, of_dialectic("debate.rounds")).about("debate.rounds"));
     }
     if rules.critics != Critics::All {
-        let problem = "in a council every agent reviews all others: `debate.critics` does not apply";
+        let problem = "in a council every agent reviews all others, so `debate.critics` does not apply";
         return Err(Unfit::new(problem, of_dialectic("debate.critics")));
     }
     if rules.termination_condition.kind != TerminationKind::Fixed {
         let (problem, key) =
-            ("a council has one round: no condition can end it earlier", "debate.terminationCondition");
+            ("a council has one round, so no condition can end it early", "debate.terminationCondition");
         return Err(Unfit::new(problem, of_dialectic(key)).about(key));
     }
     Ok(())

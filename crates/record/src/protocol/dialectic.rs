@@ -204,7 +204,7 @@ fn text(key: CallKey, prompt: &'static Prompt) -> Step {
 fn proposals(debate: &Debate) -> Vec<Step> {
     let before = debate.current_round.saturating_sub(1);
     let step = |agent: &AgentSettings| {
-        let again = || format!("{} wrote no refinement in round {before}; asking for a new proposal", agent.id);
+        let again = || format!("{} did not write a refinement in round {before}; asking for a new proposal", agent.id);
         text(key(debate, PROPOSAL, agent), &PROPOSE).after(own_summary(debate, agent)).saying((before > 0).then(again))
     };
     debate.agents().iter().map(step).collect()

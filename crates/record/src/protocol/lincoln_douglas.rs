@@ -23,7 +23,7 @@ static ANSWER: Prompt = prompt!("motion/answer.md", None);
 pub static LINCOLN_DOUGLAS: Protocol = Protocol {
     name: "lincoln-douglas",
     about: "one agent speaks for a motion and one against it, in turn, with cross-examination; the judge decides",
-    suits: "a question of principle with two answers, argued closely",
+    suits: "a question of principle with two opposing answers",
     calls: "2·r + 6",
     check,
     default_rounds: DEFAULT_ROUNDS,

@@ -151,7 +151,7 @@ fn opened(debate: &Debate) -> Result<Trigger, String> {
     let speakers = speakers(settings);
     let (there, needed) = (speakers.iter().filter(|agent| has_opened(agent)).count(), speakers.len().min(2));
     if there < needed {
-        return Err(format!("a debate needs {needed} openings, but has only {there}"));
+        return Err(format!("the debate needs {needed} openings, but has only {there}"));
     }
     let last = is_next_to_last_round(debate);
     Ok(if last { ALL_ROUNDS_COMPLETE } else { complete_or_fallback(debate, OPENING, ARGUMENTS_READY) })

@@ -144,7 +144,7 @@ fn ruled(debate: &Debate) -> Result<Trigger, String> {
         return Ok(RULED);
     }
     if debate.texts_yielding(ResultKind::Findings).next().is_none() {
-        return Err("no agent has reviewed the change: there is nothing to rule on".to_owned());
+        return Err("no agent reviewed the change, so there is nothing to rule on".to_owned());
     }
     Err(with_failure(debate, RULING, "the judge could not rule on the findings"))
 }

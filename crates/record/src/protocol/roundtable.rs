@@ -12,7 +12,7 @@ use super::{Next, Protocol, Row, Unfit};
 
 pub static ROUNDTABLE: Protocol = Protocol {
     name: "roundtable",
-    about: "agents without sides speak in turn on a motion, each knowing the earlier speeches; the judge scores them",
+    about: "agents without sides take turns speaking on a motion, each hearing the earlier speeches; the judge scores each agent",
     suits: "an open question that needs several points of view",
     calls: "n·r + 2",
     check: |settings| {

@@ -107,7 +107,7 @@ fn outcome(debate: &Debate) -> Result<Trigger, String> {
         return Ok(VERDICT_READY);
     }
     if debaters(debate, false).is_empty() {
-        return Err("no one has spoken: there is nothing to judge".to_owned());
+        return Err("no one spoke, so there is nothing to judge".to_owned());
     }
     Err(with_failure(debate, VERDICT, "the judge could not give a verdict"))
 }
@@ -210,7 +210,7 @@ fn describe(debate: &Debate, settings: &Settings, verdict: &Verdict, votes: &str
     }
     let _ = writeln!(text, "\n### Reasoning\n\n{}", verdict.reasoning.trim());
     if let Some(second) = debate.judgements.get(1).filter(|second| !second.reasoning.trim().is_empty()) {
-        let _ = writeln!(text, "\n### Reasoning of the second reading\n\n{}", second.reasoning.trim());
+        let _ = writeln!(text, "\n### Reasoning in the second reading\n\n{}", second.reasoning.trim());
     }
     text.push_str(votes);
     text.truncate(text.trim_end().len());

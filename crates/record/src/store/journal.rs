@@ -51,7 +51,7 @@ pub enum JournalError {
         /// The number of the last line; 0 if there is none.
         line: usize,
     },
-    #[error("the end of the journal {path} is missing: it has {found} events, but had {saved} at the last save")]
+    #[error("the journal {path} is incomplete: it has {found} events, but had {saved} at the last save")]
     EndMissing { path: PathBuf, found: u64, saved: u64 },
     #[error("the journal {path} was moved, removed or replaced while the debate was running")]
     Displaced { path: PathBuf },

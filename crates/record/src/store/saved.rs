@@ -50,8 +50,10 @@ impl Entry {
             None => self.load_journal(),
             Some(debate) => Ok(match self.load_journal() {
                 Ok(saved) if saved.debate.id != debate.id => {
-                    let warning =
-                        format!("the journal next to the state file belongs to another debate ({})", saved.debate.id);
+                    let warning = format!(
+                        "ignoring the journal next to the state file: it belongs to another debate ({})",
+                        saved.debate.id
+                    );
                     SavedDebate { debate, events: Vec::new(), warnings: vec![warning] }
                 }
                 Ok(saved) if finished(&debate) && !self.is_behind_journal() => SavedDebate { debate, ..saved },
@@ -75,7 +77,7 @@ impl Entry {
     /// Loads the journal because the state file cannot be read. Nothing is lost while the journal is intact.
     fn load_journal_instead(&self, unreadable: StateFileError) -> Result<SavedDebate, StoreError> {
         let Ok(mut saved) = self.load_journal() else { return Err(unreadable.into()) };
-        let warning = format!("{unreadable}; using its journal instead (`resume` rewrites the state file)");
+        let warning = format!("{unreadable}; using the debate's journal instead (`resume` rewrites the state file)");
         saved.warnings.insert(0, warning);
         Ok(saved)
     }
@@ -84,7 +86,7 @@ impl Entry {
         let path = self.journal.clone().unwrap_or_else(|| self.state.with_extension("events.jsonl"));
         let contents = read_journal(&path)?;
         let debate = fold(&contents.events).map_err(|source| StoreError::Fold { path, source })?;
-        let cut = "ignoring the last line of the journal, which a crash cut short";
+        let cut = "ignoring the incomplete last line of the journal, left by a crash";
         let warnings = contents.cut_short.then(|| cut.to_owned()).into_iter().collect();
         Ok(SavedDebate { debate, events: contents.events, warnings })
     }

@@ -58,10 +58,10 @@ pub enum Flaw {
     #[error("{}", with_causes(.0))]
     State(StateFileError),
     #[error(
-        "the end of the journal is missing: the state file was saved after event {saved}, but the last event is {last}"
+        "the end of the journal is missing: the state file was saved after event {saved}, but the journal ends at event {last}"
     )]
     EndMissing { saved: u64, last: usize },
-    #[error("the state file does not belong to this journal: it records a different hash of line {0}")]
+    #[error("the state file does not belong to this journal: it records a different hash for line {0}")]
     OtherJournal(u64),
     #[error("the state file does not match the journal: they first differ at {0}")]
     StateDiffers(KeyPath),

@@ -292,10 +292,10 @@ mod tests {
 
     #[test]
     fn a_run_that_is_wider_than_the_screen_keeps_its_colour_and_gives_its_reason_once() {
-        let reason = "the judge's assessment is missing (it contains no JSON object)".to_owned();
+        let reason = "the judge's answer lacks a full assessment (it contains no JSON object)".to_owned();
         let outcome = Some(Outcome { kind: OutcomeKind::Degraded, reasons: vec![reason] });
         let shown = shown(&Debate { outcome, failures: Vec::new(), ..fixture::debate() }, 50);
-        assert!(shown.starts_with("! Run: incomplete: the judge's assessment is\n  missing (it"), "{shown}");
+        assert!(shown.starts_with("! Run: incomplete: the judge's answer lacks a full\n  assessment (it"), "{shown}");
         assert!(!shown.contains('[') && shown.matches("assessment").count() == 1, "{shown}");
     }
 

@@ -30,7 +30,7 @@ pub(super) fn result_line(panel: &PanelInfo, event: &Event) -> Option<String> {
         }
         Event::Measured { convergence, .. } => Some(measured(convergence)),
         Event::Extended { winner, missing, .. } => {
-            Some(format!("the debate continues: {} does not meet {}", name(winner), missing.join("; ")))
+            Some(format!("the debate continues: {}'s text does not meet {}", name(winner), missing.join("; ")))
         }
         Event::Decided { verdict } => {
             let stage = panel.stages.iter().find(|stage| stage.yields == Some(ResultKind::Verdict));
@@ -70,12 +70,12 @@ pub(super) fn measured(convergence: &Convergence) -> String {
     let reached = convergence.agreement.map_or_else(|| "unknown".to_owned(), whole);
     let mut text = format!("agreement {reached} ({} needed)", score(convergence.threshold));
     if let Some(unknown) = &convergence.unknown {
-        let _ = write!(text, ", {unknown}");
+        let _ = write!(text, ": {unknown}");
     } else {
         let _ = write!(text, " on {}", counted(convergence.matters.len() as u64, "matter"));
     }
     if let Some(on) = &convergence.opposed_on {
-        let _ = write!(text, ", opposed on “{on}”");
+        let _ = write!(text, ", with opposite decisions on “{on}”");
     }
     if let Some(similarity) = convergence.similarity {
         let _ = write!(text, "; texts {} % similar", whole(similarity));
@@ -122,7 +122,7 @@ fn whole(percent: f64) -> String {
     format!("{percent:.0}")
 }
 
-pub(super) const GAP: &str = "… skipped some progress, because the reader was too slow …";
+pub(super) const GAP: &str = "… skipped some progress updates, because the reader was too slow …";
 
 /// The lines for `signal`, which `progress` has already seen. Updates `begun`, the stages that have started calls but
 /// not ended. Excludes warnings, which are printed even in quiet mode.

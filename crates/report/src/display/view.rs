@@ -655,7 +655,7 @@ mod tests {
         shown.publish([round_begun(1), warning("look out")]);
         shown.publish((0..5_000).map(|_| stage_started(PROPOSAL, 3)));
         shown.publish([call_started(PROPOSAL, "agent-kiss", None)]);
-        let gap = "… skipped some progress, because the reader was too slow …\nwarning: look out\n";
+        let gap = "… skipped some progress updates, because the reader was too slow …\nwarning: look out\n";
         assert_eq!(shown.end().await, format!("{gap}round 1/3: proposals started (3 expected)\n"));
     }
 

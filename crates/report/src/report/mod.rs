@@ -59,7 +59,7 @@ const DECISION: ReportFormat = ReportFormat {
 
 const STATE: ReportFormat = ReportFormat {
     name: "json",
-    about: "The state as JSON",
+    about: "The debate's state as JSON",
     endings: &["json"],
     ending: "json",
     media_type: "application/json",
@@ -83,7 +83,7 @@ pub static FORMATS: [ReportFormat; 6] = [
     DECISION,
     ReportFormat {
         name: "html",
-        about: "An HTML page in one file",
+        about: "A self-contained HTML page",
         endings: &["html", "htm"],
         ending: "html",
         media_type: "text/html; charset=utf-8",
@@ -101,7 +101,7 @@ pub static FORMATS: [ReportFormat; 6] = [
     },
     ReportFormat {
         name: "github",
-        about: "A review as the body of a pull request review for GitHub's API",
+        about: "A review as a pull request review for GitHub's API, in JSON",
         endings: &[],
         is_of_reviews: true,
         write: |view, out| out.write_all(review_github(view.debate).as_bytes()),

@@ -164,7 +164,7 @@ pub(super) fn won(view: &View<'_>) -> Option<String> {
         }
         (None, scores) => {
             let base = debate.final_solution.as_ref().and_then(|solution| solution.base.as_ref());
-            let base = base.map(|id| format!(". The judge built the solution on the text of {}.", name(id)));
+            let base = base.map(|id| format!(". The judge based the solution on {}'s text.", name(id)));
             format!("Nobody ({}){}", scores?, base.unwrap_or_default())
         }
     };

@@ -34,7 +34,7 @@ pub fn review_github(debate: &Debate) -> String {
     let mut body = format!("**{}**\n{}", review.verdict(), review.note());
     for part in [elsewhere, review.dismissed_in_words(), review.receipt()] {
         if body.chars().count() + part.chars().count() > MOST {
-            body += "\nThe rest does not fit into a GitHub review; see the debate record.\n";
+            body += "\nThe rest does not fit in a GitHub review; see the debate record.\n";
             break;
         }
         body += &part;
@@ -234,9 +234,9 @@ fn level(severity: Severity) -> &'static str {
 
 fn meaning(severity: Severity) -> &'static str {
     match severity {
-        Severity::Blocking => "The change must not be merged as it is",
+        Severity::Blocking => "The change must not be merged as is",
         Severity::Major => "The change fails in a case that will occur",
-        Severity::Minor => "A minor problem that the author would want to know",
+        Severity::Minor => "A minor problem that the author would want to know about",
     }
 }
 

@@ -65,7 +65,7 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
             let answer = if item.answer.is_empty() { "(not answered yet)" } else { &item.answer };
             let answer = if answer == NO_ANSWER { "(no answer)" } else { answer };
             let by = match item.answered_by {
-                Some(Answerer::Agent) if item.answer == NO_ANSWER => " *(an agent skipped it)*",
+                Some(Answerer::Agent) if item.answer == NO_ANSWER => " *(skipped by an agent)*",
                 Some(Answerer::Agent) => " *(an agent's answer)*",
                 None => "",
             };

@@ -159,10 +159,10 @@ fn a_debate_on_a_motion_is_reported_with_polls_speeches_and_verdict() {
 fn a_verdict_that_depends_on_the_order_says_so() {
     let debate = motion(false);
     let report = markdown_from(&debate, "### Ruling");
-    assert_says(&report, &["Stable: no, the winner changed when the debaters came in the opposite order\n"]);
+    assert_says(&report, &["Stable: no, the winner changed when the debaters were judged in the opposite order\n"]);
     assert_says(&report, &["| winner | b | b | a |\n", "Reason in pass 2:\n\n```text\nNow A.\n```\n"]);
     let text = body_of(&html(&View::new(&debate, None)));
-    let unstable = "Stable: no, the winner changed when the debaters came in the opposite order";
+    let unstable = "Stable: no, the winner changed when the debaters were judged in the opposite order";
     assert_says(&text, &[unstable, "winner b b a"]);
     assert!(html(&View::new(&debate, None)).contains("<div class=\"notice warn\"><p>Stable: no"));
 }
@@ -209,10 +209,7 @@ fn one_self_vote_is_counted_in_the_singular() {
     let count = json!({"rule": "majority", "voters": 2, "cast": 2, "quorum": 2, "selfVotes": 1});
     let voting = json!({"tally": {"a": 2}, "tied": [], "winner": "a", "count": count});
     let debate = debate(&[], &json!({"rounds": [], "voting": voting, "settings": default_settings()}));
-    assert_says(
-        &markdown_from(&debate, "### Vote"),
-        &["- Rule: majority; 2 of 2 voted, the quorum is 2; 1 self-vote\n"],
-    );
+    assert_says(&markdown_from(&debate, "### Vote"), &["- Rule: majority; 2 of 2 voted (quorum: 2); 1 self-vote\n"]);
 }
 
 #[test]

@@ -358,7 +358,7 @@ impl Engine {
             return Ok(());
         }
         if let Some(limit) = self.limit() {
-            self.warn(format!("the {limit} leaves no room for further calls; closing the debate early"));
+            self.warn(format!("the {limit} leaves no room for further calls; ending the debate early"));
         }
         self.append(Event::Stopping { reason: StopReason::Budget })?;
         Ok(())

@@ -118,7 +118,7 @@ async fn a_stream_without_an_end_is_broken() {
     );
     let damaged = vec!["data: {\"choices\": [{\"del\n\n".to_owned(), regular_stream(CHAT).concat()];
     let (failed, _) = failed(ApiKind::Chat, damaged, Delivery::Whole, IDLE).await;
-    assert_eq!(failed.to_string(), "the answer is broken: a chunk of the stream is not JSON");
+    assert_eq!(failed.to_string(), "the answer is broken: a chunk of the stream is not valid JSON");
 }
 
 #[tokio::test]

@@ -92,7 +92,7 @@ impl<'a> ReviewText<'a> {
     }
 
     pub fn note(&self) -> String {
-        let older = "An older version ruled on groups of these findings; its rulings appear only in the saved answer.";
+        let older = "An older version of dialectic ruled on groups of these findings; its rulings appear only in the saved answer.";
         let notes = [self.voices.note(), self.debate.has_group_rulings().then_some(older)];
         let notes = notes.into_iter().flatten().filter(|_| !self.findings.is_empty());
         notes.fold(String::new(), |notes, note| format!("{notes}\n{note}\n"))
@@ -176,7 +176,7 @@ impl<'a> ReviewText<'a> {
         let decision = match ruling.decision {
             FindingDecision::Stands => "stands",
             FindingDecision::Dismissed => "rejected",
-            FindingDecision::Open => "open: the material shown is not enough to decide",
+            FindingDecision::Open => "open: the judge had too little material to decide",
             FindingDecision::Fixed => "fixed",
         };
         let reason = defused_line(&ruling.reason);
@@ -204,8 +204,8 @@ impl<'a> ReviewText<'a> {
             format!("\n## Files reviewed\n\n{}, {}:\n\n", defused_line(of), counted(files.len() as u64, "file"));
         for file in files {
             let extent = match file.lines {
-                Some(lines) => format!("its change and all {}", counted(u64::from(lines), "line")),
-                None => "its change".to_owned(),
+                Some(lines) => format!("the diff and the whole file ({})", counted(u64::from(lines), "line")),
+                None => "the diff".to_owned(),
             };
             let part = file.part().map(|part| format!(", in {part}")).unwrap_or_default();
             let _ = writeln!(out, "- {}: {extent}{part}", defused_line(&file.path));

@@ -231,7 +231,10 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     let fewest = FEWEST_PROPOSALS;
     if let Some(size) = settings.debate.arena.team.size.filter(|size| (*size as usize) < fewest) {
         let problem = format!("an arena team needs at least {fewest} agents, but `debate.arena.team.size` is {size}");
-        return Err(Unfit::new(problem, format!("set it to {fewest} or more, or remove it to use all agents")));
+        return Err(Unfit::new(
+            problem,
+            format!("set `debate.arena.team.size` to {fewest} or more, or remove it to use all agents"),
+        ));
     }
     Ok(())
 }

@@ -48,7 +48,7 @@ fn refinements_are_carried_over_and_missing_ones_asked_for_anew() {
     let proposals: Vec<_> = second.contributions.iter().take(2).map(|one| one.metadata.carried_over).collect();
     assert_eq!(proposals, [true, false]);
     let asked = course.calls.iter().find(|step| name(step) == "proposal b 2").unwrap();
-    assert_eq!(asked.notice.as_deref(), Some("b wrote no refinement in round 1; asking for a new proposal"));
+    assert_eq!(asked.notice.as_deref(), Some("b did not write a refinement in round 1; asking for a new proposal"));
 }
 
 #[test]

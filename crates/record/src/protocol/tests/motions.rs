@@ -180,7 +180,7 @@ fn at_a_roundtable_each_knows_what_was_said_before() {
     assert_eq!(heard[3..], [vec![], vec!["closing a".to_owned()], vec!["closing a".into(), "closing b".into()]]);
     let fails = |step: &Step| if step.key.agent_id.as_str() == "c" { good(step) } else { ScriptedReply::Failed };
     let course = Course::start(&ROUNDTABLE, settings(&ROUNDTABLE, 3, 2)).run(&fails, &mut first);
-    assert_eq!(course.debate.error.as_deref(), Some("a debate needs 2 openings, but has only 1"));
+    assert_eq!(course.debate.error.as_deref(), Some("the debate needs 2 openings, but has only 1"));
 }
 
 #[test]
@@ -223,7 +223,7 @@ The judge named Ben in both readings.
 
 Pass 1: Ada met Ben.
 
-### Reasoning of the second reading
+### Reasoning in the second reading
 
 Pass 2: Ben met Ada.
 
@@ -246,7 +246,7 @@ fn a_winner_that_changes_with_the_order_is_unstable() {
     let text = description(&course);
     assert!(text.contains("**Winner: Ada**, for the motion."), "{text}");
     assert!(text.contains("**This verdict is unstable**: the judge named Ada in its first reading"), "{text}");
-    assert!(text.contains("### Reasoning of the second reading\n\nPass 2: Ben met Ada.\n"), "{text}");
+    assert!(text.contains("### Reasoning in the second reading\n\nPass 2: Ben met Ada.\n"), "{text}");
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn a_debate_that_is_stopped_is_judged_by_what_was_said() {
         course.run(&good, &mut first)
     };
     let course = stopped(0, StopReason::User);
-    assert_eq!(course.debate.error.as_deref(), Some("no one has spoken: there is nothing to judge"));
+    assert_eq!(course.debate.error.as_deref(), Some("no one spoke, so there is nothing to judge"));
     let course = stopped(1, StopReason::User);
     assert_eq!((course.calls.len(), &course.debate.verdict.as_ref().unwrap().winner), (2, &None));
     assert!(description(&course).contains("**No winner**: only one debater spoke."));

@@ -249,7 +249,7 @@ pub(super) fn participants_section(view: &View<'_>, participants: &Participants<
     html! {
         (blocks(&[Block::Table(subject::everybody(view))], participants, 3))
         @if view.debate.settings.is_none() {
-            p.note { "The file does not contain this debate's settings; missing values are assumed." }
+            p.note { "The file does not contain this debate's settings, so default values are assumed." }
         }
     }
 }

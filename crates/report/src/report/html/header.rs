@@ -169,7 +169,7 @@ pub(super) fn clarifications(view: &View<'_>, participants: &Participants<'_>) -
                     dd {
                         @match item.answer.as_str() {
                             NO_ANSWER if item.answered_by == Some(Answerer::Agent) => {
-                                p.none { "An agent skipped this." }
+                                p.none { "An agent skipped this question." }
                             }
                             NO_ANSWER => p.none { "The user gave no answer." },
                             "" => p.none { "Not answered yet." },

@@ -90,7 +90,7 @@ struct PageSection {
 
 pub(super) fn title(view: &View<'_>) -> String {
     let title = view.debate.title();
-    plain(if title.is_empty() { "A debate without a problem" } else { &title }, TITLE_CHARS)
+    plain(if title.is_empty() { "Untitled debate" } else { &title }, TITLE_CHARS)
 }
 
 fn page(view: &View<'_>, header: &Markup, parts: &[(&str, Vec<PageSection>)]) -> String {
@@ -186,7 +186,7 @@ fn footer(view: &View<'_>) -> Markup {
     html! {
         footer {
             p {
-                "Made by dialectic " (VERSION) " from the debate " (id) ". Recreate it with: "
+                "Made by dialectic " (VERSION) " from the debate " (id) ". Recreate this page with: "
                 code { "dialectic report -d " (id) " -o report.html" }
             }
             p {

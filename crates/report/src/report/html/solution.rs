@@ -46,7 +46,7 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
         }
         @if let Some(error) = &solution.parse_error {
             div.notice.warn {
-                p { "The judge did not answer in the requested format, so its answer is shown as received." }
+                p { "The judge's answer is not in the requested format, so details may be missing." }
                 p.error dir="auto" { (error) }
             }
         }
@@ -102,7 +102,7 @@ fn origin(debate: &Debate, solution: &Solution, participants: &Participants<'_>)
             html! { "The " (text) " won the vote." }
         }
         (Some(by), Some((base, text))) if by != base => {
-            html! { "Written by " (chip(by)) ", built on the " (text) "." }
+            html! { "Written by " (chip(by)) ", based on the " (text) "." }
         }
         (Some(_) | None, Some((_, text))) => html! { "The " (text) "." },
         (Some(by), None) => html! { "By " (chip(by)) "." },
@@ -132,9 +132,9 @@ fn card(title: &'static str, class: &'static str, items: &[String]) -> Markup {
 fn missing(debate: &Debate) -> Markup {
     let why = match debate.status {
         Status::Pending | Status::Running => "The debate has no answer yet.",
-        Status::Paused => "The debate was interrupted before it had an answer.",
-        Status::Completed => "The record contains no answer, although the debate is completed.",
-        Status::Failed => "The debate failed before it had an answer.",
+        Status::Paused => "The debate was interrupted before it produced an answer.",
+        Status::Completed => "The record contains no answer, although the debate is marked as completed.",
+        Status::Failed => "The debate failed before it produced an answer.",
     };
     html! {
         div.notice.warn {

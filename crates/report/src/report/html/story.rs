@@ -164,7 +164,7 @@ fn fought_over(debate: &Debate, participants: &Participants<'_>, ledger: &Ledger
             @if blocking == counts.all() { @if blocking == 1 { ", a blocking one" } @else { ", all of them blocking" } }
             ": " (counts.statuses()) "."
             @if groups.is_empty() && counts.accepted == counts.all() { " The authors accepted every point." }
-            @if ledger.is_derived { " The points were derived from the texts of an older debate." }
+            @if ledger.is_derived { " The points were derived from the debate's texts." }
         }
         @if !groups.is_empty() {
             ul { @for group in groups.iter().take(NAMED) { li { (contested(group, participants)) } } }
@@ -487,8 +487,8 @@ mod tests {
         debate.verdict = Some(Verdict { winner: Some(architect), scores, stable: Some(false), ..Verdict::default() });
         let told = story_of(&debate);
         assert!(told.contains("System Architect went from undecided to against ."), "{told}");
-        let verdict = "Winner: System Architect , by 81 to 74 Stable: no, the winner changed when the texts came in \
-                       the opposite order";
+        let verdict = "Winner: System Architect , by 81 to 74 Stable: no, the winner changed when the texts were \
+                       judged in the opposite order";
         assert!(told.contains(verdict), "{told}");
     }
 }

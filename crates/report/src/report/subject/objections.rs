@@ -147,7 +147,7 @@ pub(crate) fn point(one: &Point) -> Vec<Block<'_>> {
     } else if one.response().is_none() && one.draft.is_some() {
         blocks.push(Block::Paragraph(line!["No text answers this point."]));
     } else if one.response().is_none() {
-        blocks.push(Block::Paragraph(line![&one.target_id, " did not answer it."]));
+        blocks.push(Block::Paragraph(line![&one.target_id, " did not answer this point."]));
     } else if one.recheck().is_none() && one.found().is_none() && one.draft.is_none() {
         blocks.push(Block::Aside(vec![Block::Paragraph(line!["Never rechecked."])]));
     }
@@ -166,11 +166,11 @@ fn happened(remark: &Remark) -> Vec<Block<'_>> {
     let by: Phrase<'_> = remark.by.as_ref().map(|by| line![", ", by]).unwrap_or_default();
     let (what, remains) = match &remark.kind {
         RemarkKind::Ruled(ruling) if ruling.missing => {
-            return vec![Block::Paragraph(line!["The judge was asked but did not rule on it."])];
+            return vec![Block::Paragraph(line!["The judge was asked to rule on this point, but did not."])];
         }
         RemarkKind::Ruled(ruling) => (ruling.in_words().to_owned(), ruling.remains.trim()),
         RemarkKind::Answered(Response::Partly) => ("accepted in part".to_owned(), ""),
-        RemarkKind::Answered(_) if remark.is_bare_acceptance() => ("accepted, no change named".to_owned(), ""),
+        RemarkKind::Answered(_) if remark.is_bare_acceptance() => ("accepted without naming a change".to_owned(), ""),
         other => (other.to_string(), ""),
     };
     let section: Phrase<'_> = remark.section().map(|section| line![" (", marked(section), ")"]).unwrap_or_default();

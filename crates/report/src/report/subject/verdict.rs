@@ -26,7 +26,7 @@ pub(crate) fn verdict<'v>(view: &'v View<'_>) -> Vec<Block<'v>> {
     };
     blocks.push(Block::Table(scores(view)));
     if !view.debate.extensions.is_empty() {
-        let note = "The mean counts the last two passes. Earlier passes extended the debate.";
+        let note = "The mean covers the last two passes. Earlier passes led to extensions.";
         blocks.push(Block::Paragraph(line![note]));
     }
     let note = "The judge saw no names. Each letter in its texts is the label of a ";
@@ -62,7 +62,7 @@ pub(crate) fn won<'v>(view: &'v View<'_>, verdict: &'v Verdict) -> Vec<Block<'v>
     let judged = figure(format!("{}s", judged_noun(view.debate)));
     let (stable, how, after) = match verdict.stable {
         Some(true) => ("yes", ", the result was the same in both orders of the ", ""),
-        Some(false) => ("no", ", the winner changed when the ", " came in the opposite order"),
+        Some(false) => ("no", ", the winner changed when the ", " were judged in the opposite order"),
         None => ("unknown", ", the ", " were judged in one order only"),
     };
     let stable = Block::Paragraph(line!["Stable: ", stable, how, judged, after]);

@@ -34,7 +34,7 @@ pub(crate) fn elected(voting: &Voting) -> Phrase<'_> {
 fn count(count: &VoteCount) -> Block<'_> {
     let VoteCount { voters, cast, quorum, self_votes, .. } = *count;
     let self_votes = counted(self_votes.into(), "self-vote");
-    let rule = format!("; {cast} of {voters} voted, the quorum is {quorum}; {self_votes}");
+    let rule = format!("; {cast} of {voters} voted (quorum: {quorum}); {self_votes}");
     let mut items = vec![ListItem::of(line!["Rule: ", count.rule.name(), figure(rule)])];
     let undecided = |why: &'static str| ListItem::of(line!["No winner: ", why, "; the judge decided"]);
     items.extend(count.undecided.map(|undecided_by| undecided(undecided_by.name())));
@@ -92,7 +92,7 @@ pub(crate) fn material(debate: &Debate) -> Vec<Block<'_>> {
     let items = gathered.material.iter().map(|one| {
         let more = match &one.error {
             Some(error) => line![": missing, ", foreign(error)],
-            None if one.cut => line![figure(format!(": the first {} characters", one.text.chars().count()))],
+            None if one.cut => line![figure(format!(": only the first {} characters", one.text.chars().count()))],
             None => Phrase::new(),
         };
         let line = [line![one.source.name(), " ", foreign(&*one.name)], more].concat();
@@ -112,7 +112,8 @@ pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
     };
     let rows = selection.candidates.iter().map(|one| {
         let part = if one.chosen { "yes" } else { "no" };
-        let passed = if one.passed_over { line![", its family already had half of the team"] } else { Phrase::new() };
+        let passed =
+            if one.passed_over { line!["; its model family already made up half of the team"] } else { Phrase::new() };
         let scores = [one.score, one.by_rating, one.by_calibration];
         let scores = scores.map(|value| line![figure(format!("{value:+.3}"))]);
         let figures = [known(one.rating, 0), known(one.calibration, 3), line![figure(one.debates)]];
@@ -173,7 +174,7 @@ pub(crate) fn agreement<'d>(rounds: &'d [Round], extensions: &'d [Extension]) ->
     items.extend(extensions.iter().map(|extension| {
         let missing = joined(extension.missing.iter().map(|one| line![foreign(one)]), "; ");
         let round = figure(format!("Extended after round {}: ", extension.round));
-        ListItem::of([line![round, &extension.winner, " does not meet "], missing].concat())
+        ListItem::of([line![round, &extension.winner, "'s text does not meet "], missing].concat())
     }));
     vec![
         Block::lead(lead),
@@ -186,7 +187,7 @@ fn course<'v>(round: &'v Round, of: &'v Convergence) -> Vec<ListItem<'v>> {
     let say = |what, more| of_round(round, what, more);
     let said = |what, text: &'v String| say(what, line![foreign(text)]);
     let mut items = Vec::new();
-    items.extend(of.unknown.as_ref().map(|why| said(": unknown, ", why)));
+    items.extend(of.unknown.as_ref().map(|why| said(": unknown, because ", why)));
     items.extend(of.opposed_on.as_ref().map(|on| said(": opposite decisions on ", on)));
     items.extend(of.matters.iter().map(|matter| match (matter.agreed, matter.opposed) {
         (true, _) => say(", agreed: ", decisions(matter)).aside(),
