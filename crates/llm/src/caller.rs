@@ -86,7 +86,7 @@ pub struct AttemptUsage {
     pub tokens: Option<Tokens>,
     /// The total cost; `None` if any part is unknown.
     pub cost_usd: Option<Usd>,
-    /// The list price of requests covered by a subscription; `None` if there are none or the price is unknown.
+    /// The list price of requests covered by a subscription; `None` if no request was covered or the price is unknown.
     pub notional_usd: Option<Usd>,
 }
 

@@ -29,8 +29,8 @@ pub(super) const PROGRAM: ProgramPreset = ProgramPreset {
     stuck: |_| None,
 };
 
-/// Disables features for which there is no command-line argument. The first variable prevents `@/file` in a text from
-/// being read.
+/// Disables features for which there is no command-line argument. The first variable keeps the program from reading a
+/// file if a text contains `@/file`.
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("CLAUDE_CODE_DISABLE_ATTACHMENTS", "1"),
     ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),

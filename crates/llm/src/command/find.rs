@@ -162,8 +162,8 @@ impl Program {
         missing.or_else(|| (preset.stuck)(&|arguments, home| output(self, arguments, home)))
     }
 
-    /// Asks the program how the user is logged in, without calling a model. Call this only for checked programs; others
-    /// may take the arguments for a prompt.
+    /// Asks the program how the user is logged in, without calling a model. Call this only for checked programs; other
+    /// programs may take the arguments for a prompt.
     pub fn login(&self) -> Login {
         let ask = |arguments: &[&str], home: Option<&str>| output(self, arguments, home);
         self.preset.map_or(Login::Unsaid, |preset| (preset.login)(&ask, !self.leading.is_empty()))

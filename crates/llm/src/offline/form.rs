@@ -105,7 +105,7 @@ fn instance(name: &str, schema: &Value, known: &Value) -> Value {
         return value.clone();
     }
     let properties = |of: &Value| of.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
-    // If there is a choice of types, as in `["string", "null"]`, the first one is the informative one.
+    // If there is a choice of types, as in `["string", "null"]`, the first type is the informative one.
     match schema.get("type").and_then(|kind| kind.get(0).unwrap_or(kind).as_str()).unwrap_or_default() {
         "object" => {
             let values = properties(schema).into_iter().map(|(name, of)| (name.clone(), instance(&name, &of, known)));

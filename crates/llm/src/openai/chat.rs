@@ -64,7 +64,7 @@ fn tool(tool: &ToolSpec) -> Value {
     })
 }
 
-/// Prepares a model's tool call for being sent back: adds the fields that requests need, and keeps all others except
+/// Prepares a model's tool call to be sent back: adds the fields that requests need, and keeps all others except
 /// `index`.
 fn complete(raw: &mut Value, call: &ToolCall) {
     if let Some(raw) = raw.as_object_mut() {

@@ -155,7 +155,7 @@ impl ReportedUsage {
         ]);
         let cached = cached.max(read);
         let outside = outside.saturating_sub(aside);
-        // If there are more cached tokens than input tokens, the input excludes them.
+        // If there are more cached tokens than input tokens, the stated input excludes the cached tokens.
         let beside = if cached > input { cached.min(outside) } else { 0 };
         let in_details =
             self.count(["/output_tokens_details/reasoning_tokens", "/completion_tokens_details/reasoning_tokens"]);

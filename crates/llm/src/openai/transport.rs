@@ -84,7 +84,7 @@ impl Streamed {
                 }
             }
         };
-        // If there is more, the connection is dropped.
+        // If the rest is too long or too slow, dropping this answer closes the connection.
         let _ = timeout(DRAIN_TIMEOUT, rest).await;
     }
 
