@@ -103,6 +103,7 @@ fn what_is_odd_but_usable_is_warned_of() {
 fn show_tells_where_each_value_is_from() {
     let mut settings = config(&["kiss"], &json!({"rounds": 7}));
     settings["providers"] = json!({"openai": {"headers": {"X-Secret": "${SECRET}"}}});
+    settings["hooks"] = json!({"afterDebate": ["notify-send done"]});
     let sandbox = Sandbox::new()
         .config(&settings)
         .env("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
@@ -110,7 +111,9 @@ fn show_tells_where_each_value_is_from() {
         .env("SECRET", "hush-hush");
     let finished = sandbox.run(["config", "show"]).expect_code(0);
     let wanted = ["agents[0].model ", "agents[0].toolCallLimit ", "debate.rounds ", "debate.callTimeout ", "judge.id "];
-    let is_wanted = |line: &&str| wanted.iter().any(|start| line.starts_with(start)) || line.contains("openai.");
+    let is_wanted = |line: &&str| {
+        wanted.iter().any(|start| line.starts_with(start)) || line.contains("openai.") || line.starts_with("hooks")
+    };
     let lines: Vec<_> = finished.stdout.lines().filter(is_wanted).collect();
     insta::assert_snapshot!(lines.join("\n"), @"
     agents[0].model                        model-kiss             file ./debate-config.json
@@ -120,6 +123,7 @@ fn show_tells_where_each_value_is_from() {
     debate.rounds                          7                      file ./debate-config.json
     providers.openai.api                   auto                   built-in default
     providers.openai.headers.X-Secret      ${SECRET}              file ./debate-config.json
+    hooks.afterDebate[0]                   notify-send done       file ./debate-config.json
     endpoints.openai.baseUrl               http://127.0.0.1:9/v1  environment variable OPENAI_BASE_URL
     endpoints.openai.apiKey                set                    environment variable OPENAI_API_KEY
     endpoints.openai.headers.X-Secret      ${SECRET}              file ./debate-config.json

@@ -57,6 +57,7 @@ fn models_are_those_of_the_servers_with_what_is_known_of_them() {
     assert_eq!((&row("judging")["offered"], &row("gpt-5.6-luna")["offered"]), (&json!(false), &json!(true)));
     let one = here.run(["models", "mine:sm*"]).expect_code(0).stdout;
     assert!(one.contains("small") && !one.contains("judging"), "{one}");
+    assert_eq!(here.run(["models", "mine/sm*"]).expect_code(0).stdout, one);
     here.run(["models", "nobody"]).expect_code(2);
 }
 
@@ -147,6 +148,22 @@ fn init_without_questions_makes_a_configuration_that_works() {
     let written: Value = serde_json::from_str(&named.read(OWN)).unwrap();
     assert_eq!((&written["provider"], &written["model"]), (&json!("ollama"), &json!("qwen-3")));
     Sandbox::new().run(["init", "--yes", "--server", "localhost"]).expect_code(2);
+}
+
+#[test]
+fn init_asks_a_model_where_debates_ask_it() {
+    for (name, provider) in [("gpt-5.6-luna", "openai"), ("claude-sonnet-5-5", "anthropic"), ("claude", "claude")] {
+        let here = Sandbox::new().env("MISTRAL_API_KEY", TEST_KEY);
+        let finished = here.run(["init", "--yes", "-m", name]).expect_code(0);
+        let written: Value = serde_json::from_str(&here.read(OWN)).unwrap();
+        assert_eq!(written["provider"], provider, "{name}");
+        let warning = if name == "claude" { "a debate cannot start yet: " } else { "_API_KEY is not set yet" };
+        assert!(finished.stderr.contains(warning), "{finished}");
+    }
+    for (name, fault) in [("nosuch", "which no known provider serves"), ("offline/x", "the offline provider")] {
+        let refused = Sandbox::new().run(["init", "--yes", "-m", name]).expect_code(2);
+        assert!(refused.stderr.contains(fault), "{refused}");
+    }
 }
 
 #[test]

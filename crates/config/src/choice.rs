@@ -318,13 +318,40 @@ impl ModelResolver<'_> {
     }
 }
 
+/// Finds the provider of a model as `--model` does: from `provider/model`, a program's name, or the lists of models.
+/// `providers` are those of the user's files.
+///
+/// # Errors
+///
+/// Returns an error if the provider is unknown, or it is unclear which one serves the model.
+pub fn served_model(
+    name: &str,
+    providers: &BTreeMap<String, ProviderSettings>,
+    environment: &Environment,
+) -> Result<ServedModel, ConfigError> {
+    let (overrides, usual) = (Overrides::default(), ModelPreference::default());
+    let context = ResolveContext {
+        environment,
+        overrides: &overrides,
+        own_roles: &[],
+        usual: &usual,
+        programs: &|_| Vec::new(),
+        is_expected: false,
+    };
+    let resolver = ModelResolver { providers, context: &context };
+    let asked = resolver.asked(Some(&name.to_owned()));
+    let model = asked.model.unwrap_or_default();
+    let provider = asked.provider.map_or_else(|| resolver.provider_of(&model), Ok);
+    provider.and_then(|provider| resolver.known(ServedModel { provider, model })).map_err(|fault| fault.of("--model"))
+}
+
 /// The providers in the user's files by name, and whether each is a program.
 pub(super) type OwnProviders = BTreeMap<String, bool>;
 
 /// Splits a name such as `openai/gpt-5.6-luna` into provider and model. The bare name of a program or of the host
 /// selects its default model; for a user's own program, the model has the program's name. `None` for any other name,
 /// including one with a slash after something that is not a provider.
-pub fn with_provider(name: &str, own: &OwnProviders) -> Option<ServedModel> {
+pub(super) fn with_provider(name: &str, own: &OwnProviders) -> Option<ServedModel> {
     if let Some((provider, model)) = name.split_once('/').filter(|(_, model)| !model.is_empty()) {
         let is_known = preset(provider).is_some() || program_preset(provider).is_some() || own.contains_key(provider);
         return is_known.then(|| ServedModel::new(provider, model));

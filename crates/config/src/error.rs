@@ -137,6 +137,17 @@ pub(super) struct Fault {
     pub(super) needs_provider: bool,
 }
 
+impl Fault {
+    pub(super) fn of(self, option: &'static str) -> ConfigError {
+        let Self { message, needs_provider } = self;
+        if needs_provider {
+            ConfigError::NeedsProvider { option, message }
+        } else {
+            ConfigError::Argument { option, message }
+        }
+    }
+}
+
 impl From<String> for Fault {
     fn from(message: String) -> Self {
         Self { message, needs_provider: false }
@@ -161,12 +172,7 @@ impl Diagnostics {
     }
 
     pub(super) fn argument(&mut self, option: &'static str, fault: impl Into<Fault>) {
-        let Fault { message, needs_provider } = fault.into();
-        self.refusal.get_or_insert(if needs_provider {
-            ConfigError::NeedsProvider { option, message }
-        } else {
-            ConfigError::Argument { option, message }
-        });
+        self.refusal.get_or_insert(fault.into().of(option));
     }
 
     pub(super) fn unmet(&mut self, message: String) {

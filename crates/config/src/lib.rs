@@ -27,7 +27,7 @@ mod user;
 mod tests;
 
 pub use agents::role_names;
-pub use choice::{ModelChoice, ServedModel, key_variables, with_provider};
+pub use choice::{ModelChoice, ServedModel, key_variables, served_model};
 pub use env::{EnvError, cache_directory, capture_environment, process_environment, users_environment};
 pub use error::{ConfigError, ConfigProblem, Location, SyntaxFault, nearest, suggestion};
 pub use layers::{ChoiceReason, Overrides, ValueSource};

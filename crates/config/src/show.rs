@@ -30,6 +30,10 @@ pub fn show(loaded: &Loaded, environment: &Environment) -> Vec<SettingRow> {
             add_leaves(&KeyPath::root().key(section), value, &loaded.layers, &mut rows);
         }
     }
+    for (index, command) in loaded.hooks.iter().enumerate() {
+        let path = KeyPath::root().key("hooks").key("afterDebate").index(index);
+        rows.push(SettingRow { value: command.clone(), source: loaded.layers.source(&path), path: path.to_string() });
+    }
     rows.extend(loaded.own.iter().map(|(path, value)| SettingRow {
         path: path.clone(),
         value: value.clone(),

@@ -13,21 +13,21 @@ use crate::cli::dialogue::Dialogue;
 use crate::cli::session::{config_files, runner};
 use crate::cli::target::make_parent;
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
+use crate::error::{Error, ErrorCategory, UserError, in_full};
 use dialectic_base::provider::{OFFLINE, PRESETS, preset};
 use dialectic_config::{
-    ConfigError, Overrides, ServedModel, user_path, user_programs, users_environment, with_provider,
+    ConfigError, Overrides, ServedModel, key_variables, served_model, user_path, user_programs, users_environment,
 };
 use dialectic_engine::access::{Environment, ProgramThere, endpoint, key_variable, programs_there, url_fault};
 use dialectic_engine::runner::new_debate;
 use dialectic_llm::command::program_preset;
 use dialectic_llm::models::{built_in_price, current_near};
 use dialectic_llm::openai::{Offered, OpenAiClient, http_client};
-use dialectic_record::protocol::Protocol;
 use dialectic_record::settings::ProviderSettings;
 use dialectic_report::display::price_tag;
 
 use super::debate::today;
+use super::protocols;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InitArgs {
@@ -87,7 +87,11 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
             Some(dialogue) => dialogue.confirm(&format!("{} exists. Replace it?", path.display()), false)?,
         };
         if !is_replaced {
-            return Err(if dialogue.is_some() { Error::Declined } else { Error::Exists(path) });
+            if dialogue.is_some() {
+                return Err(Error::Declined);
+            }
+            let exists = UserError::of(ErrorCategory::General, format!("{} already exists", path.display()));
+            return Err(exists.with_hint("to replace it, run `dialectic init` without --yes").into());
         }
     }
     // Read the programs before the file is replaced: they are offered as providers and kept in the new file.
@@ -116,22 +120,25 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
             "{variable} is not set yet: set {variable}=... in the environment, or in {} with mode 0600",
             keys.display()
         ));
-    }
-    if let Some(cost) = first_debate(&environment) {
-        terminal.notice(&format!("A first debate takes {cost}"));
+    } else {
+        match first_debate(&environment) {
+            Ok(Some(cost)) => terminal.notice(&format!("A first debate takes {cost}")),
+            Ok(None) => {}
+            Err(error) => terminal.warning(&format!("a debate cannot start yet: {}", in_full(&error))),
+        }
     }
     terminal.notice(&format!("Try it: dialectic debate --quick \"{PROBLEM}\""));
     Ok(())
 }
 
-/// What a first debate costs, as `debate --quick` would print it. `None` if the cost cannot be forecast.
-fn first_debate(environment: &Environment) -> Option<String> {
+/// What a first debate costs, as `debate --quick` would print it. `None` if the cost cannot be forecast. Fails if that
+/// debate could not start.
+fn first_debate(environment: &Environment) -> Result<Option<String>, Error> {
     let overrides = Overrides { quick: true, ..Overrides::default() };
-    let settings = config_files(None, environment).load(&overrides).ok()?.settings;
-    let protocol = Protocol::named(&settings.debate.protocol)?;
-    let created = new_debate(PROBLEM, protocol, settings);
-    let forecast = runner(environment.clone()).ok()?.prepare(created).ok()?.forecast().ok()??;
-    Some(price_tag(&forecast, None))
+    let settings = config_files(None, environment).load(&overrides)?.settings;
+    let created = new_debate(PROBLEM, protocols::named(&settings.debate.protocol)?, settings);
+    let forecast = runner(environment.clone())?.prepare(created)?.forecast()?;
+    Ok(forecast.map(|forecast| price_tag(&forecast, None)))
 }
 
 impl SetupAnswers {
@@ -174,11 +181,6 @@ impl SetupAnswers {
     }
 }
 
-/// Splits `provider/model`, and resolves the names of programs. `None` for other names and the offline provider.
-fn named(model: &str) -> Option<ServedModel> {
-    with_provider(model, &BTreeMap::new()).filter(|served| served.provider != OFFLINE)
-}
-
 /// The provider, and the model if it is named, from the options or the user's answers. With `--yes`, takes the first
 /// provider with a key, or else the first installed program that can be used.
 fn whom(
@@ -191,8 +193,17 @@ fn whom(
     if let Some(url) = &args.server {
         return own_server(url.clone(), args.key_variable.clone(), "--server");
     }
-    if let Some(ServedModel { provider, model }) = args.model.as_deref().and_then(named) {
-        return Ok(SetupAnswers { provider, model: Some(model), ..SetupAnswers::default() });
+    match args.model.as_deref().map(|model| served_model(model, providers, environment)) {
+        Some(Ok(ServedModel { provider, model })) if provider != OFFLINE => {
+            return Ok(SetupAnswers { provider, model: Some(model), ..SetupAnswers::default() });
+        }
+        Some(Ok(_)) => {
+            let message = "names the offline provider, which needs no configuration: use `--offline`".to_owned();
+            return Err(ConfigError::Argument { option: "--model", message }.into());
+        }
+        Some(Err(error)) if dialogue.is_none() => return Err(error.into()),
+        // The user is asked for the provider.
+        Some(Err(_)) | None => {}
     }
     let chosen_by_key = PRESETS.iter().filter(|preset| preset.model.is_some());
     let mut known: Vec<_> = chosen_by_key.map(|preset| (preset.name, preset.api_key_env)).collect();
@@ -204,7 +215,7 @@ fn whom(
     let Some(dialogue) = dialogue else {
         let first = known.first().filter(|(_, variable)| has_key(*variable)).map(|(provider, _)| *provider);
         let usable = || programs.iter().find(|program| program.fault.is_none());
-        let provider = first.or_else(|| Some(usable()?.preset.name)).ok_or(ConfigError::NoKey)?;
+        let provider = first.or_else(|| Some(usable()?.preset.name)).ok_or_else(no_provider)?;
         return Ok(SetupAnswers { provider: provider.to_owned(), ..SetupAnswers::default() });
     };
     let of_program = |program: &ProgramThere| match &program.fault {
@@ -240,6 +251,15 @@ fn whom(
     };
     let variable = dialogue.ask("Environment variable with the API key (empty if none is needed)", "")?;
     own_server(url, Some(variable).filter(|variable| !variable.is_empty()), "the variable")
+}
+
+fn no_provider() -> UserError {
+    let hint = format!(
+        "set one of {}; or name a model with --model provider/model, or your own server with --server",
+        key_variables().join(", ")
+    );
+    UserError::of(ErrorCategory::Configuration, "no API key is set, and no usable coding agent is installed")
+        .with_hint(hint)
 }
 
 fn own_server(url: String, variable: Option<String>, option: &'static str) -> Result<SetupAnswers, Error> {

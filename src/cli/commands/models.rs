@@ -152,7 +152,8 @@ fn ratings() -> Result<BTreeMap<String, f64>, Error> {
 }
 
 fn is_meant(name: &Pattern, row: &ModelLine) -> bool {
-    name.matches(&row.model) || name.matches(&format!("{}:{}", row.provider, row.model))
+    let with_provider = |separator| name.matches(&format!("{}{separator}{}", row.provider, row.model));
+    name.matches(&row.model) || with_provider('/') || with_provider(':')
 }
 
 struct Servers {
