@@ -93,12 +93,17 @@ impl Wanted {
     }
 
     pub(super) fn has(&self, path: &str) -> bool {
-        let below = |wanted: &String| {
-            wanted.is_empty()
-                || path.strip_prefix(wanted.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        self.0.is_empty() || self.0.iter().any(below)
+        self.0.is_empty() || self.0.iter().any(|wanted| is_at(path, wanted))
     }
+
+    pub(super) fn paths(&self) -> &[String] {
+        &self.0
+    }
+}
+
+/// Whether `path` is the file or directory `place` or below it.
+pub(super) fn is_at(path: &str, place: &str) -> bool {
+    place.is_empty() || path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn relative<'p>(path: &'p Path, root: Option<&Path>) -> &'p Path {

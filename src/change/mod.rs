@@ -25,7 +25,7 @@ pub use base::{Wanted, unreadable};
 pub use earlier::unseen;
 pub use parts::{Change, Found};
 
-use base::plain;
+use base::{is_at, plain};
 use diff::{FileDiff, FileKind};
 use parts::{Files, ONLY_PERMISSIONS, assemble};
 
@@ -145,6 +145,29 @@ impl Repository {
         let inside = plain(inside);
         let stored = self.git.files("HEAD", &inside).is_ok_and(|files| files.is_empty());
         stored && !path.is_symlink() && self.git.tracks(&inside).is_ok_and(|tracks| !tracks)
+    }
+
+    /// Checks that each wanted path exists at the base or the head, in the working tree if that is under review, or in
+    /// the `earlier` change.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a path does not exist, or Git fails.
+    pub fn check_paths(&self, wanted: &Wanted, earlier: Option<&ChangeSet>) -> Result<(), Error> {
+        for place in wanted.paths() {
+            let was_changed = earlier.is_some_and(|earlier| earlier.files.iter().any(|file| is_at(&file.path, place)));
+            if !was_changed && !self.has(place)? {
+                let missing = UserError::input(format!("there is no file or directory `{place}` to review"));
+                return Err(missing.with_hint("paths are relative to the working directory").into());
+            }
+        }
+        Ok(())
+    }
+
+    fn has(&self, path: &str) -> Result<bool, GitError> {
+        let is_there = self.head.is_none() && self.git.root().join(path).symlink_metadata().is_ok();
+        let is_in = |commit: &str| self.git.files(commit, path).map(|files| !files.is_empty());
+        Ok(is_there || is_in(&self.base)? || is_in(self.head.as_deref().unwrap_or("HEAD"))?)
     }
 
     /// Reads the change in the `wanted` files. A change in the working tree includes files that git neither tracks nor

@@ -90,7 +90,11 @@ pub(super) struct ReviewEnd {
 impl ReviewEnd {
     pub(super) fn print(self, debate: &Debate, args: &RunArgs, terminal: &mut Terminal) -> Result<(), Error> {
         let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
+        let is_saved = !debate.id.as_str().is_empty();
+        let as_json = args.output.as_deref().is_some_and(|path| has_extension(path, "json"));
         let written = match self.format {
+            // There is no state to write if nothing was reviewed.
+            ReviewFormat::Terminal if as_json && !is_saved => format!("{:#}\n", review_json(debate, |_| true)).into(),
             ReviewFormat::Terminal | ReviewFormat::Markdown => Cow::Borrowed(solution),
             ReviewFormat::Json => format!("{:#}\n", review_json(debate, |_| true)).into(),
             ReviewFormat::Sarif => review_sarif(debate).into(),
@@ -98,7 +102,7 @@ impl ReviewEnd {
         };
         match &args.output {
             Some(path) => {
-                if self.format == ReviewFormat::Terminal {
+                if self.format == ReviewFormat::Terminal && is_saved {
                     write_output(path, debate, &written)?;
                 } else {
                     OutputTarget::find(path)?.write(|out| out.write_all(written.as_bytes()))?;

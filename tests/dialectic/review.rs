@@ -208,7 +208,17 @@ fn there_may_be_nothing_to_review_and_nothing_to_compare() {
     let run = sandbox.run(["review", "-c", "own.json", "--format", "sarif"]).expect_code(0);
     schema::assert_valid("sarif-2.1.0.json", &parsed(&run.stdout));
     assert!(run.stderr.contains("There is no change to review"), "{}", run.stderr);
+    sandbox.run(["review", "-c", "own.json", "a.py"]).expect_code(0);
+    let nothing = |arguments: &[&str]| sandbox.run(["review", "-c", "own.json"].iter().chain(arguments)).expect_code(0);
+    let github = parsed(&nothing(&["--format", "github"]).stdout);
+    assert_eq!(github["body"], "**No changes, no findings.**\n");
+    assert_eq!(parsed(&nothing(&["--dry-run", "--json"]).stdout)["calls"], json!([]));
+    let reported = nothing(&["-o", "x.json", "--report", "r.md"]);
+    assert!(reported.stderr.contains("--report and --events write nothing"), "{reported}");
+    assert_eq!(parsed(&sandbox.read("x.json"))["id"], Value::Null);
     for (arguments, said) in [
+        (vec!["aa.py", "--fail-on", "major"], "there is no file or directory `aa.py` to review"),
+        (vec!["a.py/b.py"], "there is no file or directory `a.py/b.py`"),
         (vec!["--base", "nowhere"], "`nowhere` is not a commit"),
         (vec!["--base=--output=x"], "`--output=x` is not a commit"),
     ] {

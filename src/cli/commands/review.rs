@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use serde_json::json;
 
 use crate::change::{Change, Found, Repository, Wanted, paths_of, piped, unreadable, unseen};
 use crate::cli::args::{CallsArgs, LATEST, ModelArgs, RunArgs, choice, dollars};
@@ -11,7 +12,7 @@ use crate::cli::output::{ReviewEnd, ReviewFormat};
 use crate::cli::session::{Session, debates, runner};
 use crate::cli::terminal::Terminal;
 use crate::cli::{dialogue, input};
-use crate::error::{Error, UserError};
+use crate::error::{Error, ErrorCategory, UserError};
 use dialectic_base::figures::{counted, list};
 use dialectic_base::money::Usd;
 use dialectic_base::provider::{HOST, calls_models};
@@ -131,9 +132,8 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let files = ConfigFiles::new(config_path(args, &source, &directory, &environment, terminal)?, &environment);
     let Loaded { mut settings, warnings, choice, hooks, .. } =
         files.load(&overrides(args)).map_err(|error| match error {
-            // Name the user's path in the error, not the temporary copy of the base revision's file.
-            ConfigError::Untrusted { fault, .. } => ConfigError::Untrusted { path: DEFAULT_PATH.into(), fault },
-            error => error,
+            ConfigError::Untrusted { path, fault } => untrusted(&path, fault, &directory),
+            error => error.into(),
         })?;
     let warnings = [warnings, model_warnings(&settings, today())].concat();
     let earlier = args.since.as_deref().map(earlier).transpose()?;
@@ -141,6 +141,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let wanted = Wanted::of(&args.paths, &directory, root);
     let change = match &source {
         Source::Repository(repository) => {
+            repository.check_paths(&wanted, earlier.as_ref().and_then(|earlier| earlier.change.as_deref()))?;
             let own = directory.join(debates_directory(&process_environment())?);
             repository.change(&wanted, &own, args.tracked, &settings, &environment)?
         }
@@ -161,6 +162,12 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let end = ReviewEnd { format: args.format, fail_on: args.fail_on.filter(|_| !args.dry_run) };
     let end_unchanged = |result: &str, terminal: &mut Terminal| {
         let debate = unchanged(result)?;
+        if args.json {
+            return terminal.json(&json!({ "calls": [], "likelyUsd": 0.0, "mostUsd": 0.0 }));
+        }
+        if !args.dry_run && (args.run.report.is_some() || args.run.events.is_some()) {
+            terminal.notice("--report and --events write nothing: without a change, there is no debate.");
+        }
         end.print(&debate, &args.run, terminal)?;
         end.check_findings(&debate)
     };
@@ -286,6 +293,18 @@ fn source(args: &ReviewArgs, directory: &Path, terminal: &mut Terminal) -> Resul
     }
     let (base, head) = (args.base.as_deref(), args.head.as_deref());
     Repository::open(directory, base, head, &process_environment()).map(Source::Repository)
+}
+
+/// Names the user's path instead of the copy of the base revision's file. Trusting that path helps only if its content
+/// is that of the base.
+fn untrusted(copy: &Path, fault: String, directory: &Path) -> Error {
+    let is_same = std::fs::read(copy).ok() == std::fs::read(directory.join(DEFAULT_PATH)).ok();
+    if is_same {
+        return ConfigError::Untrusted { path: DEFAULT_PATH.into(), fault }.into();
+    }
+    let message = format!("`{DEFAULT_PATH}` at the base revision is not trusted, so {fault}");
+    let hint = format!("to use the working tree's file, which differs, run with -c {DEFAULT_PATH}");
+    UserError::of(ErrorCategory::Configuration, message).with_hint(hint).into()
 }
 
 /// The named configuration, or the one at the base revision, so that the change cannot influence its own review.

@@ -31,7 +31,9 @@ pub fn review_github(debate: &Debate) -> String {
     let review = ReviewText::of(debate, debate.findings());
     let comments: Vec<Value> = review.kept().filter_map(|finding| comment(debate, &review, finding)).collect();
     let elsewhere = review.kept_in_words(|finding| comment(debate, &review, finding).is_none());
-    let mut body = format!("**{}**\n{}", review.verdict(), review.note());
+    let result = debate.final_solution.as_ref().filter(|_| debate.change.is_none());
+    let verdict = result.map_or_else(|| format!("**{}**\n", review.verdict()), |result| result.description.clone());
+    let mut body = verdict + &review.note();
     for part in [elsewhere, review.dismissed_in_words(), review.receipt()] {
         if body.chars().count() + part.chars().count() > MOST {
             body += "\nThe rest does not fit in a GitHub review; see the debate record.\n";
@@ -77,7 +79,7 @@ pub fn review_json(debate: &Debate, is_shown: impl Fn(&ReviewedFinding) -> bool)
         })
     });
     json!({
-        "id": debate.id,
+        "id": Some(&debate.id).filter(|id| !id.as_str().is_empty()),
         "title": debate.given_title(),
         "outcome": debate.outcome,
         "answer": debate.answer_state(),
