@@ -102,7 +102,7 @@ fn a_review_says_who_found_and_who_confirmed_and_what_was_read() {
     let run = sandbox.run(["review", "-c", "own.json"]).expect_code(0);
     for said in [
         "**1 finding: 1 major.**",
-        "## 1. [major] `a.py:2`",
+        "## 1.1 [major] `a.py:2`",
         "**To see it:** f(0).",
         "- Found by model-architect; confirmed by model-security and model-testing",
         "- Ruling: stands. so it is",

@@ -25,7 +25,7 @@ pub(in crate::cli) struct ShowArgs {
     #[command(flatten)]
     which: NewestArg,
 
-    /// The part to print, or a point's number, such as `2.2` or `D1` [default: an overview]
+    /// The part to print, or a point's number, such as `2.2` or `D1`, or a finding's id [default: an overview]
     #[arg(value_parser = PartParser)]
     part: Option<DebatePart>,
 
@@ -84,11 +84,15 @@ impl TypedValueParser for PartParser {
     }
 }
 
-/// Whether the text has the form of a point's number, such as `2.7`, `D3` or `E1`.
+/// Whether the text has the form of a point's number, such as `2.7`, `D3` or `E1`, or of the id of a review's finding.
 fn is_point_number(text: &str) -> bool {
     let is_figure = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let lettered = text.strip_prefix(['D', 'd', 'E', 'e']);
-    lettered.is_some_and(is_figure)
+    // The ids of findings at the same place differ in a suffix, such as `-2`.
+    let id = text.split_once('-').map_or(text, |(id, _)| id);
+    let is_id = id.len() >= 12 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_id
+        || lettered.is_some_and(is_figure)
         || text.split_once('.').is_some_and(|(of, number)| is_figure(of) && is_figure(number))
 }
 
@@ -253,7 +257,7 @@ fn point(view: &View<'_>, number: &str, args: &ShowArgs, terminal: &mut Terminal
         let findings = view.debate.findings();
         let is_it = |one: &&ReviewedFinding| {
             let mut numbers = one.reports.iter().map(|report| &report.number).chain([&one.number]);
-            numbers.any(|known| known.eq_ignore_ascii_case(number))
+            numbers.any(|known| known.eq_ignore_ascii_case(number)) || one.id == number
         };
         let found = findings.iter().find(is_it);
         let found = found.ok_or_else(|| unknown(findings.iter().map(|one| one.number.clone()).collect()))?;

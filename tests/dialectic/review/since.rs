@@ -119,7 +119,9 @@ fn after_half_of_the_findings_are_fixed_each_is_new_fixed_or_still_there() {
     assert_eq!(open.iter().filter(|since| **since == "still there").count(), 2, "{open:?}");
     assert!(open.contains(&"new") && !open.contains(&"fixed"), "{open:?}");
     let one = &parsed(&second)["findings"][0];
-    assert_eq!(shown(&[one["number"].as_str().unwrap(), "--json"]), *one);
+    for name in [&one["number"], &one["id"]] {
+        assert_eq!(shown(&[name.as_str().unwrap(), "--json"]), *one);
+    }
 
     let latest = |format: &str| sandbox.run(["report", "latest", "--format", format]).expect_code(0).stdout;
     let sarif = parsed(&latest("sarif"));

@@ -99,10 +99,10 @@ impl<'a> ReviewText<'a> {
     }
 
     pub fn kept_in_words(&self, is_wanted: impl Fn(&ReviewedFinding) -> bool) -> String {
-        let numbered = (1..).zip(self.kept().filter(|finding| is_wanted(finding)));
-        let section =
-            |(number, finding)| format!("\n## {number}. {}\n\n{}", self.title(finding), self.in_words(finding));
-        numbered.map(section).collect()
+        let section = |finding: &ReviewedFinding| {
+            format!("\n## {} {}\n\n{}", finding.number, self.title(finding), self.in_words(finding))
+        };
+        self.kept().filter(|finding| is_wanted(finding)).map(section).collect()
     }
 
     /// Lists the rejected findings, and those that were fixed since the earlier review.

@@ -101,7 +101,7 @@ fn a_refutation_of_one_report_never_stands_under_another() {
     let course = review(["1. [major] a.rs:1: x", "1. [minor] a.rs:1: y", "No findings."], said);
     let same = ruling("2.1", FindingDecision::Stands, None, Some("1.1"));
     let text = describe_review(&course.debate, &[same], "");
-    assert!(text.contains("## 1. [major]"), "{text}");
+    assert!(text.contains("## 1.1 [major]"), "{text}");
     let [first, second] = ["- 1.1 [major] found by", "- 2.1 [minor] found by"].map(|line| text.find(line).unwrap());
     let [against, other] = ["- Objection to 1.1 by", ", as: y; confirmed by"].map(|line| text.find(line).unwrap());
     assert!(first < against && against < second && second < other && !text.contains("Objection to 2.1"), "{text}");
