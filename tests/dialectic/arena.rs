@@ -409,7 +409,7 @@ fn it_runs_without_a_model_and_its_reports_say_how_it_went() {
     for heading in ["### Team", "### Agreement", "### Kinds of argument"] {
         assert!(markdown.contains(heading), "{heading}\n{markdown}");
     }
-    for caption in ["Agreement and stability over the rounds", "Kinds of argument found by an observer", "Candidates"] {
+    for caption in ["Agreement and stability by round", "Kinds of argument found by an observer", "Candidates"] {
         assert!(page.contains(caption), "{caption}");
     }
     // Nobody debated a motion: solutions were scored.

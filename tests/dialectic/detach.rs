@@ -280,7 +280,7 @@ fn what_an_agent_asks_after_the_answers_were_given_ends_the_run_or_is_asked() {
 
 #[test]
 fn a_stop_reaches_a_run_wherever_it_runs_and_is_removed_when_it_is_obeyed() {
-    const HEARD: &str = "stopping: the debate will end as soon as it has a text";
+    const HEARD: &str = "stopping: the debate will end once it has a text to base an answer on";
     for detach in [true, false] {
         let (server, gate) = MockServer::held(short_reply, |_| true);
         let sandbox = two_agents(&server, &json!({"rounds": 9}));
@@ -295,7 +295,7 @@ fn a_stop_reaches_a_run_wherever_it_runs_and_is_removed_when_it_is_obeyed() {
         let id = serde_json::from_str::<Value>(&id.stdout).unwrap()["id"].as_str().unwrap().to_owned();
         // There is nothing yet to close it with: it counts all the same.
         let stopped = sandbox.run(["stop", &id]).expect_code(0);
-        assert!(stopped.stderr.contains("will end as soon as it has a text"), "{stopped}");
+        assert!(stopped.stderr.contains("will end once it has a text to base an answer on"), "{stopped}");
         let log = || sandbox.read(format!("debates/{id}.log"));
         wait_until("it is told to stop", || running.as_ref().map_or_else(log, Running::stderr).contains(HEARD));
         gate.open();

@@ -254,6 +254,6 @@ fn an_output_limit_above_what_the_model_writes_is_warned_of() {
     settings["judge"]["maxTokens"] = json!(5000);
     let sandbox = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY).config(&settings);
     let checked = sandbox.run(["config", "check"]).expect_code(0);
-    let said = "warning: `maxTokens` of `judge` is 5000, but `small` writes at most 4096";
+    let said = "warning: `judge` sets `maxTokens` to 5000, but `small` writes at most 4096";
     assert!(checked.stderr.contains(said), "{checked}");
 }

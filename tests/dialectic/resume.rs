@@ -261,7 +261,7 @@ fn what_has_changed_since_is_named_before_anything_is_paid() {
     sandbox.write("debate-config.json", "{");
     said.push(told(&sandbox));
     insta::assert_snapshot!(said.join("--\n"), @"
-    warning: the prompts of agent-kiss have changed since this debate began ([directory]/own.md)
+    warning: agent-kiss's prompts have changed since this debate began ([directory]/own.md)
     agent-architect continues with openai/model-architect, as saved; the configuration says openai/model-other
     judge continues with openai/model-judge, as saved; the configuration says openai/model-new
     7 calls, of unknown cost (no price is known for model-architect and 2 more)

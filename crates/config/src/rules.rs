@@ -224,7 +224,7 @@ pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
             && asked > most
         {
             let AgentSettings { id, model, .. } = agent;
-            warnings.push(format!("`maxTokens` of `{id}` is {asked}, but `{model}` writes at most {most} tokens"));
+            warnings.push(format!("`{id}` sets `maxTokens` to {asked}, but `{model}` writes at most {most} tokens"));
         }
     }
     for ((provider, model), (since, users)) in retired {

@@ -83,7 +83,7 @@ pub enum ModelError {
         message: String,
     },
     /// A program's model used a tool, or the program announced one, although no call offers tools.
-    #[error("the program used a tool (`{tool}`), with unknown effects")]
+    #[error("the program used the tool `{tool}`; its effects are unknown")]
     ToolUsed { tool: String },
     /// Two failed attempts were charged in full under the cost limit. A third attempt could cost as much, so the call
     /// ends as if the server were unreachable.

@@ -25,7 +25,7 @@ impl HostModel {
     fn reply(&self, request: &Request) -> Result<Reply, FailedAttempt> {
         let reply = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let reply = reply.ok_or_else(|| {
-            let message = "the host provided no further answer to this request".to_owned();
+            let message = "the host did not provide another answer to this request".to_owned();
             ModelError::Unsendable { message }
         })?;
         let tokens = |bytes: usize| bytes.div_ceil(BYTES_PER_TOKEN) as u64;

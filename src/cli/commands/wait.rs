@@ -124,7 +124,7 @@ pub(in crate::cli) fn stop(args: &DebateArg, terminal: &mut Terminal) -> Result<
         entry.forget_stop();
         terminal.notice(&format!("The debate {} is already {}.", entry.id(), now.name()));
     } else if now == Standing::Running {
-        terminal.notice(&format!("The debate {} will end as soon as it has a text.", entry.id()));
+        terminal.notice(&format!("The debate {} will end once it has a text to base an answer on.", entry.id()));
     } else {
         let id = entry.id();
         terminal.notice(&format!(

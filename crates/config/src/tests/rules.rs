@@ -365,7 +365,7 @@ fn providers_are_checked() {
     assert_eq!(
         header,
         [
-            "providers.local.headers.Authorization: contains a secret; put it into an environment variable and write `${NAME}` here"
+            "providers.local.headers.Authorization: appears to contain a secret; put it in an environment variable and write `${NAME}` here"
         ]
     );
     assert_eq!(

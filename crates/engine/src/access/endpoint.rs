@@ -207,7 +207,9 @@ pub fn header_fault(name: &str, value: &str) -> Option<String> {
     };
     let has_variable = pieces.iter().any(|(_, variable)| variable.is_some());
     if !has_variable && (names_a_secret(name) || looks_like_a_secret(value)) {
-        return Some("contains a secret; put it into an environment variable and write `${NAME}` here".to_owned());
+        return Some(
+            "appears to contain a secret; put it in an environment variable and write `${NAME}` here".to_owned(),
+        );
     }
     HeaderValue::from_str(value).is_err().then(|| "contains characters that are not allowed in a header".to_owned())
 }

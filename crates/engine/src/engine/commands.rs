@@ -61,7 +61,7 @@ impl Engine {
             RunCommand::ObeyStop => {
                 self.is_to_stop = true;
                 if self.debate().final_round().is_none() {
-                    self.warn("stopping: the debate will end as soon as it has a text");
+                    self.warn("stopping: the debate will end once it has a text to base an answer on");
                 }
                 self.obey_stop()?;
             }

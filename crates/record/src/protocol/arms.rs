@@ -122,7 +122,7 @@ pub static BEST_OF_N: Protocol = Protocol {
                 check::ended(
                     debate,
                     CHOICE,
-                    "there is no answer to choose from",
+                    "there are no answers to choose from",
                     "the judge could not choose an answer",
                 )
             },

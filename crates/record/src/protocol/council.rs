@@ -65,7 +65,7 @@ pub static COUNCIL: Protocol = Protocol {
             facts: |debate| check::stands(debate, false),
             steps: |debate| synthesis(debate).into_iter().collect(),
             outcome: |debate| {
-                let nothing = "there is no proposal to write an answer from";
+                let nothing = "there are no proposals to base an answer on";
                 check::ended(debate, SYNTHESIS, nothing, "the judge could not write the answer")
             },
             rows: &[Row(COMPLETE, Next::Done), Row(CHECK_DUE, Next::Go(CHECK))],

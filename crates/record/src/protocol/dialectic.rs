@@ -44,7 +44,7 @@ const EVALUATION_SALT: u32 = 2 << 16;
 pub static DIALECTIC: Protocol = Protocol {
     name: "dialectic",
     about: "agents propose, criticise each other and refine, round by round; the judge writes the answer",
-    suits: "a design question that deserves several perspectives",
+    suits: "a design question that deserves different perspectives",
     calls: "n + r·n² + 1, and 3 to 8 for the check",
     check: |_| Ok(()),
     default_rounds: 3,
@@ -144,7 +144,7 @@ pub static DIALECTIC: Protocol = Protocol {
             facts: |debate| check::stands(debate, false),
             steps: closing,
             outcome: |debate| {
-                let nothing = "there is no proposal to write a solution from";
+                let nothing = "there are no proposals to base a solution on";
                 check::ended(debate, SYNTHESIS, nothing, "the judge could not write the solution")
             },
             rows: &[Row(COMPLETE, Next::Done), Row(CHECK_DUE, Next::Go(CHECK))],

@@ -296,7 +296,7 @@ fn enough_proposals(debate: &Debate, kind: &str) -> Result<Trigger, String> {
     let there = team.iter().filter(is_there).count();
     if there < needed {
         let round = debate.current_round;
-        return Err(format!("round {round} has {there} of the {needed} proposals that {kind} needs"));
+        return Err(format!("round {round} has only {there} of the {needed} proposals that {kind} needs"));
     }
     Ok(complete_or_fallback(debate, PROPOSAL, PROPOSALS_COMPLETE))
 }

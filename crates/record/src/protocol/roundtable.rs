@@ -13,7 +13,7 @@ use super::{Next, Protocol, Row, Unfit};
 pub static ROUNDTABLE: Protocol = Protocol {
     name: "roundtable",
     about: "agents without sides take turns speaking on a motion, each hearing the earlier speeches; the judge scores each agent",
-    suits: "an open question that needs several points of view",
+    suits: "an open question that needs different points of view",
     calls: "n·r + 2",
     check: |settings| {
         check_rounds(settings)?;

@@ -66,7 +66,7 @@ impl PromptSources {
             } else if old_hash.zip(hash).is_some_and(|(before, now)| before != now) {
                 let file = files.into_iter().flatten().next();
                 let file = file.map(|path| format!(" ({})", path.display())).unwrap_or_default();
-                changes.push(format!("the prompts of {id} have changed since this debate began{file}"));
+                changes.push(format!("{id}'s prompts have changed since this debate began{file}"));
             }
         }
         changes

@@ -156,7 +156,7 @@ fn objection(debate: &Debate) -> String {
         return "No objection was raised, or none could be read.".to_owned();
     }
     let rejected = Tally::of(&ledger.objections).count(PointStatus::Rejected);
-    let said = "No objection to the answer is open, and none changed it.";
+    let said = "No objection to the answer is open, and none led to a change.";
     if rejected == 0 { said.to_owned() } else { format!("{said} Rejected: {rejected}.") }
 }
 
@@ -248,12 +248,15 @@ mod tests {
         let solution = voted.final_solution.as_mut().unwrap();
         (solution.rulings, solution.base) = (Vec::new(), Some(AgentId::new("agent-kiss")));
         let said = essence(&voted, None);
-        assert!(said.ends_with("\nNo objection to the answer is open, and none changed it. Rejected: 1."), "{said}");
+        assert!(
+            said.ends_with("\nNo objection to the answer is open, and none led to a change. Rejected: 1."),
+            "{said}"
+        );
         for one in &mut voted.rounds[0].contributions {
             Arc::make_mut(one).reading.iter_mut().for_each(|reading| reading.answers.clear());
         }
         let said = essence(&voted, None);
-        assert!(said.ends_with("\nNo objection to the answer is open, and none changed it."), "{said}");
+        assert!(said.ends_with("\nNo objection to the answer is open, and none led to a change."), "{said}");
     }
 
     #[test]

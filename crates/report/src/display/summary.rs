@@ -256,7 +256,7 @@ mod tests {
         System Architect                 72.5
         Simplicity Advocate                65
         winner               System Architect
-        The judge saw no names. Each letter in its texts is the label of a text.
+        The judge saw no names. Each letter in its texts stands for a text.
         ");
     }
 

@@ -56,7 +56,7 @@ impl<'a> ReviewText<'a> {
         };
         let read = self.debate.agents().iter().filter(has_read).count();
         let of_all = if read < readers {
-            format!(", by {read} of {readers} readers (the others' findings are missing)")
+            format!(", with results from {read} of {readers} agents (the others' findings are missing)")
         } else {
             String::new()
         };

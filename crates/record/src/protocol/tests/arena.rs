@@ -301,7 +301,7 @@ fn who_fails_stands_by_the_text_before() {
     assert_eq!(candidates.len(), 2);
     assert!(!course.calls.iter().any(|step| name(step) == "revision b 1"));
     let course = run(2, 1, &[("proposal b 1", ScriptedReply::Failed)]);
-    assert_eq!(course.debate.error.as_deref(), Some("round 1 has 1 of the 2 proposals that an arena needs"));
+    assert_eq!(course.debate.error.as_deref(), Some("round 1 has only 1 of the 2 proposals that an arena needs"));
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn a_failed_proposal_is_neither_criticised_nor_refined() {
     );
     assert_eq!(inputs(&course, "refinement a 1"), ["proposal a", "critique b", "critique c"]);
     let course = failing(3, 1, &["proposal a 1", "proposal b 1"]);
-    assert_eq!(course.debate.error.as_deref(), Some("round 1 has 1 of the 2 proposals that a debate needs"));
+    assert_eq!(course.debate.error.as_deref(), Some("round 1 has only 1 of the 2 proposals that a debate needs"));
     assert!(failing(1, 1, &[]).debate.final_solution.is_some());
 }
 
@@ -72,7 +72,7 @@ fn a_debate_that_is_stopped_before_its_first_proposal_has_no_answer() {
     let mut course = Course::start(&DIALECTIC, settings(&DIALECTIC, 2, 2));
     course.stop(StopReason::Budget);
     let course = course.run(&good, &mut first);
-    assert_eq!(course.debate.error.as_deref(), Some("there is no proposal to write a solution from"));
+    assert_eq!(course.debate.error.as_deref(), Some("there are no proposals to base a solution on"));
     let course = failing(2, 1, &["synthesis judge 1"]);
     assert_eq!(course.debate.error.as_deref(), Some("the judge could not write the solution: 503"));
 }

@@ -142,7 +142,7 @@ fn without_findings_nobody_is_asked_to_rule() {
     let unread = review(["?", "?", "No findings."], |_| None);
     let description = &unread.debate.final_solution.as_ref().unwrap().description;
     assert!(
-        description.starts_with("**No findings, by 1 of 3 readers (the others' findings are missing).**"),
+        description.starts_with("**No findings, with results from 1 of 3 agents (the others' findings are missing).**"),
         "{description}"
     );
     let nothing = review(["?"; 3], |_| None);

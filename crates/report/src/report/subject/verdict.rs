@@ -29,7 +29,7 @@ pub(crate) fn verdict<'v>(view: &'v View<'_>) -> Vec<Block<'v>> {
         let note = "The mean covers the last two passes. Earlier passes led to extensions.";
         blocks.push(Block::Paragraph(line![note]));
     }
-    let note = "The judge saw no names. Each letter in its texts is the label of a ";
+    let note = "The judge saw no names. Each letter in its texts stands for a ";
     blocks.push(Block::Paragraph(line![note, judged_noun(view.debate), "."]));
     if let Some(verdict) = verdict {
         blocks.extend(criteria(verdict, &view.judged()).map(|table| Block::Aside(vec![Block::Table(table)])));
@@ -48,7 +48,7 @@ pub(crate) fn verdict<'v>(view: &'v View<'_>) -> Vec<Block<'v>> {
 }
 
 pub(crate) fn won<'v>(view: &'v View<'_>, verdict: &'v Verdict) -> Vec<Block<'v>> {
-    let tie = if verdict.is_tie() { " (the highest means are equal)" } else { "" };
+    let tie = if verdict.is_tie() { " (the highest mean scores are equal)" } else { "" };
     let scores = view.judged().into_iter().filter_map(|id| verdict.scores.get(id));
     let scores = joined(scores.map(|value| line![figure(score(*value))]), " to ");
     let scores = Piece::Aside(if scores.len() > 1 { [line![", by "], scores].concat() } else { scores });

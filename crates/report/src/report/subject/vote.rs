@@ -178,7 +178,7 @@ pub(crate) fn agreement<'d>(rounds: &'d [Round], extensions: &'d [Extension]) ->
     }));
     vec![
         Block::lead(lead),
-        Block::Table(TableBlock::new("small", "Agreement and stability over the rounds, in percent", columns, rows)),
+        Block::Table(TableBlock::new("small", "Agreement and stability by round, in percent", columns, rows)),
         Block::List(items),
     ]
 }
