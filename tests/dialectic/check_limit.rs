@@ -68,7 +68,7 @@ fn a_limit_that_buys_all_but_the_check_delivers_the_draft_and_says_so() {
         assert!(state["outcome"]["reasons"].to_string().contains(reason), "{}", state["outcome"]);
         assert!(told.contains("leaves no room for checking the answer"), "{told}");
         let description = state["finalSolution"]["description"].as_str().unwrap();
-        assert!(description.contains("Only its author has checked this answer."), "{description}");
+        assert!(description.contains("Nobody has independently checked this answer."), "{description}");
     }
 }
 

@@ -115,7 +115,7 @@ impl Debate {
         let mut unverified = Vec::new();
         if self.is_unchecked() {
             let which = if draft.number > 1 { "this draft, which takes a different approach" } else { "this answer" };
-            unverified.push(format!("Only its author has checked {which}."));
+            unverified.push(format!("Nobody has independently checked {which}."));
         }
         let unread = self.unread_lenses().into_iter().map(|lens| lens.subject().to_owned()).collect::<Vec<_>>();
         if !unread.is_empty() {

@@ -321,7 +321,7 @@ pub const fn kind_of_call(info: StageInfo) -> Stage {
         info: info.kind_of_call(),
         facts: nothing,
         steps: no_steps,
-        outcome: |_| Err("a debate cannot end in a call kind".to_owned()),
+        outcome: |_| Err("a kind of call cannot end a debate".to_owned()),
         rows: &[],
     }
 }

@@ -65,7 +65,7 @@ pub(super) fn check_rounds(settings: &Settings) -> Result<(), Unfit> {
         return Ok(());
     }
     let problem = format!("{protocol} has {FEWEST_ROUNDS} to {MOST_ROUNDS} rounds, not {rounds}");
-    let first_and_last = "the opening is the first round and the closing the last";
+    let first_and_last = "the first round is for openings and the last for closings";
     let hint = format!("{first_and_last}: set `debate.rounds` to a value from {FEWEST_ROUNDS} to {MOST_ROUNDS}");
     Err(Unfit::new(problem, hint).about("debate.rounds"))
 }

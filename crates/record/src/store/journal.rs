@@ -569,7 +569,7 @@ impl JournalReader {
         if read_line(&mut self.file, &mut self.line)?.is_none() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                "the text after the last line of the journal is not a journal line",
+                "the journal contains a long run of NUL characters",
             ));
         }
         if !self.line.ends_with(b"\n") {

@@ -88,7 +88,7 @@ pub(super) fn measured(convergence: &Convergence) -> String {
 
 pub(super) fn challenged(challenge: &Challenge) -> String {
     if challenge.is_empty() {
-        return "nothing contradicts the agreement".to_owned();
+        return "no unsupported claims or unanswered points".to_owned();
     }
     let (claims, points) = (challenge.claims.len() as u64, challenge.points.len() as u64);
     format!("{} without support, {} without an answer", counted(claims, "claim"), counted(points, "point"))

@@ -156,7 +156,7 @@ fn a_user_who_stops_the_check_gets_the_draft() {
         let course = course.run(&good, &mut first);
         assert_eq!(outcome(&course), (OutcomeKind::Stopped, vec!["stopped by the user".to_owned()]));
         assert!(calls(&course).iter().all(|call| !call.starts_with("check")), "{:?}", calls(&course));
-        assert_eq!(course.debate.unverified(), ["Only its author has checked this answer."]);
+        assert_eq!(course.debate.unverified(), ["Nobody has independently checked this answer."]);
     }
 }
 

@@ -101,7 +101,10 @@ pub(crate) fn material(debate: &Debate) -> Vec<Block<'_>> {
         });
         ListItem::with(line, text.into_iter().collect())
     });
-    vec![Block::lead(line!["All agents were shown this in addition to the problem."]), Block::List(items.collect())]
+    vec![
+        Block::lead(line!["All agents were shown the following in addition to the problem."]),
+        Block::List(items.collect()),
+    ]
 }
 
 pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
@@ -200,7 +203,7 @@ fn course<'v>(round: &'v Round, of: &'v Convergence) -> Vec<ListItem<'v>> {
 pub(crate) fn challenged(round: &Round) -> Vec<ListItem<'_>> {
     let Some(challenge) = &round.challenge else { return Vec::new() };
     if challenge.is_empty() {
-        return vec![of_round(round, ": challenged; nothing contradicts the agreement", Phrase::new())];
+        return vec![of_round(round, ": challenged; no unsupported claims or unanswered points", Phrase::new())];
     }
     let claims =
         challenge.claims.iter().map(|claim| of_round(round, ", agreed without support: ", line![foreign(claim)]));
