@@ -223,7 +223,7 @@ export async function debate(main, { subscribe, go, title }, id) {
         if (!merged.questions) return;
         parts.questions.dataset.shape = shape;
         const pass = Math.max(...merged.questions.map((one) => one.pass ?? 1));
-        const heading = pass > 1 ? `Follow-up questions to your answers: pass ${pass} of at most ${model.created.settings.debate.clarificationsMaxIterations}` : "The agents ask";
+        const heading = pass > 1 ? `Follow-up questions on your answers: pass ${pass} of at most ${model.created.settings.debate.clarificationsMaxIterations}` : "The agents ask";
         const fields = merged.questions.map((one, place) => {
             const name = `${one.agentId} ${one.questionId}`;
             const input = h("textarea", { id: `question-${place}`, rows: 2, value: drafts.get(name) ?? "", oninput: (event) => drafts.set(name, event.target.value) });

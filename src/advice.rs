@@ -28,7 +28,7 @@ use ErrorCategory::{Arguments, Busy, Configuration, General, Provider};
 
 type Advice = (ErrorCategory, Option<String>);
 
-const USE_A_NEWER_VERSION: &str = "use the version that wrote it, or a newer one";
+const USE_A_NEWER_VERSION: &str = "use the version that wrote the record, or a newer one";
 const CHECK_DEBATES: &str = "debates are saved in `./debates` unless you configured another directory: make sure that \
                              the directory can be read and written";
 
@@ -84,7 +84,8 @@ impl Diagnostic for ConfigError {
             Self::NotUtf8 { fault, .. } => return advise(blame, fault.hint()),
             Self::Untrusted { path, .. } => {
                 let path = path.display();
-                let hint = format!("if you trust it, run `dialectic config trust {path}` once, or use --config {path}");
+                let hint =
+                    format!("if you trust the file, run `dialectic config trust {path}` once, or use --config {path}");
                 return advise(blame, hint);
             }
             Self::Missing(_) => "check the path, or write a file with `dialectic config init <path>`",
@@ -176,13 +177,15 @@ impl Diagnostic for AttachmentError {
     fn advice(&self) -> Advice {
         let hint = match self {
             Self::NotUtf8 { fault, .. } => return advise(Arguments, fault.hint()),
-            Self::Empty(_) => "check that the file or the piped output is not empty",
-            Self::TooLong { .. } => "attach less: every call sends all attachments",
+            Self::Empty(_) => "check the file, or the command that was piped in",
+            Self::TooLong { .. } => "attach fewer or smaller files: every call sends all attachments",
             Self::SecretName(_) => {
                 "it would be sent to every model and kept in the record; if it contains no secrets, attach a copy \
                  under another name"
             }
-            Self::Secret { .. } => "it would be sent to every model and kept in the record; remove it first",
+            Self::Secret { .. } => {
+                "remove the secret first: attachments are sent to every model and kept in the record"
+            }
         };
         advise(Arguments, hint)
     }
@@ -192,13 +195,14 @@ impl Diagnostic for SpendingError {
     fn advice(&self) -> Advice {
         match self {
             Self::Store(error) => error.advice(),
-            Self::Damaged { .. } => {
-                advise(General, "restore it from a backup, or delete it; removed debates then no longer count")
-            }
-            Self::Newer { .. } => advise(General, "use that version, or a newer one"),
-            Self::Held(_) => advise(Busy, "try again, and check whether another dialectic process is stuck"),
+            Self::Damaged { .. } => advise(
+                General,
+                "restore the ledger from a backup, or delete it to start over without the costs of removed debates",
+            ),
+            Self::Newer { .. } => advise(General, "use the version that wrote the ledger, or a newer one"),
+            Self::Held(_) => advise(Busy, "try again; if the lock persists, another dialectic process may be stuck"),
             Self::Unreadable { .. } | Self::Lock { .. } => {
-                advise(General, "make sure that it is a readable and writable file")
+                advise(General, "check that the path is a file that you can read and write")
             }
         }
     }
@@ -224,12 +228,12 @@ impl Diagnostic for BudgetError {
             Self::Unpriced { .. } => advise(
                 Configuration,
                 "give each model a price under `prices` in the configuration (docs/configuration.md); for a saved \
-                 debate, name that configuration with --config",
+                 debate, pass that configuration with --config",
             ),
             Self::Unbounded { .. } => advise(
                 Configuration,
-                "name the model in full, set its `maxOutput` under `models` in the configuration, or limit the number \
-                 of calls instead",
+                "give the model's full name, set its `maxOutput` under `models` in the configuration, or limit the \
+                 number of calls instead",
             ),
             Self::TooLow(purchase) if purchase.limit.usd.is_some_and(|limit| limit < purchase.one_round.usd) => advise(
                 Arguments,
@@ -280,14 +284,14 @@ impl Diagnostic for ProviderAccessError {
     fn advice(&self) -> Advice {
         let hint = match self {
             Self::Unknown(_) => Some(
-                "a saved debate's providers come from your own configuration: name the file that defines this provider \
-                 (--config <path>), or trust it once (dialectic config trust <path>)"
+                "a saved debate's providers come from your own configuration: specify the file that defines this \
+                 provider (--config <path>), or trust it once (dialectic config trust <path>)"
                     .to_owned(),
             ),
             Self::Program { name, fault } => match fault {
-                ProgramFault::Missing(_) => {
-                    Some(format!("install it, or set its path: `providers.{name}.argv` in your own configuration"))
-                }
+                ProgramFault::Missing(_) => Some(format!(
+                    "install the program, or set its path in `providers.{name}.argv` in your own configuration"
+                )),
                 ProgramFault::Unsafe { program, .. } | ProgramFault::NoSwitch { program, .. } => {
                     let tested = program_preset(program).map(|preset| preset.tested.join(", "));
                     tested
@@ -307,9 +311,9 @@ impl Diagnostic for TrustError {
             Self::Unreadable { .. } | Self::Path(_) => (Arguments, None),
             Self::NoHome | Self::Unrecorded { .. } => (General, None),
             Self::Command(_) | Self::Prompt(_) => {
-                advise(Configuration, "name the configuration that the debate began with: --config <path>")
+                advise(Configuration, "pass the configuration that the debate was started with: --config <path>")
             }
-            Self::Context(path) => advise(Configuration, format!("to allow it: --context {}", path.display())),
+            Self::Context(path) => advise(Configuration, format!("to allow access: --context {}", path.display())),
         }
     }
 }
@@ -339,7 +343,7 @@ impl Diagnostic for JournalError {
                 "a damaged journal cannot be continued; `dialectic verify` shows which parts are intact",
             ),
             Self::NotAFile { .. } => advise(Arguments, "the journal of a debate is its `.events.jsonl` file"),
-            Self::Locked { .. } => advise(Busy, "wait until it ends; `dialectic show` shows the debate so far"),
+            Self::Locked { .. } => advise(Busy, "wait until the debate ends; `dialectic show` shows its current state"),
             Self::Open { .. }
             | Self::Read { .. }
             | Self::Displaced { .. }
@@ -354,7 +358,7 @@ impl Diagnostic for StateFileError {
         match self {
             Self::Newer { .. } => advise(Arguments, USE_A_NEWER_VERSION),
             Self::Invalid { .. } | Self::NotAFile { .. } => {
-                advise(Arguments, "name the `.json` file of a debate's record")
+                advise(Arguments, "specify the `.json` file of a debate's record")
             }
             Self::Unreadable { .. } | Self::IsDirectory { .. } => (Arguments, None),
         }
@@ -368,12 +372,12 @@ impl Diagnostic for StoreError {
             Self::State(error) => error.advice(),
             Self::Directory { .. } | Self::List { .. } => advise(General, CHECK_DEBATES),
             Self::Read { .. } | Self::Write { .. } => {
-                advise(General, "check permissions and free space, or name another file")
+                advise(General, "check permissions and free space, or use another file")
             }
             Self::Remove { .. } | Self::Fold { .. } => (General, None),
             Self::Replica { .. } => (Busy, None),
             Self::JournalGone { .. } => {
-                advise(Arguments, "restore it; without the journal, the debate can only be read and evaluated")
+                advise(Arguments, "restore the journal; without it, the debate can only be read and evaluated")
             }
             Self::Ambiguous { .. } => advise(Arguments, "type more characters of the id"),
             Self::Unknown { .. } => advise(Arguments, "`dialectic list` shows the saved debates"),
@@ -413,9 +417,11 @@ impl Diagnostic for SegmentError {
     fn advice(&self) -> Advice {
         match self {
             Self::Store(error) => error.advice(),
-            Self::Damaged { .. } => advise(Arguments, "restore it, or plan the set again with another store"),
+            Self::Damaged { .. } => {
+                advise(Arguments, "restore the debate, or run the set with another store (--store)")
+            }
             Self::OtherSet { .. } => {
-                advise(Arguments, "use the plan that created the store, or name another store with --store")
+                advise(Arguments, "use the plan that created the store, or choose another store with --store")
             }
         }
     }
@@ -454,8 +460,8 @@ impl Diagnostic for S3Error {
             Self::Settings { .. } => {
                 "check the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL"
             }
-            Self::Endpoint { .. } => "set it to the server's address, such as http://127.0.0.1:9000",
-            Self::Overwrites { .. } => "use a server that supports it (AWS, MinIO since 2024), or a directory",
+            Self::Endpoint { .. } => "set the variable to the server's URL, such as http://127.0.0.1:9000",
+            Self::Overwrites { .. } => "use a server that supports this header (AWS, MinIO since 2024), or a directory",
         };
         advise(Configuration, hint)
     }
@@ -467,14 +473,14 @@ impl Diagnostic for ArchiveError {
         match self {
             Self::Newer(path) => advise(
                 General,
-                format!("use that version, or remove {}: it will be rebuilt from the debates", path.display()),
+                format!("use the newer version, or remove {} to rebuild it from the debates", path.display()),
             ),
             Self::Unusable { source: error, .. } | Self::Failed(error) if is(error, ErrorCode::DatabaseBusy) => {
-                advise(General, "another program is writing to it; try again when it has finished")
+                advise(General, "another process is writing to the database; try again later")
             }
             Self::Unusable { path, .. } => advise(
                 General,
-                format!("if it is damaged, remove {}: it will be rebuilt from the debates", path.display()),
+                format!("if the database is damaged, remove {} to rebuild it from the debates", path.display()),
             ),
             Self::Failed(_) => (General, None),
             Self::Store(error) => (General, error.hint()),

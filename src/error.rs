@@ -167,8 +167,8 @@ impl Error {
             Self::Diagnosed(error) => return error.hint(),
             Self::Coded { hint, .. } => return hint.clone(),
             Self::Interrupted(id) => format!("continue with: dialectic resume {id}"),
-            Self::Output { .. } => "check permissions and free space, or name another file".to_owned(),
-            Self::Exists(_) => "name another file, or remove this one first".to_owned(),
+            Self::Output { .. } => "check permissions and free space, or use another file".to_owned(),
+            Self::Exists(_) => "use another file, or remove this one first".to_owned(),
             Self::Stdout(_)
             | Self::Stdin(_)
             | Self::EventsIncomplete

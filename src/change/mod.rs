@@ -98,8 +98,8 @@ impl Repository {
             })?
         };
         let unrelated = || {
-            UserError::input(format!("{name} and {} have no commit in common", head.unwrap_or("HEAD")))
-                .with_hint("in a shallow clone, fetch more of the history: git fetch --unshallow")
+            UserError::input(format!("{name} and {} have no common ancestor", head.unwrap_or("HEAD")))
+                .with_hint("in a shallow clone, fetch the full history: git fetch --unshallow")
         };
         let base = git.merge_base(&start, &end)?.ok_or_else(unrelated)?;
         let of = format!("{name} and {}", head.unwrap_or("the working tree"));
@@ -202,7 +202,7 @@ impl Repository {
         }
         untracked.retain(|path| wanted.has(path));
         for path in &untracked {
-            files.leave(path, "git does not track it");
+            files.leave(path, "not tracked by git");
         }
         let set = ChangeSet {
             of: self.of.clone(),
@@ -266,7 +266,7 @@ impl Repository {
         }
         let stored = |hash: &str| match self.git.stored(hash)? {
             Some(bytes) => Ok(text_of(&bytes)),
-            None => Ok::<_, GitError>(Err("too large to be read".to_owned())),
+            None => Ok::<_, GitError>(Err("too large to read".to_owned())),
         };
         let before = if *old == Mode::None { Ok(None) } else { stored(old_hash)?.map(Some) };
         let after = match (new, &self.head) {
@@ -328,7 +328,7 @@ impl Tree {
             AccessError::Unreadable { source } => format!("it cannot be read: {source}"),
         })?;
         if bytes.len() as u64 > git::MOST {
-            return Err("too large to be read".to_owned());
+            return Err("too large to read".to_owned());
         }
         text_of(&bytes)
     }

@@ -138,7 +138,7 @@ pub(super) fn assemble(
             [] if was_empty => Ok(Found::Nothing),
             all if was_empty && all.iter().all(|one| one.reason == ONLY_PERMISSIONS) => Ok(Found::OnlyPermissions),
             _ => {
-                let message = format!("cannot read any of this change: {}", reasons(&left_out));
+                let message = format!("cannot review any file of this change: {}", reasons(&left_out));
                 Err(UserError::input(message).into())
             }
         };
@@ -146,7 +146,8 @@ pub(super) fn assemble(
     let is_series = pieces.iter().any(|piece| piece.text.contains("\ndiff --git "));
     let parts = in_parts(pieces, room);
     if parts.len() > DebateSettings::MOST_ROUNDS as usize {
-        let message = format!("this change is too large: it needs {} parts", thousands(parts.len() as u64));
+        let message =
+            format!("this change is too large to review: it would take {} parts", thousands(parts.len() as u64));
         return Err(UserError::input(message).with_hint("review only some files: dialectic review <paths>").into());
     }
     let mut attachments = Attachments::new(settings, environment).unlimited();

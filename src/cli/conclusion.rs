@@ -150,7 +150,7 @@ fn unclean(debate: &Debate) -> Error {
     let id = &debate.id;
     let answer = debate.answer_state().filter(|answer| !answer.is_clean());
     let answer = answer.map(|answer| format!("; its answer: {answer}")).unwrap_or_default();
-    let said = format!("the run of the debate {id} is {}{answer}", debate.run_in_words());
+    let said = format!("the debate {id} was {}{answer}", debate.run_in_words());
     Error::Coded { code: UNCLEAN, said, hint: Some(format!("`dialectic show {id}` shows why")) }
 }
 
@@ -160,7 +160,7 @@ fn asks(id: &DebateId) -> Error {
 }
 
 pub(super) fn asks_host(id: &DebateId) -> Error {
-    let hint = format!("read them: dialectic requests {id}");
+    let hint = format!("read the requests: dialectic requests {id}");
     Error::Coded { code: ASKS, said: format!("the debate {id} has requests for you"), hint: Some(hint) }
 }
 

@@ -39,7 +39,8 @@ impl Dialogue {
     pub(super) fn ask(&mut self, question: &str, proposal: &str) -> Result<String, Error> {
         let shown = if proposal.is_empty() { String::new() } else { format!(" [{proposal}]") };
         let answer = self.line(&format!("{question}{shown}: "))?;
-        let answer = answer.ok_or_else(|| UserError::of(ErrorCategory::General, "nothing was changed"))?;
+        let answer =
+            answer.ok_or_else(|| UserError::of(ErrorCategory::General, "cancelled; no configuration was written"))?;
         Ok(if answer.is_empty() { proposal.to_owned() } else { answer })
     }
 

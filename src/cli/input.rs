@@ -120,7 +120,7 @@ pub(super) fn read_problem(
         }
         (None, None) if stdin_is_taken || !may_have_text() => {
             return Err(UserError::input("no problem given")
-                .with_hint("put it in quotes after the command, name a file with --problem-file, or pipe it in"));
+                .with_hint("give the problem in quotes, in a file with --problem-file, or through a pipe"));
         }
         (Some("-") | None, None) => (STANDARD_INPUT.to_owned(), read(Path::new("-"))?),
         (Some(path), None) if Path::new(path).is_file() => {

@@ -68,7 +68,7 @@ pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Resu
 pub(super) enum ReviewFormat {
     /// Human-readable text
     Terminal,
-    /// Markdown, with links, mentions and suggestions by models disabled
+    /// Markdown, with model-written links, mentions and suggestions disabled
     Markdown,
     /// JSON with the findings, confirmations, rulings and the files that were read
     Json,
@@ -133,7 +133,7 @@ impl ReviewEnd {
                 Some(id) => format!("the review {id} has {findings} that {severe}"),
                 None => format!("{findings} {severe}"),
             };
-            let hint = id.map(|id| format!("`dialectic show {id}` shows them again"));
+            let hint = id.map(|id| format!("`dialectic show {id}` shows the findings again"));
             return Err(Error::Coded { code: FINDINGS, said, hint });
         }
         Ok(())
@@ -180,7 +180,8 @@ pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> PathBuf {
     named.push(".md");
     let named = PathBuf::from(named);
     let (given, written) = (path.display(), named.display());
-    terminal.warning(&format!("the report `{given}` does not end in .md, .html or .json; writing it to {written}"));
+    terminal
+        .warning(&format!("the report path `{given}` does not end in .md, .html or .json; writing it to {written}"));
     named
 }
 

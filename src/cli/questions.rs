@@ -112,7 +112,7 @@ pub(super) async fn ask(
     let pass = pass(debate);
     let kind = if pass.is_some() { "Follow-up question" } else { "Question" };
     if let Some(pass) = &pass {
-        drop(messages.say(&format!("\nFollow-up questions to your answers: {pass}.\n")));
+        drop(messages.say(&format!("\nFollow-up questions on your answers: {pass}.\n")));
     }
     let mut lines = Dialogue::open();
     let on_terminal = lines.is_some();

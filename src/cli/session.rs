@@ -50,7 +50,7 @@ pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &
         return or_latest(name);
     }
     if Dialogue::open().is_none() {
-        let message = format!("without a terminal, `dialectic {what}` needs the name of a debate");
+        let message = format!("without a terminal, `dialectic {what}` needs a debate's id");
         let hint = format!("for the newest one: dialectic {what} {LATEST} ...");
         return Err(UserError::input(message).with_hint(hint).into());
     }

@@ -123,7 +123,11 @@ impl fmt::Display for Ignored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Clamped { criterion, given, counted } => {
-                write!(f, "`{}` is {given}, outside {LOWEST} to {HIGHEST}; counting it as {counted}", criterion.key())
+                write!(
+                    f,
+                    "`{}` is {given}, not between {LOWEST} and {HIGHEST}; counting it as {counted}",
+                    criterion.key()
+                )
             }
             Self::NotANumber { criterion, found } => {
                 write!(f, "`{}` is {found}, not a number; ignoring it", criterion.key())
@@ -200,7 +204,7 @@ fn kind(value: &Value) -> &'static str {
         Value::Null => "null",
         Value::Bool(_) => "true or false",
         Value::Number(_) => "a number",
-        Value::String(_) => "a text",
+        Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     }
@@ -348,7 +352,7 @@ mod tests {
         assert_eq!(answer.scores, Scores::from(expected));
         let said: Vec<String> = answer.ignored.iter().map(ToString::to_string).collect();
         assert_eq!(said.len(), 7, "{said:?}");
-        assert_eq!(said[0], "`functional_completeness` is 0, outside 1 to 10; counting it as 1");
+        assert_eq!(said[0], "`functional_completeness` is 0, not between 1 and 10; counting it as 1");
         // Without three hundred digits.
         assert!(
             said[5].starts_with("`requirements_fulfillment` is -1e") && said[5].ends_with("counting it as 1"),
@@ -357,7 +361,10 @@ mod tests {
         );
         assert!(said.iter().all(|line| line.len() < 80), "{said:?}");
         assert_eq!(said[1], "`performance_scalability` is a list, not a number; ignoring it");
-        assert!(said.contains(&"`regulatory_compliance` is a text, not a number; ignoring it".to_owned()), "{said:?}");
+        assert!(
+            said.contains(&"`regulatory_compliance` is a string, not a number; ignoring it".to_owned()),
+            "{said:?}"
+        );
     }
 
     #[test]

@@ -321,7 +321,7 @@ pub fn independent(judges: Vec<Judge>, took_part: &[&AgentSettings]) -> (Vec<Jud
             _ if took_part.iter().any(|agent| agent.model == *model) => {
                 Some(format!("judge {id}: its model {model} took part in a debate"))
             }
-            None => Some(format!("judge {id}: the family of {model} is unknown, so it may be a participant's")),
+            None => Some(format!("judge {id}: {model} may belong to the same model family as a participant")),
             Some(own) if took_part.iter().any(|agent| family(&agent.model) == Some(own)) => {
                 Some(format!("judge {id}: a model of its family ({own}) took part in a debate"))
             }

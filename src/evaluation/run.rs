@@ -37,7 +37,7 @@ pub struct Attempt<'a> {
 pub enum Skipped {
     #[error("{}{}", .0, after(.0.attempts))]
     Failed(FailedCall),
-    #[error("no answer contained a JSON evaluation: {0}")]
+    #[error("the answer is not a JSON evaluation: {0}")]
     Unreadable(AnswerError),
 }
 

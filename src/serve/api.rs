@@ -356,9 +356,9 @@ pub(super) async fn acknowledge(
         let id = DebateId::new(entry.id());
         match app.runs.whereabouts(&id) {
             Whereabouts::Running => app.runs.tell(&id, Controls::acknowledge),
-            Whereabouts::Waiting(_) => {
-                Err(ProblemDetails::conflict("the debate is waiting for a slot; acknowledge the warning once it runs"))
-            }
+            Whereabouts::Waiting(_) => Err(ProblemDetails::conflict(
+                "the debate is waiting for a slot; acknowledge the warning once the debate is running",
+            )),
             Whereabouts::Elsewhere => {
                 let mut is_open = false;
                 entry.note(|debate| {

@@ -82,8 +82,8 @@ const OPERATIONS: &[Operation] = &[
         path: "/api/v1/forecast",
         id: "forecastDebate",
         summary: "Forecast a debate",
-        description: "Takes the same body as a new debate, and returns its calls, tokens and cost. Calls no model and \
-             saves nothing.",
+        description: "Takes the same body as a new debate and returns the expected calls, tokens and cost, without \
+             calling a model or saving anything.",
         body: Some(of::<NewDebate>),
         handler: || post(api::forecast),
         ..acts(Gives::Json(200, "The forecast.", of::<ForecastBody>))
@@ -114,7 +114,7 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         path: "/api/v1/debates/{id}/events",
         id: "followDebate",
-        summary: "The events of a debate, from the first one",
+        summary: "All past and future events of a debate",
         description: "Server-sent events or, with `Accept: application/x-ndjson`, a line of JSON for each event. An \
              event of the journal (`\"signal\":\"recorded\"`) carries its number as `id` and as `seq`; a client \
              that reconnects with `Last-Event-ID` receives every later event exactly once. Unrecorded messages, such \
@@ -150,7 +150,7 @@ const OPERATIONS: &[Operation] = &[
         path: "/api/v1/debates/{id}/pause",
         id: "pauseDebate",
         summary: "Pause a debate",
-        description: "Starts no more calls, and waits for paid calls in flight. Removes a queued debate from the queue.",
+        description: "Lets calls in flight finish, but starts no new ones. Removes a queued debate from the queue.",
         problems: &[409],
         handler: || post(api::pause),
         ..acts(Gives::Nothing(202, "The request was passed to the debate."))
@@ -159,9 +159,9 @@ const OPERATIONS: &[Operation] = &[
         path: "/api/v1/debates/{id}/stop",
         id: "stopDebate",
         summary: "End a debate early, answering from its current texts",
-        description: "Starts no more agent calls, and the judge writes the answer. A paused debate is resumed for this, \
-             within the rest of its cost limit. A paused, waiting or queued debate that has no text to base an answer \
-             on ends without an answer.",
+        description: "The agents are not called again, and the judge writes the answer. A paused debate is resumed for \
+             this, within the rest of its cost limit. A paused, waiting or queued debate that has no text to base an \
+             answer on ends without an answer.",
         problems: &[409, 422],
         handler: || post(api::stop),
         ..acts(Gives::Nothing(202, "The request was passed to the debate."))

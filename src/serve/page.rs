@@ -132,7 +132,7 @@ fn shell() -> Html<String> {
         &html! { script type="module" src=(address("page.js")) {} },
         &html! {
             header.top {
-                a.skip href="#main" { "Skip to the content" }
+                a.skip href="#main" { "Skip to content" }
                 div.top-line {
                     a.brand href="/" { img src=(address("icon.svg")) alt="" width="24" height="24"; "dialectic" }
                     nav aria-label="Main" {
@@ -159,7 +159,7 @@ fn sign_in(is_used: bool) -> Html<String> {
             main.plain {
                 h1 { "Sign in to dialectic" }
                 @if is_used {
-                    p { "The address that you opened works only once, and it was already used." }
+                    p { "The address that you opened works only once and has already been used." }
                 } @else {
                     p { "Open the address that the server printed at startup. It signs in one browser." }
                 }

@@ -172,10 +172,11 @@ fn paths(base: &Path, files: &str) -> Result<Vec<PathBuf>, String> {
     }
     let base = glob::Pattern::escape(&base.to_string_lossy());
     let pattern = Path::new(&base).join(files);
-    let found = glob::glob(&pattern.to_string_lossy()).map_err(|error| format!("the pattern `{files}`: {error}"))?;
+    let found = glob::glob(&pattern.to_string_lossy())
+        .map_err(|error| format!("cannot expand the pattern `{files}`: {error}"))?;
     let mut paths = Vec::new();
     for path in found {
-        let path = path.map_err(|error| format!("the pattern `{files}`: {error}"))?;
+        let path = path.map_err(|error| format!("cannot expand the pattern `{files}`: {error}"))?;
         // Skip a README, which describes the set.
         let is_readme = path.file_stem().is_some_and(|stem| stem.eq_ignore_ascii_case("readme"));
         if path.is_file() && !is_readme {

@@ -86,8 +86,7 @@ impl Stored {
             return Ok(Self { journal, is_compact: true, segments: 0 });
         }
         let names = store.list(&segments(id)).await?;
-        let damaged =
-            |number: u64, fault: &str| SegmentError::damaged(store, id, format!("the segment {number} {fault}"));
+        let damaged = |number: u64, fault: &str| SegmentError::damaged(store, id, format!("segment {number} {fault}"));
         let read = (1..).zip(names).map(async |(number, name)| {
             let is_next = name == format!("{number:08}");
             let bytes = if is_next { store.get(&segment_name(id, number)).await? } else { None };
@@ -116,7 +115,7 @@ impl Stored {
         }
         let debate = fold(&events).map_err(|error| damaged(error.to_string()))?;
         if debate.id != *id {
-            return Err(damaged(format!("it contains the debate {}", debate.id)));
+            return Err(damaged(format!("it contains another debate, {}", debate.id)));
         }
         Ok(Some((debate, events)))
     }

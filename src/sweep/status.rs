@@ -179,7 +179,7 @@ pub enum Ended {
 
 impl Ended {
     pub(super) fn failed(error: Option<String>) -> Self {
-        Self::Failed { reason: error.unwrap_or_else(|| "it has no answer".to_owned()) }
+        Self::Failed { reason: error.unwrap_or_else(|| "it ended without an answer".to_owned()) }
     }
 
     pub(super) fn of(error: &dyn Diagnostic) -> Self {

@@ -189,8 +189,8 @@ impl Worker {
             (None, Ok(finished)) => match finished.ending {
                 RunEnding::Completed => Ended::Finished { cost: finished.debate.total_cost(), before: false },
                 RunEnding::Failed => Ended::failed(finished.debate.error),
-                RunEnding::ServerGone => later("its server is unreachable"),
-                RunEnding::LimitReached => later("its subscription's usage limit was reached"),
+                RunEnding::ServerGone => later("the model's server is unreachable"),
+                RunEnding::LimitReached => later("your subscription's usage limit was reached"),
                 RunEnding::HostAsked => {
                     Ended::failed(Some("debates in a set cannot wait for answers from the host".to_owned()))
                 }

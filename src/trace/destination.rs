@@ -52,7 +52,7 @@ pub(super) struct Credentials {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TraceConfigError {
     #[error(
-        "sending no trace: setting `debate.trace` to `langfuse` requires the environment variable{} {}",
+        "not sending traces: setting `debate.trace` to `langfuse` requires the environment variable{} {}",
         plural(.0),
         .0.join(", ")
     )]
@@ -201,12 +201,12 @@ mod tests {
     fn langfuse_needs_its_keys_and_is_in_its_cloud_unless_it_is_elsewhere() {
         insta::assert_snapshot!(
             langfuse(&[("LANGFUSE_BASE_URL", "https://lf.example")]).unwrap_err(),
-            @"sending no trace: setting `debate.trace` to `langfuse` requires the environment variables LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY"
+            @"not sending traces: setting `debate.trace` to `langfuse` requires the environment variables LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY"
         );
         let error = langfuse(&[("LANGFUSE_PUBLIC_KEY", "pk-1")]).unwrap_err();
         insta::assert_snapshot!(
             error,
-            @"sending no trace: setting `debate.trace` to `langfuse` requires the environment variable LANGFUSE_SECRET_KEY"
+            @"not sending traces: setting `debate.trace` to `langfuse` requires the environment variable LANGFUSE_SECRET_KEY"
         );
         assert!(error.hint().unwrap().contains("LANGFUSE_SECRET_KEY=..."), "{:?}", error.hint());
         let keys = [("LANGFUSE_PUBLIC_KEY", "pk-1"), ("LANGFUSE_SECRET_KEY", "sk-1")];

@@ -115,7 +115,7 @@ impl Tracer {
                 ExportReport::Trouble(reason) => trouble = Some(reason),
             }
         }
-        let late = ended.is_err().then(|| trouble.unwrap_or_else(|| "no answer in time".to_owned()));
+        let late = ended.is_err().then(|| trouble.unwrap_or_else(|| "timed out".to_owned()));
         match lost.or(late) {
             Some(reason) => Err(Undelivered { to: self.to, reason }),
             None => Ok(()),
@@ -153,7 +153,7 @@ impl SendError {
 /// may include a key.
 fn innermost(error: &reqwest::Error) -> String {
     if error.is_timeout() {
-        return "no answer in time".to_owned();
+        return "timed out".to_owned();
     }
     let Some(mut cause) = error.source() else { return "the request failed".to_owned() };
     while let Some(deeper) = cause.source() {

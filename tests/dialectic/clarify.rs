@@ -67,7 +67,7 @@ fn questions_are_asked_until_the_limit_and_answers_reach_every_later_prompt() {
     Question 4 of 4, from The kiss (kiss):
     First question of kiss, 2?
 
-    Follow-up questions to your answers: second pass, 2 of at most 2.
+    Follow-up questions on your answers: second pass, 2 of at most 2.
 
     Follow-up question 5 of 8, from The architect (architect):
     Second question of architect, 1?
@@ -148,7 +148,7 @@ fn in_a_terminal_questions_are_asked_one_by_one() {
     for (position, answer) in ["alpha", "beta", "", "delta", "epsilon", "", "eta", ""].into_iter().enumerate() {
         let (kind, total) = if position < 4 { ("Question", 4) } else { ("Follow-up question", 8) };
         if position == 4 {
-            terminal.wait_for("Follow-up questions to your answers: second pass, 2 of at most 2.");
+            terminal.wait_for("Follow-up questions on your answers: second pass, 2 of at most 2.");
         }
         terminal.wait_for(&format!("{kind} {} of {total}", position + 1));
         terminal.wait_for("Answer");
@@ -310,7 +310,7 @@ fn every_agent_is_asked_in_three_passes_through_a_pipe() {
     for said in [
         "9 to 13 calls",
         "\nQuestion 2 of 2, from The kiss (kiss):\nFirst question of kiss, 1?\n",
-        "\nFollow-up questions to your answers: third pass, 3 of at most 3.\n",
+        "\nFollow-up questions on your answers: third pass, 3 of at most 3.\n",
         "\nFollow-up question 6 of 6, from The kiss (kiss):\nThird question of kiss, 1?\n",
     ] {
         assert!(finished.stderr.contains(said), "{said}: {finished}");

@@ -33,7 +33,7 @@ fn the_starter_is_the_default_and_is_never_written_over_another_file() {
 
     --- stderr
     error: ./debate-config.json already exists
-    hint: name another file, or remove this one first
+    hint: use another file, or remove this one first
     ");
     assert_eq!(sandbox.read("debate-config.json"), "mine");
     sandbox.run(["config", "init", "other.json"]).expect_code(0);

@@ -85,7 +85,7 @@ fn without_one_agent_the_others_go_on_every_lack_is_named_and_strict_makes_it_an
     let finished = sandbox.run(["debate", "Design a queue", "--quiet", "--strict"]).expect_code(5);
     let (id, state) = sandbox.only_state();
     assert!(finished.stdout.contains("## Judge Assessment"), "the solution is printed all the same: {finished}");
-    assert!(finished.stderr.contains(&format!("error: the run of the debate {id} is incomplete: ")), "{finished}");
+    assert!(finished.stderr.contains(&format!("error: the debate {id} was incomplete: ")), "{finished}");
     server.assert_clean();
     assert_eq!((&state["status"], &state["outcome"]["kind"]), (&json!("completed"), &json!("degraded")));
     let reasons = state["outcome"]["reasons"].as_array().unwrap();

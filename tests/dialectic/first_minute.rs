@@ -115,14 +115,14 @@ fn the_newest_debate_is_meant_where_none_is_named() {
     // What pays takes the newest one only where somebody sees which one that is.
     for arguments in [&["ask", "Why a queue?"][..], &["fork", "--at", "1.review"]] {
         let refused = here.run(arguments).expect_code(2);
-        assert!(refused.stderr.contains("needs the name") && refused.stderr.contains("latest"), "{refused}");
+        assert!(refused.stderr.contains("needs a debate's id") && refused.stderr.contains("latest"), "{refused}");
         let (output, _) = Terminal::start(&here, arguments).expect_code(0);
         assert!(output.contains("Using the newest debate:") && output.contains("Design a queue"), "{output}");
     }
     let ending = &parent[parent.len() - 4..];
     for name in [ending, &parent, "latest"] {
         let refused = here.run(["ask", name]);
-        assert!(!refused.stderr.contains("needs the name of a debate"), "{refused}");
+        assert!(!refused.stderr.contains("needs a debate's id"), "{refused}");
     }
 }
 
@@ -135,7 +135,7 @@ fn a_fork_changes_something_or_says_that_it_does_not() {
     let refused = here.run([&at[..], &["--set", &format!("debate.rounds={rounds}")]].concat()).expect_code(2);
     assert!(refused.stderr.contains(&format!("debate.rounds is already {rounds}")), "{refused}");
     let same = here.run(at).expect_code(0);
-    assert!(same.stderr.contains("without changes, so this is a second sample"), "{same}");
+    assert!(same.stderr.contains("nothing was changed, so this is a second sample"), "{same}");
     let other = here.run([&at[..], &["--set", "debate.check=1"]].concat());
     assert!(!other.stderr.contains("second sample"), "{other}");
 

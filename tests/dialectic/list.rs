@@ -170,7 +170,7 @@ fn the_list_is_filtered() {
     assert_eq!(ids(&["-n", "1"]), ["vhkp"]);
     assert_eq!(ids(&["--protocol", "oxford"]), [""; 0]);
     let none = sandbox.run(["list", "--text", "nowhere"]).expect_code(0);
-    assert_eq!((&*none.stdout, &*none.stderr), ("", "No debate in ./debates matches.\n"));
+    assert_eq!((&*none.stdout, &*none.stderr), ("", "No matching debates in ./debates.\n"));
     for arguments in [["--status", "great"], ["--until", "2025-13-01"]] {
         sandbox.run(["list"].into_iter().chain(arguments)).expect_code(2);
     }

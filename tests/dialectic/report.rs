@@ -168,7 +168,7 @@ fn a_report_does_not_replace_the_debate() {
     let before = sandbox.files();
     for output in ["./simple.json", "simple.events.jsonl"] {
         let refused = sandbox.run(["report", "-d", "simple.json", "-o", output]).expect_code(2);
-        assert!(refused.stderr.contains("--output must not name one of the debate's own files"), "{refused}");
+        assert!(refused.stderr.contains("--output must not be one of the debate's own files"), "{refused}");
     }
     assert!(sandbox.files() == before);
 }

@@ -153,7 +153,7 @@ fn untracked_files_are_part_of_the_change_unless_they_may_hold_secrets() {
     }
     server.forget();
     let run = sandbox.run(["review", "-c", "own.json", "--tracked"]).expect_code(0);
-    assert!(run.stdout.contains("- loose.py: git does not track it"), "{}", run.stdout);
+    assert!(run.stdout.contains("- loose.py: not tracked by git"), "{}", run.stdout);
     assert!(!sent(&server).contains("LOOSE"));
 }
 
@@ -207,7 +207,7 @@ fn there_may_be_nothing_to_review_and_nothing_to_compare() {
     let sandbox = repository(served(&server), &[("a.py", BEFORE)]);
     let run = sandbox.run(["review", "-c", "own.json", "--format", "sarif"]).expect_code(0);
     schema::assert_valid("sarif-2.1.0.json", &parsed(&run.stdout));
-    assert!(run.stderr.contains("There is no change to review"), "{}", run.stderr);
+    assert!(run.stderr.contains("Nothing to review: no changes"), "{}", run.stderr);
     sandbox.run(["review", "-c", "own.json", "a.py"]).expect_code(0);
     let nothing = |arguments: &[&str]| sandbox.run(["review", "-c", "own.json"].iter().chain(arguments)).expect_code(0);
     let github = parsed(&nothing(&["--format", "github"]).stdout);

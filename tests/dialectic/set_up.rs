@@ -85,7 +85,7 @@ fn a_server_that_does_not_say_is_no_matter_of_the_others() {
 fn a_probe_asks_before_it_costs_anything() {
     let here = asking(&server(TWO), "small");
     let refused = here.run(["models", "--probe"]).expect_code(2);
-    assert!(refused.stderr.contains("Probing 2 models uses at most 16 output tokens for each"), "{refused}");
+    assert!(refused.stderr.contains("Probing 2 models uses at most 16 output tokens per model"), "{refused}");
     assert!(refused.stderr.contains("hint: use --yes to accept the defaults"), "{refused}");
     let finished = here.run(["models", "--probe", "--yes", "--json"]).expect_code(0);
     let rows: Value = serde_json::from_str(&finished.stdout).unwrap();

@@ -244,7 +244,7 @@ fn a_collector_that_refuses_is_named_with_its_answer_and_one_that_never_answers_
     let (refusing, silent) = (Collector::start(StatusCode::UNAUTHORIZED), TcpListener::bind("127.0.0.1:0").unwrap());
     for (url, says) in [
         (refusing.url(), "the server answered 401 Unauthorized"),
-        (format!("http://{}", silent.local_addr().unwrap()), "no answer in time"),
+        (format!("http://{}", silent.local_addr().unwrap()), "timed out"),
     ] {
         let finished = debate(&langfuse(&url)).expect_code(0);
         let [warning] = complaints(&finished)[..] else { panic!("not one warning: {finished}") };
@@ -255,7 +255,7 @@ fn a_collector_that_refuses_is_named_with_its_answer_and_one_that_never_answers_
 #[test]
 fn without_its_keys_there_is_a_warning_and_the_debate() {
     let sandbox = traced("langfuse").env("LANGFUSE_SECRET_KEY", SECRET);
-    let says = "warning: sending no trace: setting `debate.trace` to `langfuse` requires the environment variable \
+    let says = "warning: not sending traces: setting `debate.trace` to `langfuse` requires the environment variable \
                 LANGFUSE_PUBLIC_KEY\n";
     let finished = debate(&sandbox).expect_code(0);
     assert!(finished.stderr.contains(says), "{finished}");

@@ -339,7 +339,7 @@ fn traces_of_a_found_environment_file_go_to_langfuse_alone() {
     let collector = servers.strangers.base_url().replace("/v1", "");
     let sandbox = sandbox.env("LANGFUSE_BASE_URL", &collector);
     let finished = sandbox.run(DEBATE).expect_code(0);
-    assert!(finished.stderr.contains("sending no trace"), "{finished}");
+    assert!(finished.stderr.contains("not sending traces"), "{finished}");
     assert!(servers.strangers.requests().is_empty());
     sandbox.trust(".env");
     let finished = sandbox.run(DEBATE).expect_code(0);

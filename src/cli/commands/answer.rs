@@ -100,7 +100,7 @@ fn read_file(path: &Path, terminal: &mut Terminal) -> Result<Vec<(String, String
     let bytes = input::read_file("the answers", path, MIB, terminal)?;
     let read: Result<BTreeMap<String, Option<String>>, _> = serde_json::from_slice(&bytes);
     let read = read.map_err(|source| {
-        UserError::input(format!("{} contains no answers", path.display()))
+        UserError::input(format!("cannot parse the answers in {}", path.display()))
             .with_hint("expected an object such as {\"q1\": \"500 a second\", \"q2\": null}")
             .with_source(source)
     })?;

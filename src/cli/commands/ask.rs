@@ -60,7 +60,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
         (name, Some(question)) => (name, question),
         (Some(word), None) if !is_debate(word, &debates()?)? => (None, word),
         (_, None) => {
-            let hint = "write it after the debate: dialectic ask latest \"What if the budget is halved?\"";
+            let hint = "write the question after the debate: dialectic ask latest \"What if the budget is halved?\"";
             return Err(UserError::input("the question is missing").with_hint(hint).into());
         }
     };

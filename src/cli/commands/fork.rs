@@ -49,7 +49,7 @@ pub(in crate::cli) struct ForkArgs {
     #[arg(long)]
     offline: bool,
 
-    /// The cost limit in dollars, not counting the calls that the fork keeps
+    /// The cost limit in dollars, excluding the calls kept from the original debate
     #[arg(help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     max_cost: Option<Usd>,
 
@@ -102,7 +102,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let foreseen = dialogue::agreed(&prepared, &settings, terminal)?;
     let ready = prepared.begin()?;
     let is_same = settings == parent.settings;
-    let sample = if is_same { ": without changes, so this is a second sample" } else { "" };
+    let sample = if is_same { "; nothing was changed, so this is a second sample" } else { "" };
     terminal.notice(&format!("Forked {} at {at} as {}{sample}", parent.id, ready.debate().id));
     session.run(ready, foreseen, terminal)
 }

@@ -145,7 +145,7 @@ impl SetupAnswers {
     fn configuration(&self) -> Value {
         let mut all = Map::new();
         let remark = "Your configuration for all directories. A project's file overrides it. All keys: \
-                      docs/configuration.md. No API key belongs here.";
+                      docs/configuration.md. Do not put API keys here.";
         all.insert("$comment".to_owned(), remark.into());
         all.insert("provider".to_owned(), self.provider.as_str().into());
         if let Some(model) = &self.model {
@@ -300,7 +300,8 @@ fn ask_key(
         return Ok(false);
     }
     if !key.chars().all(|c| c.is_ascii_graphic()) || key.contains(['\'', '"', '`']) {
-        terminal.warning("not saved: this is not a key, because it contains characters that are invalid in a header");
+        terminal
+            .warning("not saved: this cannot be a key, because it contains characters that are invalid in a header");
         return Ok(false);
     }
     make_parent(&path)?;

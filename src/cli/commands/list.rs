@@ -48,8 +48,8 @@ pub(in crate::cli) struct ListArgs {
     #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = PossibleValuesParser::new(STATUSES))]
     status: Vec<String>,
 
-    /// List only debates whose problem or solution contains this text (ignoring case), or that a keyword search of
-    /// the memory finds
+    /// List only debates whose problem or solution contains this text (ignoring case), or that a keyword search
+    /// finds
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
 
@@ -138,7 +138,7 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
         None => HashSet::new(),
         Some(Ok(files)) => files,
         Some(Err(error)) => {
-            terminal.warning(&format!("cannot search the memory for --text: {}", in_full(&error)));
+            terminal.warning(&format!("keyword search for --text is not available: {}", in_full(&error)));
             HashSet::new()
         }
     };
@@ -157,7 +157,7 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
         terminal.notice(&if entries.is_empty() {
             format!("No debates in {place} yet.")
         } else {
-            format!("No debate in {place} matches.")
+            format!("No matching debates in {place}.")
         });
         return Ok(());
     }
@@ -413,7 +413,7 @@ fn print(rows: &[ListRow], json: bool, terminal: &mut Terminal) -> Result<(), Er
         return terminal.json(&spent);
     }
     if spent.is_empty() {
-        terminal.notice("The costs of these debates are unknown.");
+        terminal.notice("No costs recorded.");
         return Ok(());
     }
     let mut table = Table::new([

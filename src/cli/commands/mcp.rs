@@ -23,7 +23,7 @@ pub(in crate::cli) struct McpArgs {
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     max_cost: Option<Usd>,
 
-    /// The maximum cost of all debates per day (UTC), in dollars; no debate starts once it is reached
+    /// The maximum cost of all debates per day (UTC), in dollars; new debates are refused once this limit is reached
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     max_cost_per_day: Option<Usd>,
 
@@ -31,7 +31,7 @@ pub(in crate::cli) struct McpArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_calls: Option<u32>,
 
-    /// The directory from which clients may attach files and agents may read [default: clients cannot attach files]
+    /// The directory whose files clients may attach and agents may read [default: clients cannot attach files]
     #[arg(long, value_name = "DIR")]
     context: Option<PathBuf>,
 
@@ -52,11 +52,12 @@ pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(),
     let lacking = of_cost.iter().find(|(_, is_there)| !is_there).filter(|_| called(&loaded.settings).is_none());
     // Without any cost limit, clients write the answers themselves, which costs nothing.
     if let Some((option, _)) = lacking.filter(|_| of_cost.iter().any(|(_, is_there)| *is_there)) {
-        return Err(missing("mcp", option, "its clients can start debates").into());
+        return Err(missing("mcp", option, "MCP clients can start debates").into());
     }
     terminal.warnings(loaded.warnings);
     if std::io::stdin().is_terminal() {
-        terminal.notice("This command is meant for coding agents, which talk to it on standard input. Ctrl-D ends it.");
+        terminal
+            .notice("This command is for coding agents, which send requests on standard input. Press Ctrl-D to exit.");
     }
     let options = Options {
         directory: debates()?,

@@ -363,7 +363,7 @@ async fn probe_all(
     let calls = counted(probed.len() as u64, "model");
     terminal.notice(&match most {
         Some(most) => format!("Probing {calls} costs at most {}.", named_cost(Some(most))),
-        None => format!("Probing {calls} uses at most {WORD} output tokens for each; some prices are unknown."),
+        None => format!("Probing {calls} uses at most {WORD} output tokens per model; some prices are unknown."),
     });
     if !args.yes && !Dialogue::begin("`models --probe`")?.confirm("Probe them?", true)? {
         return Err(Error::Declined);

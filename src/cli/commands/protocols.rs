@@ -16,7 +16,7 @@ pub(in crate::cli) struct ProtocolsArgs {
     #[command(subcommand)]
     command: Option<ProtocolsCommand>,
 
-    /// Print this protocol's table of transitions as Markdown
+    /// Print this protocol's transition table as Markdown
     name: Option<String>,
 
     /// Print the table as a Mermaid diagram

@@ -58,7 +58,7 @@ impl ReportArgs {
 pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = or_latest(args.name())?;
     if args.output.as_deref().is_some_and(|output| is_of(&entry, output)) {
-        let message = "must not name one of the debate's own files".to_owned();
+        let message = "must not be one of the debate's own files".to_owned();
         return Err(ConfigError::Argument { option: "--output", message }.into());
     }
     let format = match (args.format, args.output.as_deref()) {
@@ -68,7 +68,7 @@ pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<
         (None, None) => ReportFormat::usual(),
     };
     if args.open && !format.is_page() {
-        let message = "needs an HTML report: name a file that ends in .html, or drop --format";
+        let message = "needs an HTML report: use a file that ends in .html, or omit --format";
         return Err(ConfigError::Argument { option: "--open", message: message.to_owned() }.into());
     }
     let configured = args.config.as_deref().map(|path| configured(path, terminal)).transpose()?.flatten();

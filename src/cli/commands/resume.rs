@@ -195,8 +195,9 @@ fn agreed(
         return Ok(Some(entry));
     }
     let mut dialogue = Dialogue::open().ok_or_else(|| {
-        UserError::input("no debate given, and no terminal to ask whether to resume the newest one")
-            .with_hint(format!("name it: dialectic resume {name}; or resume the newest: dialectic resume --yes"))
+        UserError::input("no debate given, and no terminal to confirm the newest one").with_hint(format!(
+            "specify a debate: dialectic resume {name}; or resume the newest: dialectic resume --yes"
+        ))
     })?;
     let is_meant = dialogue.confirm("Resume it?", true)?;
     if !is_meant {

@@ -174,7 +174,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let change = match change {
         Found::Change(change) => *change,
         Found::Nothing => {
-            terminal.notice("There is no change to review.");
+            terminal.notice("Nothing to review: no changes.");
             return end_unchanged("No changes, no findings.", terminal);
         }
         Found::OnlyPermissions => {
@@ -226,7 +226,7 @@ fn earlier(name: &str) -> Result<Debate, Error> {
     if name == LATEST {
         let entries = debates()?.entries()?.into_iter();
         let newest = entries.filter_map(|entry| read_state(&entry.state).ok()).find(is_review);
-        return newest.ok_or_else(|| UserError::input("--since latest: there is no review yet").into());
+        return newest.ok_or_else(|| UserError::input("--since latest: no finished review found").into());
     }
     let debate = debates()?.find(name)?.load(AccessMode::State)?.debate;
     let id = &debate.id;

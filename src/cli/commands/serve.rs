@@ -52,7 +52,7 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     max_cost: Option<Usd>,
 
-    /// The maximum cost of all debates per day (UTC), in dollars; no debate starts once it is reached
+    /// The maximum cost of all debates per day (UTC), in dollars; new debates are refused once this limit is reached
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     max_cost_per_day: Option<Usd>,
 
@@ -90,7 +90,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     while let Ok(warning) = said.try_recv() {
         terminal.warning(&warning);
     }
-    terminal.notice("Open this address. It works for one browser. Ctrl-C stops the server and pauses running debates.");
+    terminal.notice("Open this address. It signs in one browser. Ctrl-C stops the server and pauses running debates.");
     terminal.text(&server.address())?;
     if !has_token {
         terminal.notice(&format!("Programs send the header `Authorization: Bearer {}`.", server.token()));

@@ -245,7 +245,7 @@ fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(
 
 fn point(view: &View<'_>, number: &str, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     if let Some(name) = &args.name {
-        return Err(UserError::input(format!("unexpected name `{name}` after a point's number")).into());
+        return Err(UserError::input(format!("unexpected name `{name}` after the point number")).into());
     }
     let unknown = |known: Vec<String>| {
         let hint =

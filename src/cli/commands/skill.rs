@@ -60,9 +60,9 @@ fn of_agents() -> Result<Vec<PathBuf>, Error> {
     let found = AGENTS.map(|agent| home.join(agent)).into_iter().filter(|directory| directory.is_dir());
     let found: Vec<PathBuf> = found.map(|directory| directory.join("skills")).collect();
     if found.is_empty() {
-        let message = format!("none of ~/{} exists", AGENTS.join(", ~/"));
+        let message = format!("no coding agents found: none of ~/{} exists", AGENTS.join(", ~/"));
         return Err(UserError::input(message)
-            .with_hint("name your agent's skills directory: dialectic skill install <dir>")
+            .with_hint("specify your agent's skills directory: dialectic skill install <dir>")
             .into());
     }
     Ok(found)

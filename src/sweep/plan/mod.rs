@@ -87,10 +87,10 @@ pub enum PlanError {
         line: usize,
         fault: String,
     },
-    #[error("{} has no debates", path.display())]
+    #[error("{} contains no debates", path.display())]
     Empty { path: PathBuf },
     /// The plan was made by a version of the program that has different built-in prompts.
-    #[error("{} needs the built-in prompts {planned}, but this program has {own}", path.display())]
+    #[error("{} was created with the built-in prompts {planned}, but this version has {own}", path.display())]
     Prompts { path: PathBuf, planned: String, own: String },
     #[error("cannot write the plan's prompts to {}", path.display())]
     Unpacked { path: PathBuf, source: std::io::Error },
@@ -133,7 +133,7 @@ impl Variant {
         }
         if !settings.debate.arena.context_commands.is_empty() {
             return Err(unplannable("`debate.arena.contextCommands` is set, but a plan cannot contain commands")
-                .with_hint("attach their output, and remove them from this configuration"));
+                .with_hint("attach the commands' output, and remove the commands from this configuration"));
         }
         settings.debate.budget.max_cost_usd = settings.max_cost();
         settings.debate.budget.max_calls = settings.max_calls();

@@ -130,7 +130,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Plan, PlanError> {
         fault(line, "it is not UTF-8".to_owned())
     })?;
     if !text.is_empty() && !text.ends_with('\n') {
-        return Err(fault(text.lines().count(), "the file was cut off".to_owned()));
+        return Err(fault(text.lines().count(), "unexpected end of file".to_owned()));
     }
     let mut lines = (1..).zip(text.lines());
     let Some((_, first)) = lines.next() else { return Err(PlanError::Empty { path: path.to_owned() }) };
@@ -193,8 +193,7 @@ fn header(path: &Path, text: &str) -> Result<Shared, PlanError> {
     let mut variants = Vec::new();
     for VariantOnTheWire { name, settings, prompts } in header.variants {
         let protocol = Protocol::named(&settings.debate.protocol);
-        let protocol =
-            protocol.ok_or_else(|| wrong(format!("the protocol `{}` is unknown", settings.debate.protocol)))?;
+        let protocol = protocol.ok_or_else(|| wrong(format!("unknown protocol `{}`", settings.debate.protocol)))?;
         if let Some(fault) = prompts.fault(&settings) {
             return Err(wrong(fault));
         }
@@ -239,7 +238,7 @@ pub(super) fn built_in(protocol: &Protocol) -> String {
 }
 
 fn unreadable(path: &Path, agent: &str) -> UserError {
-    unplannable(format!("the prompt {} of {agent} cannot be read", path.display()))
+    unplannable(format!("cannot read the prompt {} of {agent}", path.display()))
 }
 
 impl Prompts {
@@ -280,7 +279,7 @@ impl Prompts {
     /// `None` if they fit.
     pub(super) fn fault(&self, settings: &Settings) -> Option<String> {
         if let Some(path) = self.files.keys().find(|path| !is_below(path)) {
-            return Some(format!("the prompt `{path}` is outside the directory of prompts"));
+            return Some(format!("the prompt `{path}` is outside the prompt directory"));
         }
         let named =
             paths(&mut settings.clone()).into_iter().map(|(path, _)| path.display().to_string()).collect::<Vec<_>>();

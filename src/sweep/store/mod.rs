@@ -139,7 +139,7 @@ fn s3_address(place: &str) -> Result<Option<&str>, UserError> {
 
 fn not_a_store(place: &str) -> UserError {
     UserError::input(format!("`{place}` is not a store")).with_hint(format!(
-        "use a directory, or {S3}bucket/prefix with letters, digits, `-`, `_` and `.` in the parts of the prefix"
+        "use a directory, or {S3}bucket/prefix; each part of the prefix may contain letters, digits, `-`, `_` and `.`"
     ))
 }
 

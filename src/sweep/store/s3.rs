@@ -280,7 +280,7 @@ impl HttpService for Connector {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum S3Error {
     /// A variable is missing or has a wrong value.
-    #[error("cannot use the store {place} with these settings")]
+    #[error("cannot set up access to the store {place}")]
     Settings { place: String, source: object_store::Error },
     #[error("{variable} is not a URL")]
     Endpoint { variable: &'static str },

@@ -55,7 +55,7 @@ fn configurations() {
     refused(&[], &["-c", "none.json", "-d", "simple"], 2, &["evaluator configuration `none.json` not found", "hint: "]);
     eval("{}", 2, &["`c.json` has no `agents`", "hint: a minimal file is {\"agents\""]);
     let host = r#"{"agents": [{"id": "a", "model": "m", "provider": "host"}]}"#;
-    eval(host, 2, &["the provider `host` cannot evaluate", "hint: name other evaluators"]);
+    eval(host, 2, &["the provider `host` cannot be used for evaluation", "hint: choose other evaluators"]);
     let twice = r#"{"agents": [{"id": "a", "model": "m"}, {"id": "a", "model": ""}]}"#;
     eval(twice, 2, &["2 problems", "agents[1].id", "already the id of `agents[0]`", "agents[1].model", "is empty"]);
 }

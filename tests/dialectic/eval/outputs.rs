@@ -172,7 +172,7 @@ fn verbose_says_who_evaluates_and_what_it_took() {
       b (The b): model model-b of openai, first token within [time]
         system prompt built-in, message [directory]/prompts/own.md
     2 to 4 calls, likely $0.23, at most $1.39
-    warning: evaluator b: `overall_score` is 0, outside 1 to 10; counting it as 1
+    warning: evaluator b: `overall_score` is 0, not between 1 and 10; counting it as 1
     Evaluations
       evaluator a: [time], 1,234 tokens, 8 scores counted, 0 ignored or clamped
       evaluator b: [time], 1,234 tokens, 8 scores counted, 1 ignored or clamped

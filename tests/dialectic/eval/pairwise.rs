@@ -161,13 +161,13 @@ fn variants_of_a_set_are_compared_problem_by_problem() {
         here.run(arguments.iter().chain(more))
     };
     let none = compare(&[]).expect_code(75);
-    assert!(none.stderr.contains("no problem has a finished debate of both variants"), "{none}");
+    assert!(none.stderr.contains("no problem has finished debates for both variants"), "{none}");
     here.run(["sweep", "run", "plan.jsonl", "--store", "set"]).expect_code(0);
     let before = server.requests().len();
     let finished = compare(&["--store", "set"]).expect_code(0);
     for said in [
         "A: plan.jsonl:debate\nB: plan.jsonl:single\n\nqueue: not decided\nsum: A is better\n",
-        "A: 1 win, 1 tie, 0 losses\nFewer than 6 problems are decided: too few to say which is better\n",
+        "A: 1 win, 1 tie, 0 losses\nFewer than 6 problems were decided, too few to say which is better\n",
         "2 of 4 rulings changed with the order\n",
     ] {
         assert!(finished.stdout.contains(said), "{said}\n{finished}");
@@ -185,7 +185,7 @@ fn variants_of_a_set_are_compared_problem_by_problem() {
     assert!(
         finished
             .stderr
-            .contains("judge a: the family of model-a is unknown, so it may be a participant's; excluded from judging"),
+            .contains("judge a: model-a may belong to the same model family as a participant; excluded from judging"),
         "{finished}"
     );
     let said: Value = serde_json::from_str(&finished.stdout).unwrap();

@@ -141,7 +141,7 @@ fn a_run_in_which_nobody_answered_does_not_count() {
     let sandbox = sandbox(&server, &evaluators(&["a"]));
     let finished = sandbox.run(["eval", "-c", "eval.json", "--repeat", "2", "-d", "simple"]).expect_code(0);
     assert!(finished.stdout.contains("| 6.00 ± N/A | 1 |"), "{finished}");
-    assert!(finished.stderr.contains("warning: evaluator a (run "), "{finished}");
+    assert!(finished.stderr.contains("warning: skipped evaluator a (run "), "{finished}");
 }
 
 #[test]

@@ -30,9 +30,9 @@ fn an_evaluator_that_fails_or_says_nothing_is_skipped() {
     --- stderr
     warning: `agents[3].timeout` is 2500 ms, too short for a model to think; allowing 600000 ms until the first token
     4 to 8 calls, of unknown cost (no price is known for model-good and 3 more)
-    warning: evaluator refused is skipped: the request was refused (400): no such model
-    warning: evaluator prose is skipped: no answer contained a JSON evaluation: it contains no JSON object
-    warning: evaluator late is skipped: no answer contained a JSON evaluation: it contains no JSON object, and asking again failed: the key was refused (401): who are you?
+    warning: skipped evaluator refused: the request was refused (400): no such model
+    warning: skipped evaluator prose: the answer is not a JSON evaluation: it contains no JSON object
+    warning: skipped evaluator late: the answer is not a JSON evaluation: it contains no JSON object, and asking again failed: the key was refused (401): who are you?
     ");
 }
 
@@ -62,8 +62,8 @@ fn when_all_are_skipped_nothing_is_written() {
 
     --- stderr
     2 to 4 calls, of unknown cost (no price is known for model-a and 1 more)
-    warning: evaluator a is skipped: the request was refused (400): no such model
-    warning: evaluator b is skipped: the request was refused (400): no such model
+    warning: skipped evaluator a: the request was refused (400): no such model
+    warning: skipped evaluator b: the request was refused (400): no such model
     error: no evaluator could evaluate simple
     ");
     assert!(!sandbox.directory().join("out/s.csv").exists());

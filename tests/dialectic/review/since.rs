@@ -153,10 +153,10 @@ fn only_a_finished_review_can_be_the_earlier_one() {
         assert!(server.requests().is_empty());
         run.stderr
     };
-    assert!(refused("latest").contains("there is no review yet"));
+    assert!(refused("latest").contains("no finished review found"));
     // A rehearsal is none.
     sandbox.run(ARGUMENTS.iter().chain(&["work", "--offline"])).expect_code(0);
-    assert!(refused("latest").contains("there is no review yet"));
+    assert!(refused("latest").contains("no finished review found"));
     assert!(refused("nothing").contains("nothing"));
 }
 

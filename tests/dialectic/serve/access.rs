@@ -91,7 +91,7 @@ fn the_printed_address_lets_one_browser_in_once() {
     assert!(!policy.contains("unsafe") && !page.text().contains("onclick") && !page.text().contains("<script>"));
     serving.raw("GET", &ticket, &with, b"").expect(303);
     let used = serving.raw("GET", &ticket, &[], b"").expect(403);
-    assert!(used.text().contains("was already used"), "{}", used.text());
+    assert!(used.text().contains("has already been used"), "{}", used.text());
     serving.raw("GET", "/api/v1/debates", &with, b"").expect(200);
     // So does the token itself.
     let own = [("Content-Type", "application/json"), ("X-Dialectic", "1")];

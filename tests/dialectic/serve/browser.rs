@@ -146,7 +146,7 @@ fn similar_questions_are_one_and_a_later_pass_is_named() {
     for pass in 1..=3 {
         tab.until(&format!("document.querySelector('.questions label')?.textContent.includes('has pass {pass}?')"));
         let title = tab.text("#questions-title");
-        let named = format!("Follow-up questions to your answers: pass {pass} of at most 3");
+        let named = format!("Follow-up questions on your answers: pass {pass} of at most 3");
         assert_eq!(title, if pass == 1 { "The agents ask".to_owned() } else { named });
         assert_eq!(tab.run("document.querySelectorAll('.questions textarea').length"), json!(1));
         assert_eq!(tab.text(".questions .who").trim_end(), "The architect and The kiss:");
@@ -492,7 +492,7 @@ fn a_debate_is_started_and_read_with_the_keyboard_alone() {
         }
         panic!("the focus never comes to {wanted}");
     };
-    stop_at(&mut tab, "Skip to the content");
+    stop_at(&mut tab, "Skip to content");
     stop_at(&mut tab, "New debate");
     tab.key("Enter");
     tab.until("document.activeElement?.id === 'problem'");

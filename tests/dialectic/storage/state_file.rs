@@ -73,7 +73,7 @@ fn assert_journal_is_missed(sandbox: &Sandbox, id: &str, arguments: &[&str]) {
     let refused = sandbox.run(arguments).expect_code(2);
     let error =
         format!("error: the journal of the debate {id} is missing: ./debates/{id}.events.jsonl does not exist\n");
-    assert!(refused.stderr.starts_with(&error) && refused.stderr.contains("hint: restore it"), "{refused}");
+    assert!(refused.stderr.starts_with(&error) && refused.stderr.contains("hint: restore the journal"), "{refused}");
 }
 
 #[test]

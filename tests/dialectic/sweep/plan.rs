@@ -154,10 +154,14 @@ fn an_edited_plan_is_refused_with_its_line() {
         (plan.replace("\"sweep\":1", "\"sweep\":2"), 2, "the plan has version 2"),
         (plan.replace("\"repeat\":2", "\"repeat\":1"), 2, "plan.jsonl, line 3: the id swp-"),
         (plan.replace("\"variant\":\"single\"", "\"variant\":\"double\""), 2, "line 4: the first line does not define"),
-        (plan.replace(&other, "0123456789ab"), 4, "needs the built-in prompts 0123456789ab, but this program has "),
-        (cut.to_owned(), 2, "line 9: the file was cut off"),
-        (version + "\n", 2, "plan.jsonl has no debates"),
-        (String::new(), 2, "plan.jsonl has no debates"),
+        (
+            plan.replace(&other, "0123456789ab"),
+            4,
+            "was created with the built-in prompts 0123456789ab, but this version has ",
+        ),
+        (cut.to_owned(), 2, "line 9: unexpected end of file"),
+        (version + "\n", 2, "plan.jsonl contains no debates"),
+        (String::new(), 2, "plan.jsonl contains no debates"),
         ("{}\n".to_owned(), 2, "line 1: expected the first line of a plan"),
         (plan.replace("{\"id\":", "{\"more\":1,\"id\":"), 2, "line 1: unknown field `more`"),
     ] {

@@ -366,9 +366,9 @@ fn a_damaged_debate_is_refused_by_the_next_worker_at_once() {
         let refused = sandbox.run(with(&["--index", "1"])).expect_code(2);
         assert!(refused.stderr.contains(said), "{refused}");
     };
-    refused(&format!("is damaged: it contains the debate {}", ids[0]));
+    refused(&format!("is damaged: it contains another debate, {}", ids[0]));
     std::fs::remove_file(segments(&ids[1]).join("00000001")).unwrap();
-    refused("the segment 1 is missing");
+    refused("segment 1 is missing");
     assert_eq!(server.requests().len(), asked);
 }
 
@@ -382,7 +382,7 @@ fn a_server_that_is_gone_is_tried_again() {
     let address = server.address();
     drop(server);
     let gone = running.wait().expect_code(75);
-    assert!(gone.stderr.contains("its server is unreachable"), "{gone}");
+    assert!(gone.stderr.contains("the model's server is unreachable"), "{gone}");
     let back = MockServer::again(address, default_reply);
     sandbox.run(RUN).expect_code(0);
     back.assert_clean();

@@ -202,7 +202,7 @@ mod s3 {
         let error = store::open("s3://sets", &with(("AWS_ENDPOINT_URL", "127.0.0.1:9000/x"))).await.unwrap_err();
         assert_eq!((error.to_string().as_str(), error.exit_code()), ("AWS_ENDPOINT_URL is not a URL", 4));
         let error = store::open("s3://sets", &with(("AWS_ACCESS_KEY_ID", "a"))).await.unwrap_err();
-        assert_eq!(error.to_string(), "cannot use the store s3://sets with these settings");
+        assert_eq!(error.to_string(), "cannot set up access to the store s3://sets");
         assert_eq!(error.exit_code(), 4);
         for address in ["s3://", "s3:///a", "s3://sets/a//b", "s3://sets/../a", "s3://sets/a b", "s3://user:key@sets"] {
             let error = store::open(address, &Environment::default()).await.unwrap_err();

@@ -53,7 +53,7 @@ pub(in crate::cli) struct EvalArgs {
     #[arg(long, value_names = ["A", "B"], num_args = 2, conflicts_with_all = ["debates", "named", "output"])]
     pairwise: Vec<String>,
 
-    /// The file with the problem, if neither answer of `--pairwise` is a debate
+    /// The file with the problem, if neither `--pairwise` answer is a debate
     #[arg(long, value_name = "PATH", requires = "pairwise", conflicts_with_all = ["debates", "named"])]
     problem_file: Option<PathBuf>,
 
@@ -83,7 +83,7 @@ pub(in crate::cli) struct EvalArgs {
     #[arg(short, long)]
     verbose: bool,
 
-    /// Rehearse without a model or scores; needs no key or network
+    /// Rehearse without a model: needs no key or network, but returns no scores
     #[arg(long)]
     offline: bool,
 }
@@ -228,7 +228,7 @@ fn noting_cost<T>(terminal: &mut Terminal, work: impl AsyncFnOnce(&(dyn Fn(Usd) 
         && directory.path().is_dir()
         && let Err(error) = note_spent(&directory, spent)
     {
-        terminal.warning(&format!("this cost does not count towards the daily limit: {error}"));
+        terminal.warning(&format!("the cost of this evaluation does not count towards the daily limit: {error}"));
     }
     done
 }
@@ -255,8 +255,8 @@ fn callers<'a>(
 ) -> Result<impl Fn(&EvaluatorSettings) -> Caller + use<'a>, Error> {
     let used = || settings.evaluators.iter().map(|one| (one.id.as_str(), one.provider.as_str()));
     if used().any(|(_, provider)| provider == HOST) {
-        return Err(UserError::input("the provider `host` cannot evaluate")
-            .with_hint("name other evaluators with --config")
+        return Err(UserError::input("the provider `host` cannot be used for evaluation")
+            .with_hint("choose other evaluators with --config")
             .into());
     }
     missing_keys_of(used(), &settings.providers, environment)?;

@@ -121,7 +121,7 @@ fn check_table(path: &Path) -> Result<(), Error> {
         Ok(found) if found.is_empty() || is_csv_header(&found) => Ok(()),
         Ok(_) => {
             Err(UserError::input(format!("{} is not an evaluation file: it has a different header", path.display()))
-                .with_hint("name a new file, or one written by `dialectic eval`")
+                .with_hint("use a new file, or one written by `dialectic eval`")
                 .into())
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -179,7 +179,7 @@ pub(super) fn roster(evaluators: &[Evaluator]) -> String {
 pub(super) fn warnings(evaluated: &[Evaluated]) -> Vec<String> {
     let mut warnings = Vec::new();
     each(evaluated, |place, attempt| match &attempt.outcome {
-        Err(skipped) => warnings.push(format!("{place} is skipped: {skipped}")),
+        Err(skipped) => warnings.push(format!("skipped {place}: {skipped}")),
         Ok(answer) => warnings.extend(answer.ignored.iter().map(|ignored| format!("{place}: {ignored}"))),
     });
     warnings

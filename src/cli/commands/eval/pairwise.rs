@@ -150,7 +150,7 @@ fn variants(args: &EvalArgs, names: [&String; 2], a: (&Path, &str), b: (&Path, &
 }
 
 fn unfinished() -> UserError {
-    UserError::of(ErrorCategory::Busy, "no problem has a finished debate of both variants")
+    UserError::of(ErrorCategory::Busy, "no problem has finished debates for both variants")
         .with_hint("run the set with `dialectic sweep run`")
 }
 
@@ -235,7 +235,7 @@ fn problem_of(args: &EvalArgs, answers: &[Answered; 2]) -> Result<(String, Strin
     }
     let (name, text) = known.ok_or_else(|| {
         UserError::input("cannot tell which problem the two answers belong to")
-            .with_hint("name its file: --problem-file problem.md")
+            .with_hint("specify the problem's file: --problem-file problem.md")
     })?;
     Ok((name, text.trim().to_owned()))
 }
@@ -331,7 +331,7 @@ impl<'a> Results<'a> {
             let _ = writeln!(text, "A: {wins}, {ties}, {losses}");
             let _ = match self.p() {
                 Some(p) => writeln!(text, "Sign test of wins and losses: p = {p:.3}"),
-                None => writeln!(text, "Fewer than {FEWEST} problems are decided: too few to say which is better"),
+                None => writeln!(text, "Fewer than {FEWEST} problems were decided, too few to say which is better"),
             };
         }
         let all = self.rulings().count();

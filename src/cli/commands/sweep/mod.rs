@@ -212,7 +212,7 @@ fn said(status: &SetStatus, counted: &str) -> String {
             None => "at unknown cost".to_owned(),
         };
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "when a worker was lost, {calls} in flight may have been billed, {most}");
+        let _ = writeln!(text, "{calls} of lost workers may have been billed, {most}");
     }
     text
 }
