@@ -99,7 +99,8 @@ fn is_in_fence(text: &str) -> bool {
     fences.count() % 2 == 1
 }
 
-/// Passes on the words of a streamed answer, without the reasoning in front, and empty text for other tokens.
+/// Passes the words of a streamed answer to the listener, without the reasoning in front of them. Passes empty text for
+/// other tokens.
 pub(super) struct TextSink<'a> {
     listener: &'a dyn Listener,
     state: ReasoningState,
@@ -291,23 +292,23 @@ const LONGEST_END: usize = 32;
 
 #[derive(Debug, PartialEq, Eq)]
 enum Opening {
-    /// Reasoning, after a mark of `len` bytes.
+    /// Reasoning that follows a mark of `len` bytes.
     Block {
         block: ReasoningTag,
         len: usize,
     },
-    /// Too short to decide.
+    /// The text is too short to decide.
     Perhaps,
     None,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReasoningTag {
-    /// Between tags such as `<think>` and `</think>`.
+    /// Reasoning between tags such as `<think>` and `</think>`.
     Tagged { bracket: usize, name: &'static str },
-    /// Between the marks in this row of [`MARKS`].
+    /// Reasoning between the marks in this row of [`MARKS`].
     Marked(usize),
-    /// With an end tag but no opening tag.
+    /// Reasoning with an end tag but no opening tag.
     Unopened,
 }
 
@@ -369,7 +370,7 @@ fn begins(text: &str, parts: [&str; 3]) -> Option<usize> {
 }
 
 fn next_ending(text: &str, at: usize) -> Option<(usize, usize)> {
-    // The kinds whose opening mark may be missing.
+    // Only the tags whose opening tag may be missing.
     let tags = BRACKETS.iter().flat_map(|[_, open, close]| {
         ["think", "thinking", "seed:think", "mm:think", "longcat_think"].map(|name| (*open, name, *close))
     });

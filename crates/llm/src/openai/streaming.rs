@@ -20,7 +20,7 @@ const USAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Completeness {
-    /// More must follow; if the stream ends here, it ended early.
+    /// More events must follow; if the stream ends here, it ended early.
     Open,
     /// The text is complete, but usage may follow.
     Complete,
@@ -35,9 +35,9 @@ pub(super) enum StreamOutcome<P> {
     Whole(HttpAnswer),
 }
 
-/// Reads an answer to its end; recognizes events whatever their content type. The caller limits the time until the
-/// first token. After that, any data is a sign of life, even comments, since some servers send nothing else while a
-/// model thinks. If `begins_within` is set, the model starts inside reasoning.
+/// Reads an answer to its end, and recognizes events whatever their content type. The caller limits the time until the
+/// first token. After that, any data shows that the server is alive, even comments, because some servers send nothing
+/// else while a model thinks. If `begins_within` is set, the model starts inside reasoning.
 pub(super) async fn follow<P: ApiAnswer>(
     streamed: &mut Streamed,
     live: Live<'_>,
@@ -143,7 +143,8 @@ fn take(
     Ok(())
 }
 
-/// Splits `data` into events, since some servers combine several, with or without the field name between them.
+/// Splits `data` into events, because some servers send more than one event as one, with or without the field name
+/// between them.
 fn glued(data: &str) -> Option<Vec<&str>> {
     let (mut events, mut rest) = (Vec::new(), data.trim());
     loop {
@@ -178,8 +179,7 @@ pub(super) struct Deltas {
 /// The minimum length in bytes at which a repeated text counts as the server repeating itself: three deltas in a row
 /// each start with the previous text, or the last delta repeats the whole text.
 const TELLING: usize = 8;
-/// A text of at least this many bytes is not repeated by chance if the answer consists of the text twice, in two
-/// deltas.
+/// Like [`TELLING`], for an answer that consists of the same text twice, in two deltas.
 const TELLING_TWICE: usize = 80;
 
 impl Deltas {
@@ -230,7 +230,7 @@ impl Deltas {
         }
     }
 
-    /// The text of the deltas. If it starts with `stated`, the rest is a repetition, so returns `stated`.
+    /// Returns the text of the deltas, or `stated` if the text starts with it, because the rest is then a repetition.
     pub(super) fn into_text(self, stated: Option<String>) -> String {
         stated.filter(|stated| !stated.is_empty() && self.text.starts_with(&**stated)).unwrap_or(self.text)
     }
@@ -252,8 +252,8 @@ impl Deltas {
     }
 }
 
-/// An answer of an API, collected from the events of a stream or read as JSON. All fields are optional, and a field of
-/// an unexpected type is treated as absent.
+/// An API's answer, collected from the events of a stream or read as JSON. All fields are optional, and a field of an
+/// unexpected type is treated as absent.
 pub(super) trait ApiAnswer: Default {
     const PATH: &'static str;
 
