@@ -115,7 +115,7 @@ pub(super) fn read_problem(
     let mut read = |path: &Path| read_file("the problem", path, u64::MAX, terminal);
     let (from, bytes) = match (text, file) {
         (Some(_), Some(_)) => {
-            let message = "the problem is given twice: as text and as a file";
+            let message = "the problem was given twice: as text and as a file";
             return Err(UserError::input(message).with_hint("remove one of them"));
         }
         (None, None) if stdin_is_taken || !may_have_text() => {

@@ -302,7 +302,7 @@ impl DebateInputs {
                     && member.text("model").is_none_or(|model| of.model == model)
             };
             if !models.iter().any(named) {
-                let all: Vec<String> = models.iter().map(|of| format!("{} of {}", of.model, of.provider)).collect();
+                let all: Vec<String> = models.iter().map(|of| format!("{}/{}", of.provider, of.model)).collect();
                 let key = if member.text("model").is_some() { "model" } else { "provider" };
                 let detail = format!("this model is not in the server's configuration; available: {}", all.join(", "));
                 return Err(ProblemDetails::key(format!("{place}.{key}"), detail));

@@ -49,7 +49,7 @@ fn problems() {
     for case in [
         case(&["debate"], 2, &["standard input is empty", "hint: "]),
         case(&["debate", "-p", "-"], 2, &["the problem from standard input is empty"]),
-        case(&["debate", "x", "-p", "directory/file.txt"], 2, &["the problem is given twice"]),
+        case(&["debate", "x", "-p", "directory/file.txt"], 2, &["the problem was given twice"]),
         case(&["debate", "directory/file.txt"], 2, &["is a file\nhint: did you mean `-p directory/file.txt`?"]),
         case(&["debate", "-p", "none.md"], 2, &["none.md", "caused by: No such file"]),
         case(&["debate", "-p", "directory"], 2, &["directory is a directory"]),

@@ -160,7 +160,7 @@ fn init_asks_a_model_where_debates_ask_it() {
         let warning = if name == "claude" { "a debate cannot start yet: " } else { "_API_KEY is not set yet" };
         assert!(finished.stderr.contains(warning), "{finished}");
     }
-    for (name, fault) in [("nosuch", "which no known provider serves"), ("offline/x", "the offline provider")] {
+    for (name, fault) in [("nosuch", "but no known provider serves it"), ("offline/x", "the offline provider")] {
         let refused = Sandbox::new().run(["init", "--yes", "-m", name]).expect_code(2);
         assert!(refused.stderr.contains(fault), "{refused}");
     }

@@ -84,7 +84,7 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
     if path.exists() {
         let is_replaced = match &mut dialogue {
             None => false,
-            Some(dialogue) => dialogue.confirm(&format!("{} exists. Replace it?", path.display()), false)?,
+            Some(dialogue) => dialogue.confirm(&format!("{} already exists. Replace it?", path.display()), false)?,
         };
         if !is_replaced {
             if dialogue.is_some() {
@@ -255,7 +255,7 @@ fn whom(
 
 fn no_provider() -> UserError {
     let hint = format!(
-        "set one of {}; or name a model with --model provider/model, or your own server with --server",
+        "set one of {}; or choose a model with --model provider/model, or your own server with --server",
         key_variables().join(", ")
     );
     UserError::of(ErrorCategory::Configuration, "no API key is set, and no usable coding agent is installed")

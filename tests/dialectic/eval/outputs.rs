@@ -167,9 +167,9 @@ fn verbose_says_who_evaluates_and_what_it_took() {
 
     --- stderr
     Evaluators
-      a (The a): model model-a of openai, first token within 10 min 0 s, at most 2,000 tokens per answer
+      a (The a): model openai/model-a, first token within 10 min 0 s, at most 2,000 tokens per answer
         system prompt built-in, message built-in
-      b (The b): model model-b of openai, first token within [time]
+      b (The b): model openai/model-b, first token within [time]
         system prompt built-in, message [directory]/prompts/own.md
     2 to 4 calls, likely $0.23, at most $1.39
     warning: evaluator b: `overall_score` is 0, not between 1 and 10; counting it as 1

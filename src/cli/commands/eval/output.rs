@@ -165,7 +165,7 @@ pub(super) fn roster(evaluators: &[Evaluator]) -> String {
     for evaluator in evaluators {
         let settings = &evaluator.settings;
         let name = if settings.name == settings.id.as_str() { String::new() } else { format!(" ({})", settings.name) };
-        let head = format!("{}{name}: model {} of {}", settings.id, settings.model, settings.provider);
+        let head = format!("{}{name}: model {}/{}", settings.id, settings.provider, settings.model);
         let prompts = format!("system prompt {}, message {}", evaluator.system.source(), evaluator.user.source());
         let timeout = duration(u64::try_from(settings.timeout.as_millis()).unwrap_or(u64::MAX));
         let most = settings.max_tokens.map(|most| format!(", at most {} tokens per answer", thousands(most.into())));
