@@ -239,6 +239,7 @@ impl Diagnostic for BudgetError {
                 Arguments,
                 "the limit must cover the maximum cost of a round: raise it, or use fewer agents or cheaper models",
             ),
+            Self::TooLowToGoOn { .. } => advise(Arguments, "raise the limit, or continue without a new one"),
             Self::TooLow(_) => {
                 advise(Arguments, "the limit must cover the calls of one round: raise it, or use fewer agents")
             }

@@ -60,7 +60,7 @@ impl Lost {
         for recorded in events {
             match &recorded.event {
                 Event::CostReserved { usd, .. } => open.push((recorded.seq, *usd)),
-                Event::Resumed => {
+                Event::Resumed(_) => {
                     lost.calls = lost.calls.saturating_add(u32::try_from(open.len()).unwrap_or(u32::MAX));
                     lost.usd += open.drain(..).map(|(_, usd)| usd).sum();
                 }

@@ -92,7 +92,7 @@ fn answers_that_may_be_shorter_and_are_not_cut_leave_a_debate_full() {
 
 #[test]
 fn a_limit_that_a_debate_is_given_when_it_goes_on_holds() {
-    for (limit, code) in [("2", 0), ("0.0001", 3)] {
+    for (limit, code) in [("2", 0), ("0.0001", 2)] {
         let server = MockServer::with(|request| if request.index < 2 { default_reply(request) } else { Reply::hang() });
         let debate = json!({"rounds": 1});
         let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &debate));
@@ -107,12 +107,16 @@ fn a_limit_that_a_debate_is_given_when_it_goes_on_holds() {
         let reserved = || sandbox.events(&id).iter().filter(|event| event["type"] == "cost-reserved").count();
         assert_eq!(reserved(), 0);
         let resumed = sandbox.run(["resume", &id, "--max-cost", limit]).expect_code(code);
+        let state = sandbox.state(&id);
+        let recorded = &state["settings"]["debate"]["budget"]["maxCostUsd"];
         if code == 0 {
             assert!(reserved() > 4, "{}", reserved());
+            assert_eq!(*recorded, 2.0, "later runs keep it");
+            sandbox.assert_state_is_the_fold(&id);
             continue;
         }
-        assert_eq!((reserved(), server.requests().len()), (0, made), "{resumed}");
-        assert!(resumed.stderr.contains("the cost limit of $0.0001 leaves no room for further calls"), "{resumed}");
+        assert_eq!((reserved(), server.requests().len(), recorded), (0, made, &Value::Null), "{resumed}");
+        assert!(resumed.stderr.contains("the cost limit of $0.0001 does not cover the answer"), "{resumed}");
     }
 }
 

@@ -90,10 +90,12 @@ impl<'de> Deserialize<'de> for Usd {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BudgetLimit {
+    #[serde(rename = "maxCostUsd", default, skip_serializing_if = "Option::is_none")]
     pub usd: Option<Usd>,
     /// Counts requests to models, including retries.
+    #[serde(rename = "maxCalls", default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<u32>,
 }
 

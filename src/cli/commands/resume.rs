@@ -118,6 +118,7 @@ pub(super) fn go_on(order: ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(
     for difference in configured_otherwise(&settings, environment) {
         terminal.notice(&difference);
     }
+    prepared.check_limit()?;
     let foreseen = if is_agreed { None } else { dialogue::agreed(&prepared, &settings, terminal)? };
     let ready = prepared.begin()?;
     // Servers with a daily limit count the cost limit that was last recorded for a debate, so record the limit of this

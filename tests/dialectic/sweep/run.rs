@@ -81,7 +81,7 @@ fn check_calls(events: &[Recorded]) -> (usize, usize) {
             reservations += 1;
             open.insert(recorded.seq, key.clone());
         }
-        if matches!(recorded.event, Event::Resumed) {
+        if matches!(recorded.event, Event::Resumed(_)) {
             lost += std::mem::take(&mut open).len();
         }
         if let Some(number) = recorded.event.call().and_then(|call| call.reservation) {

@@ -175,12 +175,8 @@ impl UserSettings {
         settings.providers.clone_from(&self.providers);
         settings.prices.clone_from(&self.prices);
         settings.models.clone_from(&self.models);
-        let budget = tightened(self.budget, recorded.debate.budget);
-        settings.debate.budget = BudgetSettings {
-            max_cost_usd: self.limit.usd.or(budget.max_cost_usd),
-            max_calls: self.limit.calls.or(budget.max_calls),
-            ..budget
-        };
+        settings.debate.budget = tightened(self.budget, recorded.debate.budget);
+        settings.renew(self.limit);
         settings.elsewhere = elsewhere(&settings, environment);
         settings
     }

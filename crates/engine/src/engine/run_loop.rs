@@ -1,5 +1,6 @@
 //! The loop of a run: goes through the stages, starts calls that are ready, records results, and closes the debate.
 
+use dialectic_base::money::BudgetLimit;
 use dialectic_record::debate::{Debate, Outcome, Status};
 use dialectic_record::event::{Event, Recorded};
 use dialectic_record::ids::{CallKey, CallStatus, ResultKind, StageId, Timestamp};
@@ -36,8 +37,9 @@ impl Engine {
         self.host = Host::of(&self.record.entry());
         self.budget.iter_mut().for_each(|budget| budget.shown.clear());
         let mut reached = self.debate().current_stage.unwrap_or(self.protocol.start());
-        if self.debate().status != Status::Pending {
-            self.append(Event::Resumed)?;
+        let new_limit = self.record.new_limit();
+        if self.debate().status != Status::Pending || new_limit != BudgetLimit::default() {
+            self.append(Event::Resumed(new_limit))?;
             reached = self.reopen(reached)?;
         }
         self.plan_costs(self.debate().current_round.max(1))?;

@@ -11,19 +11,21 @@ use tokio_util::sync::CancellationToken;
 use crate::access::{ProviderAccessError, routed_providers};
 use crate::agent::Panel;
 use crate::engine::{
-    Engine, ForecastError, RunCommand, check_problem, check_purchase, check_windows, forecast, purchase, telling_rounds,
+    BudgetError, Engine, ForecastError, RunCommand, check_problem, check_purchase, check_windows, forecast, purchase,
+    telling_rounds,
 };
-use dialectic_base::money::Usd;
+use dialectic_base::figures::counted;
+use dialectic_base::money::{BudgetLimit, Usd};
 use dialectic_record::debate::{Debate, Gathered, Status, StopReason};
 use dialectic_record::event::{Created, Event, FORMAT_VERSION, Recorded, fold};
 use dialectic_record::ids::{CallKey, Timestamp};
-use dialectic_record::live::{Forecast, PanelInfo, Signal, Signals, Span};
+use dialectic_record::live::{Forecast, PanelInfo, Purchase, Signal, Signals, Span};
 use dialectic_record::protocol::Protocol;
 use dialectic_record::settings::Settings;
 use dialectic_record::store::{Directory, Record, Replica, StoreError};
 
 use super::gather::Collector;
-use super::{Branch, Run, Runner, RunnerError};
+use super::{Branch, Run, Runner, RunnerError, ServicesError};
 
 /// Creates a debate about `problem`. The seed comes from the settings; if they have none, it is random.
 pub fn new_debate(problem: impl Into<Arc<str>>, protocol: &Protocol, mut settings: Settings) -> Created {
@@ -101,14 +103,17 @@ impl Prepared {
         }
     }
 
-    /// Checks that the cost and call limits cover one round of a new debate and the answer. Does nothing for a saved
-    /// debate.
+    /// Checks that the cost and call limits cover one round and the answer. For a saved debate, checks only a new limit,
+    /// of which the debate may already have spent a part.
     ///
     /// # Errors
     ///
     /// Returns an error if a limit is too low, or the dry run fails.
     pub fn check_limit(&self) -> Result<(), RunnerError> {
-        let Origin::New { created, .. } = &self.origin else { return Ok(()) };
+        let created = match &self.origin {
+            Origin::New { created, .. } => created,
+            Origin::Saved { record, .. } => return self.check_new_limit(record),
+        };
         if created.settings.max_cost().is_none() && created.settings.max_calls().is_none() {
             return Ok(());
         }
@@ -116,9 +121,29 @@ impl Prepared {
         let foreseen = || self.collector.foreseen(self.protocol, &created.settings, &debate.problem);
         let debate = if debate.gathered.is_none() { debate.starting_from(&foreseen().high) } else { debate };
         if let Some(purchase) = purchase(self.protocol, &self.panel, &debate)? {
-            check_purchase(&purchase).map_err(super::ServicesError::from)?;
+            check_purchase(&purchase).map_err(ServicesError::from)?;
         }
         Ok(())
+    }
+
+    fn check_new_limit(&self, record: &Record) -> Result<(), RunnerError> {
+        let limit = record.new_limit();
+        let mut debate = record.debate().clone();
+        let (cost, calls) = (debate.total_cost().unwrap_or_default(), debate.total_usage().requests);
+        let Some(settings) = debate.settings.as_mut().filter(|_| limit != BudgetLimit::default()) else {
+            return Ok(());
+        };
+        settings.debate.budget.max_cost_usd = limit.usd.map(|usd| usd.saturating_sub(cost));
+        let made = u32::try_from(calls).unwrap_or(u32::MAX);
+        settings.debate.budget.max_calls = limit.calls.map(|calls| calls.saturating_sub(made));
+        let resumed = Event::Resumed(BudgetLimit::default());
+        // A debate that cannot continue fails later, with an error of its own.
+        let _ = debate.apply(&Recorded { seq: record.events() + 1, at: Timestamp::now(), event: resumed });
+        let purchase = purchase(self.protocol, &self.panel, &debate)?;
+        let Some(purchase) = purchase.filter(|purchase| check_purchase(purchase).is_err()) else { return Ok(()) };
+        let spent = format!("{cost} spent in {}", counted(calls, "call"));
+        let purchase = Box::new(Purchase { limit, ..purchase });
+        Err(ServicesError::from(BudgetError::TooLowToGoOn { purchase, spent }).into())
     }
 
     /// Estimates the remaining calls and their cost by a dry run; `None` if the debate's settings are unknown.
@@ -299,7 +324,7 @@ pub(super) fn to_come(
     let (routed, collector) = (routed.clone(), collector.clone());
     if debate.status != Status::Pending {
         // Resuming repeats failed calls.
-        let resumed = Recorded { seq: events + 1, at: Timestamp::now(), event: Event::Resumed };
+        let resumed = Recorded { seq: events + 1, at: Timestamp::now(), event: Event::Resumed(BudgetLimit::default()) };
         debate.apply(&resumed).ok()?;
     }
     let settings = debate.settings.clone()?;

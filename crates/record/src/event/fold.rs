@@ -225,7 +225,12 @@ impl Debate {
                 self.suspended_at = Some(recorded.at);
             }
             Event::Paused => self.status = Status::Paused,
-            Event::Resumed => self.go_on(),
+            Event::Resumed(limit) => {
+                if let Some(settings) = &mut self.settings {
+                    settings.renew(*limit);
+                }
+                self.go_on();
+            }
             Event::Failed { error } => (self.status, self.error) = (Status::Failed, Some(error.clone())),
             Event::Completed { outcome } => {
                 self.status = Status::Completed;
@@ -469,6 +474,8 @@ impl Debate {
 
 #[cfg(test)]
 mod tests {
+    use dialectic_base::money::BudgetLimit;
+
     use super::*;
     use crate::debate::fixture::{call, created, pitching};
     use crate::debate::{Clarification, Evaluation};
@@ -493,10 +500,10 @@ mod tests {
 
     #[test]
     fn a_debate_that_goes_on_waits_for_nobody_and_has_its_round_again() {
-        let asked = folded([Event::Suspended { stage: pitching::PITCH }, Event::Resumed]);
+        let asked = folded([Event::Suspended { stage: pitching::PITCH }, Event::Resumed(BudgetLimit::default())]);
         assert_eq!((asked.suspended_at_stage, asked.suspended_at), (None, None));
         let failed = Event::Failed { error: "nobody answered".to_owned() };
-        let again = folded([Event::RoundTimedOut { round: 1 }, failed, Event::Resumed]);
+        let again = folded([Event::RoundTimedOut { round: 1 }, failed, Event::Resumed(BudgetLimit::default())]);
         assert!(!again.rounds[0].timed_out && again.error.is_none());
     }
 

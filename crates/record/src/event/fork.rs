@@ -289,7 +289,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::Reopened { .. }
             | Event::Suspended { .. }
             | Event::Paused
-            | Event::Resumed
+            | Event::Resumed(_)
             | Event::Failed { .. }
             | Event::Completed { .. }
             // Ratings and follow-up questions are about the parent's answer.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use dialectic_base::call::{CallRecord, ToolCall};
-use dialectic_base::money::Usd;
+use dialectic_base::money::{BudgetLimit, Usd};
 
 use crate::answer::{Challenge, Convergence, Judgement, Observation, Relations, Solution, Verdict, Voting};
 use crate::change::ChangeSet;
@@ -217,8 +217,8 @@ pub enum Event {
     },
     /// The debate was interrupted.
     Paused,
-    /// The debate continues after a pause or failure.
-    Resumed,
+    /// The debate continues after a pause or failure, with a new limit if the user set one.
+    Resumed(BudgetLimit),
     /// The debate ended without an answer.
     Failed { error: String },
     /// The debate ended with an answer.
@@ -312,7 +312,7 @@ macro_rules! call_of {
             | Event::CheckForgone
             | Event::Suspended { .. }
             | Event::Paused
-            | Event::Resumed
+            | Event::Resumed(_)
             | Event::Failed { .. }
             | Event::Completed { .. }
             | Event::FollowUpAsked { .. }
@@ -388,7 +388,7 @@ impl Event {
             | Self::CheckForgone
             | Self::Suspended { .. }
             | Self::Paused
-            | Self::Resumed
+            | Self::Resumed(_)
             | Self::Failed { .. }
             | Self::Completed { .. }
             | Self::FollowUpAsked { .. }

@@ -196,7 +196,7 @@ impl Progress {
                     }
                 }
             }
-            Event::Resumed => self.is_running = true,
+            Event::Resumed(_) => self.is_running = true,
             Event::Suspended { .. } | Event::Paused | Event::Failed { .. } | Event::Completed { .. } => {
                 self.is_running = false;
                 self.waiting = 0;
@@ -350,6 +350,8 @@ impl PanelInfo {
 
 #[cfg(test)]
 mod tests {
+    use dialectic_base::money::BudgetLimit;
+
     use super::*;
     use crate::debate::fixture::{
         self, CRITIQUE, EVALUATION, PROPOSAL, call_ended, call_failed, call_started, contributed, panel, recorded,
@@ -502,7 +504,7 @@ mod tests {
         ];
         let (progress, _) = progress_after(&signals);
         assert!(!progress.is_running() && progress.busy().is_empty());
-        signals.push(recorded(Event::Resumed));
+        signals.push(recorded(Event::Resumed(BudgetLimit::default())));
         assert!(progress_after(&signals).0.is_running());
     }
 

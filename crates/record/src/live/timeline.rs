@@ -120,7 +120,7 @@ fn ticks(events: &[Recorded]) -> Vec<Tick> {
     let mut previous: Option<&Recorded> = None;
     for recorded in events {
         let passed = previous.map_or(0, |previous| recorded.at.millis_since(previous.at));
-        let resumed = recorded.event == Event::Resumed;
+        let resumed = matches!(recorded.event, Event::Resumed(_));
         run += usize::from(resumed);
         if resumed || resting || recorded.event.is_about_the_record() {
             now += passed.min(LONGEST_REST);

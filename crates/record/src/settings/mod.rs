@@ -14,7 +14,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-use dialectic_base::money::Usd;
+use dialectic_base::money::{BudgetLimit, Usd};
 use dialectic_base::price::Price;
 use dialectic_base::provider::{ApiKind, HOST, calls_models};
 
@@ -73,6 +73,13 @@ impl Settings {
     /// Whether the host answers for any agent or the judge.
     pub fn asks_host(&self) -> bool {
         self.everybody().any(|agent| agent.provider == HOST)
+    }
+
+    /// Replaces the limits that `limit` sets.
+    pub fn renew(&mut self, limit: BudgetLimit) {
+        let budget = &mut self.debate.budget;
+        budget.max_cost_usd = limit.usd.or(budget.max_cost_usd);
+        budget.max_calls = limit.calls.or(budget.max_calls);
     }
 
     pub fn max_cost(&self) -> Option<Usd> {

@@ -11,6 +11,7 @@ use crate::debate::Debate;
 use crate::event::{Created, Event, Recorded};
 use crate::ids::Timestamp;
 use crate::settings::Settings;
+use dialectic_base::money::BudgetLimit;
 
 use super::snapshot::{Saver, read_mark, remove_leftovers, write_state};
 use super::{Directory, Entry, Journal, JournalContents, JournalError, StoreError, read_state};
@@ -30,6 +31,7 @@ pub struct Record {
     saver: Option<Saver>,
     /// Whether the settings in use apply to this run only.
     runs_with_others: bool,
+    new_limit: BudgetLimit,
     /// The recorded settings while other settings are in use; absent if unknown.
     recorded: Option<Settings>,
     replica: Option<Arc<dyn Replica>>,
@@ -78,7 +80,17 @@ impl Record {
             replica.take(&line, false);
         }
         Ok((
-            Self { journal, state_path, debate, seq: 1, saver: None, runs_with_others: false, recorded: None, replica },
+            Self {
+                journal,
+                state_path,
+                debate,
+                seq: 1,
+                saver: None,
+                runs_with_others: false,
+                new_limit: BudgetLimit::default(),
+                recorded: None,
+                replica,
+            },
             first,
         ))
     }
@@ -114,6 +126,7 @@ impl Record {
                 seq,
                 saver: None,
                 runs_with_others: false,
+                new_limit: BudgetLimit::default(),
                 recorded: None,
                 replica: None,
             },
@@ -152,6 +165,9 @@ impl Record {
         if let Some(replica) = &self.replica {
             replica.take(&line, recorded.event.call().is_some());
         }
+        if let (Event::Resumed(limit), Some(settings)) = (&recorded.event, &mut self.recorded) {
+            settings.renew(*limit);
+        }
         self.debate
             .apply(&recorded)
             .map_err(|source| StoreError::Fold { path: self.journal.path().to_owned(), source })?;
@@ -169,6 +185,15 @@ impl Record {
         if !std::mem::replace(&mut self.runs_with_others, true) {
             self.recorded = before;
         }
+    }
+
+    /// The limit that the user set for this and all later runs.
+    pub fn new_limit(&self) -> BudgetLimit {
+        self.new_limit
+    }
+
+    pub fn set_new_limit(&mut self, limit: BudgetLimit) {
+        self.new_limit = limit;
     }
 
     pub fn events(&self) -> u64 {

@@ -160,6 +160,7 @@ mod tests {
 
     use crate::display::tests::{FailingWriter, SharedBuffer};
     use crate::display::{ColorMode, DisplayOptions, LiveView, ProgressMode};
+    use dialectic_base::money::BudgetLimit;
     use dialectic_record::debate::fixture::{
         CRITIQUE, PROPOSAL, SUMMARIZATION, call_started, contributed, panel, retrying, round_begun, warning, words,
     };
@@ -285,7 +286,7 @@ mod tests {
         let (signals, journal) = (Signals::new(panel()), EventSource::default());
         // Events of an earlier run are neither published nor read again.
         for round in 1..=2 {
-            let event = Recorded { seq: round, at: Timestamp::now(), event: Event::Resumed };
+            let event = Recorded { seq: round, at: Timestamp::now(), event: Event::Resumed(BudgetLimit::default()) };
             journal.0.lock().unwrap().push(event);
         }
         let (go_on, may_go_on) = channel();

@@ -187,7 +187,7 @@ fn event(progress: &Progress, event: &Event) -> Option<String> {
         Event::Stopping { reason: StopReason::User } => Some("stopping early: the user requested it".to_owned()),
         Event::Suspended { stage } => Some(progress.panel().words(*stage).progressive.into_owned()),
         // Ignore a resumption before the first round, because the debate has usually paused only for questions.
-        Event::Resumed => (progress.round() > 0).then(|| "debate resumed".to_owned()),
+        Event::Resumed(_) => (progress.round() > 0).then(|| "debate resumed".to_owned()),
         _ => result_line(progress.panel(), event),
     }
 }

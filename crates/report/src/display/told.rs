@@ -137,7 +137,7 @@ impl Scrollback {
                 })
             }
             Event::RoundTimedOut { round } => Some(format!("round {round} reached its time limit")),
-            Event::Resumed => Some("the debate continues".to_owned()),
+            Event::Resumed(_) => Some("the debate continues".to_owned()),
             Event::Voted { voting, .. } => Some(counted_votes(panel, voting)),
             Event::Measured { convergence, .. } => {
                 self.convergence = Some(convergence.clone());
@@ -290,7 +290,7 @@ impl<'a> EndedCall<'a> {
             | Event::CheckForgone
             | Event::Suspended { .. }
             | Event::Paused
-            | Event::Resumed
+            | Event::Resumed(_)
             | Event::Failed { .. }
             | Event::Completed { .. }
             | Event::FollowUpAsked { .. }

@@ -263,7 +263,7 @@ impl Reporter {
 
     fn tell_above(&mut self, progress: &Progress, signal: &Signal, columns: usize) {
         self.plan.see(signal, progress);
-        if matches!(signal, Signal::Recorded(recorded) if recorded.event == Event::Resumed) {
+        if matches!(signal, Signal::Recorded(recorded) if matches!(recorded.event, Event::Resumed(_))) {
             self.controls.is_held = false;
         }
         let (lines, whole) = self.teller.tell(progress, signal, columns, !self.in_full);
@@ -409,6 +409,7 @@ mod tests {
     use std::num::NonZero;
     use std::time::Duration;
 
+    use dialectic_base::money::BudgetLimit;
     use dialectic_base::money::Usd;
     use dialectic_record::debate::Evaluation;
     use dialectic_record::debate::fixture::{
@@ -613,7 +614,7 @@ mod tests {
         let before = shown.after(10).await;
         assert!(before.ends_with(&erased()), "{before:?}");
         assert_eq!(shown.after(1_000).await, before, "the question would be overwritten");
-        shown.publish([recorded(Event::Resumed)]);
+        shown.publish([recorded(Event::Resumed(BudgetLimit::default()))]);
         assert!(shown.after(150).await.len() > before.len());
         shown.messages.hide(true).await;
         let before = shown.text();
@@ -858,7 +859,7 @@ mod tests {
         shown.publish([recorded(Event::Paused)]);
         let held = shown.after(150).await;
         assert!(held.contains("Paused · p to continue · Ctrl-C"), "{held:?}");
-        shown.publish([recorded(Event::Resumed)]);
+        shown.publish([recorded(Event::Resumed(BudgetLimit::default()))]);
         let text = shown.after(150).await;
         assert!(text[held.len()..].contains("Round 1/3 · 0:00"), "{text:?}");
     }

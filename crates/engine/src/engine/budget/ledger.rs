@@ -74,7 +74,7 @@ impl CostLedger {
             let (key, usd, factor, bytes, max_tokens) = (key.clone(), *usd, *factor, *bytes, *max_tokens);
             self.open.insert(recorded.seq, Reservation { key, usd, factor, bytes, max_tokens });
             self.requests = self.requests.saturating_add(1);
-        } else if matches!(event, Event::Resumed) {
+        } else if matches!(event, Event::Resumed(_)) {
             // Calls that were in flight when the previous run ended may have been billed.
             self.abandon();
         } else if let Some(call) = event.call().filter(|call| !call.copied) {
@@ -198,6 +198,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use dialectic_base::money::BudgetLimit;
     use dialectic_record::ids::{StageId, Timestamp};
 
     const PRICE: Price = Price::flat(1.0, None, 1.0);
@@ -251,7 +252,7 @@ mod tests {
             (answered(call(Some(1), None, &none)), 1.0),
             (failed(call(Some(7), Some(0.5), &none)), 4.5),
             (answered(call(None, Some(3.0), &json!({"copied": true}))), 4.0),
-            (Event::Resumed, 4.0),
+            (Event::Resumed(BudgetLimit::default()), 4.0),
         ] {
             assert_eq!(ledger([reserved(4.0), settled.clone()]).taken(), usd(taken), "{settled:?}");
         }
@@ -261,7 +262,12 @@ mod tests {
     fn nothing_is_waited_for_that_a_run_before_left_in_flight() {
         let before = ledger([reserved(4.0)]);
         assert!(before.is_waiting() && before.has_in_flight(|of| *of == key()));
-        let after = ledger([reserved(4.0), Event::Resumed, reserved(1.0), failed(call(Some(3), None, &json!({})))]);
+        let after = ledger([
+            reserved(4.0),
+            Event::Resumed(BudgetLimit::default()),
+            reserved(1.0),
+            failed(call(Some(3), None, &json!({}))),
+        ]);
         assert!(!after.is_waiting());
         assert_eq!(after.taken(), usd(5.0));
         let mut died = ledger([reserved(4.0)]);

@@ -44,6 +44,12 @@ pub enum BudgetError {
     Unbounded { limit: Usd, models: Vec<String> },
     #[error("the {} does not cover one round and the answer: {}{}", _0.limit, one_round(_0), all_rounds(_0))]
     TooLow(Box<Purchase>),
+    #[error("the {} does not cover the answer: {spent} so far, and {} to come", purchase.limit, one_round(purchase))]
+    TooLowToGoOn {
+        purchase: Box<Purchase>,
+        /// For example, `$0.0060 spent in 4 calls`.
+        spent: String,
+    },
 }
 
 fn one_round(purchase: &Purchase) -> String {

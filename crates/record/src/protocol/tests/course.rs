@@ -14,6 +14,7 @@ use crate::points::{AnswerFormat, ParsedAnswer, RaisedPoint, Severity};
 use crate::settings::{AgentSettings, Settings, TerminationKind};
 use chrono::DateTime;
 use dialectic_base::call::CallRecord;
+use dialectic_base::money::BudgetLimit;
 
 use super::super::{Delivery, Next, OutputSpec, Protocol, Step, Trigger};
 
@@ -159,7 +160,7 @@ impl Course {
                 for (agent_id, item_id) in open {
                     self.record(Event::QuestionAnswered { agent_id, item_id, answer: "yes".to_owned(), by: None });
                 }
-                self.record(Event::Resumed);
+                self.record(Event::Resumed(BudgetLimit::default()));
                 self.enter(self.stage());
             }
             Next::Done => {
@@ -227,7 +228,7 @@ impl Course {
 
     /// Resumes a failed debate.
     pub(super) fn resumed(mut self) -> Self {
-        self.record(Event::Resumed);
+        self.record(Event::Resumed(BudgetLimit::default()));
         self
     }
 
