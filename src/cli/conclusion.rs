@@ -9,7 +9,6 @@ use dialectic_engine::access::key_variable;
 use dialectic_engine::engine::RunEnding;
 use dialectic_engine::runner::Finished;
 use dialectic_record::debate::{Debate, Failure, OutcomeKind, StopReason};
-use dialectic_record::event::ForkPoint;
 use dialectic_record::ids::{CallStatus, DebateId};
 use dialectic_record::store::Entry;
 use dialectic_report::display::{StreamEnd, gist, summary};
@@ -178,13 +177,9 @@ pub(super) fn texts_are_saved(id: &DebateId) -> String {
 }
 
 fn failure(debate: &Debate) -> Error {
-    let Some(at) = without_room_to_close(debate) else { return failed(debate, true) };
-    let id = &debate.id;
-    debate_failed(id, &reason(debate))
-        .with_hint(format!(
-            "to continue with a higher limit: dialectic fork {id} --at {at} --set debate.budget.maxCostUsd=<dollars>"
-        ))
-        .into()
+    let Some(command) = with_higher_limit(debate) else { return failed(debate, true) };
+    let hint = format!("to continue with a higher limit: {command}");
+    debate_failed(&debate.id, &reason(debate)).with_hint(hint).into()
 }
 
 fn debate_failed(id: &DebateId, reason: &str) -> UserError {
@@ -262,36 +257,39 @@ pub(super) fn first_word(text: &str) -> &str {
     text.split([' ', ':']).next().unwrap_or(text)
 }
 
-/// Where to fork with a higher limit if the cost limit left no money for the judge's answer; otherwise `None`. Resuming
-/// would hit the same limit again.
-fn without_room_to_close(debate: &Debate) -> Option<ForkPoint> {
-    let closing = debate.stages.last()?.id;
-    let was_asked = debate.failures.iter().any(|failure| failure.key.stage == closing);
+/// How to continue with a higher limit if the limit left no room for the judge's answer; otherwise `None`. A debate
+/// without texts has nothing to answer from, so resuming it does not help.
+fn with_higher_limit(debate: &Debate) -> Option<String> {
+    let (settings, id) = (debate.settings.as_ref()?, &debate.id);
+    let was_asked = debate.failures.iter().any(|failure| failure.key.agent_id == settings.judge.id);
     if debate.stop_reason != Some(StopReason::Budget) || was_asked {
         return None;
     }
-    let at_the_closing = |_| ForkPoint::before(debate.current_round, closing);
-    Some(debate.final_round().map_or(ForkPoint::START, at_the_closing))
+    let command = match debate.final_round() {
+        Some(_) => format!("resume {id}"),
+        None => format!("fork {id} --at start"),
+    };
+    let limit = if settings.max_calls().is_some() { "--max-calls <number>" } else { "--max-cost <dollars>" };
+    Some(format!("dialectic {command} {limit}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use dialectic_record::debate::fixture;
-    use dialectic_record::debate::fixture::pitching;
 
     #[test]
-    fn what_the_limit_kept_from_closing_is_forked_at_the_stage_that_closes() {
-        let at = |debate: &Debate| without_room_to_close(debate).map(|at| at.to_string());
+    fn what_the_limit_kept_from_closing_is_resumed_with_a_higher_one() {
         let mut debate = fixture::debate();
-        let closing = pitching::stages().last().cloned();
-        debate.stages = debate.stages.iter().cloned().chain(closing).collect();
-        assert_eq!(at(&debate), None, "no limit stopped it");
+        assert_eq!(with_higher_limit(&debate), None, "no limit stopped it");
         debate.stop_reason = Some(StopReason::Budget);
-        assert_eq!(at(&debate).as_deref(), Some("2.ruling"));
+        let resume = format!("dialectic resume {} --max-cost <dollars>", debate.id);
+        assert_eq!(with_higher_limit(&debate), Some(resume));
+        debate.settings.as_mut().unwrap().debate.budget.max_calls = Some(4);
         debate.rounds.clear();
-        assert_eq!(at(&debate).as_deref(), Some("start"), "there is nothing to close it with");
-        debate.failures[0].key.stage = pitching::RULING;
-        assert_eq!(at(&debate), None, "the judge was asked");
+        let fork = format!("dialectic fork {} --at start --max-calls <number>", debate.id);
+        assert_eq!(with_higher_limit(&debate), Some(fork), "there is nothing to close it with");
+        debate.failures[0].key.agent_id = debate.settings.as_ref().unwrap().judge.id.clone();
+        assert_eq!(with_higher_limit(&debate), None, "the judge was asked");
     }
 }

@@ -242,7 +242,8 @@ pub(super) fn dry_run(created: &Created, runner: &Runner, json: bool, terminal: 
     let forecast = runner.forecast(created)?;
     if json {
         // Null if a price is unknown.
-        let (likely, most) = (forecast.likely(), forecast.most());
+        let within = |cost: Usd| settings.max_cost().map_or(cost, |limit| cost.min(limit));
+        let (likely, most) = (forecast.likely().map(within), forecast.most().map(within));
         terminal.json(&json!({ "calls": forecast.calls, "likelyUsd": likely, "mostUsd": most }))?;
         terminal.warnings(check_windows(&forecast.calls, settings)?);
     } else {

@@ -12,13 +12,14 @@ use crate::error::Error;
 use dialectic_base::money::Usd;
 use dialectic_config::changes::{SettingChange, change_settings, check_changes};
 use dialectic_config::{Overrides, capture_environment, model_warnings};
-use dialectic_engine::engine::check_prices;
+use dialectic_engine::engine::{check_prices, check_purchase};
 use dialectic_engine::runner::RunnerError;
 use dialectic_record::event::{Event, ForkPoint};
 use dialectic_record::ids::{DebateId, ResultKind};
 use dialectic_record::protocol::Protocol;
 use dialectic_record::settings::Settings;
 use dialectic_record::store::{Entry, StoreError, read_journal};
+use dialectic_report::display;
 
 use super::debate::{show_forecast, today};
 
@@ -86,6 +87,11 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
         terminal.warnings(environment.warnings().iter().chain(&of_changes));
         if let Some(forecast) = runner.forecast_fork(branch, settings.clone())? {
             show_forecast(&forecast, &settings, terminal)?;
+            // The purchase counts the calls that a later point keeps.
+            if let Some(purchase) = forecast.purchase.filter(|_| at.is_start()) {
+                check_purchase(&purchase)?;
+                terminal.notice(&display::purchase(&purchase));
+            }
         }
         return Ok(check_prices(&settings)?);
     }

@@ -3,12 +3,14 @@
 use clap::Args;
 
 use crate::cli::args::{ContinueArgs, RunArgs};
+use crate::cli::conclusion::verdict;
 use crate::cli::dialogue::{self, Dialogue};
-use crate::cli::output::{report_path, write_report};
+use crate::cli::output::{report_path, write_output, write_report};
 use crate::cli::questions::{GivenAnswers, not_asking};
 use crate::cli::session::{Session, config_files, debates, own, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
+use crate::status::{Presence, load};
 use dialectic_base::markdown::truncate;
 use dialectic_base::money::BudgetLimit;
 use dialectic_base::provider::OFFLINE;
@@ -159,9 +161,17 @@ fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<Stri
 
 fn finished(id: &DebateId, entry: &Entry, args: &RunArgs, terminal: &mut Terminal) -> Result<(), Error> {
     terminal.notice(&format!("The debate {id} is finished."));
-    let Some(path) = &args.report else { return Ok(()) };
-    let path = report_path(path, terminal);
-    write_report(entry, None, Some(&path), args.verbose, None, terminal)
+    let debate = load(entry)?;
+    if let Some(path) = &args.output {
+        let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str());
+        write_output(path, &debate, solution.unwrap_or_default())?;
+        terminal.notice(&format!("Wrote the result to {}", path.display()));
+    }
+    if let Some(path) = &args.report {
+        let path = report_path(path, terminal);
+        write_report(entry, None, Some(&path), args.verbose, None, terminal)?;
+    }
+    verdict(entry, &debate, Presence::default(), args.strict)
 }
 
 /// The maximum number of characters of a problem to show.

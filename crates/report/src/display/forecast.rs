@@ -53,14 +53,13 @@ pub fn forecast(forecast: &Forecast, layout: Layout) -> String {
 /// The calls and cost of a debate on one line: `38 calls, likely $0.08, at most $0.28`. `limit` is the cost limit, if
 /// any.
 pub fn price_tag(forecast: &Forecast, limit: Option<Usd>) -> String {
-    let calls = forecast.count().counted("call");
-    // Prefer the figures that were calculated for the cost limit, because they include repeated requests. They exclude
-    // tool calls, so do not use them if agents have tools.
-    let of_cost = forecast.purchase.as_ref().filter(|purchase| purchase.limit.usd.is_some());
-    let of_limit = of_cost.map(|purchase| (purchase.likely_all, purchase.all_rounds.usd));
-    let of_all = forecast.likely().zip(forecast.most());
-    let uses_tools = forecast.calls.iter().any(|call| call.tools.is_some());
-    let Some((likely, most)) = of_limit.filter(|_| !uses_tools).or(of_all) else {
+    let Span { low, high } = forecast.count();
+    let max_calls = forecast.purchase.as_ref().and_then(|purchase| purchase.limit.calls).map(u64::from);
+    let calls = match max_calls.filter(|most| *most < high) {
+        Some(most) => Span { low: low.min(most), high: most }.counted("call") + " (the limit)",
+        None => Span { low, high }.counted("call"),
+    };
+    let Some((likely, most)) = forecast.likely().zip(forecast.most()) else {
         let models = forecast.unpriced();
         let first = models.first().copied().map(one_line).unwrap_or_default();
         let more = if models.len() > 1 { format!(" and {} more", models.len() - 1) } else { String::new() };
@@ -69,6 +68,9 @@ pub fn price_tag(forecast: &Forecast, limit: Option<Usd>) -> String {
     if most == Usd::ZERO {
         return format!("{calls}, at no cost");
     }
+    // What is set aside for a cost limit includes repeated requests, which the forecast omits.
+    let set_aside = forecast.purchase.as_ref().filter(|purchase| purchase.limit.usd.is_some());
+    let most = set_aside.map_or(most, |purchase| most.max(purchase.all_rounds.usd));
     let shown = |amount: Usd| short_cost(amount.rounded_up());
     let (most, reason) = match limit {
         Some(limit) if limit < most => (limit, " (the limit)"),
