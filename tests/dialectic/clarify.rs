@@ -272,6 +272,8 @@ fn what_several_agents_ask_alike_is_asked_once_and_the_answer_goes_to_each() {
     q3 Which language? Rust
     q4 how many  users a million
     ");
+    let report = sandbox.run(["report"]).expect_code(0).stdout;
+    assert!(report.contains("Question (q1):\n\n```text\nhow many  users"), "as it was asked: {report}");
 }
 
 /// The purposes of the requests, and which passes' answers each prompt has.

@@ -12,7 +12,7 @@ use chrono::Local;
 
 use dialectic_base::figures::{UNKNOWN, thousands};
 use dialectic_base::markdown::{cell, fence, heading, inline, line as first_of_line};
-use dialectic_record::debate::{Answerer, Contribution, Debate, Failure};
+use dialectic_record::debate::{Answerer, Clarification, Contribution, Debate, Failure, Question};
 use dialectic_record::ids::{CallKey, ResultKind};
 use dialectic_record::points::Ledger;
 
@@ -116,12 +116,19 @@ fn clarifications(out: &mut Document<'_>, view: &View<'_>) {
     if groups.iter().all(|group| group.items.is_empty()) {
         return;
     }
+    // `answer` takes these numbers. Older records have no passes; their questions are known by their ids.
+    let questions = view.debate.questions();
+    let id_of = |item: &Clarification| {
+        let is_it = |question: &&Question<'_>| question.items.iter().any(|(_, one)| std::ptr::eq(*one, item));
+        let number = questions.iter().find(is_it).filter(|question| question.pass.is_some());
+        number.map_or_else(|| item.id.clone(), |question| format!("q{}", question.number))
+    };
     out.line("## Clarifications\n");
     for group in groups.iter().filter(|group| !group.items.is_empty()) {
         out.line(format_args!("### {}", heading(&format!("{} ({})", group.agent_name, group.role))));
         for item in &group.items {
             let pass = item.follow_up_pass().map(|pass| format!(", pass {pass}")).unwrap_or_default();
-            out.line(format_args!("Question ({}{pass}):\n", inline(&item.id)));
+            out.line(format_args!("Question ({}{pass}):\n", inline(&id_of(item))));
             out.fenced(&item.question);
             if item.answer.is_empty() {
                 out.line("\nNot answered yet.\n");
