@@ -130,7 +130,7 @@ export async function debate(main, { subscribe, go, title }, id) {
             summary.requests?.length ? h("span.note", {}, "Waiting for replies: ", h("code", {}, `dialectic requests ${id}`)) : "",
             model.created?.forkedFrom ? h("span.note", {}, "Forked from ", h("a", { href: `/debates/${model.created.forkedFrom.id}` }, model.created.forkedFrom.id), ` at ${model.created.forkedFrom.at ?? "start"}`) : "",
             status === "completed" ? answerLine(summary) : "",
-            model.stopping ? h("span.note", {}, model.stopping === "budget" ? "Ending early: reached the cost or call limit." : "Ending early, as requested.") : "");
+            model.stopping && !model.isOver ? h("span.note", {}, model.stopping === "budget" ? "Ending early: reached the cost or call limit." : "Ending early, as requested.") : "");
         const shape = `${status} ${summary.here} ${!!settings} ${model.rating ?? 0} ${summary.requests?.length ?? 0}`;
         if (parts.actions.dataset.shape === shape && parts.actions.childElementCount && ![...parts.actions.querySelectorAll("button")].some((one) => one.disabled)) return;
         if (shownStatus && shownStatus !== status) {

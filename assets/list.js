@@ -7,7 +7,7 @@ const PAGE = 50;
 export async function list(main, { subscribe, title }) {
     title("Debates");
     const asked = new URLSearchParams(location.search);
-    const search = h("input", { type: "search", id: "search", value: asked.get("search") ?? "", placeholder: "Words of the problem, or an id", oninput: later });
+    const search = h("input", { type: "search", id: "search", value: asked.get("search") ?? "", placeholder: "Words of the title, or an id", oninput: later });
     const status = h("select", { id: "status", onchange: load }, h("option", { value: "" }, "Any"),
         Object.entries(STATUS).map(([name, text]) => h("option", { value: name }, text)));
     const protocol = h("select", { id: "protocol", onchange: load }, h("option", { value: "" }, "Any"));

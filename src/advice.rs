@@ -273,7 +273,7 @@ impl Diagnostic for MissingKeys {
                 )
             }
             None => format!(
-                "set {} in the environment or a `.env` file, or rehearse with `--offline`, which needs no key",
+                "set {} in the environment or a `.env` file, or rehearse a new debate with `--offline`, which needs no key",
                 names.join(" and ")
             ),
         };

@@ -4,6 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use super::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::sanitize::sanitize;
 use dialectic_record::store::{Readers, StoreError, directory_of, write_atomically};
@@ -54,6 +55,12 @@ impl OutputTarget {
 
     pub(super) fn is_stdout(&self) -> bool {
         self.way == Way::Stdout
+    }
+
+    pub(super) fn write_result(&self, result: &[u8], terminal: &mut Terminal) -> Result<(), Error> {
+        self.write(|out| out.write_all(result))?;
+        terminal.notice(&format!("Wrote the result to {}", self.given.display()));
+        Ok(())
     }
 
     fn unwritable(&self, source: io::Error) -> Error {

@@ -111,7 +111,11 @@ fn refused(text: impl Into<String>) -> CallToolResult {
 }
 
 fn succeeded(done: Done) -> Result<Done, Refusal> {
-    if done.code == 0 { Ok(done) } else { Err(Refusal(format!("{}(exit code {})", done.stderr, done.code))) }
+    if done.code == 0 {
+        return Ok(done);
+    }
+    let said = done.stderr.replace("\nhint: ", "\nfor the user, on the command line: ");
+    Err(Refusal(format!("{said}(exit code {})", done.code)))
 }
 
 impl Server {

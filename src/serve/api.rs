@@ -268,7 +268,11 @@ fn accepted() -> Response {
 
 pub(super) async fn pause(State(app): State<Arc<App>>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
     let id = known_id(&app, id).await?;
-    if !app.runs.withdraw(&id) {
+    if app.runs.withdraw(&id) {
+        let paused =
+            |debate: &Debate| matches!(debate.status, Status::Pending | Status::Running).then_some(Event::Paused);
+        app.blocking(move |app| Ok::<_, ProblemDetails>(found(app, id.as_str())?.note(paused)?)).await??;
+    } else {
         app.runs.tell(&id, Controls::pause)?;
     }
     Ok(accepted())

@@ -58,7 +58,7 @@ pub(super) struct DebateRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<usize>,
     pub(super) protocol: Option<String>,
-    /// The kind of outcome, such as `full` or `degraded`; null until the debate has ended.
+    /// The kind of outcome, such as `full` or `degraded`; null without an answer.
     pub(super) outcome: Option<&'static str>,
     /// How complete the run is, such as `complete` or `incomplete: 2 critiques missing`; null until the debate has
     /// ended.
@@ -238,8 +238,9 @@ fn read_row(entry: &Entry) -> DebateRow {
 
 fn of_debate(id: &str, debate: &Debate) -> DebateRow {
     let settings = debate.settings.as_ref();
-    // Without usage, the cost is unknown: older versions did not record usage.
-    let cost = if debate.usage.is_empty() { None } else { debate.total_cost() };
+    // Older versions recorded no usage.
+    let is_cost_known = debate.format_version.is_some() || !debate.usage.is_empty();
+    let is_over = matches!(debate.status, Status::Completed | Status::Failed);
     let answer = debate.answer_state();
     DebateRow {
         id: id.to_owned(),
@@ -255,14 +256,14 @@ fn of_debate(id: &str, debate: &Debate) -> DebateRow {
         before: None,
         protocol: settings.map(|settings| one_line(&settings.debate.protocol)),
         outcome: debate.outcome.as_ref().map(|outcome| outcome.kind.name()),
-        run: debate.outcome.as_ref().map(|_| one_line(&debate.run_in_words())),
+        run: is_over.then(|| one_line(&debate.run_in_words())),
         answer_in_words: answer.as_ref().map(|answer| one_line(&answer.to_string())),
         clean: debate.is_full() == Some(true) && answer.as_ref().is_some_and(AnswerState::is_clean),
         answer,
         took_ms: debate.took_ms(),
         rounds: debate.rounds.len(),
         confidence: debate.final_solution.as_ref().and_then(|solution| solution.confidence),
-        cost_usd: cost.map(dialectic_base::money::Usd::dollars),
+        cost_usd: debate.total_cost().filter(|_| is_cost_known).map(dialectic_base::money::Usd::dollars),
         limit_usd: settings
             .and_then(|settings| settings.debate.budget.max_cost_usd)
             .map(dialectic_base::money::Usd::dollars),

@@ -136,7 +136,7 @@ impl ProblemDetails {
         let (kind, retryable) = match (debate.stop_reason, failure) {
             (Some(StopReason::Budget), _) => (Kind::CostLimit, false),
             // No call failed, so the user stopped the debate before it had a proposal.
-            (None, None) => (Kind::Conflict, false),
+            (None, None) => return Some(Self::conflict(detail)),
             (_, failure) => Kind::of_failure(failure.and_then(|failure| failure.kind.as_deref())),
         };
         let said = failure.map(|failure| failure.error.as_str()).filter(|said| !detail.contains(*said));
@@ -177,7 +177,7 @@ impl From<StoreError> for ProblemDetails {
         match error {
             StoreError::Unknown { .. } => Self::no_such_debate(),
             StoreError::Journal(JournalError::Locked { .. }) => {
-                Self::conflict("the debate is running in another process")
+                Self::conflict("the debate is running, or another request is using it").hint("wait until it ends")
             }
             error => match error.blame() {
                 ErrorCategory::Arguments | ErrorCategory::Busy => Self::conflict(error.to_string()),
@@ -214,12 +214,14 @@ impl From<RunnerError> for ProblemDetails {
             RunnerError::Services(ServicesError::Budget(error)) => {
                 Self { hint: error.hint(), ..Self::cost(error.to_string()) }
             }
+            RunnerError::Trust(_) => {
+                Self::conflict(in_full(&error)).hint("continue the debate on the command line, which can allow this")
+            }
             RunnerError::Services(_)
             | RunnerError::Unfit(_)
             | RunnerError::Engine(_)
             | RunnerError::Forecast(_)
             | RunnerError::Window(_)
-            | RunnerError::Trust(_)
             | RunnerError::Fork { .. } => Self::diagnosed(&error),
         }
     }

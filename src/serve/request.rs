@@ -90,8 +90,8 @@ pub(super) struct NewDebate {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Fork {
-    /// The first stage to run again, such as `2.critique`, or `start` to keep nothing.
-    #[schemars(regex(pattern = r"^(start|[0-9]+\..+)$"))]
+    /// The first stage to run again, such as `2.critiques`, or `critiques` for the last round, or `start` to keep
+    /// nothing.
     pub(super) at: String,
     #[serde(flatten)]
     pub(super) choices: Choices,

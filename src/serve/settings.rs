@@ -20,7 +20,7 @@ use dialectic_engine::runner::{
 use dialectic_record::event::{Created, ForkPoint};
 use dialectic_record::protocol::{PROTOCOLS, Protocol};
 use dialectic_record::settings::{Position, Settings};
-use dialectic_record::store::{Directory, Entry};
+use dialectic_record::store::{Directory, Entry, StoreError, read_journal};
 
 use super::problem::ProblemDetails;
 use super::request::{Choices, Fork, MOST_AGENTS, NewDebate};
@@ -441,13 +441,16 @@ impl DebateInputs {
         request: &Fork,
         left_today: Option<Usd>,
     ) -> Result<Admission, ProblemDetails> {
-        let at: ForkPoint = request.at.parse().map_err(|error| ProblemDetails::key("at", format!("at: {error}")))?;
+        let events = read_journal(entry.journal_path()?).map_err(StoreError::from)?.events;
+        let at = ForkPoint::named(&request.at, &events)
+            .map_err(|error| ProblemDetails::key("at", format!("at: {error}")))?;
         let runner = self.runner();
         let mut own = self.own()?;
         own.budget.max_cost_usd = self.max_cost.or(own.budget.max_cost_usd);
-        let branch = runner
-            .branch(entry, &at, &own)
-            .map_err(|error| ProblemDetails { key: Some("at".to_owned()), ..error.into() })?;
+        let branch = runner.branch(entry, &at, &own).map_err(|error| {
+            let key = matches!(error, RunnerError::Fork { .. }).then(|| "at".to_owned());
+            ProblemDetails { key, ..error.into() }
+        })?;
         let parent = branch.parent().clone();
         let configured = self.load(&Choices::default())?.settings;
         let known = [&parent.settings, &configured];

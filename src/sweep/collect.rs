@@ -32,7 +32,7 @@ pub struct Row {
     /// Why the outcome is not `full`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
-    /// Whether the answer is right; `None` if no program can check it.
+    /// Whether the answer is right; `None` if no program can check it, or no model was called.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correct: Option<bool>,
     /// From 0 to 100.
@@ -135,7 +135,7 @@ impl Row {
         let answer = solution.map(|solution| solution.description.clone());
         let usage = debate.total_usage();
         let outcome = debate.outcome.as_ref();
-        let right = planned.problem.answer.as_ref();
+        let right = planned.problem.answer.as_ref().filter(|_| !planned.variant.is_rehearsal());
         Self {
             id: planned.id.clone(),
             problem: planned.problem.id.clone(),
@@ -177,10 +177,8 @@ pub async fn write_records(
 /// for example because a failed debate was resumed.
 async fn write_record(store: &dyn Store, id: &DebateId, directory: &Directory) -> Result<Option<PathBuf>, Error> {
     let stored = Stored::read(store, id).await?;
-    let status = stored.debate(store, id)?.map(|(debate, _)| debate.status);
-    if !matches!(status, Some(Status::Completed | Status::Failed)) {
-        return Ok(None);
-    }
+    let is_over = |debate: &Debate| matches!(debate.status, Status::Completed | Status::Failed);
+    let Some((debate, _)) = stored.debate(store, id)?.filter(|(debate, _)| is_over(debate)) else { return Ok(None) };
     let (state, path) = (directory.state_path(id), directory.journal_path(id));
     let before = match fs::read(&path) {
         Ok(before) => before,
@@ -202,5 +200,10 @@ async fn write_record(store: &dyn Store, id: &DebateId, directory: &Directory) -
         }
         SegmentError::damaged(store, id, in_full(&error))
     })?;
+    // `latest` orders debates whose ids contain no time by the time of their files.
+    let created = debate.created_at.map(|time| time.utc().into());
+    if let (Some(created), Ok(file)) = (created, fs::File::options().append(true).open(&state)) {
+        drop(file.set_modified(created));
+    }
     Ok(Some(state))
 }

@@ -144,7 +144,7 @@ fn keys() {
         MISTRAL_API_KEY (provider `mistral`, needed by agent-architect)
         LOCAL_KEY (provider `local`, needed by agent-kiss)
         OPENAI_API_KEY (provider `openai`, needed by judge)
-    hint: set MISTRAL_API_KEY=... and LOCAL_KEY=... and OPENAI_API_KEY=... in the environment or a `.env` file, or rehearse with `--offline`, which needs no key
+    hint: set MISTRAL_API_KEY=... and LOCAL_KEY=... and OPENAI_API_KEY=... in the environment or a `.env` file, or rehearse a new debate with `--offline`, which needs no key
     ");
     assert_eq!((server.requests().len(), sandbox.debates().len()), (0, 0));
 }

@@ -126,6 +126,9 @@ fn an_older_debate_can_be_asked_about() {
         let all = rounds.flat_map(|round| round["contributions"].as_array().unwrap().clone());
         all.map(|one| one["content"].clone()).collect::<Vec<_>>()
     };
+    // A refused question imports the debate, and damages nothing.
+    older.run(["ask", "old", "Why?", "--max-cost", "1"]).expect_code(4);
+    older.run(["verify", "old"]).expect_code(0);
     let answered = older.run(["ask", "old", "Why?"]).expect_code(0);
     assert!(!answered.stdout.trim().is_empty(), "{answered}");
     older.run(["ask", "old", "And then?"]).expect_code(0);

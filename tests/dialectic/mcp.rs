@@ -257,6 +257,8 @@ fn offline_agents_ask_an_older_client_whose_skips_are_recorded_as_an_agents() {
     let asks = client.wait(&id);
     assert_eq!(asks["structuredContent"]["status"], "asking", "{asks:#}");
     assert!(text(&asks).contains("q1, from ") && text(&asks).contains("words-of-models-"), "{asks:#}");
+    let refused = client.call("answer", &json!({"id": id}));
+    assert!(text(&refused).contains("for the user, on the command line: ") && !text(&refused).contains("hint"));
     client.call("answer", &json!({"id": id, "answers": {"q1": "500"}, "skipRest": true}));
     let over = client.wait(&id);
     assert_eq!(over["structuredContent"]["outcome"], "full", "{over:#}");

@@ -114,7 +114,9 @@ fn a_shell_completes_debates_roles_protocols_and_stages() {
     assert_eq!(complete(&["dialectic", "debate", "--protocol", "ox"]), ["oxford"]);
     assert_eq!(complete(&["dialectic", "fork", &id, "--at", "1.cr"]), ["1.critique"]);
     assert_eq!(complete(&["dialectic", "show", &id, "stage", "crit"]), ["critique"]);
-    assert_eq!(complete(&["dialectic", "show", "latest", "agent", "agent-k"]), ["agent-kiss"]);
+    assert_eq!(complete(&["dialectic", "show", &id, "agent", "agent-k"]), ["agent-kiss"]);
+    assert_eq!(complete(&["dialectic", "protocols", "show", "ox"]), ["oxford"]);
+    assert_eq!(complete(&["dialectic", "review", "--since", "deb-"]), [id.as_str()]);
     assert!(!bash.directory().join("hacked").exists());
 }
 
@@ -128,4 +130,6 @@ fn the_manual_is_one_page_or_a_page_for_each_command() {
     for name in ["dialectic", "dialectic-debate", "dialectic-resume", "dialectic-config-check"] {
         assert!(sandbox.read(format!("share/man1/{name}.1")).contains(&format!(".TH {name} 1")));
     }
+    let pages = std::fs::read_dir(sandbox.directory().join("share/man1")).unwrap();
+    assert!(!pages.flatten().any(|page| page.file_name().to_string_lossy().contains("help")));
 }

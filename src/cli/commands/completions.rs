@@ -61,6 +61,7 @@ pub(in crate::cli) fn man(command: Command, args: &ManArgs, terminal: &mut Termi
     };
     let failed = |source| Error::Output { path: directory.clone(), source };
     fs::create_dir_all(directory).map_err(failed)?;
+    let command = command.mut_subcommand("help", |help| help.hide(true));
     clap_mangen::generate_to(command, directory).map_err(failed)?;
     terminal.notice(&format!("Wrote the manual to {}", directory.display()));
     Ok(())
@@ -83,8 +84,8 @@ pub(in crate::cli) fn answer_request(command: fn() -> Command) {
 
 fn completing(command: Command) -> Command {
     command.mut_subcommands(|command| {
-        command.mut_args(|arg| match arg.get_id().as_str() {
-            "debate" | "debates" | "named" | "a" | "b" => arg.add(ArgValueCompleter::new(debates)),
+        completing(command).mut_args(|arg| match arg.get_id().as_str() {
+            "debate" | "debates" | "named" | "since" | "pairwise" => arg.add(ArgValueCompleter::new(debates)),
             "agents" => arg.add(ArgValueCandidates::new(roles)),
             "protocol" => arg.add(ArgValueCandidates::new(protocols)),
             "at" => arg.add(ArgValueCompleter::new(places)),

@@ -215,7 +215,7 @@ commands! {
             "dialectic init --yes --server http://127.0.0.1:8000/v1",
         ];
         /// Write, check and show configurations
-        #[command(subcommand)]
+        #[command(subcommand, disable_help_subcommand = true)]
         Config(config::ConfigCommand) = "config", config::run, [
             "dialectic config init",
             "dialectic config check",

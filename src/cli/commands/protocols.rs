@@ -17,10 +17,11 @@ pub(in crate::cli) struct ProtocolsArgs {
     command: Option<ProtocolsCommand>,
 
     /// Print this protocol's transition table as Markdown
-    name: Option<String>,
+    #[arg(value_name = "NAME")]
+    protocol: Option<String>,
 
     /// Print the table as a Mermaid diagram
-    #[arg(long, requires = "name")]
+    #[arg(long, requires = "protocol")]
     mermaid: bool,
 }
 
@@ -30,7 +31,8 @@ pub(in crate::cli) enum ProtocolsCommand {
     #[command(after_help = examples(&["dialectic protocols show dialectic"]))]
     Show {
         /// The name of the protocol
-        name: String,
+        #[arg(value_name = "NAME")]
+        protocol: String,
     },
 }
 
@@ -39,8 +41,8 @@ const WIDTH: usize = 80;
 
 pub(in crate::cli) fn run(args: &ProtocolsArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let width = terminal.screen().width.unwrap_or(WIDTH).min(WIDTH);
-    let text = match (&args.command, &args.name) {
-        (Some(ProtocolsCommand::Show { name }), _) => shown(named(name)?, width),
+    let text = match (&args.command, &args.protocol) {
+        (Some(ProtocolsCommand::Show { protocol }), _) => shown(named(protocol)?, width),
         (None, Some(name)) if args.mermaid => named(name)?.mermaid(),
         (None, Some(name)) => named(name)?.table(),
         (None, None) => listed(width),

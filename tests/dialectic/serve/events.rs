@@ -127,7 +127,7 @@ fn what_a_branch_took_over_is_told_too() {
     let (sandbox, serving) = serving(&server);
     let id = serving.complete(&json!({"problem": "Design a queue"}));
     let before = server.requests().len();
-    let body = json!({"at": "1.refinement", "agents": null, "judge": {"temperature": 0.1}});
+    let body = json!({"at": "1.refinements", "agents": null, "judge": {"temperature": 0.1}});
     let fork = serving.post(&format!("/debates/{id}/fork"), &body).expect(201).json();
     let fork = fork["id"].as_str().unwrap();
     assert_eq!(recorded(&serving.events(fork, 0)), journal(&sandbox, fork));
@@ -138,6 +138,11 @@ fn what_a_branch_took_over_is_told_too() {
         let refused = serving.post(&format!("/debates/{id}/fork"), &json!({"at": at})).expect(422).json();
         assert_eq!(refused["key"], "at");
     }
+    let outside = tempfile::tempdir().unwrap();
+    sandbox.run(["debate", "Design a cache", "--context", outside.path().to_str().unwrap()]).expect_code(0);
+    let newest = serving.get("/debates")["debates"][0]["id"].as_str().unwrap().to_owned();
+    let refused = serving.post(&format!("/debates/{newest}/fork"), &json!({"at": "start"})).expect(409).json();
+    assert!(refused["key"].is_null() && refused["hint"].as_str().unwrap().contains("command line"), "{refused:#}");
 }
 
 /// Reads until the last event of the journal was told, and adds what is recorded to `seen`.

@@ -37,6 +37,8 @@ fn count(events: &[Value], kind: &str) -> usize {
 fn a_debate_is_paused_and_resumed_and_pays_for_nothing_twice() {
     let Held { gate, server, sandbox, serving, id } = held(&json!({}), &[]);
     assert_eq!(serving.status(&id), "running");
+    let busy = serving.post(&format!("/debates/{id}/feedback"), &json!({"rating": 1})).expect(409).json();
+    assert_eq!(busy["detail"], "the debate is running, or another request is using it");
     serving.order(&id, "pause");
     gate.open();
     serving.wait_for(&id, "paused");
@@ -115,7 +117,8 @@ fn assert_stopped(serving: &Serving, sandbox: &Sandbox, id: &str) {
     serving.wait_for(id, "failed");
     let shown = serving.get(&format!("/debates/{id}"));
     assert_eq!(shown["state"]["error"], "stopped before any agent had made a proposal");
-    assert_eq!(shown["problem"]["type"], "conflict");
+    assert_eq!((&shown["problem"]["type"], &shown["problem"]["status"]), (&json!("conflict"), &json!(409)));
+    assert_eq!(shown["summary"]["run"], "failed");
     assert_eq!(count(&journal(sandbox, id), "failed"), 1);
     serving.post(&format!("/debates/{id}/stop"), &json!({})).expect(409);
     sandbox.assert_state_is_the_fold(id);
@@ -176,12 +179,13 @@ fn a_debate_that_waits_for_a_place_is_stopped_and_ends() {
 
 #[test]
 fn debates_wait_for_a_place_where_they_are_seen() {
-    let Held { gate, server, sandbox: _sandbox, serving, id } = held(&json!({}), &["--max-debates", "1"]);
+    let Held { gate, server, sandbox, serving, id } = held(&json!({}), &["--max-debates", "1"]);
     let [second, third] = [0, 1].map(|_| serving.begin(&json!({"problem": "Design a queue"})));
     let ids = [id, second, third];
     let row = |id: &str| serving.get(&format!("/debates/{id}"))["summary"].clone();
     assert_eq!((&row(&ids[0])["status"], &row(&ids[1])["status"]), (&json!("running"), &json!("waiting")));
     assert_eq!((&row(&ids[1])["before"], &row(&ids[2])["before"]), (&json!(0), &json!(1)));
+    assert_eq!(row(&ids[1])["costUsd"], 0.0);
     assert_eq!(serving.get("/debates?status=waiting")["total"], 2);
     // One that waits can be taken back, and stays on record.
     serving.order(&ids[1], "pause");
@@ -191,9 +195,10 @@ fn debates_wait_for_a_place_where_they_are_seen() {
     gate.open();
     serving.wait_for(&ids[0], "completed");
     serving.wait_for(&ids[2], "completed");
-    assert_eq!(serving.status(&ids[1]), "interrupted");
+    assert_eq!(serving.status(&ids[1]), "paused");
     serving.order(&ids[1], "resume");
     serving.wait_for(&ids[1], "completed");
+    sandbox.assert_state_is_the_fold(&ids[1]);
 }
 
 #[test]

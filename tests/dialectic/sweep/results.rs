@@ -58,7 +58,8 @@ fn results_come_in_the_plans_order_in_two_forms() {
         assert!(!collected.contains(never), "{never}");
     }
 
-    sandbox.run(["sweep", "collect", "plan.jsonl", "-o", "results.csv"]).expect_code(0);
+    let written = sandbox.run(["sweep", "collect", "plan.jsonl", "-o", "results.csv"]).expect_code(0);
+    assert_eq!(written.stderr, "Wrote the result to results.csv\n");
     let table = sandbox.read("results.csv");
     assert!(table.starts_with("id,problem,variant,repeat,protocol,outcome,"), "{table}");
     assert_eq!(table.lines().count(), 9);
@@ -153,6 +154,8 @@ fn records_of_debates_that_have_ended_are_written_to_be_read() {
     assert_eq!(sandbox.read(&journal), asked);
     assert_eq!(ended(), "completed");
     sandbox.run(["verify", id(0)]).expect_code(0);
+    let newest = sandbox.run(["show", "latest"]).expect_code(0).stdout;
+    assert!(newest.contains("What is 40 + 2?"), "{newest}");
 }
 
 /// What is not a journal of the debate never becomes a record.

@@ -116,7 +116,8 @@ impl Ledger {
     /// Like `of`, but parses the points from the contributions if the debate was saved by the TypeScript version, which
     /// did not store them. For display only.
     pub fn shown(debate: &Debate) -> Self {
-        let has_readings = debate.rounds.iter().flat_map(|round| &round.contributions).any(|one| one.reading.is_some());
+        let contributions = debate.rounds.iter().flat_map(|round| &round.contributions);
+        let has_readings = contributions.chain(&debate.checks).any(|one| one.reading.is_some());
         if has_readings {
             Self::of(debate)
         } else {
@@ -372,5 +373,10 @@ mod tests {
         }
         let shown = Ledger::shown(&silent);
         assert!(shown.is_empty() && !shown.is_derived, "{shown:?}");
+        silent.checks = silent.rounds[0].contributions.clone();
+        for one in silent.rounds.iter_mut().flat_map(|round| &mut round.contributions) {
+            std::sync::Arc::make_mut(one).reading = None;
+        }
+        assert!(!Ledger::shown(&silent).is_derived, "the check was read");
     }
 }

@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use chrono::Local;
+use chrono::{DateTime, Local};
 use rand::RngExt;
 use serde::de::Error as _;
 use serde_json::Value;
@@ -77,6 +77,11 @@ fn place(key: Option<&KeyPath>) -> String {
     key.map_or_else(String::new, |key| format!(" (at `{key}`)"))
 }
 
+/// A time as ids contain it.
+fn id_time(time: DateTime<Local>) -> String {
+    time.format("%Y%m%d-%H%M%S").to_string()
+}
+
 impl Directory {
     /// `path` need not exist.
     pub fn at(path: impl Into<PathBuf>) -> Self {
@@ -100,7 +105,7 @@ impl Directory {
     pub fn new_id() -> DebateId {
         let mut rng = rand::rng();
         let random: String = (0..LAST).map(|_| char::from_digit(rng.random_range(0..36), 36).unwrap_or('0')).collect();
-        DebateId::new(format!("deb-{}-{random}", Local::now().format("%Y%m%d-%H%M%S")))
+        DebateId::new(format!("deb-{}-{random}", id_time(Local::now())))
     }
 
     pub fn state_path(&self, id: &DebateId) -> PathBuf {
@@ -190,7 +195,7 @@ impl Directory {
         Ok(listed)
     }
 
-    /// All debates, newest first by id; empty if the directory is missing.
+    /// All debates, newest first; empty if the directory is missing.
     ///
     /// # Errors
     ///
@@ -198,10 +203,14 @@ impl Directory {
     pub fn entries(&self) -> Result<Vec<Entry>, StoreError> {
         let state = |id: &str| self.path.join(format!("{id}.json"));
         let mut ids: Vec<String> = self.ids()?.into_iter().collect();
-        // Ids contain the time in seconds. Debates of the same second are ordered by modification time.
+        // Ids of new debates contain the time in seconds. All others, and debates of the same second, are ordered by
+        // modification time.
         ids.sort_by_cached_key(|id| {
-            let second = id.rsplit_once('-').map_or(id.clone(), |(second, _)| second.to_owned());
             let changed = fs::metadata(state(id)).and_then(|metadata| metadata.modified()).ok();
+            let second = match id.strip_prefix("deb-").and_then(|time| time.rsplit_once('-')) {
+                Some((second, _)) => second.to_owned(),
+                None => changed.map(|time| id_time(time.into())).unwrap_or_default(),
+            };
             Reverse((second, changed, id.clone()))
         });
         Ok(ids.iter().map(|id| Entry::of_state(&state(id))).collect())

@@ -8,7 +8,7 @@ use crate::debate::{Debate, DebateFile};
 use crate::event::{Event, FoldError, Recorded};
 use dialectic_base::key_path::KeyPath;
 
-use super::directory::{parse_state, read_bytes};
+use super::directory::{parse_state, read_bytes, read_state};
 use super::journal::{open_journal, scan};
 use super::lock::is_locked;
 use super::{Entry, JournalError, JournalMark, StateFileError, StoreError};
@@ -140,12 +140,24 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
 
 fn read_saved(path: &Path) -> Result<ReadState, StateFileError> {
     let bytes = read_bytes(path)?;
-    let debate = parse_state(path, &bytes)?;
-    let mut value: Value = serde_json::from_slice(&bytes)
-        .map_err(|source| StateFileError::Unreadable { path: path.to_owned(), source: source.into() })?;
+    let mut value: Value = serde_json::from_slice(&bytes).map_err(|source| StateFileError::Invalid {
+        path: path.to_owned(),
+        key: None,
+        source,
+    })?;
     let mark = value.as_object_mut().and_then(|fields| fields.remove("journal"));
     // An unreadable mark becomes the default mark, which matches no journal.
     let mark = mark.map(|mark| serde_json::from_value(mark).unwrap_or_default());
+    // The journal of an imported debate begins with the repaired state.
+    if mark.is_none() && value.get("formatVersion").is_none() {
+        let debate = read_state(path)?;
+        return Ok(ReadState {
+            value: serde_json::to_value(DebateFile::of(&debate)).unwrap_or_default(),
+            debate,
+            mark,
+        });
+    }
+    let debate = parse_state(path, &bytes)?;
     fill(&mut value, &serde_json::to_value(DebateFile::of(&debate)).unwrap_or_default());
     Ok(ReadState { debate, value, mark })
 }

@@ -52,31 +52,24 @@ impl<'a> ScoresDestination<'a> {
         repeat: NonZeroU32,
         terminal: &mut Terminal,
     ) -> Result<(), Error> {
-        let path = match self {
+        match self {
             Self::Stdout => {
                 let layout = terminal.screen();
-                return match layout.width {
+                match layout.width {
                     Some(width) => terminal.result(&for_people(&table(evaluated, repeat), width, layout)),
                     None => terminal.text(&markdown(evaluated, repeat)),
-                };
+                }
             }
             Self::Markdown(path) => {
-                let table = markdown(evaluated, repeat);
-                OutputTarget::find(path)?.write(|out| out.write_all(table.as_bytes()))?;
-                path
+                OutputTarget::find(path)?.write_result(markdown(evaluated, repeat).as_bytes(), terminal)
             }
-            Self::Json(path) => {
-                let text = json(evaluated, repeat);
-                OutputTarget::find(path)?.write(|out| out.write_all(text.as_bytes()))?;
-                path
-            }
+            Self::Json(path) => OutputTarget::find(path)?.write_result(json(evaluated, repeat).as_bytes(), terminal),
             Self::Csv(path) => {
                 append(path, evaluated).map_err(|error| unwritable(path, error))?;
-                path
+                terminal.notice(&format!("Wrote the result to {}", path.display()));
+                Ok(())
             }
-        };
-        terminal.notice(&format!("Wrote the result to {}", path.display()));
-        Ok(())
+        }
     }
 }
 

@@ -149,7 +149,7 @@ fn collect(args: &SweepCollectArgs, terminal: &mut Terminal) -> Result<(), Error
         CollectFormat::Csv => csv(&rows).map_err(Error::Stdout)?,
     };
     match output {
-        Some(target) => target.write(|out| out.write_all(&bytes))?,
+        Some(target) => target.write_result(&bytes, terminal)?,
         None => terminal.result_from(|out| out.write_all(&bytes))?,
     }
     if missing > 0 {

@@ -93,7 +93,7 @@ pub(super) fn run(args: &SweepPlanArgs, terminal: &mut Terminal) -> Result<(), E
     terminal.warnings(&warnings);
     let bytes = plan.to_bytes();
     match output {
-        Some(target) => target.write(|out| out.write_all(&bytes))?,
+        Some(target) => target.write_result(&bytes, terminal)?,
         None => terminal.result_from(|out| out.write_all(&bytes))?,
     }
     terminal.notice(&said(&plan, description.budget));
