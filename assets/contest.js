@@ -39,7 +39,7 @@ export function team(model) {
     const lead = selection.size ? `${chosen} of ${all} agents take part, the best by these scores.` : `All ${all} agents take part.`;
     const rows = selection.candidates.map((one) => [
         chip(model, one.agentId),
-        one.chosen ? "yes" : one.passedOver ? "no: its family had half of the team" : "no",
+        one.chosen ? "yes" : one.passedOver ? "no; its model family already made up half of the team" : "no",
         one.score.toFixed(3), signed(one.byRating), signed(one.byCalibration), signed(one.byExploration),
         one.rating === undefined ? "unknown" : String(Math.round(one.rating)),
         one.brier === undefined ? "unknown" : one.brier.toFixed(3),
@@ -68,7 +68,7 @@ export function agreement(model) {
     const authors = model.agents.filter((agent) => rounds.some((round) => round.convergence.stability?.[agent.id] !== undefined));
     const own = authors.map((agent) => [chip(model, agent.id), ...rounds.map((round) => percent(round.convergence.stability?.[agent.id]))]);
     return h("section", {}, h("h2", {}, "Agreement"),
-        h("p.note", {}, `The share of matters on which all texts decide the same. Texts that agree on ${points(last.threshold)} % or more have converged. These ${isReached ? "have" : "have not"}.`),
+        h("p.note", {}, `Agreement is the percentage of matters on which all texts decide the same. The texts converge when it reaches ${points(last.threshold)} %. ${last.agreement === null ? "It is unknown whether they did." : isReached ? "They did." : "They did not."}`),
         table("Agreement and stability over the rounds", ["Round", "Agreement", "Stability", "Similarity", "Matters agreed"], figures),
         own.length ? table("Each text against its author’s one before", ["Text of", ...rounds.map((round) => `Round ${round.number}`)], own) : "",
         rounds.map((round) => matters(model, round)),
@@ -188,7 +188,7 @@ export function votes(model) {
         tally ? h("p.winner", {}, voting.winner ? [chip(model, voting.winner), " wins. "] : model.verdict?.winner || model.solution?.base ? "The vote decided nothing. " : "Nobody wins. ",
             tally.map(([agent, count], place) => [place ? ", " : "", `${model.agent(agent).name} ${count}`]),
             voting.decidedBy === "judge" ? "; the judge broke the tie" : "", ".") : "",
-        of ? h("p.note", {}, `Rule: ${of.rule}. ${of.cast} of ${of.voters} voted; the quorum is ${of.quorum}.`) : "",
+        of ? h("p.note", {}, `Rule: ${of.rule}; ${of.cast} of ${of.voters} voted (quorum: ${of.quorum}).`) : "",
         of?.dissent?.length ? h("details", { "data-key": "dissent" }, h("summary", {}, "Dissent"), of.dissent.map((one) =>
             h("div.card", {}, h("p", {}, chip(model, one.agentId), " for ", chip(model, one.preferred)), h("div.text", {}, markdown(one.reason))))) : "");
 }

@@ -87,9 +87,20 @@ pub struct Wanted(Vec<String>);
 
 impl Wanted {
     /// Makes all `paths` relative to `root`. Paths that are already relative start from `directory`.
-    pub fn of(paths: &[PathBuf], directory: &Path, root: Option<&Path>) -> Self {
-        let prefix = root.and_then(|root| directory.strip_prefix(root).ok()).unwrap_or(Path::new(""));
-        Self(paths.iter().map(|path| plain(&prefix.join(relative(path, root)))).collect())
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a path is outside `root`.
+    pub fn of(paths: &[PathBuf], directory: &Path, root: Option<&Path>) -> Result<Self, UserError> {
+        let inside = |path: &PathBuf| {
+            let Some(root) = root else { return Ok(plain(path)) };
+            let place = plain(&directory.join(path));
+            let inside = Path::new(&place).strip_prefix(plain(root)).map(plain);
+            inside.map_err(|_| {
+                UserError::input(format!("{} is outside the repository {}", path.display(), root.display()))
+            })
+        };
+        paths.iter().map(inside).collect::<Result<_, _>>().map(Self)
     }
 
     pub(super) fn has(&self, path: &str) -> bool {
@@ -104,10 +115,6 @@ impl Wanted {
 /// Whether `path` is the file or directory `place` or below it.
 pub(super) fn is_at(path: &str, place: &str) -> bool {
     place.is_empty() || path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-fn relative<'p>(path: &'p Path, root: Option<&Path>) -> &'p Path {
-    root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path)
 }
 
 /// A path as git writes it: with forward slashes, without `.` and `..`.

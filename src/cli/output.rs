@@ -8,7 +8,7 @@ use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::error::Error;
+use crate::error::{Error, UserError};
 use crate::status::Standing;
 use dialectic_base::figures::counted;
 use dialectic_config::ConfigError;
@@ -156,7 +156,7 @@ pub(super) fn write_report(
     let mut saved = entry.load(AccessMode::State)?;
     terminal.warnings(&saved.warnings);
     if let Some(message) = format.lacks(&saved.debate) {
-        return Err(ConfigError::Argument { option: "--format", message: message.to_owned() }.into());
+        return Err(UserError::input(format!("`{}` {message}", format.name)).into());
     }
     redact(&mut saved.debate);
     let view = View::new(&saved.debate, configured).with_sides(side);

@@ -391,8 +391,10 @@ pub(super) async fn rate(
     }
     let note = note.map(|note| note.trim().to_owned()).filter(|note| !note.is_empty());
     let rated = move |app: &App| {
-        found(app, &id)?.note(|_| Some(Event::Rated { rating, note }))?;
-        Ok::<_, ProblemDetails>(())
+        let has_ended = |debate: &Debate| matches!(debate.status, Status::Completed | Status::Failed);
+        let rate = |debate: &Debate| has_ended(debate).then_some(Event::Rated { rating, note });
+        let is_rated = has_ended(&found(app, &id)?.note(rate)?);
+        if is_rated { Ok(()) } else { Err(ProblemDetails::conflict("the debate has not ended yet")) }
     };
     app.blocking(rated).await??;
     Ok(StatusCode::NO_CONTENT.into_response())

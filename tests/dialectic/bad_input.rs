@@ -48,6 +48,7 @@ impl Case {
 fn problems() {
     for case in [
         case(&["debate"], 2, &["standard input is empty", "hint: "]),
+        case(&["debate", "x", "--protocol", "review"], 2, &["needs a change\nhint: use `dialectic review`"]),
         case(&["debate", "-p", "-"], 2, &["the problem from standard input is empty"]),
         case(&["debate", "x", "-p", "directory/file.txt"], 2, &["the problem was given twice"]),
         case(&["debate", "directory/file.txt"], 2, &["is a file\nhint: did you mean `-p directory/file.txt`?"]),

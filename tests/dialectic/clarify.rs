@@ -128,7 +128,7 @@ fn too_many_questions_are_dropped_and_unreadable_ones_skipped() {
     let finished = sandbox.run_with_input(["debate", "Design a queue", "--quiet"], "1\n2\n3\n").expect_code(0);
     let said = finished.stderr.replace(&sandbox.only_debate(), "[id]");
     assert!(said.contains("warning: agent-architect asked more than 2 questions; dropped 1\n"), "{said}");
-    assert!(said.contains("agent-kiss failed in the clarification: the questions could not be read: "), "{said}");
+    assert!(said.contains("agent-kiss failed in the clarification: the answer could not be read: "), "{said}");
     let state = sandbox.state(&sandbox.only_debate());
     assert_eq!(
         answers(&state).iter().map(|answer| answer.split_once(' ').unwrap().1).collect::<Vec<_>>(),

@@ -60,6 +60,9 @@ fn check_needs_the_keys_and_calls_nobody() {
         refused.stderr.starts_with("error: missing environment variable OPENAI_API_KEY (provider `openai`"),
         "{refused}"
     );
+    let oxford = config(&["architect", "kiss"], &json!({"protocol": "oxford", "rounds": 1}));
+    let unfit = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY).config(&oxford).run(["config", "check"]).expect_code(4);
+    assert!(unfit.stderr.contains("rounds") && unfit.stderr.contains("\nhint: "), "{unfit}");
     let file = format!("OPENAI_API_KEY={TEST_KEY}");
     without_key.file("keys.env", file).run(["config", "check", "-e", "keys.env"]).expect_code(0);
 }

@@ -39,6 +39,8 @@ fn one_model_is_for_all_and_options_overrule_a_file_which_overrules_variables() 
     let here = here.config(&config(&["architect", "kiss"], &json!({})));
     assert_eq!(models(&here, &[]), ["openai/model-architect", "openai/model-kiss", "openai/model-judge"]);
     assert_eq!(models(&here, &["--model", "other"]), ["openai/other"; 3]);
+    let here = here.config(&json!({"provider": "anthropic", "model": "by-file"}));
+    assert_eq!(models(&here, &[]), ["anthropic/by-file"; 4]);
 }
 
 #[test]

@@ -55,6 +55,8 @@ fn an_ending_that_means_nothing_is_an_error() {
         assert!(refused.stderr.contains(&says) && refused.stderr.contains("--output"), "{refused}");
         assert!(!sandbox.directory().join(name).exists());
     }
+    let refused = sandbox.run(["report", "-d", "simple.json", "--format", "sarif"]).expect_code(2);
+    assert!(refused.stderr.starts_with("error: `sarif` is a review format, but"), "{refused}");
     // A form that is named needs no ending that means it.
     sandbox.run(["report", "-d", "simple.json", "-o", "0001.decision", "--format", "adr"]).expect_code(0);
     let record = sandbox.read("0001.decision");

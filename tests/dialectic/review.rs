@@ -219,6 +219,7 @@ fn there_may_be_nothing_to_review_and_nothing_to_compare() {
     for (arguments, said) in [
         (vec!["aa.py", "--fail-on", "major"], "there is no file or directory `aa.py` to review"),
         (vec!["a.py/b.py"], "there is no file or directory `a.py/b.py`"),
+        (vec!["../a.py"], "../a.py is outside the repository "),
         (vec!["--base", "nowhere"], "`nowhere` is not a commit"),
         (vec!["--base=--output=x"], "`--output=x` is not a commit"),
     ] {

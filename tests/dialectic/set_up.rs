@@ -132,6 +132,8 @@ fn init_without_questions_makes_a_configuration_that_works() {
     assert_eq!((&written["provider"], &written["model"]), (&json!("local"), &json!("gpt-5.6-luna")));
     here.run(["config", "check"]).expect_code(0);
     here.run(["init", "--yes", "-m", "openai/gpt-4o"]).expect_code(1);
+    let unlisted = Sandbox::new().run(["init", "--yes", "--server", &server(TWO), "-m", "smal"]).expect_code(0).stderr;
+    assert!(unlisted.contains("local does not list `smal`; it offers gpt-5.6-luna, small"), "{unlisted}");
     // A project begins with whom its user asks.
     here.run(["config", "init"]).expect_code(0);
     let project: Value = serde_json::from_str(&here.read("debate-config.json")).unwrap();

@@ -99,7 +99,11 @@ pub fn change_settings(
     Ok((settings, warnings))
 }
 
-/// Checks that each change sets a value other than the current one.
+/// Checks that the changes change something.
+///
+/// # Errors
+///
+/// Returns an error if a change sets a key to its current value.
 pub fn check_changes(settings: &Settings, changes: &[SettingChange]) -> Result<(), ConfigError> {
     // A new protocol brings its own defaults, so even setting a key to its current value can make a difference.
     if changes.iter().any(|change| change.path.to_string() == "debate.protocol") {

@@ -162,7 +162,8 @@ impl ModelResolver<'_> {
     fn one(&self, findings: &mut Diagnostics) -> ModelChoice {
         let ResolveContext { overrides, usual, .. } = self.context;
         let asked = self.asked(overrides.model.as_ref());
-        let [provider, model] = [PROVIDER_VARIABLE, MODEL_VARIABLE].map(|name| self.variable(name));
+        let [provider, model] =
+            [PROVIDER_VARIABLE, MODEL_VARIABLE].map(|name| self.variable(name).filter(|_| usual.model.is_none()));
         let variables = ModelPreference { provider, model, file: None };
         let variable = if variables.model.is_some() { MODEL_VARIABLE } else { PROVIDER_VARIABLE };
         let variables = variables.with_provider_named(&self.own());

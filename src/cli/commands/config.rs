@@ -12,7 +12,7 @@ use crate::cli::args::ConfigFileArgs;
 use crate::cli::examples::examples;
 use crate::cli::session::config_files;
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
+use crate::error::{Error, ErrorCategory, UserError};
 use crate::trace::TraceDestination;
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
@@ -22,6 +22,7 @@ use dialectic_config::{
 };
 use dialectic_engine::access::{Environment, Trusted, refused, trust};
 use dialectic_engine::runner::Services;
+use dialectic_record::protocol::Unfit;
 
 use super::debate::today;
 use super::protocols;
@@ -114,7 +115,8 @@ fn check(path: Option<&PathBuf>, file: &ConfigFileArgs, terminal: &mut Terminal)
     }
     let settings = &loaded.settings;
     let protocol = protocols::named(&settings.debate.protocol)?;
-    (protocol.check)(settings)?;
+    (protocol.check)(settings)
+        .map_err(|Unfit { problem, hint, .. }| UserError::of(ErrorCategory::Configuration, problem).with_hint(hint))?;
     terminal.warnings(Services::new(environment.clone()).panel(protocol, settings)?.warnings);
     if let Some(Err(unsent)) = settings.debate.trace.map(|target| TraceDestination::of(target, &environment)) {
         if !unsent.can_be_ignored() {

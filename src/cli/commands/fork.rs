@@ -16,12 +16,12 @@ use dialectic_engine::engine::{check_prices, check_purchase};
 use dialectic_engine::runner::RunnerError;
 use dialectic_record::event::{Event, ForkPoint};
 use dialectic_record::ids::{DebateId, ResultKind};
-use dialectic_record::protocol::Protocol;
 use dialectic_record::settings::Settings;
 use dialectic_record::store::{Entry, StoreError, read_journal};
 use dialectic_report::display;
 
 use super::debate::{show_forecast, today};
+use super::protocols;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ForkArgs {
@@ -80,7 +80,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let (max_cost, max_calls) = (args.max_cost, args.calls.max_calls);
     let overrides =
         Overrides { model, judge_model, offline: args.offline, max_cost, max_calls, ..Overrides::default() };
-    let wanted = changes(args, &parent.settings);
+    let wanted = changes(args, &parent.settings)?;
     check_changes(&parent.settings, &wanted)?;
     let (settings, of_changes) = change_settings(&parent.settings, &wanted, &overrides, &environment)?;
     if args.dry_run {
@@ -132,15 +132,14 @@ fn point(args: &ForkArgs, entry: &Entry) -> Result<ForkPoint, Error> {
 }
 
 /// A change of protocol also sets that protocol's default number of rounds, unless `--set` sets the rounds.
-fn changes(args: &ForkArgs, parent: &Settings) -> Vec<SettingChange> {
+fn changes(args: &ForkArgs, parent: &Settings) -> Result<Vec<SettingChange>, Error> {
     let mut changes = Vec::new();
     if let Some(name) = args.protocol.as_ref().filter(|name| **name != parent.debate.protocol) {
-        let rounds = Protocol::named(name).map(|protocol| protocol.default_rounds);
-        let rounds = rounds.filter(|rounds| *rounds != parent.debate.rounds);
+        let rounds = Some(protocols::named(name)?.default_rounds).filter(|rounds| *rounds != parent.debate.rounds);
         changes.push(format!("debate.protocol={name}"));
         changes.extend(rounds.map(|rounds| format!("debate.rounds={rounds}")));
     }
     let changes = changes.iter().filter_map(|change| change.parse::<SettingChange>().ok());
     let changes = changes.filter(|change| !args.set.iter().any(|own| own.path() == change.path()));
-    changes.chain(args.set.iter().cloned()).collect()
+    Ok(changes.chain(args.set.iter().cloned()).collect())
 }

@@ -343,7 +343,13 @@ fn which_model(
     let offered = if is_listed { offered(wanted, environment, terminal)? } else { Vec::new() };
     let names: Vec<&str> = offered.iter().map(|model| model.name.as_str()).collect();
     wanted.model = match (asked, &mut dialogue) {
-        (Some(model), _) => Some(model),
+        (Some(model), _) => {
+            if !names.is_empty() && !names.contains(&model.as_str()) {
+                let offers = names.join(", ");
+                terminal.warning(&format!("{} does not list `{model}`; it offers {offers}", wanted.provider));
+            }
+            Some(model)
+        }
         (None, Some(dialogue)) => {
             if names.len() > 1 {
                 terminal.notice(&format!("Models: {}", names.join(", ")));

@@ -14,7 +14,7 @@ use crate::cli::args::ConfigFileArgs;
 use crate::cli::dialogue::Dialogue;
 use crate::cli::session::{config_files, debates};
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
+use crate::error::{Error, UserError};
 use dialectic_base::figures::{counted, named_cost, thousands};
 use dialectic_base::money::Usd;
 use dialectic_base::provider::{calls_models, default_models};
@@ -120,8 +120,7 @@ pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<
     if !wanted.is_empty() {
         rows.retain(|row| wanted.iter().any(|name| is_meant(name, row)));
         if rows.is_empty() {
-            let message = format!("no known model matches {}", args.models.join(", "));
-            return Err(ConfigError::Argument { option: "MODEL", message }.into());
+            return Err(UserError::input(format!("no known model matches {}", args.models.join(", "))).into());
         }
     }
     if args.probe {

@@ -5,9 +5,9 @@ use clap::{Args, Subcommand};
 
 use crate::cli::examples::examples;
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
+use crate::error::{Error, UserError};
 use dialectic_config::{ConfigError, suggestion};
-use dialectic_record::protocol::{PROTOCOLS, Protocol, Trigger};
+use dialectic_record::protocol::{PROTOCOLS, Protocol, REVIEW, Trigger};
 use dialectic_report::display::render_markdown;
 
 #[derive(Debug, Args)]
@@ -42,15 +42,25 @@ const WIDTH: usize = 80;
 pub(in crate::cli) fn run(args: &ProtocolsArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let width = terminal.screen().width.unwrap_or(WIDTH).min(WIDTH);
     let text = match (&args.command, &args.protocol) {
-        (Some(ProtocolsCommand::Show { protocol }), _) => shown(named(protocol)?, width),
-        (None, Some(name)) if args.mermaid => named(name)?.mermaid(),
-        (None, Some(name)) => named(name)?.table(),
+        (Some(ProtocolsCommand::Show { protocol }), _) => shown(known(protocol)?, width),
+        (None, Some(name)) if args.mermaid => known(name)?.mermaid(),
+        (None, Some(name)) => known(name)?.table(),
         (None, None) => listed(width),
     };
     terminal.text(&text)
 }
 
+/// The protocol for a debate. A review needs a change, so only `dialectic review` uses its protocol.
 pub(super) fn named(name: &str) -> Result<&'static Protocol, Error> {
+    if name == REVIEW.name {
+        return Err(UserError::input("the protocol `review` needs a change")
+            .with_hint("use `dialectic review`")
+            .into());
+    }
+    known(name)
+}
+
+fn known(name: &str) -> Result<&'static Protocol, Error> {
     Protocol::named(name).ok_or_else(|| {
         let message = format!("`{name}` is unknown {}", suggestion(name, Protocol::names().iter().copied()));
         ConfigError::Argument { option: "the protocol", message }.into()

@@ -138,7 +138,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let warnings = [warnings, model_warnings(&settings, today())].concat();
     let earlier = args.since.as_deref().map(earlier).transpose()?;
     let root = if let Source::Repository(repository) = &source { Some(repository.root()) } else { None };
-    let wanted = Wanted::of(&args.paths, &directory, root);
+    let wanted = Wanted::of(&args.paths, &directory, root)?;
     let change = match &source {
         Source::Repository(repository) => {
             repository.check_paths(&wanted, earlier.as_ref().and_then(|earlier| earlier.change.as_deref()))?;
@@ -229,8 +229,11 @@ fn earlier(name: &str) -> Result<Debate, Error> {
         return newest.ok_or_else(|| UserError::input("--since latest: no finished review found").into());
     }
     let debate = debates()?.find(name)?.load(AccessMode::State)?.debate;
-    let id = &debate.id;
-    if is_review(&debate) { Ok(debate) } else { Err(UserError::input(format!("{id} is not a finished review")).into()) }
+    if is_review(&debate) {
+        return Ok(debate);
+    }
+    let what = if debate.is_offline() { "a rehearsal" } else { "not a finished review" };
+    Err(UserError::input(format!("{} is {what}", debate.id)).into())
 }
 
 /// Gives the agents and the judge `tools`, except those that use the offline provider, the host or a command-line

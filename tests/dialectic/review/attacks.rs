@@ -264,6 +264,8 @@ fn what_models_write_does_nothing_on_the_platform() {
         assert!(!others.contains('['), "{others}");
     }
     assert!(github["body"].as_str().unwrap().contains("This file is not part of the change."));
+    assert!(github["body"].as_str().unwrap().contains("\n\nLook.\n"), "the judge's summary");
+    sandbox.run(["report", "latest", "--format", "adr"]).expect_code(2);
     let results = sarif["runs"][0]["results"].as_array().unwrap();
     let uris: Vec<_> = results
         .iter()

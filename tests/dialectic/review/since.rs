@@ -157,6 +157,7 @@ fn only_a_finished_review_can_be_the_earlier_one() {
     // A rehearsal is none.
     sandbox.run(ARGUMENTS.iter().chain(&["work", "--offline"])).expect_code(0);
     assert!(refused("latest").contains("no finished review found"));
+    assert!(refused(&sandbox.only_debate()).contains(" is a rehearsal"));
     assert!(refused("nothing").contains("nothing"));
 }
 

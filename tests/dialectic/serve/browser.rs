@@ -341,7 +341,7 @@ fn a_contest_is_shown_by_what_its_record_says() {
     }
     let votes = of("contributed").iter().filter(|event| event["contribution"]["type"] == "vote").count();
     if votes > 0 {
-        assert!(text(&mut tab, "Votes").contains("voted; the quorum is"));
+        assert!(text(&mut tab, "Votes").contains("voted (quorum: "));
     }
     tab.assert_quiet();
 }

@@ -95,6 +95,7 @@ fn questions_are_answered_or_skipped() {
     assert_eq!(serving.post(&path, &unknown).expect(422).json()["key"], "answers[0].questionId");
     serving.post(&path, &json!({"answers": answers("Two thousand.")[..1]})).expect(202);
     assert_eq!(serving.status(&id), "asking", "one is still open");
+    serving.post(&format!("/debates/{id}/feedback"), &json!({"rating": 1})).expect(409);
     // What was answered is on record also when the server ends, once it has arrived: what is accepted is on its way.
     wait_until("the answer arrives", || count(&journal(&sandbox, &id), "question-answered") > 0);
     let serving = serving.again(&sandbox);

@@ -156,25 +156,7 @@ impl Engine {
                 self.evaluated(key, None, call)
             }
             Value::Unreadable(error) => {
-                let what = match step.answer {
-                    OutputSpec::Choice | OutputSpec::Word(_) => "the ballot",
-                    OutputSpec::Questions { .. } => "the questions",
-                    OutputSpec::Judgement => "the judgement",
-                    OutputSpec::Scores(_) => "the scores",
-                    OutputSpec::Text
-                    | OutputSpec::Summary
-                    | OutputSpec::Score(_)
-                    | OutputSpec::Relations
-                    | OutputSpec::Challenge
-                    | OutputSpec::Kinds
-                    | OutputSpec::Json(_)
-                    | OutputSpec::FollowUp
-                    | OutputSpec::Check(_)
-                    | OutputSpec::Amendment
-                    | OutputSpec::FindingRulings
-                    | OutputSpec::Solution(_) => "the answer",
-                };
-                let (error, attempts) = (format!("{what} could not be read: {error}"), call.attempts);
+                let (error, attempts) = (format!("the answer could not be read: {error}"), call.attempts);
                 let (kind, server_gone, at) = (Some(Failure::UNREADABLE.to_owned()), false, Timestamp::now());
                 let failure = Failure { key, error, kind, server_gone, attempts, at };
                 self.record_failure(failure, Some(call))?;

@@ -147,10 +147,10 @@ fn describe(debate: &Debate) -> String {
         let _ = writeln!(text, "- not counted, because a vote before or after is missing: {}", names.join(", "));
     }
     let result = match polls.gained_most() {
-        Some(FOR) => "The side for the motion wins the floor vote: it gained more votes.",
-        Some(_) => "The side against the motion wins the floor vote: it gained more votes.",
+        Some(FOR) => "The side for the motion wins the floor vote: it gained more votes or lost fewer.",
+        Some(_) => "The side against the motion wins the floor vote: it gained more votes or lost fewer.",
         None if counted > 0 && names.is_empty() => {
-            "The floor vote is a tie: both sides gained the same number of votes."
+            "The floor vote is a tie: the votes of both sides changed by the same number."
         }
         None if counted > 0 => "Nobody wins the floor vote: the missing votes could have decided it.",
         None => "There is no floor vote: no agent voted both before and after the debate.",

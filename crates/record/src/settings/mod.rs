@@ -569,12 +569,12 @@ dialectic_base::named! {
 }
 
 impl VotingRule {
-    /// Whether the votes of `votes` of `voters` are enough to win.
-    pub fn is_met(self, votes: u32, voters: u32) -> bool {
+    /// Whether `count` votes of `voters` are enough to win.
+    pub fn is_met(self, count: u32, voters: u32) -> bool {
         match self {
-            Self::Majority => 2 * votes > voters,
-            Self::Supermajority => 3 * votes >= 2 * voters && votes > 0,
-            Self::Unanimous => votes == voters && votes > 0,
+            Self::Majority => 2 * count > voters,
+            Self::Supermajority => 3 * count >= 2 * voters && count > 0,
+            Self::Unanimous => count == voters && count > 0,
         }
     }
 }

@@ -134,8 +134,12 @@ impl ReportFormat {
 
     /// Why this format is not available for a debate; `None` if it is available.
     pub fn lacks(&self, debate: &Debate) -> Option<&'static str> {
-        let lacks = self.is_of_reviews && debate.change.is_none();
-        lacks.then_some("is a review format, but this debate is not a review")
+        let is_review = debate.change.is_some();
+        match (self.is_of_reviews, self.name == DECISION.name) {
+            (true, _) if !is_review => Some("is a review format, but this debate is not a review"),
+            (_, true) if is_review => Some("is a decision record, but this debate is a review"),
+            _ => None,
+        }
     }
 
     /// Writes the report to `out`. Call [`redact`] on the debate first.

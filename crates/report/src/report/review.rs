@@ -33,7 +33,7 @@ pub fn review_github(debate: &Debate) -> String {
     let elsewhere = review.kept_in_words(|finding| comment(debate, &review, finding).is_none());
     let result = debate.final_solution.as_ref().filter(|_| debate.change.is_none());
     let verdict = result.map_or_else(|| format!("**{}**\n", review.verdict()), |result| result.description.clone());
-    let mut body = verdict + &review.note();
+    let mut body = verdict + &review.summary() + &review.note();
     for part in [elsewhere, review.dismissed_in_words(), review.receipt()] {
         if body.chars().count() + part.chars().count() > MOST {
             body += "\nThe rest does not fit in a GitHub review; see the debate record.\n";
@@ -70,6 +70,7 @@ fn comment(debate: &Debate, review: &ReviewText<'_>, finding: &ReviewedFinding) 
 pub fn review_json(debate: &Debate, is_shown: impl Fn(&ReviewedFinding) -> bool) -> Value {
     let voices = Voices::of(debate);
     let findings = debate.findings();
+    let review = ReviewText::of(debate, findings.clone());
     let findings = findings.iter().filter(|one| is_shown(one)).map(|one| finding(debate, one, &voices));
     let readers = debate.agents().iter().map(|agent| {
         json!({
@@ -83,6 +84,8 @@ pub fn review_json(debate: &Debate, is_shown: impl Fn(&ReviewedFinding) -> bool)
         "title": debate.given_title(),
         "outcome": debate.outcome,
         "answer": debate.answer_state(),
+        "result": review.verdict(),
+        "summary": Some(review.summary().trim()).filter(|summary| !summary.is_empty()),
         "note": voices.note(),
         "readers": readers.collect::<Vec<_>>(),
         "findings": findings.collect::<Vec<_>>(),
@@ -154,7 +157,8 @@ pub fn review_sarif(debate: &Debate) -> String {
     let notices = reasons.map(|reason| ("warning", reason.clone()));
     let left_out = debate.change.iter().flat_map(|change| &change.left_out);
     let left_out = left_out.map(|one| ("note", format!("Not read: {} ({})", one.path, one.reason)));
-    let notices = notices.chain(left_out).chain(fixed);
+    let unfinished = ReviewText::of(debate, Vec::new()).unfinished().map(|why| ("error", why));
+    let notices = unfinished.into_iter().chain(notices).chain(left_out).chain(fixed);
     let notices = notices.map(|(level, text)| json!({ "level": level, "message": { "text": plain(&text) } }));
     pretty(&json!({
         "$schema": SCHEMA,

@@ -349,7 +349,7 @@ fn critiques_that_could_not_be_read_are_named_and_not_counted_as_agreement() {
     let report = markdown_from(&debate, "## Objections");
     let named = "The following are unreadable, so they are not counted above:\n\n\
                  - the critique of *agent-architect* on *agent-kiss*, round 1\n\
-                 - 4 points more of *agent-kiss* on *agent-architect*, round 1\n";
+                 - 4 more points of *agent-kiss* on *agent-architect*, round 1\n";
     assert_says(&report, &[named]);
     let text = body_of(&html(&View::new(&debate, None)));
     assert_says(&text, &["the critique of System Architect on Simplicity Advocate , round 1"]);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::change::{ChangeSet, Placed};
-use crate::debate::{Debate, Metadata};
+use crate::debate::{Debate, Metadata, Status};
 use crate::ids::AgentId;
 use crate::points::{FindingDecision, FindingRuling, Report, ReviewedFinding, Severity, Since, Stance, Voices};
 use crate::settings::AgentSettings;
@@ -77,7 +77,7 @@ impl<'a> ReviewText<'a> {
             let _ = write!(rest, "; since {}: {counts}", earlier.id);
         }
         if read == 0 && readers > 0 {
-            return "No agent returned readable findings.".to_owned();
+            return self.unfinished().unwrap_or_else(|| "No agent returned readable findings.".to_owned());
         }
         let kept = self.kept().count();
         if kept == 0 {
@@ -89,6 +89,23 @@ impl<'a> ReviewText<'a> {
             counts.filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
         let merge = if count(Severity::Blocking) > 0 { " Blocking findings: do not merge." } else { "" };
         format!("{}{of_all}: {}{rest}.{merge}", counted(kept as u64, "finding"), counts.join(", "))
+    }
+
+    /// Why the agents' findings are missing, if the debate has not come to the ruling.
+    pub fn unfinished(&self) -> Option<String> {
+        let Debate { status, error, current_stage, stages, .. } = self.debate;
+        let is_over = self.debate.final_solution.is_some() || *current_stage == stages.last().map(|last| last.id);
+        match (status, error) {
+            (Status::Failed, Some(error)) => Some(format!("The review failed: {}.", defused_line(error))),
+            _ => (!is_over).then(|| "No findings yet: the review is not finished.".to_owned()),
+        }
+    }
+
+    /// The judge's summary in the answer, which [`describe_review`] wrote.
+    pub fn summary(&self) -> String {
+        let answer = self.debate.final_solution.as_ref().and_then(|solution| solution.description.split_once("**\n"));
+        let (above, _) = answer.map_or(("", ""), |(_, rest)| rest.split_once("\n## ").unwrap_or((rest, "")));
+        above.strip_suffix(&*self.note()).unwrap_or(above).to_owned()
     }
 
     pub fn note(&self) -> String {
@@ -161,10 +178,12 @@ impl<'a> ReviewText<'a> {
             };
             let confirmed = if confirmed.is_empty() { "nobody else".to_owned() } else { confirmed };
             let _ = writeln!(out, "- {own} by {}{words}; confirmed by {}", inline(&by), inline(&confirmed));
-            for (by, opinion) in same.iter().flat_map(|report| report.opinions(Stance::Refuted)) {
-                let what = if is_one { "this finding" } else { number };
-                let reason = opinion.reason().map_or_else(|| "no reason given".to_owned(), defused_line);
-                let _ = writeln!(out, "- Objection to {what} by {}: {reason}", inline(&voices.name(by)));
+            let what = if is_one { "this finding" } else { number };
+            for (stance, says) in [(Stance::Refuted, "Objection to"), (Stance::Left, "No verdict on")] {
+                for (by, opinion) in same.iter().flat_map(|report| report.opinions(stance)) {
+                    let reason = opinion.reason().map_or_else(|| "no reason given".to_owned(), defused_line);
+                    let _ = writeln!(out, "- {says} {what} by {}: {reason}", inline(&voices.name(by)));
+                }
             }
         }
         let since = finding.since.map(|since| format!(", {}", since.name())).unwrap_or_default();
@@ -226,7 +245,7 @@ impl<'a> ReviewText<'a> {
         for agent in readers {
             let unread = self.debate.unread_parts(&agent.id);
             let unread: Vec<String> = unread.iter().map(ToString::to_string).collect();
-            if unread.is_empty() {
+            if unread.is_empty() || self.unfinished().is_some() {
                 continue;
             }
             let of = if set.parts() > 1 { format!(" on part {}", list(&unread)) } else { String::new() };

@@ -374,12 +374,12 @@ fn a_failed_ballot_makes_no_majority() {
 Nobody wins the floor vote: the missing votes could have decided it."
     );
     for (before, after, side) in [("uuaa", "ffaa", "for"), ("fuua", "faaa", "against")] {
-        let vote = format!("The side {side} the motion wins the floor vote: it gained more votes.");
+        let vote = format!("The side {side} the motion wins the floor vote: it gained more votes or lost fewer.");
         assert!(before_advice(&polled(before, after)).ends_with(&vote));
     }
     assert!(
         before_advice(&polled("uu", "fa"))
-            .ends_with("The floor vote is a tie: both sides gained the same number of votes.")
+            .ends_with("The floor vote is a tie: the votes of both sides changed by the same number.")
     );
     // The missing voter may have switched sides.
     assert_eq!(floor_vote("uuuf", "fff-"), Some("for".to_owned()));

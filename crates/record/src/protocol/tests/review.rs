@@ -2,7 +2,7 @@
 
 use crate::debate::{Outcome, OutcomeKind, Status, StopReason};
 use crate::ids::CallStatus;
-use crate::points::{FindingDecision, FindingRuling, ReviewedFinding, Severity, Voices, describe_review};
+use crate::points::{FindingDecision, FindingRuling, ReviewText, ReviewedFinding, Severity, Voices, describe_review};
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
@@ -10,6 +10,7 @@ use super::course::{Course, ScriptedReply, first, good, settings};
 /// A review by three agents; the agent with number `n` replies with `texts[n - 1]`.
 fn review(texts: [&str; 3], opinion: impl Fn(&Step) -> Option<String>) -> Course {
     let course = Course::start(&REVIEW, settings(&REVIEW, 3, 1));
+    assert!(ReviewText::of(&course.debate, Vec::new()).verdict().contains("the review is not finished"));
     let number = |debate: &Debate, step: &Step| debate.text_number(&step.key.agent_id).unwrap() as usize;
     let debate = course.debate.clone();
     let reply = |step: &Step| match step.key.stage.as_str() {
@@ -97,7 +98,7 @@ fn neither_words_that_are_not_ruled_on_nor_a_lesser_severity_hide_what_stands() 
 
 #[test]
 fn a_refutation_of_one_report_never_stands_under_another() {
-    let said = |_: &Step| Some("- 1.1 refuted: no\n- 2.1 confirmed: yes".to_owned());
+    let said = |_: &Step| Some("- 1.1 refuted: no\n- 2.1 left: its caller".to_owned());
     let course = review(["1. [major] a.rs:1: x", "1. [minor] a.rs:1: y", "No findings."], said);
     let same = ruling("2.1", FindingDecision::Stands, None, Some("1.1"));
     let text = describe_review(&course.debate, &[same], "");
@@ -105,6 +106,7 @@ fn a_refutation_of_one_report_never_stands_under_another() {
     let [first, second] = ["- 1.1 [major] found by", "- 2.1 [minor] found by"].map(|line| text.find(line).unwrap());
     let [against, other] = ["- Objection to 1.1 by", ", as: y; confirmed by"].map(|line| text.find(line).unwrap());
     assert!(first < against && against < second && second < other && !text.contains("Objection to 2.1"), "{text}");
+    assert!(text.contains("- No verdict on 2.1 by") && text.contains(": its caller\n"), "{text}");
 }
 
 #[test]
@@ -160,7 +162,8 @@ fn without_findings_nobody_is_asked_to_rule() {
 
 #[test]
 fn findings_beyond_the_limit_are_a_reason() {
-    let many: String = (1..=31).map(|number| format!("{number}. [minor] a.rs:{number}: x{number}\n")).collect();
+    let many: Vec<_> = (1..=31).map(|number| format!("{number}. [minor] a.rs:{number}: x{number}\n")).collect();
+    let many = many.concat();
     let course = review([&many, "No findings.", "No findings."], |_| None);
     let [unread, _unruled] = Outcome::derive(&course.debate).reasons.try_into().unwrap();
     assert!(unread.starts_with("1 of "), "{unread}");

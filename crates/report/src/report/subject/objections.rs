@@ -45,7 +45,7 @@ fn unread(debate: &Debate) -> Vec<ListItem<'_>> {
         let what = match one.unread_points() {
             0 if one.is_unread() => format!("the {}", debate.words(one.stage).noun),
             0 => return None,
-            more => format!("{} more", counted(more as u64, "point")),
+            more => counted(more as u64, "more point"),
         };
         let target: Phrase<'_> = one.target_agent_id.as_ref().map(|target| line![" on ", target]).unwrap_or_default();
         Some(ListItem::of([line![figure(format!("{what} of ")), &one.agent_id], target, line![figure(place)]].concat()))
