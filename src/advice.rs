@@ -339,12 +339,15 @@ impl Diagnostic for JournalError {
                 Arguments,
                 "restore the whole journal, or remove the state file to continue from what is left of the journal",
             ),
-            Self::Line { .. } | Self::Altered { .. } | Self::End { .. } => advise(
-                Arguments,
-                "a damaged journal cannot be continued; `dialectic verify` shows which parts are intact",
-            ),
+            Self::Line { path, .. } | Self::Altered { path, .. } | Self::End { path, .. } => {
+                let verify = format!("`dialectic verify {}` shows which parts are intact", path.display());
+                advise(Arguments, format!("a damaged journal cannot be continued; {verify}"))
+            }
             Self::NotAFile { .. } => advise(Arguments, "the journal of a debate is its `.events.jsonl` file"),
-            Self::Locked { .. } => advise(Busy, "wait until the debate ends; `dialectic show` shows its current state"),
+            Self::Locked { path } => {
+                let path = path.display();
+                advise(Busy, format!("wait until the debate ends; `dialectic show {path}` shows its current state"))
+            }
             Self::Open { .. }
             | Self::Read { .. }
             | Self::Displaced { .. }

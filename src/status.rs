@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use dialectic_base::call::is_default;
 use dialectic_base::figures::{counted, list, named_cost};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::runner::Runner;
 use dialectic_record::debate::{AnswerState, Debate, Outcome, Question, Status};
 use dialectic_record::event::fold;
-use dialectic_record::ids::{CallStatus, DebateId, StageId, Timestamp};
+use dialectic_record::ids::{CallStatus, StageId, Timestamp};
 use dialectic_record::live::Span;
 use dialectic_record::settings::Settings;
 use dialectic_record::store::{AccessMode, Entry, SavedDebate, StoreError};
@@ -20,9 +21,16 @@ use dialectic_record::store::{AccessMode, Entry, SavedDebate, StoreError};
 pub const STILL_RUNS: u8 = 124;
 /// The exit code if the debate is waiting for answers to its questions or for the host's replies.
 pub const ASKS: u8 = 7;
+/// The exit code for a run that is incomplete or whose answer leaves something unmet or open.
+pub const UNCLEAN: u8 = 5;
 /// The exit code if a later attempt may succeed, for example by resuming the debate. BSD's `sysexits.h` calls it
 /// `EX_TEMPFAIL`.
 pub const TRY_AGAIN: u8 = 75;
+
+/// Whether a debate that has ended exits with [`UNCLEAN`]: a review must not pass if some of its agents failed.
+pub fn is_unclean(debate: &Debate, is_strict: bool) -> bool {
+    (is_strict && !debate.is_clean()) || (debate.change.is_some() && debate.is_full() != Some(true))
+}
 
 /// Loads a debate from its journal if possible, because the state file lacks the status of each call.
 ///
@@ -86,21 +94,18 @@ impl Standing {
         match debate.status {
             Status::Completed => Self::Completed,
             Status::Failed => Self::Failed,
+            _ if entry.journal.is_none() => Self::Unfinished,
             Status::Paused if debate.open_questions().next().is_some() || is_host_asked(entry) => Self::Asking,
             Status::Paused => Self::Paused,
             Status::Pending | Status::Running if before.is_held || now.is_held => Self::Running,
             Status::Pending | Status::Running if is_host_asked(entry) => Self::Asking,
-            Status::Pending | Status::Running if entry.journal.is_some() => Self::Interrupted,
-            Status::Pending | Status::Running => Self::Unfinished,
+            Status::Pending | Status::Running => Self::Interrupted,
         }
     }
 
-    /// The name for lists and reports, which show a debate that waits for answers or replies as paused.
+    /// The name for lists and reports.
     pub(crate) fn listed(entry: &Entry, debate: &Debate) -> &'static str {
-        match Self::of(entry, debate, Presence::default()) {
-            Self::Asking => Self::Paused.name(),
-            standing => standing.name(),
-        }
+        Self::of(entry, debate, Presence::default()).name()
     }
 
     pub fn name(self) -> &'static str {
@@ -220,7 +225,8 @@ pub struct Paths {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DebateStatus {
-    pub id: DebateId,
+    /// The name of the state file, by which commands find the debate.
+    pub id: String,
     pub title: String,
     pub status: Standing,
     /// The exit code of `dialectic wait`.
@@ -235,8 +241,12 @@ pub struct DebateStatus {
     pub calls: CallCount,
     /// Null if unknown.
     pub cost_usd: Option<f64>,
+    /// Whether the host answered some of the calls, which `costUsd` does not include.
+    #[serde(skip_serializing_if = "is_default")]
+    pub hosted: bool,
     #[serde(skip)]
     pub cost: String,
+    pub offline: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cost_usd: Option<f64>,
     pub questions: Vec<OpenQuestion>,
@@ -317,22 +327,30 @@ impl DebateStatus {
     pub fn from_record(entry: &Entry, debate: &Debate, before: Presence, runner: &Runner) -> Result<Self, StoreError> {
         let rest = runner.forecast_rest(debate).map(|rest| rest.count());
         let status = Standing::of(entry, debate, before);
-        let done = debate.total_usage().requests;
+        let (spent, cost) = (debate.total_usage(), debate.known_cost());
+        let done = spent.requests;
         let failed = debate.settled.values().filter(|settled| **settled == CallStatus::Failed).count();
         let is_over = matches!(status, Standing::Completed | Standing::Failed);
-        let rest = if is_over { Some(Span::default()) } else { rest };
+        let is_known = done > 0 || cost.is_some();
+        let rest = if is_over { Some(Span::default()) } else { rest }.filter(|_| is_known);
         let [planned, planned_at_most] = [rest.map(|rest| done + rest.low), rest.map(|rest| done + rest.high)];
         Ok(Self {
-            id: debate.id.clone(),
+            id: entry.id(),
             title: debate.title().into_owned(),
             status,
-            exit_code: status.exit_code(),
+            exit_code: if status == Standing::Completed && is_unclean(debate, false) {
+                UNCLEAN
+            } else {
+                status.exit_code()
+            },
             stage: debate.current_stage,
             round: debate.current_round,
             rounds: debate.settings.as_ref().map(|settings| settings.debate.rounds),
             calls: CallCount { done, failed, planned, planned_at_most },
-            cost_usd: debate.total_cost().map(Usd::dollars),
-            cost: debate.total_usage().cost_in_words(named_cost(debate.total_cost())),
+            cost_usd: cost.map(Usd::dollars),
+            hosted: spent.hosted,
+            cost: spent.cost_in_words(named_cost(cost)),
+            offline: debate.is_offline(),
             max_cost_usd: debate.settings.as_ref().and_then(Settings::max_cost).map(Usd::dollars),
             questions: open_questions(debate),
             requests: if is_over { Vec::new() } else { open_requests(entry)? },

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use crate::error::{Error, ErrorCategory, UserError};
-use crate::status::{ASKS, Presence, STILL_RUNS, Standing, open_questions, open_requests};
+use crate::status::{
+    ASKS, OpenQuestion, Presence, STILL_RUNS, Standing, UNCLEAN, is_unclean, open_questions, open_requests,
+};
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::access::key_variable;
 use dialectic_engine::engine::RunEnding;
@@ -14,13 +16,11 @@ use dialectic_record::store::Entry;
 use dialectic_report::display::{StreamEnd, gist, summary};
 
 use super::output::{is_stdout, write_output, write_report};
-use super::questions::{listed, listed_requests};
-use super::session::{Session, debates};
+use super::questions::{listed, listed_requests, to_answer};
+use super::session::{Session, short_name, typed_name};
 use super::terminal::Terminal;
 use super::watchers::Seen;
 
-/// The exit code for a run that is incomplete or whose answer leaves something unmet or open.
-const UNCLEAN: u8 = 5;
 /// The recorded kind of a failed call if the provider rejected the API key.
 const REFUSED_KEY: &str = "unauthorized";
 
@@ -35,27 +35,29 @@ pub(super) fn conclude(
         return Err(Error::PipeClosed);
     }
     let args = session.args;
+    let entry = Entry::of_state(saved_to);
+    let name = typed_name(&entry);
     if args.verbose {
         terminal.notice(&summary(&debate));
     }
     if !is_kept {
         terminal.notice("This debate was not saved: no model was reached and nothing was billed.");
-        return Err(failed(&debate, is_kept));
+        return Err(failed(&debate, &name, is_kept));
     }
     terminal.notice(&format!("Saved debate to {}", saved_to.display()));
     let questions = open_questions(&debate);
     if ending == RunEnding::Paused && !session.asks_user && !questions.is_empty() {
         terminal.text(&listed(&questions))?;
-        return Err(asks(&debate.id));
+        return Err(asks(&name, &questions));
     }
     let reported = match (&session.report, ending) {
         // A failed debate gets a report too, since the user wants to know why it failed. A paused debate has not ended.
         (Some(path), RunEnding::Completed | RunEnding::Failed) => {
-            write_report(&Entry::of_state(saved_to), None, Some(path), args.verbose, None, terminal)
+            write_report(&entry, None, Some(path), args.verbose, None, terminal)
         }
         _ => Ok(()),
     };
-    match (finish(&debate, ending, session, saved_to, terminal), reported) {
+    match (finish(&debate, ending, session, &entry, terminal), reported) {
         (Err(error), reported) => {
             if let Err(unreported) = reported {
                 terminal.warning(&format!("cannot write the report: {unreported}"));
@@ -63,12 +65,9 @@ pub(super) fn conclude(
             Err(error)
         }
         (Ok(()), Err(unreported)) => Err(unreported),
-        (Ok(()), Ok(())) if !seen.is_whole => {
-            let id = debate.id;
-            Err(Error::stopped(format!(
-                "interrupted; the debate {id} ended and is saved, but some output was not written"
-            )))
-        }
+        (Ok(()), Ok(())) if !seen.is_whole => Err(Error::stopped(format!(
+            "interrupted; the debate {name} ended and is saved, but some output was not written"
+        ))),
         (Ok(()), Ok(())) if seen.stream == StreamEnd::Incomplete => Err(Error::EventsIncomplete),
         (Ok(()), Ok(())) => Ok(()),
     }
@@ -78,28 +77,29 @@ fn finish(
     debate: &Debate,
     ending: RunEnding,
     session: &Session<'_>,
-    saved_to: &Path,
+    entry: &Entry,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
     let args = session.args;
+    let name = &typed_name(entry);
     match ending {
-        RunEnding::Paused | RunEnding::Suspended => return Err(Error::Interrupted(debate.id.clone())),
+        RunEnding::Paused | RunEnding::Suspended => return Err(Error::Interrupted(DebateId::new(name.as_str()))),
         RunEnding::HostAsked => {
-            let requests = open_requests(&Entry::of_state(saved_to))?;
-            terminal.notice(listed_requests(&debate.id, &requests).trim());
+            let requests = open_requests(entry)?;
+            terminal.notice(listed_requests(name, &requests).trim());
             let has_outputs = args.output.is_some() || args.report.is_some() || args.events.is_some();
             let wants_end = has_outputs || args.strict || session.is_continued || session.review.is_some();
-            return if wants_end { Err(asks_host(&debate.id)) } else { terminal.text(debate.id.as_str()) };
+            return if wants_end { Err(asks_host(name)) } else { terminal.text(debate.id.as_str()) };
         }
         RunEnding::LimitReached => {
-            let message = format!("usage limit reached; the debate {} is saved as paused", debate.id);
-            return Err(to_resume(message, "when your usage limit resets", &debate.id));
+            let message = format!("usage limit reached; the debate {name} is saved as paused");
+            return Err(to_resume(message, "when your usage limit resets", name));
         }
         RunEnding::ServerGone => {
-            let message = format!("server unreachable; the debate {} is saved as paused", debate.id);
-            return Err(to_resume(message, "when the server is back", &debate.id));
+            let message = format!("server unreachable; the debate {name} is saved as paused");
+            return Err(to_resume(message, "when the server is back", name));
         }
-        RunEnding::Failed => return Err(failure(debate)),
+        RunEnding::Failed => return Err(failure(debate, name)),
         RunEnding::Completed => {}
     }
     let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
@@ -115,24 +115,23 @@ fn finish(
             terminal.solution(answer, !session.is_first)
         }
     };
-    tell_outcome(debate, args.quiet, terminal);
+    tell_outcome(debate, &short_name(entry), args.quiet, terminal);
     if let Some(review) = session.review {
         printed?;
         review.check_findings(debate)?;
-        // A review must not pass if some of its agents failed.
-        return if debate.is_full() == Some(true) { Ok(()) } else { Err(unclean(debate)) };
+        return if is_unclean(debate, args.strict) { Err(unclean(debate, name)) } else { Ok(()) };
     }
-    if args.strict && !debate.is_clean() { Err(unclean(debate)) } else { printed }
+    if is_unclean(debate, args.strict) { Err(unclean(debate, name)) } else { printed }
 }
 
 pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_strict: bool) -> Result<(), Error> {
-    let id = &debate.id;
+    let id = &typed_name(entry);
     match Standing::of(entry, debate, before) {
-        Standing::Completed if is_strict && !debate.is_clean() => Err(unclean(debate)),
+        Standing::Completed if is_unclean(debate, is_strict) => Err(unclean(debate, id)),
         Standing::Completed => Ok(()),
-        Standing::Failed => Err(failure(debate)),
+        Standing::Failed => Err(failure(debate, id)),
         Standing::Asking if debate.open_questions().next().is_none() => Err(asks_host(id)),
-        Standing::Asking => Err(asks(id)),
+        Standing::Asking => Err(asks(id, &open_questions(debate))),
         Standing::Paused => Err(to_resume(format!("the debate {id} is paused"), "continue with", id)),
         Standing::Interrupted => {
             Err(to_resume(format!("the debate {id} was interrupted: no process is running it"), "continue with", id))
@@ -145,44 +144,43 @@ pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_stric
     }
 }
 
-fn unclean(debate: &Debate) -> Error {
-    let id = &debate.id;
+fn unclean(debate: &Debate, id: &str) -> Error {
     let answer = debate.answer_state().filter(|answer| !answer.is_clean());
     let answer = answer.map(|answer| format!("; its answer: {answer}")).unwrap_or_default();
     let said = format!("the debate {id} was {}{answer}", debate.run_in_words());
     Error::Coded { code: UNCLEAN, said, hint: Some(format!("`dialectic show {id}` shows why")) }
 }
 
-fn asks(id: &DebateId) -> Error {
-    let hint = format!("answer to continue: dialectic answer {id} q1=\"...\"");
+fn asks(id: &str, questions: &[OpenQuestion]) -> Error {
+    let hint = format!("answer to continue: {}", to_answer(id, questions));
     Error::Coded { code: ASKS, said: format!("the debate {id} has questions for you"), hint: Some(hint) }
 }
 
-pub(super) fn asks_host(id: &DebateId) -> Error {
+pub(super) fn asks_host(id: &str) -> Error {
     let hint = format!("read the requests: dialectic requests {id}");
     Error::Coded { code: ASKS, said: format!("the debate {id} has requests for you"), hint: Some(hint) }
 }
 
-pub(super) fn still_running(id: &DebateId) -> Error {
+pub(super) fn still_running(id: &str) -> Error {
     let hint = format!("keep waiting: dialectic wait {id}");
     Error::Coded { code: STILL_RUNS, said: format!("the debate {id} is still running"), hint: Some(hint) }
 }
 
-fn to_resume(message: String, when: &str, id: &DebateId) -> Error {
+fn to_resume(message: String, when: &str, id: &str) -> Error {
     UserError::of(ErrorCategory::Busy, message).with_hint(format!("{when}: dialectic resume {id}")).into()
 }
 
-pub(super) fn texts_are_saved(id: &DebateId) -> String {
+pub(super) fn texts_are_saved(id: &str) -> String {
     format!("all texts are saved; fix the cause, then: dialectic resume {id}")
 }
 
-fn failure(debate: &Debate) -> Error {
-    let Some(command) = with_higher_limit(debate) else { return failed(debate, true) };
+fn failure(debate: &Debate, id: &str) -> Error {
+    let Some(command) = with_higher_limit(debate, id) else { return failed(debate, id, true) };
     let hint = format!("to continue with a higher limit: {command}");
-    debate_failed(&debate.id, &reason(debate)).with_hint(hint).into()
+    debate_failed(id, &reason(debate)).with_hint(hint).into()
 }
 
-fn debate_failed(id: &DebateId, reason: &str) -> UserError {
+fn debate_failed(id: &str, reason: &str) -> UserError {
     UserError::of(ErrorCategory::Provider, format!("the debate {id} failed: {reason}"))
 }
 
@@ -192,8 +190,7 @@ fn reason(debate: &Debate) -> String {
 
 /// Quotes the last failed call of the current round. If all calls failed and the provider rejected the key, names the
 /// key's variable.
-fn failed(debate: &Debate, is_kept: bool) -> Error {
-    let id = &debate.id;
+fn failed(debate: &Debate, id: &str, is_kept: bool) -> Error {
     let of_round = debate.failures.iter().rfind(|failure| failure.key.round == debate.current_round);
     let Some(failure) = of_round else {
         return debate_failed(id, &reason(debate)).with_hint(texts_are_saved(id)).into();
@@ -229,11 +226,9 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
     }
 }
 
-fn tell_outcome(debate: &Debate, quiet: bool, terminal: &mut Terminal) {
-    let name =
-        debates().map_or_else(|_| debate.id.to_string(), |directory| directory.short_name(&debate.id).to_owned());
+fn tell_outcome(debate: &Debate, name: &str, quiet: bool, terminal: &mut Terminal) {
     if !quiet && terminal.is_watched() {
-        return terminal.footer(debate, &name);
+        return terminal.footer(debate, name);
     }
     if debate.is_offline() {
         terminal.notice("This was a rehearsal: no model was called. For a real debate, start with `dialectic init`.");
@@ -249,7 +244,7 @@ fn tell_outcome(debate: &Debate, quiet: bool, terminal: &mut Terminal) {
         if let Some(answer) = debate.answer_state() {
             terminal.notice(&format!("Answer: {}", one_line(&answer.to_string())));
         }
-        terminal.notice(&gist(debate, &name, None));
+        terminal.notice(&gist(debate, name, None));
     }
 }
 
@@ -259,8 +254,8 @@ pub(super) fn first_word(text: &str) -> &str {
 
 /// How to continue with a higher limit if the limit left no room for the judge's answer; otherwise `None`. A debate
 /// without texts has nothing to answer from, so resuming it does not help.
-fn with_higher_limit(debate: &Debate) -> Option<String> {
-    let (settings, id) = (debate.settings.as_ref()?, &debate.id);
+fn with_higher_limit(debate: &Debate, id: &str) -> Option<String> {
+    let settings = debate.settings.as_ref()?;
     let was_asked = debate.failures.iter().any(|failure| failure.key.agent_id == settings.judge.id);
     if debate.stop_reason != Some(StopReason::Budget) || was_asked {
         return None;
@@ -281,15 +276,15 @@ mod tests {
     #[test]
     fn what_the_limit_kept_from_closing_is_resumed_with_a_higher_one() {
         let mut debate = fixture::debate();
-        assert_eq!(with_higher_limit(&debate), None, "no limit stopped it");
+        assert_eq!(with_higher_limit(&debate, "d"), None, "no limit stopped it");
         debate.stop_reason = Some(StopReason::Budget);
-        let resume = format!("dialectic resume {} --max-cost <dollars>", debate.id);
-        assert_eq!(with_higher_limit(&debate), Some(resume));
+        let resume = "dialectic resume d --max-cost <dollars>";
+        assert_eq!(with_higher_limit(&debate, "d").as_deref(), Some(resume));
         debate.settings.as_mut().unwrap().debate.budget.max_calls = Some(4);
         debate.rounds.clear();
-        let fork = format!("dialectic fork {} --at start --max-calls <number>", debate.id);
-        assert_eq!(with_higher_limit(&debate), Some(fork), "there is nothing to close it with");
+        let fork = "dialectic fork d --at start --max-calls <number>";
+        assert_eq!(with_higher_limit(&debate, "d").as_deref(), Some(fork), "there is nothing to close it with");
         debate.failures[0].key.agent_id = debate.settings.as_ref().unwrap().judge.id.clone();
-        assert_eq!(with_higher_limit(&debate), None, "the judge was asked");
+        assert_eq!(with_higher_limit(&debate, "d"), None, "the judge was asked");
     }
 }

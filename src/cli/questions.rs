@@ -83,12 +83,18 @@ pub(super) fn listed(questions: &[OpenQuestion]) -> String {
     shown.collect()
 }
 
-pub(super) fn listed_requests(id: &DebateId, requests: &[OpenRequest]) -> String {
+/// The command that answers the questions of the debate with this name.
+pub(super) fn to_answer(name: &str, questions: &[OpenQuestion]) -> String {
+    let answers = questions.iter().map(|one| format!(" {}=\"...\"", one.id));
+    format!("dialectic answer {name}{}", answers.collect::<String>())
+}
+
+pub(super) fn listed_requests(name: &str, requests: &[OpenRequest]) -> String {
     let shown: Vec<String> = requests.iter().map(|one| format!("{}  {}", one.id, one.about)).collect();
     let shown = shown.join("\n");
     format!(
-        "\nWaiting for your replies:\n{shown}\n\nRead one: dialectic requests {id} <request>\n\
-         Answer it: dialectic reply {id} <request> <file>\n"
+        "\nWaiting for your replies:\n{shown}\n\nRead one: dialectic requests {name} <request>\n\
+         Answer it: dialectic reply {name} <request> <file>\n"
     )
 }
 

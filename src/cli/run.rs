@@ -23,7 +23,7 @@ use super::detach::leave;
 use super::interrupt::{Interrupts, end_on_interrupt, end_soon};
 use super::keys::{self, Key};
 use super::questions;
-use super::session::Session;
+use super::session::{Session, typed_name};
 use super::terminal::Terminal;
 use super::watchers::{Seen, Watchers};
 
@@ -198,10 +198,11 @@ impl Session<'_> {
     }
 }
 
-fn unsaved(Failed { debate, source }: Failed, saved_to: &Path) -> Error {
+fn unsaved(Failed { source, .. }: Failed, saved_to: &Path) -> Error {
     let EngineError::Store(source) = source else { return source.into() };
-    let id = &debate.id;
-    let hint = if Entry::of_state(saved_to).journal.is_some() {
+    let entry = Entry::of_state(saved_to);
+    let id = &typed_name(&entry);
+    let hint = if entry.journal.is_some() {
         texts_are_saved(id)
     } else {
         format!("restore the debate's files, then: dialectic resume {id}")

@@ -14,13 +14,14 @@ use dialectic_engine::access::{Environment, UserSettings};
 use dialectic_engine::runner::{After, Runner, Services};
 use dialectic_llm::openai::http_client;
 use dialectic_record::debate::Debate;
+use dialectic_record::ids::DebateId;
 use dialectic_record::settings::Settings;
-use dialectic_record::store::{Directory, Entry, read_state};
+use dialectic_record::store::{Directory, Entry, StoreError, read_state};
 use dialectic_report::display::EventSink;
 
 use super::args::{LATEST, RunArgs, VouchArgs};
 use super::dialogue::Dialogue;
-use super::output::{ReviewEnd, is_stdout, report_path};
+use super::output::{ReviewEnd, is_stdout, report_path, typed};
 use super::questions::GivenAnswers;
 use super::target::{OutputTarget, make_parent};
 use super::terminal::Terminal;
@@ -43,6 +44,20 @@ pub(super) fn or_latest(name: Option<&str>) -> Result<Entry, Error> {
     Ok(debates()?.find(name.unwrap_or(LATEST))?)
 }
 
+/// The debate's name in commands: the name of its state file or, if it is in another directory, the path.
+pub(super) fn typed_name(entry: &Entry) -> String {
+    match debates().map(|directory| directory.check_is_here(entry)) {
+        Ok(Err(StoreError::Elsewhere { .. })) => typed(&entry.state),
+        _ => entry.id(),
+    }
+}
+
+/// Like [`typed_name`], but as short as possible.
+pub(super) fn short_name(entry: &Entry) -> String {
+    let name = DebateId::new(typed_name(entry));
+    debates().map_or_else(|_| name.to_string(), |directory| directory.short_name(&name).to_owned())
+}
+
 /// Like [`or_latest`], for a command that spends money. If no name is given, prints which debate is used, or fails if
 /// there is no terminal.
 pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &mut Terminal) -> Result<Entry, Error> {
@@ -54,10 +69,9 @@ pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &
         let hint = format!("for the newest one: dialectic {what} {LATEST} ...");
         return Err(UserError::input(message).with_hint(hint).into());
     }
-    let directory = debates()?;
-    let entry = directory.find(LATEST)?;
+    let entry = or_latest(None)?;
     let (id, title) = match read_state(&entry.state) {
-        Ok(debate) => (directory.short_name(&debate.id).to_owned(), format!(", “{}”", one_line(&debate.title()))),
+        Ok(debate) => (short_name(&entry), format!(", “{}”", one_line(&debate.title()))),
         Err(_) => (entry.id(), String::new()),
     };
     terminal.notice(&format!("Using the newest debate: {id}{title}"));

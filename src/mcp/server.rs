@@ -293,7 +293,7 @@ impl Server {
                 )
             }
             Standing::Completed => {
-                let done = succeeded(run(&self.program, words(&["show", id.as_str(), "solution"]), "").await?)?;
+                let done = succeeded(run(&self.program, words(&["show", id, "solution"]), "").await?)?;
                 let run = status.run.as_ref().map(|run| format!("Run: {}\n", one_line(run)));
                 let reasons = status.outcome.iter().flat_map(|outcome| &outcome.reasons);
                 let reasons = reasons.map(|reason| format!("- {}\n", one_line(reason)));
@@ -404,7 +404,7 @@ fn progress(status: &DebateStatus) -> String {
 fn with_facts(mut result: CallToolResult, status: &DebateStatus) -> CallToolResult {
     let DebateStatus { id, status: standing, exit_code, stage, round, rounds, calls, cost_usd, .. } = status;
     let answer = status.answer.as_ref().map(
-        |answer| json!({"unmet": answer.unmet.len(), "partly": answer.partly.len(), "openMajor": answer.open_major}),
+        |answer| json!({"unmet": answer.unmet.len(), "partly": answer.partly.len(), "openMajor": answer.open_major, "basis": answer.basis}),
     );
     result.structured_content = Some(json!({
         "id": id, "status": standing, "exitCode": exit_code, "stage": stage, "round": round, "rounds": rounds,

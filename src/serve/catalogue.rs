@@ -300,7 +300,7 @@ fn now(mut row: DebateRow, entry: &Entry, registry: &RunRegistry) -> DebateRow {
             let may_run = is_paused || row.status == DebateStanding::Interrupted;
             if may_run && entry.is_held() {
                 row.status = DebateStanding::Running;
-            } else if row.status == DebateStanding::Interrupted && entry.journal.is_none() {
+            } else if may_run && entry.journal.is_none() {
                 row.status = DebateStanding::Unfinished;
             }
         }

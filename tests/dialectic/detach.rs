@@ -164,6 +164,9 @@ fn one_that_asks_ends_and_goes_on_when_it_is_answered() {
     for text in ["q1, from The architect (architect):\nWhat does architect have to know?", "q2, from The kiss"] {
         assert!(waited.stdout.contains(text), "{waited}");
     }
+    let command = format!("dialectic answer {id} q1=\"...\" q2=\"...\"\n");
+    assert!(waited.stdout.ends_with(&command) && waited.stderr.ends_with(&command), "{waited}");
+    assert!(sandbox.run(["list", "--status", "asking"]).expect_code(0).stdout.contains(&id));
     let asking = status(&sandbox, &id);
     assert_eq!(asking["status"], "asking");
     assert_eq!(asking["questions"][1]["question"], "What does kiss have to know?");

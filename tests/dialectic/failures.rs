@@ -83,6 +83,8 @@ fn without_one_agent_the_others_go_on_every_lack_is_named_and_strict_makes_it_an
     let settings = config(&["architect", "kiss", "testing"], &json!({"rounds": 2}));
     let sandbox = Sandbox::new().model_server(&server).config(&settings);
     let finished = sandbox.run(["debate", "Design a queue", "--quiet", "--strict"]).expect_code(5);
+    let waited = sandbox.run(["wait", "--strict", "--json"]).expect_code(5);
+    assert!(waited.stdout.contains("\"exitCode\": 5"), "{waited}");
     let (id, state) = sandbox.only_state();
     assert!(finished.stdout.contains("## Judge Assessment"), "the solution is printed all the same: {finished}");
     assert!(finished.stderr.contains(&format!("error: the debate {id} was incomplete: ")), "{finished}");

@@ -139,8 +139,10 @@ fn all_that_can_be_answered_at_once_is_there_and_complete_in_itself() {
     assert_eq!(requests(&sandbox, &id), &open[..1]);
     assert_eq!(sandbox.run(["list"]).expect_code(0).stdout.lines().count(), 2);
     play(&sandbox, &id, None);
-    let over = sandbox.run(["wait", &id]).expect_code(0);
-    assert!(over.stdout.contains("answered by the host"), "{over}");
+    for shown in [["wait", &id], ["list", "-n1"], ["list", "--cost"]] {
+        let over = sandbox.run(shown).expect_code(0);
+        assert!(over.stdout.contains("answered by the host"), "{over}");
+    }
     let report = sandbox.run(["report", &id]).expect_code(0);
     assert!(report.stdout.contains("≈ ") && report.stdout.contains("answered by the host"), "{report}");
     let asked = sandbox.run(["ask", &id, "Why?"]).expect_code(2);

@@ -47,30 +47,33 @@ fn debates_are_listed_newest_first_whatever_their_files_are_called() {
         .file("debates/.hidden.json", "{}")
         .file("debates/notes.txt", "nothing of ours");
     let finished = sandbox.run(["list"]).expect_code(0);
-    // The ids stay: what is pinned here is the table.
+    // An id is what commands find the debate by.
     insta::assert_snapshot!(finished.stdout, @r"
-    ID                        WHEN              STATUS      OUTCOME   ANSWER  ROUNDS  CONFIDENCE  COST     PROBLEM
-    deb-20250101-040000-dddd  2025-01-01 04:00  failed      -         -       0       -           -        Problem of deb-20250101-040000-dddd
-    deb-20250101-030000-cccc  2025-01-01 03:00  completed   degraded  clean   1       82.5        $0.6250  Problem of deb-20250101-030000-cccc
-    deb-20250101-020000-bbbb  2025-01-01 02:00  paused      -         -       0       -           -        A [31mlong[0m problem� and so on and so on and so on and so on and so on and so on
-    broken                    -                 unreadable  -         -       0       -           -
+    ID      WHEN              STATUS      OUTCOME   ANSWER  ROUNDS  CONFIDENCE  COST     PROBLEM
+    b       2025-01-01 04:00  failed      -         -       0       -           -        Problem of deb-20250101-040000-dddd
+    c       2025-01-01 03:00  completed   degraded  clean   1       82.5        $0.6250  Problem of deb-20250101-030000-cccc
+    a       2025-01-01 02:00  unfinished  -         -       0       -           -        A [31mlong[0m problem� and so on and so on and so on and so on and so on and so on
+    broken  -                 unreadable  -         -       0       -           -
     ");
     assert_eq!(finished.stderr, "");
     let rows: Value = serde_json::from_str(&sandbox.run(["list", "--json"]).expect_code(0).stdout).unwrap();
     insta::assert_json_snapshot!(rows[1], @r#"
     {
-      "id": "deb-20250101-030000-cccc",
+      "id": "c",
       "createdAt": "2025-01-01T03:00:00.000Z",
       "status": "completed",
+      "standing": "completed",
       "outcome": "degraded",
       "answer": {
         "unmet": [],
         "partly": [],
-        "openMajor": []
+        "openMajor": [],
+        "basis": "requirements"
       },
       "rounds": 1,
       "confidence": 82.5,
       "costUsd": 0.625,
+      "offline": false,
       "problem": "Problem of deb-20250101-030000-cccc",
       "title": "Problem of deb-20250101-030000-cccc",
       "protocol": null,
@@ -169,8 +172,10 @@ fn the_list_is_filtered() {
     assert_eq!(ids(&["--since", "30d"]), [""; 0]);
     assert_eq!(ids(&["-n", "1"]), ["vhkp"]);
     assert_eq!(ids(&["--protocol", "oxford"]), [""; 0]);
-    let none = sandbox.run(["list", "--text", "nowhere"]).expect_code(0);
-    assert_eq!((&*none.stdout, &*none.stderr), ("", "No matching debates in ./debates.\n"));
+    for cost in [&["--cost"][..], &[]] {
+        let none = sandbox.run(["list", "--text", "nowhere"].iter().chain(cost)).expect_code(0);
+        assert_eq!((&*none.stdout, &*none.stderr), ("", "No matching debates in ./debates.\n"));
+    }
     for arguments in [["--status", "great"], ["--until", "2025-13-01"]] {
         sandbox.run(["list"].into_iter().chain(arguments)).expect_code(2);
     }
@@ -186,12 +191,16 @@ fn nothing_runs_for_ever() {
     running["status"] = "running".into();
     running.as_object_mut().unwrap().remove("outcome");
     sandbox.write(format!("debates/{id}.json"), running.to_string());
+    let journal = sandbox.journal(&id);
+    sandbox.write(format!("debates/{id}.events.jsonl"), journal[..journal.len() / 2].join("\n") + "\n");
     let listed = |word: &str| {
         let shown = sandbox.run(["list"]).expect_code(0).stdout;
         assert!(shown.contains(word) && !shown.contains("running"), "{shown}");
-        // What programs ask for stays.
+        // What programs ask for stays; the table's word is there too.
         assert!(sandbox.run(["list", "--status", "running"]).expect_code(0).stdout.contains(&id));
         assert!(sandbox.run(["list", "--json"]).expect_code(0).stdout.contains("\"running\""));
+        let rows: Value = serde_json::from_str(&sandbox.run(["list", "--json"]).stdout).unwrap();
+        assert_eq!((&rows[0]["standing"], &rows[0]["offline"]), (&json!(word), &json!(true)));
         assert!(sandbox.run(["list", "--status", word]).expect_code(0).stdout.contains(&id));
     };
     listed("interrupted");
@@ -222,6 +231,11 @@ fn costs_are_summed_by_month_and_model_and_what_is_unknown_stays_unknown() {
         narrow.contains("2025-03") && narrow.contains("$0.2134") && narrow.lines().all(|line| line.len() <= 50),
         "{narrow}"
     );
+    let mut unpriced = state("a", 1, "completed");
+    let usage = json!({"requests": 1, "inputTokens": 1, "cachedInputTokens": 0, "outputTokens": 1, "costUsd": null});
+    unpriced["usage"] = json!({"m": usage, "n": usage});
+    let of_two = Sandbox::new().file("debates/a.json", unpriced.to_string()).run(["list", "--cost"]).stdout;
+    assert!(of_two.trim_end().ends_with("N/A"), "{of_two}");
     assert_eq!(Sandbox::new().run(["list", "--cost"]).expect_code(0).stdout, "");
 }
 

@@ -44,10 +44,12 @@ fn a_state_of_an_older_program_is_read_for_what_it_is_worth() {
     let before = sandbox.files();
     let list = sandbox.run(["list"]).expect_code(0);
     insta::assert_snapshot!(list.stdout, @r"
-    ID         WHEN              STATUS     OUTCOME  ANSWER  ROUNDS  CONFIDENCE  COST  PROBLEM
-    odd        2025-10-02 08:00  completed  -        -       1       82          -     A cache for thumbnails.
-    suspended  2025-10-01 07:59  paused     -        -       0       -           -     A cache for thumbnails.
+    ID         WHEN              STATUS      OUTCOME  ANSWER  ROUNDS  CONFIDENCE  COST  PROBLEM
+    odd        2025-10-02 08:00  completed   -        -       1       82          -     A cache for thumbnails.
+    suspended  2025-10-01 07:59  unfinished  -        -       0       -           -     A cache for thumbnails.
     ");
+    let done = sandbox.run(["wait", "odd"]).expect_code(0).stdout;
+    assert!(!done.contains("calls") && !done.contains('$'), "{done}");
     let report = sandbox.run(["report", "-d", "odd", "-v"]).expect_code(0);
     for part in ["A cache for thumbnails.", "Who clears it?", "latency=1812ms", "Keep thumbnails on disk for a week."] {
         assert!(report.stdout.contains(part), "{part}\n{report}");

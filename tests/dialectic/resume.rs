@@ -144,7 +144,7 @@ fn a_line_that_a_crash_cut_short_is_dropped_with_a_warning() {
 
     --- stderr
     error: line 1 of the journal ./debates/[id].events.jsonl was changed: its hash does not match
-    hint: a damaged journal cannot be continued; `dialectic verify` shows which parts are intact
+    hint: a damaged journal cannot be continued; `dialectic verify ./debates/[id].events.jsonl` shows which parts are intact
     ");
 }
 

@@ -196,8 +196,11 @@ fn a_judge_that_cannot_be_read_leaves_the_findings() {
     let server = MockServer::with(move |request| {
         if request.task() == "rule on the findings" { Reply::text("They are all fine.") } else { good(request) }
     });
-    let run = changed(&server).run(["review", "-c", "own.json"]);
+    let sandbox = changed(&server);
+    let run = sandbox.run(["review", "-c", "own.json"]);
     assert_eq!(run.code, Some(5), "{}", run.stderr);
+    let waited = sandbox.run(["wait", "--json"]).expect_code(5);
+    assert!(waited.stdout.contains("\"exitCode\": 5"), "{waited}");
     assert!(run.stdout.contains("`a.py:2`") && run.stdout.contains("- Ruling: none"), "{}", run.stdout);
 }
 

@@ -15,19 +15,21 @@ use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, in_full};
 use crate::status::Standing;
-use dialectic_base::figures::{UNKNOWN, percent, short_cost, sum_of_tokens, thousands, with_notional};
+use dialectic_base::call::is_default;
+use dialectic_base::figures::{UNKNOWN, percent, short_cost, sum_of_tokens, thousands};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{AnswerState, Debate, ModelUsage};
 use dialectic_record::ids::{DebateId, Timestamp};
 use dialectic_record::protocol::DIALECTIC;
-use dialectic_record::store::{Entry, ShortNames, StateFileError, read_journal, read_state};
+use dialectic_record::store::{AccessMode, Entry, ShortNames, StateFileError, StoreError};
 use dialectic_report::display::{StyledText, Table, TableColumn};
 
 /// The statuses and outcomes that `--status` accepts.
-const STATUSES: [&str; 14] = [
+const STATUSES: [&str; 15] = [
     "pending",
     "running",
+    "asking",
     "paused",
     "completed",
     "failed",
@@ -100,11 +102,12 @@ const NOTHING: &str = "-";
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ListRow {
+    /// The name of the state file, by which commands find the debate.
     id: String,
     created_at: Option<Timestamp>,
+    /// The status in the record.
     status: &'static str,
-    /// The status in tables. Unlike `status`, it also says if the debate's process has died.
-    #[serde(skip)]
+    /// Unlike `status`, it also says if the debate asks something, or if its process has died.
     standing: &'static str,
     outcome: Option<&'static str>,
     /// How complete the run was, in one word. Shown on a terminal instead of `outcome`.
@@ -114,8 +117,10 @@ struct ListRow {
     rounds: usize,
     confidence: Option<f64>,
     cost_usd: Option<Usd>,
-    #[serde(skip)]
-    is_offline: bool,
+    /// Whether the host answered some of the calls, which `costUsd` does not include.
+    #[serde(skip_serializing_if = "is_default")]
+    hosted: bool,
+    offline: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     notional_usd: Option<Usd>,
     problem: String,
@@ -146,13 +151,10 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
     // The entries are sorted by file name, which need not follow the time of creation.
     rows.sort_by_key(|row| std::cmp::Reverse(row.created_at));
     rows.truncate(args.limit.map_or(usize::MAX, Into::into));
-    if args.cost {
-        return print(&rows, args.json, terminal);
-    }
-    if args.json {
+    if args.json && !args.cost {
         return terminal.json(&rows);
     }
-    if rows.is_empty() {
+    if rows.is_empty() && !args.json {
         let place = directory.path().display();
         terminal.notice(&if entries.is_empty() {
             format!("No debates in {place} yet.")
@@ -160,6 +162,9 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
             format!("No matching debates in {place}.")
         });
         return Ok(());
+    }
+    if args.cost {
+        return print(&rows, args.json, terminal);
     }
     let layout = terminal.screen();
     terminal.result(&match layout.width {
@@ -171,27 +176,24 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
 /// The row of a debate, even of an unreadable one; `None` if the debate does not match the options. `remembered` holds
 /// the names of the state files that the memory search found.
 fn row(entry: &Entry, args: &ListArgs, remembered: &HashSet<String>) -> Option<ListRow> {
-    let state = read_state(&entry.state);
-    let is_newer = matches!(state, Err(StateFileError::Newer { .. }));
-    let read = state.ok().or_else(|| {
-        let contents = read_journal(entry.journal.as_deref()?).ok()?;
-        dialectic_record::event::fold(&contents.events).ok()
-    });
+    // The journal of an unfinished debate is newer than its state file.
+    let read = entry.load(AccessMode::State);
+    let is_newer = matches!(read, Err(StoreError::State(StateFileError::Newer { .. })));
+    let read = read.ok().map(|saved| saved.debate);
     let unread = if is_newer { "newer format" } else { "unreadable" };
     let row = match &read {
-        Some(debate) => of_debate(debate, Standing::listed(entry, debate)),
-        None => ListRow { id: entry.id(), status: unread, ..of_debate(&Debate::default(), unread) },
+        Some(debate) => of_debate(entry, debate, Standing::listed(entry, debate)),
+        None => ListRow { status: unread, ..of_debate(entry, &Debate::default(), unread) },
     };
     let is_remembered =
         entry.state.file_name().is_some_and(|name| name.to_str().is_some_and(|name| remembered.contains(name)));
     is_wanted(&row, read.as_ref(), is_remembered, args).then_some(row)
 }
 
-fn of_debate(debate: &Debate, standing: &'static str) -> ListRow {
-    // If a record has no usage, its cost is unknown, not 0: older versions did not record usage.
-    let cost_usd = if debate.usage.is_empty() { None } else { debate.total_cost() };
+fn of_debate(entry: &Entry, debate: &Debate, standing: &'static str) -> ListRow {
+    let spent = debate.total_usage();
     ListRow {
-        id: debate.id.to_string(),
+        id: entry.id(),
         created_at: debate.created_at,
         status: debate.status.name(),
         standing,
@@ -200,9 +202,10 @@ fn of_debate(debate: &Debate, standing: &'static str) -> ListRow {
         answer: debate.answer_state(),
         rounds: debate.rounds.len(),
         confidence: debate.final_solution.as_ref().and_then(|solution| solution.confidence),
-        cost_usd,
-        is_offline: debate.is_offline(),
-        notional_usd: debate.total_usage().notional_usd,
+        cost_usd: debate.known_cost(),
+        hosted: spent.hosted,
+        offline: debate.is_offline(),
+        notional_usd: spent.notional_usd,
         problem: one_line(debate.first_line()),
         title: one_line(&debate.title()),
         protocol: debate.settings.as_ref().map(|settings| one_line(&settings.debate.protocol)),
@@ -218,6 +221,12 @@ impl ListRow {
         let parent = self.forked_from.as_deref().map(DebateId::new);
         let fork = parent.map(|parent| format!("(fork of {}) ", one_line(names.name(&parent))));
         format!("{}{}", fork.unwrap_or_default(), self.title)
+    }
+
+    fn cost(&self, shown: impl Fn(Usd) -> String) -> Option<String> {
+        let Self { cost_usd, notional_usd, hosted, .. } = *self;
+        let spent = ModelUsage { cost_usd, notional_usd, hosted, ..ModelUsage::NONE };
+        cost_usd.map(|cost| spent.cost_in_words(shown(cost)))
     }
 
     fn winner_in_words(&self) -> Option<String> {
@@ -281,14 +290,14 @@ fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
         let answer = row.answer.as_ref();
         let is_clean = answer.is_none_or(AnswerState::is_clean);
         let style = if is_clean { Style::new() } else { AnsiColor::Yellow.on_default() };
-        let cost = row.cost_usd.filter(|_| !row.is_offline);
+        let cost = row.cost(short_cost).filter(|_| !row.offline);
         let mut cells = vec![
             StyledText::new(one_line(names.name(&id)), Style::new().bold()),
             StyledText::new(run, style_of(run, answer)),
             StyledText::new(answer_in_brief(answer), style),
             StyledText::plain(row.title_of_fork(names)),
             StyledText::new(or_nothing(row.created_at.map(when)), Style::new().dimmed()),
-            StyledText::plain(or_nothing(cost.map(|cost| with_notional(short_cost(cost), row.notional_usd)))),
+            StyledText::plain(or_nothing(cost)),
         ];
         cells.push(StyledText::plain(row.rounds.to_string()));
         cells.push(StyledText::plain(or_nothing(row.confidence.map(percent))));
@@ -319,7 +328,7 @@ fn for_pipes(rows: &[ListRow]) -> Table {
             answer_in_brief(row.answer.as_ref()),
             row.rounds.to_string(),
             row.confidence.map_or_else(dash, |confidence| confidence.to_string()),
-            row.cost_usd.map_or_else(dash, |cost| with_notional(cost.to_string(), row.notional_usd)),
+            row.cost(|cost| cost.to_string()).unwrap_or_else(dash),
         ];
         let others = others([row.protocol.clone(), row.winner_in_words()].map(|other| other.unwrap_or_else(dash)));
         table.row(fixed.into_iter().chain(others).chain([row.problem.clone()]).map(StyledText::plain));
@@ -337,7 +346,7 @@ fn style_of(run: &str, answer: Option<&AnswerState>) -> Style {
         "complete" if answer.is_some_and(AnswerState::is_clean) => AnsiColor::Green.on_default(),
         "complete" | "finished" | "completed" => Style::new(),
         "incomplete" | "stopped" | "interrupted" | "unfinished" => AnsiColor::Yellow.on_default(),
-        "running" | "paused" | "pending" => AnsiColor::Cyan.on_default(),
+        "running" | "asking" | "paused" | "pending" => AnsiColor::Cyan.on_default(),
         _ => AnsiColor::Red.on_default(),
     }
 }
@@ -365,6 +374,8 @@ struct ModelSpending {
     output_tokens: u64,
     #[serde(skip)]
     silent_calls: u64,
+    #[serde(skip_serializing_if = "is_default")]
+    hosted: bool,
     cost_usd: Usd,
     unpriced_debates: u64,
 }
@@ -377,6 +388,7 @@ impl ModelSpending {
         self.input_tokens = self.input_tokens.saturating_add(usage.input_tokens);
         self.output_tokens = self.output_tokens.saturating_add(usage.output_tokens);
         self.silent_calls = self.silent_calls.saturating_add(usage.silent_calls);
+        self.hosted |= usage.hosted;
         match usage.cost_usd {
             Some(cost) => self.cost_usd += cost,
             None => self.unpriced_debates += 1,
@@ -386,6 +398,9 @@ impl ModelSpending {
     /// For example, `$1.20`, or `$1.20 + unknown` if the cost of some debates is unknown.
     fn cost(&self) -> String {
         match (self.unpriced_debates, self.debates) {
+            (0, _) if self.cost_usd == Usd::ZERO => {
+                ModelUsage { hosted: self.hosted, ..ModelUsage::NONE }.cost_in_words(self.cost_usd.to_string())
+            }
             (0, _) => self.cost_usd.to_string(),
             (unpriced, all) if unpriced == all && self.cost_usd == Usd::ZERO => UNKNOWN.to_owned(),
             _ => format!("{} + unknown", self.cost_usd),
@@ -405,7 +420,9 @@ fn print(rows: &[ListRow], json: bool, terminal: &mut Terminal) -> Result<(), Er
             all.add(usage);
         }
     }
-    all.debates = rows.iter().filter(|row| !row.usage.is_empty()).count() as u64;
+    let debates = |counts: fn(&ListRow) -> bool| rows.iter().filter(|row| counts(row)).count() as u64;
+    all.debates = debates(|row| !row.usage.is_empty());
+    all.unpriced_debates = debates(|row| row.usage.values().any(|usage| usage.cost_usd.is_none()));
     let mut spent: Vec<ModelSpending> = by_month.into_values().collect();
     // A stable sort keeps the order of a month's models.
     spent.sort_by(|one, other| other.month.cmp(&one.month));

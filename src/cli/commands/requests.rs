@@ -11,7 +11,7 @@ use crate::cli::args::{DebateArg, KeyArgs, NewestArg};
 use crate::cli::conclusion::{still_running, verdict};
 use crate::cli::detach;
 use crate::cli::input::{self, MIB};
-use crate::cli::session::{config_files, debates, or_latest, own, runner};
+use crate::cli::session::{config_files, debates, or_latest, own, runner, typed_name};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use crate::status::{Presence, is_told_to_stop, load};
@@ -71,7 +71,7 @@ pub(in crate::cli) fn run(args: &RequestsArgs, terminal: &mut Terminal) -> Resul
             return print(args, open, terminal);
         }
         if is_over {
-            return Err(still_running(&load(&entry)?.id));
+            return Err(still_running(&typed_name(&entry)));
         }
         sleep(POLL_INTERVAL);
     }

@@ -7,8 +7,7 @@ use clap::{Arg, Args, Command, ValueEnum};
 use serde_json::json;
 
 use crate::cli::args::{LATEST, NewestArg};
-use crate::cli::output::typed;
-use crate::cli::session::{debates, or_latest};
+use crate::cli::session::{or_latest, short_name, typed_name};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use crate::status::Standing;
@@ -96,6 +95,12 @@ fn is_point_number(text: &str) -> bool {
         || text.split_once('.').is_some_and(|(of, number)| is_figure(of) && is_figure(number))
 }
 
+/// Whether the word must be a part: `d123` may also be the end of an id.
+fn is_part(word: &str) -> bool {
+    let is_number = is_point_number(word) && !(word.len() < 12 && word.starts_with(['d', 'e']));
+    is_number || DebatePart::from_str(word, false).is_ok()
+}
+
 /// Inserts `latest` if a part follows `show` directly, as in `show points`.
 pub(in crate::cli) fn with_latest(arguments: Vec<OsString>) -> Vec<OsString> {
     let mut words = arguments.iter().enumerate().skip(1);
@@ -105,7 +110,7 @@ pub(in crate::cli) fn with_latest(arguments: Vec<OsString>) -> Vec<OsString> {
             Some("--color") => drop(words.next()),
             Some(option) if option.starts_with('-') => {}
             Some("show") if !is_show => is_show = true,
-            Some(part) if is_show && DebatePart::from_str(part, false).is_ok() => {
+            Some(part) if is_show && is_part(part) => {
                 let (before, after) = arguments.split_at(place);
                 return [before, &[LATEST.into()], after].concat();
             }
@@ -116,7 +121,6 @@ pub(in crate::cli) fn with_latest(arguments: Vec<OsString>) -> Vec<OsString> {
 }
 
 pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let directory = debates()?;
     let entry = or_latest(args.which.debate.as_deref())?;
     let saved = entry.load(AccessMode::State)?;
     terminal.warnings(&saved.warnings);
@@ -129,12 +133,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
     let name = args.name.as_deref();
     match &args.part {
         None if args.json => terminal.json(&DebateFile::of(debate)),
-        None => {
-            // Suggested commands name the file if the debate is in another directory.
-            let is_here = directory.check_is_here(&entry).is_ok();
-            let path = typed(&entry.state);
-            terminal.pages(&overview(&view, if is_here { directory.short_name(&debate.id) } else { &path }))
-        }
+        None => terminal.pages(&overview(&view, &short_name(&entry))),
         Some(DebatePart::Point(number)) => point(&view, number, args, terminal),
         Some(DebatePart::Points) => {
             not_named("points", name)?;
@@ -142,7 +141,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
         }
         Some(DebatePart::Solution) => {
             not_named("solution", name)?;
-            solution(debate, args, terminal)
+            solution(debate, &typed_name(&entry), args, terminal)
         }
         Some(DebatePart::FollowUps) => {
             not_named("follow-ups", name)?;
@@ -185,10 +184,10 @@ fn texts(
     terminal.pages(&readable(view, &texts))
 }
 
-fn solution(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
+fn solution(debate: &Debate, name: &str, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let solution = debate.final_solution.as_ref().ok_or_else(|| {
-        UserError::input(format!("the debate {} has no solution", debate.id))
-            .with_hint(format!("see how far it got: dialectic show {}", debate.id))
+        UserError::input(format!("the debate {name} has no solution"))
+            .with_hint(format!("see how far it got: dialectic show {name}"))
     })?;
     if args.json {
         return terminal.json(solution);
@@ -344,6 +343,8 @@ mod tests {
         for (typed, meant) in [
             ("dialectic show points", "dialectic show latest points"),
             ("dialectic --color never show --json round 2", "dialectic --color never show --json latest round 2"),
+            ("dialectic show 2.1", "dialectic show latest 2.1"),
+            ("dialectic show d123", "dialectic show d123"),
             ("dialectic show vhkp points", "dialectic show vhkp points"),
             ("dialectic show", "dialectic show"),
             ("dialectic protocols show round", "dialectic protocols show round"),

@@ -9,11 +9,11 @@ use clap::Args;
 
 use crate::cli::args::{DebateArg, NewestArg};
 use crate::cli::conclusion::{asks_host, still_running, verdict};
-use crate::cli::questions::{listed, listed_requests};
-use crate::cli::session::{debates, or_latest, runner};
+use crate::cli::questions::{listed, listed_requests, to_answer};
+use crate::cli::session::{debates, or_latest, runner, typed_name};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::status::{ASKS, DebateStatus, Presence, STILL_RUNS, Standing, is_worth_waiting, load};
+use crate::status::{DebateStatus, Presence, Standing, is_worth_waiting, load};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::process_environment;
@@ -57,30 +57,31 @@ pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<()
     let before = Presence::of(&entry);
     let debate = load(&entry)?;
     let mut status = DebateStatus::from_record(&entry, &debate, before, &runner(process_environment())?)?;
-    let is_asked = !status.requests.is_empty();
-    if before.is_any() {
+    let name = typed_name(&entry);
+    let ended = if !status.requests.is_empty() {
+        Err(asks_host(&name))
+    } else if before.is_any() {
         // The process may still be writing reports although the debate has an answer.
-        status.exit_code = if is_asked { ASKS } else { STILL_RUNS };
-    }
-    if args.json { terminal.json(&status) } else { terminal.text(&described(&status)) }?;
-    if is_asked {
-        return Err(asks_host(&debate.id));
-    }
-    if before.is_any() {
-        return Err(still_running(&debate.id));
-    }
-    verdict(&entry, &debate, before, args.strict)
+        Err(still_running(&name))
+    } else {
+        verdict(&entry, &debate, before, args.strict)
+    };
+    status.exit_code = ended.as_ref().map_or_else(Error::exit_code, |()| 0);
+    if args.json { terminal.json(&status) } else { terminal.text(&described(&status, &name)) }?;
+    ended
 }
 
-fn described(status: &DebateStatus) -> String {
+fn described(status: &DebateStatus, name: &str) -> String {
     let mut text = format!("{}  {}  {}\n", status.id, status.status.name(), one_line(&status.title));
     let run = status.run.as_ref().map(|run| format!("Run: {}\n", one_line(run)));
     let answer = status.answer.as_ref().map(|answer| format!("Answer: {}\n", one_line(&answer.to_string())));
     text.extend(run.into_iter().chain(answer));
     let cost = &status.cost;
     let limit = status.max_cost_usd.map(|most| format!(", limit {}", Usd::from_dollars(most))).unwrap_or_default();
-    // Writing to a string cannot fail.
-    let _ = writeln!(text, "{}, {cost}{limit}", status.progress());
+    if status.cost_usd.is_some() || status.calls.done > 0 {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}, {cost}{limit}", status.progress());
+    }
     for reason in status.outcome.iter().flat_map(|outcome| &outcome.reasons) {
         let _ = writeln!(text, "- {}", one_line(reason));
     }
@@ -91,15 +92,14 @@ fn described(status: &DebateStatus) -> String {
         text.push_str("The debate was told to stop.\n");
     }
     text.push_str(&listed(&status.questions));
-    let id = &status.id;
     if !status.requests.is_empty() {
-        return text + &listed_requests(id, &status.requests);
+        return text + &listed_requests(name, &status.requests);
     }
     let next = match status.status {
-        Standing::Completed => format!("Read it: dialectic show {id} solution"),
-        Standing::Asking => format!("Answer: dialectic answer {id} q1=\"...\""),
-        Standing::Paused | Standing::Interrupted | Standing::Failed => format!("Resume: dialectic resume {id}"),
-        Standing::Running => format!("Wait: dialectic wait {id}"),
+        Standing::Completed => format!("Read it: dialectic show {name} solution"),
+        Standing::Asking => format!("Answer: {}", to_answer(name, &status.questions)),
+        Standing::Paused | Standing::Interrupted | Standing::Failed => format!("Resume: dialectic resume {name}"),
+        Standing::Running => format!("Wait: dialectic wait {name}"),
         Standing::Unfinished => return text,
     };
     text + &next + "\n"
@@ -126,10 +126,9 @@ pub(in crate::cli) fn stop(args: &DebateArg, terminal: &mut Terminal) -> Result<
     } else if now == Standing::Running {
         terminal.notice(&format!("The debate {} will end once it has a text to base an answer on.", entry.id()));
     } else {
-        let id = entry.id();
+        let (id, name, now) = (entry.id(), typed_name(&entry), now.name());
         terminal.notice(&format!(
-            "The debate {id} is {}; it will end early when it is resumed: dialectic resume {id}",
-            now.name()
+            "The debate {id} is {now}; it will end early when it is resumed: dialectic resume {name}"
         ));
     }
     Ok(())

@@ -39,7 +39,7 @@ fn of_two_that_resume_at_once_exactly_one_goes_on() {
     });
     let locked = format!(
         "error: the debate is running in another process (the journal ./debates/{id}.events.jsonl is locked)\n\
-         hint: wait until the debate ends; `dialectic show` shows its current state\n"
+         hint: wait until the debate ends; `dialectic show ./debates/{id}.events.jsonl` shows its current state\n"
     );
     assert_eq!((first.code, &first.stderr), (Some(75), &locked), "{first}");
     second.expect_code(0);

@@ -24,7 +24,7 @@ pub use gathered::{
     AgentStanding, Attachment, Gathered, Material, MaterialSource, Selection, Standings, TeamCandidate,
 };
 pub use named_texts::shuffled;
-pub use outcome::{AnswerState, Outcome, OutcomeKind};
+pub use outcome::{AnswerBasis, AnswerState, Outcome, OutcomeKind};
 pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, FollowUp, ModelUsage, Round, Status, StopReason,
     Summary, SummaryMetadata, UnknownEnd,

@@ -207,12 +207,12 @@ pub struct AnswerState {
     #[serde(skip)]
     blocking: usize,
     /// How the answer was assessed. The description of an answer without faults depends on this.
-    #[serde(skip)]
-    basis: AnswerBasis,
+    pub basis: AnswerBasis,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum AnswerBasis {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AnswerBasis {
     /// The judge assessed the answer against the requirements.
     Requirements,
     /// The judge did not assess the answer: the protocol has no assessment, or the assessment is missing.
@@ -232,15 +232,16 @@ impl AnswerState {
         self.open_major.as_deref().unwrap_or_default()
     }
 
-    /// A short summary: the faults, such as `1 unmet, 2 open`; without faults, `clean`, or `rehearsal` if no model was
-    /// called.
+    /// A short summary: the faults, such as `1 unmet, 2 open`; without faults, `clean`, or `not assessed`, or
+    /// `rehearsal` if no model was called.
     pub fn in_brief(&self) -> String {
         let counts = [(self.unmet.len(), "unmet"), (self.partly.len(), "in part"), (self.open().len(), "open")];
         let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
         match (counts.collect::<Vec<_>>().join(", "), self.basis) {
             (faults, _) if !faults.is_empty() => faults,
             (_, AnswerBasis::Rehearsal) => "rehearsal".to_owned(),
-            (_, AnswerBasis::Requirements | AnswerBasis::Points | AnswerBasis::Change) => "clean".to_owned(),
+            (_, AnswerBasis::Points) => "not assessed".to_owned(),
+            (_, AnswerBasis::Requirements | AnswerBasis::Change) => "clean".to_owned(),
         }
     }
 }
@@ -454,7 +455,7 @@ mod tests {
         assert_eq!(said.in_brief(), "1 in part, 3 open");
         assert_eq!(
             serde_json::to_value(&said).unwrap(),
-            serde_json::json!({"unmet": [], "partly": ["restore under 4 h."], "openMajor": ["1.1", "1.3", "1.6"]})
+            serde_json::json!({"unmet": [], "partly": ["restore under 4 h."], "openMajor": ["1.1", "1.3", "1.6"], "basis": "requirements"})
         );
         let solution = debate.final_solution.as_mut().unwrap();
         solution.partly_fulfilled.clear();
@@ -466,8 +467,9 @@ mod tests {
         assert_eq!(clean.to_string(), "every major requirement met, nothing major open");
         assert!(debate.is_clean() && clean.in_brief() == "clean");
         debate.final_solution.as_mut().unwrap().confidence = None;
-        let unassessed = debate.answer_state().unwrap().to_string();
-        assert_eq!(unassessed, "not assessed against the requirements, nothing major open");
+        let unassessed = debate.answer_state().unwrap();
+        assert_eq!(unassessed.in_brief(), "not assessed");
+        assert_eq!(unassessed.to_string(), "not assessed against the requirements, nothing major open");
     }
 
     #[test]

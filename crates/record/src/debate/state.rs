@@ -531,6 +531,11 @@ impl Debate {
         self.usage.values().map(|usage| usage.cost_usd).sum()
     }
 
+    /// Like [`total_cost`](Self::total_cost), but `None` if an older version saved the debate without its usage.
+    pub fn known_cost(&self) -> Option<Usd> {
+        self.total_cost().filter(|_| self.format_version.is_some() || !self.usage.is_empty())
+    }
+
     /// The time from the start to the end, or in an unfinished debate, to the last event. Ignores follow-up questions
     /// and ratings.
     pub fn took_ms(&self) -> Option<u64> {
