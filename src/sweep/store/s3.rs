@@ -146,8 +146,10 @@ impl S3Store {
         let read = || async {
             let found = match limited(self.client.get(path)).await {
                 Ok(found) => found,
-                Err(failure) if is_absent(&*failure) => return Ok(None),
-                Err(failure) => return Err(failure),
+                Err(failure) => match failure.downcast_ref() {
+                    Some(object_store::Error::NotFound { .. }) => return Ok(None),
+                    _ => return Err(failure),
+                },
             };
             // The time limit applies to each part, not to the whole object.
             let (mut bytes, mut parts) = (Vec::new(), found.into_stream());
@@ -227,10 +229,6 @@ async fn repeated<T, F: Future<Output = Result<T, Fault>>>(attempt: impl Fn() ->
         pause *= 2;
     }
     attempt().await
-}
-
-fn is_absent(failure: &(dyn StdError + Send + Sync + 'static)) -> bool {
-    matches!(failure.downcast_ref(), Some(object_store::Error::NotFound { .. }))
 }
 
 pub(super) fn is_lasting(failure: &(dyn StdError + Send + Sync + 'static)) -> bool {

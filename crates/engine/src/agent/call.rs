@@ -198,7 +198,7 @@ fn shown<'a>(debate: &'a Debate, step: &Step, room: usize) -> Values<'a> {
         }
         PromptContext::OwnTexts => {
             (values.rounds, values.own_summary) = (own_rounds(debate, agent, round), own_summary());
-            values.length = debate.own_text_length(agent, round);
+            values.length = debate.own_text_lengths(agent, round).sum();
         }
         PromptContext::Transcript => values.entries = transcript(debate, &inputs, round),
         PromptContext::AnonymousTranscript { reversed } => {

@@ -399,7 +399,8 @@ pub(super) fn as_points(critique: &str, limit: usize) -> Cow<'_, str> {
         return cut(critique, limit).into();
     }
     // Keep remedies whole: the description of a fault survives shortening better.
-    let parts: Vec<(&str, &str)> = points.into_iter().map(|point| point.split_at(remedy_of(point))).collect();
+    let parts = points.into_iter().map(|point| point.split_at(point.rfind(REMEDY).unwrap_or(point.len())));
+    let parts: Vec<(&str, &str)> = parts.collect();
     let remedies: usize = parts.iter().map(|(_, remedy)| length(remedy)).sum();
     let mut faults: Vec<Titled<'_>> = parts.iter().map(|(fault, _)| Titled::new("", *fault)).collect();
     // Reserve room for the notes on how much is left out.
@@ -411,10 +412,6 @@ pub(super) fn as_points(critique: &str, limit: usize) -> Cow<'_, str> {
         format!("{}{joint}{remedy}", fault.text)
     });
     points.collect::<Vec<_>>().join("\n").into()
-}
-
-fn remedy_of(point: &str) -> usize {
-    point.rfind(REMEDY).unwrap_or(point.len())
 }
 
 /// The numbered points of a critique, without its introduction.

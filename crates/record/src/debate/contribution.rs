@@ -150,14 +150,17 @@ impl Debate {
             || (yields == Some(ResultKind::Critique) && is_target)
     }
 
-    /// The total length, in characters, of the agent's proposals from the rounds before `round` and of the critiques of
-    /// these proposals. Carried-over texts are counted once.
-    pub fn own_text_length(&self, agent: &AgentId, round: u32) -> usize {
-        self.own_text_lengths(agent, round).sum()
+    /// The lengths, in characters, of the agent's proposals from the rounds before `round` and of the critiques of these
+    /// proposals. Carried-over texts are counted once.
+    pub fn own_text_lengths(&self, agent: &AgentId, round: u32) -> impl Iterator<Item = usize> {
+        let finished = self.rounds.iter().filter(move |finished| finished.round_number < round);
+        let own = finished.flat_map(|finished| &finished.contributions);
+        own.filter(|one| self.is_own_text(one, agent) && !one.metadata.carried_over)
+            .map(|one| one.content.chars().count())
     }
 
-    /// Whether [`own_text_length`](Self::own_text_length) is at least `least`. Stops counting once the length reaches
-    /// `least`.
+    /// Whether the sum of [`own_text_lengths`](Self::own_text_lengths) is at least `least`. Stops counting once the sum
+    /// reaches `least`.
     pub fn own_texts_reach(&self, least: usize, agent: &AgentId, round: u32) -> bool {
         let mut total = 0;
         least == 0
@@ -165,13 +168,6 @@ impl Debate {
                 total += length;
                 total >= least
             })
-    }
-
-    fn own_text_lengths(&self, agent: &AgentId, round: u32) -> impl Iterator<Item = usize> {
-        let finished = self.rounds.iter().filter(move |finished| finished.round_number < round);
-        let own = finished.flat_map(|finished| &finished.contributions);
-        own.filter(|one| self.is_own_text(one, agent) && !one.metadata.carried_over)
-            .map(|one| one.content.chars().count())
     }
 
     /// The rounds before the one on which the answer is based, newest first.

@@ -141,9 +141,8 @@ impl Selection {
 impl Debate {
     /// The participants in configuration order: the chosen team, or all agents.
     pub fn team(&self) -> Vec<&AgentSettings> {
-        let takes_part =
-            |agent: &&AgentSettings| self.selection.as_ref().is_none_or(|selection| selection.includes(&agent.id));
-        self.agents().iter().filter(takes_part).collect()
+        let chosen = |agent: &AgentSettings| self.selection.as_ref().is_none_or(|all| all.includes(&agent.id));
+        self.agents().iter().filter(|agent| chosen(agent)).collect()
     }
 }
 

@@ -10,7 +10,7 @@ use dialectic_base::call::CallRecord;
 use dialectic_base::problem::NO_ANSWER;
 
 use super::{Created, Event, Recorded};
-use crate::answer::{Extension, Judgement, Poll};
+use crate::answer::{Extension, Poll};
 use crate::debate::{
     AgentClarifications, Answerer, Contribution, CostWarning, CutAnswer, Debate, Failure, FollowUp, ModelUsage, Round,
     Status, UnknownEnd,
@@ -190,7 +190,8 @@ impl Debate {
                 self.count(call);
             }
             Event::Judged { judgement, call, .. } => {
-                self.insert_judgement(judgement);
+                let place = self.judgements.partition_point(|have| have.pass <= judgement.pass);
+                self.judgements.insert(place, judgement.clone());
                 self.count(call);
             }
             Event::Decided { verdict } => self.verdict = Some(verdict.clone()),
@@ -346,11 +347,6 @@ impl Debate {
         }
     }
 
-    fn insert_judgement(&mut self, judgement: &Judgement) {
-        let place = self.judgements.partition_point(|have| have.pass <= judgement.pass);
-        self.judgements.insert(place, judgement.clone());
-    }
-
     /// The answer in `event` that was cut off, if any. `None` for contributions and solutions, which record their own
     /// cuts, and for follow-up answers and failed calls.
     pub fn cut_in(&self, event: &Event) -> Option<CutAnswer> {
@@ -419,9 +415,7 @@ impl Debate {
         let (round, reached) = (self.current_round, self.stage_rank(reached));
         let stages = Arc::clone(&self.stages);
         let in_round = stages.get(reached).is_some_and(|stage| stage.in_round);
-        // Directly preceding entries that are not transition targets are kinds of call of the reached stage.
-        let kinds = stages.iter().take(reached).rev().take_while(|kind| !kind.is_transition_target).count();
-        let reached = reached - kinds;
+        let reached = self.first_repeated(reached);
         let again = |key: &CallKey| {
             let stage = stages.iter().enumerate().find(|(_, stage)| stage.id == key.stage);
             key.round == round && stage.is_some_and(|(rank, stage)| stage.is_essential && rank >= reached)

@@ -153,7 +153,7 @@ type RecordPosition = (u32, usize);
 impl Debate {
     /// The rank of the first entry that a fork before `stage` repeats. The kinds of call directly before the stage
     /// belong to the stage.
-    fn first_repeated(&self, stage: usize) -> usize {
+    pub(super) fn first_repeated(&self, stage: usize) -> usize {
         let ahead = self.stages.iter().take(stage).rev().take_while(|kind| !kind.is_transition_target).count();
         stage - ahead
     }

@@ -271,6 +271,40 @@ pub struct Created {
     pub forked_from: Option<ForkedFrom>,
 }
 
+/// Matches the events that have no call, as long as every match names all events.
+#[macro_export]
+macro_rules! event_without_call {
+    () => {
+        $crate::event::Event::Created(_)
+            | $crate::event::Event::Imported { .. }
+            | $crate::event::Event::StageEntered { .. }
+            | $crate::event::Event::RoundBegun { .. }
+            | $crate::event::Event::Gathered { .. }
+            | $crate::event::Event::TeamSelected { .. }
+            | $crate::event::Event::Measured { .. }
+            | $crate::event::Event::Extended { .. }
+            | $crate::event::Event::QuestionAnswered { .. }
+            | $crate::event::Event::QuestionsEnded { .. }
+            | $crate::event::Event::Reopened { .. }
+            | $crate::event::Event::RoundTimedOut { .. }
+            | $crate::event::Event::Voted { .. }
+            | $crate::event::Event::Decided { .. }
+            | $crate::event::Event::CostReserved { .. }
+            | $crate::event::Event::OutputLimited { .. }
+            | $crate::event::Event::CostWarned { .. }
+            | $crate::event::Event::CostAcknowledged
+            | $crate::event::Event::Stopping { .. }
+            | $crate::event::Event::CheckForgone
+            | $crate::event::Event::Suspended { .. }
+            | $crate::event::Event::Paused
+            | $crate::event::Event::Resumed(_)
+            | $crate::event::Event::Failed { .. }
+            | $crate::event::Event::Completed { .. }
+            | $crate::event::Event::FollowUpAsked { .. }
+            | $crate::event::Event::Rated { .. }
+    };
+}
+
 /// A macro, because [`Event::call`] and [`Event::call_mut`] differ only in how they borrow the call.
 macro_rules! call_of {
     ($event:expr) => {
@@ -290,33 +324,7 @@ macro_rules! call_of {
             | Event::Evaluated { call, .. }
             | Event::Drafted { call, .. }
             | Event::Synthesized { call, .. } => call.into(),
-            Event::Created(_)
-            | Event::Imported { .. }
-            | Event::StageEntered { .. }
-            | Event::RoundBegun { .. }
-            | Event::Gathered { .. }
-            | Event::TeamSelected { .. }
-            | Event::Measured { .. }
-            | Event::Extended { .. }
-            | Event::QuestionAnswered { .. }
-            | Event::QuestionsEnded { .. }
-            | Event::Reopened { .. }
-            | Event::RoundTimedOut { .. }
-            | Event::Voted { .. }
-            | Event::Decided { .. }
-            | Event::CostReserved { .. }
-            | Event::OutputLimited { .. }
-            | Event::CostWarned { .. }
-            | Event::CostAcknowledged
-            | Event::Stopping { .. }
-            | Event::CheckForgone
-            | Event::Suspended { .. }
-            | Event::Paused
-            | Event::Resumed(_)
-            | Event::Failed { .. }
-            | Event::Completed { .. }
-            | Event::FollowUpAsked { .. }
-            | Event::Rated { .. } => None,
+            event_without_call!() => None,
         }
     };
 }
@@ -365,34 +373,8 @@ impl Event {
             | Self::AttemptFailed { .. }
             | Self::Drafted { key: None, .. }
             | Self::Synthesized { key: None, .. }
-            | Self::Created(_)
-            | Self::Imported { .. }
-            | Self::StageEntered { .. }
-            | Self::RoundBegun { .. }
-            | Self::Gathered { .. }
-            | Self::TeamSelected { .. }
-            | Self::Measured { .. }
-            | Self::Extended { .. }
-            | Self::QuestionAnswered { .. }
-            | Self::QuestionsEnded { .. }
-            | Self::Reopened { .. }
-            | Self::RoundTimedOut { .. }
             | Self::Evaluated { call: None, .. }
-            | Self::Voted { .. }
-            | Self::Decided { .. }
-            | Self::CostReserved { .. }
-            | Self::OutputLimited { .. }
-            | Self::CostWarned { .. }
-            | Self::CostAcknowledged
-            | Self::Stopping { .. }
-            | Self::CheckForgone
-            | Self::Suspended { .. }
-            | Self::Paused
-            | Self::Resumed(_)
-            | Self::Failed { .. }
-            | Self::Completed { .. }
-            | Self::FollowUpAsked { .. }
-            | Self::Rated { .. } => None,
+            | event_without_call!() => None,
         }
     }
 }

@@ -12,6 +12,7 @@ use dialectic_base::sanitize::one_line;
 use dialectic_record::answer::{Convergence, Undecided, Voting};
 use dialectic_record::debate::{Contribution, Evaluation, ModelUsage, StopReason};
 use dialectic_record::event::Event;
+use dialectic_record::event_without_call;
 use dialectic_record::ids::{AgentId, CallKey, CallStatus, ResultKind};
 use dialectic_record::live::{PanelInfo, Progress, Signal};
 use dialectic_record::points::Tally;
@@ -266,35 +267,9 @@ impl<'a> EndedCall<'a> {
         let said = match event {
             // A carried-over text needed no call, and the other events here do not end a call.
             Event::Contributed { call: None, .. }
-            | Event::Created(_)
-            | Event::Imported { .. }
-            | Event::StageEntered { .. }
-            | Event::RoundBegun { .. }
-            | Event::Gathered { .. }
-            | Event::TeamSelected { .. }
-            | Event::Measured { .. }
-            | Event::Extended { .. }
             | Event::Replied { .. }
             | Event::AttemptFailed { .. }
-            | Event::QuestionAnswered { .. }
-            | Event::QuestionsEnded { .. }
-            | Event::Reopened { .. }
-            | Event::RoundTimedOut { .. }
-            | Event::Voted { .. }
-            | Event::Decided { .. }
-            | Event::CostReserved { .. }
-            | Event::OutputLimited { .. }
-            | Event::CostWarned { .. }
-            | Event::CostAcknowledged
-            | Event::Stopping { .. }
-            | Event::CheckForgone
-            | Event::Suspended { .. }
-            | Event::Paused
-            | Event::Resumed(_)
-            | Event::Failed { .. }
-            | Event::Completed { .. }
-            | Event::FollowUpAsked { .. }
-            | Event::Rated { .. } => return None,
+            | event_without_call!() => return None,
             Event::Contributed { contribution, .. } => {
                 about = about.or(contribution.target_agent_id.as_ref());
                 text = Some(Arc::clone(&contribution.content)).filter(|text| !text.trim().is_empty());

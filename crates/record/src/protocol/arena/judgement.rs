@@ -34,10 +34,6 @@ fn verdict_of(debate: &Debate) -> Option<&Verdict> {
     debate.verdict.as_ref().or_else(|| extension(debate)?.verdict.as_ref())
 }
 
-fn voting_of(debate: &Debate) -> Option<&Voting> {
-    debate.voting.as_ref().or_else(|| extension(debate)?.voting.as_ref())
-}
-
 /// The pass number of this judgement's first reading. The second one has the next number.
 fn first_pass(debate: &Debate) -> u8 {
     let before = debate.extensions.iter().filter(|extension| extension.round < debate.current_round).count();
@@ -72,7 +68,8 @@ fn is_unscored(debate: &Debate, judge: &AgentSettings, candidates: &[CallKey]) -
 /// The text that the answer builds on: the winner of the vote, or else of the verdict. `None` in a tie: the judge then
 /// chooses.
 fn winner(debate: &Debate, candidates: &[CallKey]) -> Option<CallKey> {
-    let by_vote = voting_of(debate).and_then(|voting| voting.winner.as_ref());
+    let voting = debate.voting.as_ref().or_else(|| extension(debate)?.voting.as_ref());
+    let by_vote = voting.and_then(|voting| voting.winner.as_ref());
     let winner = by_vote.or_else(|| verdict_of(debate)?.winner.as_ref());
     let winner = winner.and_then(|winner| candidates.iter().find(|text| text.agent_id == *winner));
     winner.or_else(|| candidates.first().filter(|_| candidates.len() == 1)).cloned()
