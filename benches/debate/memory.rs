@@ -1,7 +1,6 @@
 //! How long it takes to look up past debates.
 
 use std::fs;
-use std::process::Stdio;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -21,7 +20,7 @@ const ANSWER: usize = 600;
 
 pub(crate) fn rows() -> Result<Vec<Row>, String> {
     let sandbox = Sandbox::new();
-    run(&sandbox, &["debate", "--offline", "-o", "solution.md", "Design a queue"])?;
+    sandbox.run(["debate", "--offline", "-o", "solution.md", "Design a queue"]).expect_code(0);
     let id = sandbox.only_debate();
     let state = sandbox.read(format!("debates/{id}.json"));
     let mut debate: Value = serde_json::from_str(&state).map_err(|error| format!("the state is no JSON: {error}"))?;
@@ -61,14 +60,4 @@ pub(crate) fn rows() -> Result<Vec<Row>, String> {
             "<= 50 ms",
         ),
     ])
-}
-
-/// Seconds that the program took.
-fn run(sandbox: &Sandbox, arguments: &[&str]) -> Result<f64, String> {
-    let mut command = sandbox.command(arguments);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let started = Instant::now();
-    let status = command.status().map_err(|error| format!("the program cannot be started: {error}"))?;
-    let took = started.elapsed().as_secs_f64();
-    if status.success() { Ok(took) } else { Err(format!("`dialectic {}` ended with {status}", arguments.join(" "))) }
 }

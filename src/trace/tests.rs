@@ -6,8 +6,7 @@ use std::time::{Duration, SystemTime};
 use opentelemetry::trace::{SpanId, Status, TracerProvider as _};
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
 
-use dialectic_base::call::{CallRecord, Tokens};
-use dialectic_base::call::{ToolCall, ToolResult};
+use dialectic_base::call::{CallRecord, Tokens, ToolCall, ToolResult};
 use dialectic_base::money::Usd;
 use dialectic_record::debate::fixture::{
     self, CLARIFICATION, CRITIQUE, EVALUATION, PROPOSAL, ROUND_MANAGER, SUMMARIZATION, completed, key, pitching,

@@ -23,6 +23,9 @@ mod provider;
 mod request;
 mod sandbox;
 mod served;
+#[path = "../dialectic/support/mod.rs"]
+#[expect(dead_code, unused_imports, reason = "the tests use all of it")]
+mod support;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};

@@ -1,75 +1,25 @@
-//! A directory in which the program is run, and the program as a process.
+//! The program's directory, and what its own books say there.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io;
+use std::fs;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
-use tempfile::TempDir;
 
-/// A run that takes longer hangs.
-const LONGEST: Duration = Duration::from_mins(4);
+pub(crate) use crate::support::{Finished, Running, Sandbox};
 
-pub(crate) struct Sandbox {
-    directory: TempDir,
-    environment: Vec<(&'static str, String)>,
-}
-
-/// How a run ended.
-pub(crate) struct Ended {
-    /// `None` if it was killed by a signal.
-    pub(crate) code: Option<i32>,
-    pub(crate) stderr: String,
-}
-
-/// A run that goes on.
-pub(crate) struct Running {
-    child: Child,
-    stdout: PathBuf,
-    stderr: PathBuf,
-    until: Instant,
+pub(crate) fn sandbox(environment: Vec<(&'static str, String)>) -> Sandbox {
+    let program = std::env::var_os("BILL_PROGRAM").map(PathBuf::from);
+    let sandbox = Sandbox::new().limit(Duration::from_mins(5));
+    let sandbox = program.into_iter().fold(sandbox, Sandbox::program);
+    environment.iter().fold(sandbox, |sandbox, (name, value)| sandbox.env(name, value))
 }
 
 impl Sandbox {
-    pub(crate) fn new(environment: Vec<(&'static str, String)>) -> io::Result<Self> {
-        let directory = tempfile::Builder::new().prefix("bill-").tempdir()?;
-        fs::create_dir_all(directory.path().join("home/.config/dialectic"))?;
-        fs::create_dir_all(directory.path().join("work"))?;
-        Ok(Self { directory, environment })
-    }
-
-    pub(crate) fn work(&self) -> PathBuf {
-        self.directory.path().join("work")
-    }
-
-    pub(crate) fn write(&self, path: &str, value: &Value) -> io::Result<()> {
-        fs::write(self.directory.path().join(path), format!("{value:#}"))
-    }
-
-    pub(crate) fn start(&self, arguments: &[String]) -> io::Result<Running> {
-        let program = std::env::var_os("BILL_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_dialectic").into());
-        let home = self.directory.path().join("home");
-        // Each run has files of its own: what a killed one said is still there.
-        let place = fs::read_dir(self.directory.path())?.count();
-        let [stdout, stderr] = ["stdout", "stderr"].map(|name| self.directory.path().join(format!("{place}.{name}")));
-        let mut command = Command::new(program);
-        command.args(arguments).current_dir(self.work()).env_clear().env("HOME", home).env("TZ", "UTC");
-        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        command.stdin(Stdio::null()).stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
-        Ok(Running { child: command.spawn()?, stdout, stderr, until: Instant::now() + LONGEST })
-    }
-
-    pub(crate) fn run(&self, arguments: &[String]) -> io::Result<Ended> {
-        self.start(arguments)?.wait()
-    }
-
-    /// The ids of the saved debates, the oldest first.
-    pub(crate) fn debates(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.work().join("debates")).into_iter().flatten().flatten();
+    /// The ids of the debates that have a journal, the oldest first.
+    pub(crate) fn begun(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.directory().join("debates")).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
         let mut ids: Vec<String> =
             names.filter_map(|name| Some(name.strip_suffix(".events.jsonl")?.to_owned())).collect();
@@ -78,18 +28,17 @@ impl Sandbox {
     }
 
     /// The state of a debate; null where there is none yet.
-    pub(crate) fn state(&self, id: &str) -> Value {
-        let text = fs::read(self.work().join(format!("debates/{id}.json"))).unwrap_or_default();
+    pub(crate) fn saved(&self, id: &str) -> Value {
+        let text = fs::read(self.directory().join(format!("debates/{id}.json"))).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or(Value::Null)
     }
 
     /// What the program's own books say that a debate has taken at most: what calls cost, and what was set aside for
     /// those of which that is not known.
     pub(crate) fn booked(&self, id: &str) -> f64 {
-        let journal = fs::read_to_string(self.work().join(format!("debates/{id}.events.jsonl"))).unwrap_or_default();
         let mut aside: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
         let mut booked = 0.0;
-        for event in journal.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        for event in self.recorded(id) {
             let (kind, usd) = (event["type"].as_str().unwrap_or_default(), event["usd"].as_f64());
             if let ("cost-reserved", Some(usd)) = (kind, usd) {
                 let factor = event["factor"].as_f64().unwrap_or(1.0).max(1.0);
@@ -108,9 +57,7 @@ impl Sandbox {
 
     /// What the journal of a debate says of money, for people.
     pub(crate) fn books(&self, id: &str) -> String {
-        let journal = fs::read_to_string(self.work().join(format!("debates/{id}.events.jsonl"))).unwrap_or_default();
-        let events = journal.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        lines(events.filter_map(|event| {
+        lines(self.recorded(id).into_iter().filter_map(|event| {
             let (seq, kind, key) = (&event["seq"], &event["type"], &event["key"]);
             let (usd, error, call) = (&event["usd"], &event["error"], &event["call"]);
             let is_of_money = call.is_object() || usd.is_number() || kind == "resumed";
@@ -118,58 +65,17 @@ impl Sandbox {
         }))
     }
 
+    /// The events of a journal as far as they can be read; a kill may have cut it.
+    fn recorded(&self, id: &str) -> Vec<Value> {
+        let journal = fs::read_to_string(self.directory().join(format!("debates/{id}.events.jsonl")));
+        journal.unwrap_or_default().lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
     /// Leaves the directory where it is.
     pub(crate) fn keep(self) -> PathBuf {
-        self.directory.keep()
-    }
-}
-
-impl Running {
-    pub(crate) fn id(&self) -> i32 {
-        self.child.id().cast_signed()
-    }
-
-    pub(crate) fn stdout(&self) -> String {
-        fs::read_to_string(&self.stdout).unwrap_or_default()
-    }
-
-    pub(crate) fn stderr(&self) -> String {
-        fs::read_to_string(&self.stderr).unwrap_or_default()
-    }
-
-    /// How it ended, if it has.
-    pub(crate) fn ended(&mut self) -> io::Result<Option<Ended>> {
-        if let Some(status) = self.child.try_wait()? {
-            return Ok(Some(Ended { code: status.code(), stderr: self.stderr() }));
-        }
-        if Instant::now() > self.until {
-            self.child.kill()?;
-            self.child.wait()?;
-            return Err(io::Error::other(format!("it hangs: {}", self.stderr())));
-        }
-        Ok(None)
-    }
-
-    pub(crate) fn wait(mut self) -> io::Result<Ended> {
-        loop {
-            if let Some(ended) = self.ended()? {
-                return Ok(ended);
-            }
-            std::thread::sleep(Duration::from_millis(3));
-        }
-    }
-
-    pub(crate) fn kill(mut self) -> io::Result<()> {
-        self.child.kill()?;
-        self.child.wait().map(drop)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // Both fail when it has ended already, which is what is wanted.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let directory = self.directory().to_owned();
+        std::mem::forget(self);
+        directory
     }
 }
 

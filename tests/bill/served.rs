@@ -12,7 +12,7 @@ use crate::Verdict;
 use crate::chance::chance;
 use crate::plan::{Config, Plan};
 use crate::provider::{Entry, Provider, sum};
-use crate::sandbox::{Running, Sandbox, amounts, lines};
+use crate::sandbox::{Running, Sandbox, amounts, lines, sandbox};
 
 const TOKEN: &str = "a-token-for-the-bill-0123456789";
 /// How long a server may take for its address, and for an answer.
@@ -54,14 +54,14 @@ pub(crate) fn run(plan: &Plan) -> io::Result<Vec<Verdict>> {
     let provider = Provider::start(plan.terms.clone())?;
     let mut environment = plan.environment(&provider);
     environment.push(("DIALECTIC_TOKEN", TOKEN.to_owned()));
-    let sandbox = Sandbox::new(environment)?;
-    let name = if plan.config == Config::Named { "work/mine.json" } else { "work/debate-config.json" };
-    sandbox.write(name, &plan.file(&provider.base_url()))?;
-    let least = least(plan, &sandbox, &provider)?;
+    let sandbox = sandbox(environment);
+    let name = if plan.config == Config::Named { "mine.json" } else { "debate-config.json" };
+    sandbox.write(name, plan.file(&provider.base_url()).to_string());
+    let least = least(plan, &sandbox, &provider);
     let each = least * plan.generosity;
     let limits = Limits { each, day: each * random.random_range(1.2..3.5) };
     if let Some(own) = plan.own(&provider.base_url(), each) {
-        sandbox.write("home/.config/dialectic/config.json", &own)?;
+        sandbox.write(".config/dialectic/config.json", own.to_string());
     }
     let day = today();
     let mut servers = vec![Serving::start(&sandbox, plan, limits)?];
@@ -106,21 +106,18 @@ pub(crate) fn run(plan: &Plan) -> io::Result<Vec<Verdict>> {
         }
         if kills == 0 && kill_after.is_some_and(|after| provider.requests() >= after) {
             kills += 1;
-            servers.swap_remove(0).running.kill()?;
+            drop(servers.swap_remove(0));
             servers.insert(0, Serving::start(&sandbox, plan, limits)?);
         }
         for one in &mut begun {
             one.look(&sandbox, &servers[0])?;
             if removes && one.is_over() && !one.is_removed && one.case == "1" {
-                let arguments = ["rm", &one.id, "--yes"].map(str::to_owned);
-                one.is_removed = sandbox.run(&arguments)?.code == Some(0);
+                one.is_removed = sandbox.run(["rm", &one.id, "--yes"]).code == Some(0);
             }
         }
         std::thread::sleep(Duration::from_millis(25));
     }
-    for serving in servers {
-        serving.running.kill()?;
-    }
+    drop(servers);
     std::thread::sleep(Duration::from_millis(20));
     // At midnight a new day begins, and which one a call is of is not said.
     let is_one_day = day == today();
@@ -186,20 +183,20 @@ fn verdicts(
 }
 
 /// The least limit of a debate, as a run says that is refused.
-fn least(plan: &Plan, sandbox: &Sandbox, provider: &Provider) -> io::Result<f64> {
+fn least(plan: &Plan, sandbox: &Sandbox, provider: &Provider) -> f64 {
     let mut limit = 0.0001;
     loop {
         if let Some(own) = plan.own(&provider.base_url(), limit) {
-            sandbox.write("home/.config/dialectic/config.json", &own)?;
+            sandbox.write(".config/dialectic/config.json", own.to_string());
         }
         let mut arguments = vec!["debate".to_owned(), "--dry-run".to_owned(), "--max-cost".to_owned()];
         arguments.extend([format!("{limit:.6}"), "[case 1] Design a queue.\n- It must not lose an order.".to_owned()]);
         arguments.extend(plan.naming_its_file());
-        let said = sandbox.run(&arguments)?;
+        let said = sandbox.run(&arguments);
         let more = amounts(&said.stderr).into_iter().filter(|amount| *amount > limit + 1e-9);
         match more.min_by(f64::total_cmp) {
             Some(least) if said.code == Some(2) => limit = least,
-            _ => return Ok(limit),
+            _ => return limit,
         }
     }
 }
@@ -227,10 +224,10 @@ impl Begun {
         let (stands, here) = (seen["summary"]["status"].as_str().unwrap_or_default(), &seen["summary"]["here"]);
         match stands {
             "completed" | "failed" if *here != true => {
-                self.state = sandbox.state(&self.id);
+                self.state = sandbox.saved(&self.id);
                 if !self.is_over() {
                     // The server was killed between the journal and the state file, which `resume` renews.
-                    sandbox.run(&["resume", &self.id].map(str::to_owned))?;
+                    sandbox.run(["resume", &self.id]);
                 }
             }
             // A debate that no process holds stands still, whatever it was doing.
@@ -242,7 +239,7 @@ impl Begun {
                     std::thread::sleep(Duration::from_millis(50));
                 }
                 if self.resumed >= PATIENCE {
-                    self.state = sandbox.state(&self.id);
+                    self.state = sandbox.saved(&self.id);
                 }
             }
             _ => {}
@@ -256,7 +253,7 @@ impl Serving {
         let mut arguments = vec!["serve".to_owned(), "--max-cost".to_owned(), format!("{:.6}", limits.each)];
         arguments.extend(["--max-cost-per-day".to_owned(), format!("{:.6}", limits.day)]);
         arguments.extend(plan.naming_its_file());
-        let mut running = sandbox.start(&arguments)?;
+        let mut running = sandbox.spawn(&arguments);
         let until = Instant::now() + SOON;
         loop {
             let said = running.stdout();
@@ -265,7 +262,7 @@ impl Serving {
                 let authority = rest.split('/').next().unwrap_or_default().to_owned();
                 return Ok(Self { running, authority });
             }
-            if Instant::now() > until || running.ended()?.is_some() {
+            if Instant::now() > until || running.has_ended() {
                 return Err(io::Error::other(format!("the server does not start: {}", running.stderr())));
             }
             std::thread::sleep(Duration::from_millis(5));

@@ -87,34 +87,23 @@ fn without_any_key_the_error_names_the_variables_and_the_offline_provider() {
 }
 
 #[test]
-fn a_judge_that_is_left_out_is_asked_where_the_first_agent_is() {
+fn agents_and_a_judge_of_which_one_is_left_out_are_asked_at_the_same_provider() {
     let (openai, own) = (MockServer::start(), MockServer::start());
-    let mut settings = config(&["architect", "kiss"], &json!({}));
-    for agent in settings["agents"].as_array_mut().unwrap() {
-        agent["provider"] = json!("local");
-    }
+    let mut settings = with_each(config(&["architect", "kiss"], &json!({})), "provider", "local");
     settings.as_object_mut().unwrap().remove("judge");
     settings["providers"] = json!({"local": {"baseUrl": own.base_url()}});
     let sandbox = Sandbox::new().model_server(&openai).config(&settings);
     sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    assert!(openai.requests().is_empty(), "a key that is there draws no call");
     assert_eq!(own.requests().last().unwrap().model(), "model-architect");
     let shown = sandbox.run(["config", "show"]).expect_code(0).stdout;
     let line = shown.lines().find(|line| line.starts_with("judge.model")).unwrap();
     assert!(line.contains("model-architect") && line.ends_with("like the first agent"), "{line}");
-}
-
-#[test]
-fn built_in_agents_beside_a_configured_judge_are_asked_where_it_is() {
-    let (openai, own) = (MockServer::start(), MockServer::start());
-    let settings = json!({
-        "judge": {"provider": "local", "model": "big"}, "debate": {"rounds": 1},
-        "providers": {"local": {"baseUrl": own.base_url()}},
-    });
-    let sandbox = Sandbox::new().model_server(&openai).config(&settings);
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    assert!(openai.requests().is_empty());
-    assert!(own.requests().iter().all(|request| request.model() == "big"));
+    own.forget();
+    let judge = json!({"provider": "local", "model": "big"});
+    let settings = json!({"judge": judge, "debate": {"rounds": 1}, "providers": settings["providers"]});
+    sandbox.config(&settings).run(["debate", "Design a queue"]).expect_code(0);
+    assert!(!own.requests().is_empty() && own.requests().iter().all(|request| request.model() == "big"));
+    assert!(openai.requests().is_empty(), "a key that is there draws no call");
 }
 
 #[test]

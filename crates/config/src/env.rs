@@ -283,17 +283,6 @@ mod tests {
     }
 
     #[test]
-    fn the_process_wins_over_the_file() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("named.env");
-        std::fs::write(&path, "PATH=from-the-file\nDIALECTIC_TEST_ONLY_IN_FILE=yes\n").unwrap();
-        let environment = capture_environment(Some(&path)).unwrap();
-        assert_eq!(environment.get("PATH"), std::env::var("PATH").ok().as_deref());
-        assert_eq!(environment.get("DIALECTIC_TEST_ONLY_IN_FILE"), Some("yes"));
-        assert!(std::env::var("DIALECTIC_TEST_ONLY_IN_FILE").is_err(), "the process is left alone");
-    }
-
-    #[test]
     fn a_named_file_must_be_readable_text() {
         let directory = tempfile::tempdir().unwrap();
         let missing = directory.path().join("no.env");

@@ -74,12 +74,6 @@ pub struct FailedCall {
     pub spent: Option<Box<AttemptUsage>>,
 }
 
-impl FailedCall {
-    pub fn is_server_gone(&self) -> bool {
-        self.error.is_server_gone()
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptUsage {
     /// `None` if no attempt reported token counts.
@@ -185,13 +179,6 @@ impl Caller {
 
     fn is_out_of_time(&self) -> bool {
         self.silence.as_ref().is_some_and(|silence| silence.is_too_long())
-    }
-
-    async fn reserve(&self, request: &Request) -> Result<Option<Reserved>, ModelError> {
-        match &self.account {
-            Some(account) => account.reserve(request).await,
-            None => Ok(None),
-        }
     }
 
     /// Makes one attempt. Limits only the time until the first token; afterwards, the [`ChatModel`] aborts idle

@@ -28,6 +28,8 @@ fn what_cannot_be_read_is_an_error() {
     fs::write(&file, "{}").unwrap();
     let error = load_file(&file.join("below"), &Overrides::default()).unwrap_err();
     assert!(matches!(error, ConfigError::Unreadable { .. }), "{error}");
+    let error = load_file(Path::new("none.json"), &Overrides::default()).unwrap_err();
+    assert_eq!(error.to_string(), "configuration file `none.json` not found");
 }
 
 #[test]
@@ -46,12 +48,6 @@ fn role_files_beside_the_configuration_are_roles() {
         assert_eq!(loaded.settings.agents[0].role, effective, "{role}");
         assert_eq!(loaded.settings.base_dir.as_deref(), Some(directory.path()));
     }
-}
-
-#[test]
-fn a_file_that_was_named_has_to_be_there() {
-    let error = load_file(Path::new("none.json"), &Overrides::default()).unwrap_err();
-    assert_eq!(error.to_string(), "configuration file `none.json` not found");
 }
 
 #[test]

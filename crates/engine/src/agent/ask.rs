@@ -331,7 +331,7 @@ impl Ask {
                 second.record
             }
             // The first answer is recorded; the second request is repeated when the server is back.
-            Err(failed) if failed.is_server_gone() => return Err(failed),
+            Err(failed) if failed.error.is_server_gone() => return Err(failed),
             Err(failed) => self.failed(&failed),
         };
         // The result is the first text, so its flags apply.
@@ -383,7 +383,7 @@ impl Ask {
                 Err(error) => (Err(error.of_answer(second.record.cut())), second.record),
             },
             // The first answer is recorded; the second request is repeated when the server is back.
-            Err(failed) if failed.is_server_gone() => return Err(failed),
+            Err(failed) if failed.error.is_server_gone() => return Err(failed),
             Err(failed) => {
                 let error = AnswerError::NoSecondChance { error: reason, message: failed.error.to_string() };
                 (Err(error), self.failed(&failed))
@@ -452,7 +452,7 @@ impl Ask {
                     }
                     answer = second;
                 }
-                Err(failed) if failed.is_server_gone() => return Err(failed),
+                Err(failed) if failed.error.is_server_gone() => return Err(failed),
                 Err(failed) => {
                     let (error, message) = (AnswerError::NoSolution.to_string(), failed.error.to_string());
                     let missing = AnswerError::NoSecondChance { error, message };
@@ -487,7 +487,7 @@ impl Ask {
                 }
                 second.record
             }
-            Err(failed) if failed.is_server_gone() => return Err(failed),
+            Err(failed) if failed.error.is_server_gone() => return Err(failed),
             Err(failed) => {
                 let message = failed.error.to_string();
                 written.missing = Some(AnswerError::NoSecondChance { error: error.to_string(), message });

@@ -13,8 +13,7 @@ use dialectic_record::prompt::{
     self, ASSESS, Assess, Authored, BEGINNING, Beginning, Focus, FocusedRole, HISTORY, Label, Listing, MaterialPart,
     OWN_HISTORY, PromptError, Titled, Values,
 };
-use dialectic_record::protocol::motion::{DEFAULT_CRITERIA, debaters};
-use dialectic_record::protocol::motion::{criteria_or, side};
+use dialectic_record::protocol::motion::{DEFAULT_CRITERIA, criteria_or, debaters, side};
 use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step};
 use dialectic_record::settings::Position;
 

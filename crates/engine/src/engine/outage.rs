@@ -161,7 +161,7 @@ impl Engine {
         let Some(provider) = self.provider_of(&key.agent_id) else { return false };
         // A provider that reports a usage limit exists.
         let is_there = failed.error.is_used_up() || self.outage.answered.contains(&*provider);
-        if !failed.is_server_gone() || !is_there {
+        if !failed.error.is_server_gone() || !is_there {
             return false;
         }
         let waiting = WaitingCall { step: step.clone(), failed: failed.clone(), provider };

@@ -29,7 +29,7 @@ fn failure(step: &Step, failed: &FailedCall) -> Failure {
         key: step.key.clone(),
         error: failed.error.to_string(),
         kind: Some(failed.error.kind().to_owned()),
-        server_gone: failed.is_server_gone(),
+        server_gone: failed.error.is_server_gone(),
         attempts: failed.attempts,
         at: Timestamp::now(),
     }

@@ -46,7 +46,10 @@ impl<'a> Bill<'a> {
     /// Reserves money for the next request. Returns the output limit in tokens that the cost limit requires, if any.
     pub(super) async fn reserve(&self) -> Result<Option<u32>, ModelError> {
         self.open().begun = None;
-        let reserved = self.caller.reserve(self.request).await?;
+        let reserved = match &self.caller.account {
+            Some(account) => account.reserve(self.request).await?,
+            None => None,
+        };
         let mut open = self.open();
         (open.reserved, open.begun) = (reserved, Some(Instant::now()));
         Ok(reserved.and_then(|reserved| reserved.max_tokens))
@@ -122,10 +125,7 @@ impl<'a> Bill<'a> {
 impl Further for Bill<'_> {
     fn after(&self, failed: FailedAttempt) -> BoxFuture<'_, Result<Option<u32>, FailedAttempt>> {
         Box::pin(async move {
-            let (reserved, in_full) = {
-                let open = self.open();
-                (open.reserved, open.in_full)
-            };
+            let OpenCharge { reserved, in_full, .. } = *self.open();
             let is_last = self.is_in_full(&failed, reserved) && in_full + 1 >= MOST_IN_FULL;
             if is_last || self.caller.is_out_of_time() {
                 return Err(failed);
@@ -136,8 +136,7 @@ impl Further for Bill<'_> {
     }
 
     fn repeats_once(&self) -> bool {
-        let reserved = self.open().reserved;
-        self.is_limited(reserved)
+        self.is_limited(self.reserved())
     }
 }
 

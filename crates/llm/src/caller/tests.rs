@@ -3,8 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-use futures_util::future::BoxFuture;
-use futures_util::future::join_all;
+use futures_util::future::{BoxFuture, join_all};
 use tokio::time::timeout;
 
 use dialectic_base::call::ToolCall;
@@ -258,22 +257,16 @@ async fn a_wish_of_the_server_is_obeyed_to_the_letter() {
         assert_eq!(stage.call().await.unwrap().record.attempts, 3);
         assert_eq!(stage.model.gaps(), [asked, asked]);
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_wish_beyond_the_cap_ends_the_call_at_once() {
+    // A wish of nothing does not make a burst.
+    let stage = ScriptedCall::new([Act::Fail(limited(Duration::ZERO)), Act::Reply(text("yes"))]);
+    stage.call().await.unwrap();
+    assert!(stage.model.gaps()[0] >= FIRST_WAIT);
+    // One beyond the cap ends the call at once.
     let stage = ScriptedCall::new([Act::Fail(limited(LONGEST_RETRY_AFTER + SECOND)), Act::Reply(text("never asked"))]);
     let start = Instant::now();
     let failed = stage.call().await.unwrap_err();
     assert_eq!((failed.error, failed.attempts), (limited(LONGEST_RETRY_AFTER + SECOND), 1));
     assert_eq!(start.elapsed(), Duration::ZERO);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_wish_of_nothing_does_not_make_a_burst() {
-    let stage = ScriptedCall::new([Act::Fail(limited(Duration::ZERO)), Act::Reply(text("yes"))]);
-    stage.call().await.unwrap();
-    assert!(stage.model.gaps()[0] >= FIRST_WAIT);
 }
 
 #[tokio::test(start_paused = true)]

@@ -236,7 +236,9 @@ impl OpenAiClient {
             StreamOutcome::Pieces(pieces, ended) => {
                 let (whole, head) = (pieces.into_whole(), streamed.head());
                 // Return the error without usage, because usage reported before an interruption is incomplete.
-                let is_whole = ended.map_err(RequestFailure::broken_stream)?;
+                let broken =
+                    |error| RequestFailure { cause: FailureCause::BrokenStream, ..RequestFailure::from(error) };
+                let is_whole = ended.map_err(broken)?;
                 let reply = self.accept::<P>(request, whole, &head)?;
                 self.known.streams();
                 if is_whole && reply.tokens.is_none() {

@@ -105,22 +105,9 @@ struct Findings {
 /// complete answer.
 const ENOUGH: u8 = 2;
 
-impl Default for Findings {
-    fn default() -> Self {
-        Self {
-            models: HashMap::new(),
-            schemas: SchemaRoute::default(),
-            stream_doubts: 6,
-            wholes: 0,
-            breaks: (String::new(), 0),
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SchemaRoute {
     /// The API that the model uses for other requests. It might ignore schemas.
-    #[default]
     Presumed,
     Chat,
     /// The API that the model uses for other requests, because Chat Completions is missing or handles schemas no
@@ -137,13 +124,15 @@ impl Capabilities {
 
 impl KnownCapabilities {
     pub(super) fn new(endpoint: Endpoint, is_loopback: bool) -> Self {
+        let (models, breaks) = (HashMap::new(), (String::new(), 0));
+        let findings = Findings { models, schemas: SchemaRoute::Presumed, stream_doubts: 6, wholes: 0, breaks };
         Self {
             serves_responses: serves_responses(&endpoint.name, &endpoint.base_url),
             probe_timeout: if is_loopback { LOOPBACK_PROBE_TIMEOUT } else { PROBE_TIMEOUT },
             endpoint,
             api: OnceLock::new(),
             probe: Semaphore::new(1),
-            findings: Mutex::default(),
+            findings: Mutex::new(findings),
         }
     }
 

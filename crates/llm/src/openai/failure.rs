@@ -312,10 +312,6 @@ impl RequestFailure {
         Self { failed: failed.into(), cause: FailureCause::Refused(Box::new(refusal)) }
     }
 
-    pub(super) fn broken_stream(error: ModelError) -> Self {
-        Self { cause: FailureCause::BrokenStream, ..error.into() }
-    }
-
     pub(super) fn foreign(failed: FailedAttempt) -> Self {
         Self { failed: failed.into(), cause: FailureCause::Foreign }
     }

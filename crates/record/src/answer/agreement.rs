@@ -170,10 +170,6 @@ pub struct Observation {
     pub kinds: BTreeSet<Argument>,
 }
 
-fn normalized(decision: &str) -> String {
-    words(decision).collect::<Vec<_>>().join(" ")
-}
-
 fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     let words = text.split(|c: char| !(c.is_alphanumeric() || c == '\'' || c == '’'));
     words.filter(|word| !word.is_empty()).map(|word| word.to_lowercase().replace('’', "'"))
@@ -212,7 +208,7 @@ impl Decisions {
             authors.push(author.clone());
             let mut said_something = false;
             for decision in decisions {
-                let normal = normalized(decision);
+                let normal = words(decision).collect::<Vec<_>>().join(" ");
                 if normal.is_empty() {
                     continue;
                 }

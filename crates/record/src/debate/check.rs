@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::points::Severity;
 use dialectic_base::figures::list;
 
 use super::{Contribution, Debate};
 use crate::ids::{CallKey, ResultKind};
-use crate::points::{Found, Ledger, Point, RaisedPoint, Response};
+use crate::points::{Found, Ledger, Point, RaisedPoint, Response, Severity};
 
 dialectic_base::named! {
     /// The aspect of a draft that a checker examines.

@@ -348,6 +348,7 @@ impl Event {
     }
 
     /// The call that the event ends, and the call's status. `None` if the event does not end a call.
+    #[expect(clippy::unnested_or_patterns, reason = "a pattern of a macro cannot be nested")]
     pub fn settles(&self) -> Option<(&CallKey, CallStatus)> {
         match self {
             Self::QuestionsAsked { key, questions, .. } if questions.items.is_empty() => Some((key, CallStatus::Empty)),

@@ -14,10 +14,9 @@ use crate::change::fingerprint;
 use crate::debate::{Attachment, Contribution, Debate, Lens};
 use crate::ids::{AgentId, CallKey, ResultKind};
 
-use super::parser::review_section;
 use super::parser::{
     ANSWERS_HEADING, CHECK_ANSWERS_HEADING, ReadAnswers, ReadCritique, read_answers, read_check, read_critique,
-    read_decisions, read_findings, read_given_up, read_opinions, read_review,
+    read_decisions, read_findings, read_given_up, read_opinions, read_review, review_section,
 };
 use super::{Found, Ledger, Point, RaisedPoint, RecheckStanding, Response, Stance, Statement};
 

@@ -3,7 +3,7 @@
 use crate::debate::Debate;
 use crate::ids::{CallKey, ResultKind, StageId, StageInfo};
 use crate::prompt::Prompt;
-use crate::settings::{AgentSettings, DebateSettings, Position};
+use crate::settings::{AgentSettings, DebateSettings, Position, Settings};
 
 use super::motion::{
     CLOSE, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, SYSTEM, check_rounds, closing, closing_info,
@@ -12,7 +12,6 @@ use super::motion::{
 use super::questions::{CLARIFY, all_clear, answers, clarification, initialization};
 use super::verdict::{JUDGE, VERDICT, verdict, without_votes};
 use super::{Next, Protocol, Row, Stage, Step, Unfit, kind_of_call};
-use crate::settings::Settings;
 
 const CROSS_EXAMINATION: StageId = StageId::new("cross-examination");
 const CROSS_EXAMINATION_ANSWER: StageId = StageId::new("cross-examination-answer");

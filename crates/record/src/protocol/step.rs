@@ -50,19 +50,16 @@ impl Step {
         self
     }
 
-    pub fn delivered(mut self, delivery: Delivery) -> Self {
-        self.delivery = delivery;
-        self
+    pub fn delivered(self, delivery: Delivery) -> Self {
+        Self { delivery, ..self }
     }
 
-    pub fn paid(mut self, cost: BudgetClass) -> Self {
-        self.cost = cost;
-        self
+    pub fn paid(self, cost: BudgetClass) -> Self {
+        Self { cost, ..self }
     }
 
-    pub fn saying(mut self, notice: Option<String>) -> Self {
-        self.notice = notice;
-        self
+    pub fn saying(self, notice: Option<String>) -> Self {
+        Self { notice, ..self }
     }
 }
 

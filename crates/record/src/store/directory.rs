@@ -16,8 +16,7 @@ use serde_json::error::Category;
 use crate::debate::Debate;
 use crate::event::FORMAT_VERSION;
 use crate::ids::DebateId;
-use dialectic_base::key_path::JsonText;
-use dialectic_base::key_path::KeyPath;
+use dialectic_base::key_path::{JsonText, KeyPath};
 
 use super::lock::is_locked;
 use super::older::{complete, mend};
@@ -437,7 +436,9 @@ impl Directory {
     pub fn select<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<Vec<Entry>, StoreError> {
         let mut selected: Vec<Entry> = Vec::new();
         for name in names {
-            let found = if is_pattern(name) { matching_pattern(name)? } else { vec![self.find(name)?] };
+            // The name of an existing file is not a pattern, whatever characters it contains.
+            let is_pattern = name.contains(['*', '?', '[']) && !Path::new(name).exists();
+            let found = if is_pattern { matching_pattern(name)? } else { vec![self.find(name)?] };
             for entry in found {
                 if selected.iter().all(|known| !is_same(&known.state, &entry.state)) {
                     selected.push(entry);
@@ -452,11 +453,6 @@ impl Directory {
 fn is_same(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     one == other || real(one) == real(other)
-}
-
-/// Whether a name is a pattern. The name of an existing file is not a pattern, whatever characters it contains.
-fn is_pattern(name: &str) -> bool {
-    name.contains(['*', '?', '[']) && !Path::new(name).exists()
 }
 
 /// The debates that match a pattern. Skips directories, which patterns such as `debates/*` are not meant to match.

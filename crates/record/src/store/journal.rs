@@ -209,7 +209,8 @@ impl Journal {
     ///
     /// Returns an error if the file was moved, removed or replaced.
     pub fn check_place(&self) -> Result<(), JournalError> {
-        let is_here = leads_to(&self.path, &self.file);
+        let (open, found) = (self.file.metadata(), fs::metadata(&self.path));
+        let is_here = open.is_ok_and(|open| found.is_ok_and(|found| is_same(&open, &found)));
         if is_here { Ok(()) } else { Err(JournalError::Displaced { path: self.path.clone() }) }
     }
 
@@ -490,11 +491,6 @@ fn own_hash(text: &[u8]) -> Option<(&[u8], &[u8])> {
 
 pub(super) fn hex(hasher: Sha256) -> String {
     hexadecimal(&hasher.finalize())
-}
-
-fn leads_to(path: &Path, file: &File) -> bool {
-    let (open, found) = (file.metadata(), fs::metadata(path));
-    open.is_ok_and(|open| found.is_ok_and(|found| is_same(&open, &found)))
 }
 
 fn is_removed(file: &File, path: &Path) -> bool {

@@ -18,7 +18,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle, 
 #[derive(Clone)]
 pub(super) struct SharedWriter(Arc<Mutex<Box<dyn Write + Send>>>);
 
-pub(super) struct Screen {
+struct Screen {
     out: SharedWriter,
     next: Mutex<Vec<String>>,
     /// Whether a frame is on the terminal. Changes only while `next` is locked.
@@ -58,12 +58,6 @@ impl Write for SharedWriter {
 
     fn flush(&mut self) -> io::Result<()> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).flush()
-    }
-}
-
-impl Screen {
-    pub(super) fn new(out: SharedWriter) -> Self {
-        Self { out, next: Mutex::default(), is_shown: AtomicBool::new(false) }
     }
 }
 
@@ -165,7 +159,8 @@ pub(super) struct LiveBlock {
 
 impl LiveBlock {
     pub(super) fn new(out: SharedWriter) -> Self {
-        let target = ProgressDrawTarget::term_like(Box::new(Screen::new(out.clone())));
+        let screen = Screen { out: out.clone(), next: Mutex::default(), is_shown: AtomicBool::new(false) };
+        let target = ProgressDrawTarget::term_like(Box::new(screen));
         let bar = ProgressBar::with_draw_target(None, target).with_finish(ProgressFinish::AndClear);
         if let Ok(style) = ProgressStyle::with_template("{msg}") {
             bar.set_style(style);

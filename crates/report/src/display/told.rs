@@ -260,6 +260,7 @@ struct EndedCall<'a> {
 }
 
 impl<'a> EndedCall<'a> {
+    #[expect(clippy::unnested_or_patterns, reason = "a pattern of a macro cannot be nested")]
     fn of(panel: &'a PanelInfo, event: &'a Event) -> Option<Self> {
         let (key, status) = event.settles()?;
         let record = event.call();

@@ -234,16 +234,15 @@ impl Reporter {
             ProgressMode::Plain => ViewForm::Plain(Vec::new()),
             ProgressMode::Quiet => ViewForm::Quiet,
         };
-        let (plan, controls, is_hidden) = (Plan::default(), PendingControls::default(), false);
         Self {
             out,
             colors,
             form,
             in_full: false,
             teller: Scrollback::new(progress),
-            plan,
-            controls,
-            is_hidden,
+            plan: Plan::default(),
+            controls: PendingControls::default(),
+            is_hidden: false,
             is_out: false,
         }
     }
@@ -669,7 +668,10 @@ mod tests {
             stage_started(PROPOSAL, 3),
             said(PROPOSAL, architect, None, "# Plan\n\nKeep a **lease table** in the database. It is enough."),
             said(PROPOSAL, kiss, None, "Do \u{1b}[2Jnothing new: 東京 👩‍💻 \u{202e}cron is there."),
-            Signal::Warning { message: "agent-performance failed".to_owned(), failed: Some(failed_key()) },
+            Signal::Warning {
+                message: "agent-performance failed".to_owned(),
+                failed: Some(key(PROPOSAL, performance, None)),
+            },
             failed(PROPOSAL, performance, None, "the server failed (503): overloaded, try again in a few minutes"),
             stage_ended(PROPOSAL, 2, 1),
             stage_started(CRITIQUE, 2),
@@ -694,10 +696,6 @@ mod tests {
             words(CRITIQUE, architect, Some(kiss), "Cron knows nothing of a job that \u{1b}]0;x\u{7}hangs"),
             call_started(CRITIQUE, kiss, Some(architect)),
         ]
-    }
-
-    fn failed_key() -> CallKey {
-        key(PROPOSAL, "agent-performance", None)
     }
 
     fn forecast() -> Forecast {

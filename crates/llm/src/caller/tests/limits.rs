@@ -170,7 +170,7 @@ async fn an_attempt_that_took_all_of_its_time_is_repeated_once() {
 #[derive(Default)]
 struct Books {
     granted: Mutex<u64>,
-    entered: Mutex<Vec<dialectic_base::call::CallRecord>>,
+    entered: Mutex<Vec<CallRecord>>,
 }
 
 impl Account for Books {
@@ -182,8 +182,14 @@ impl Account for Books {
         })
     }
 
-    fn enter_failure(&self, _: &ModelError, call: dialectic_base::call::CallRecord) {
+    fn enter_failure(&self, _: &ModelError, call: CallRecord) {
         self.entered.lock().unwrap().push(call);
+    }
+}
+
+impl Books {
+    fn entered<T>(&self, of: impl Fn(&CallRecord) -> T) -> Vec<T> {
+        self.entered.lock().unwrap().iter().map(of).collect()
     }
 }
 
@@ -212,8 +218,7 @@ async fn under_a_limit_a_failure_that_counts_in_full_is_repeated_once() {
                 let failed = called.unwrap_err();
                 let twice = ModelError::FailedTwice { last: last.into() };
                 assert_eq!((failed.error, failed.attempts), (twice, attempts));
-                let entered = books.entered.lock().unwrap();
-                let costs: Vec<_> = entered.iter().map(|call| (call.reservation, call.cost_usd)).collect();
+                let costs = books.entered(|call| (call.reservation, call.cost_usd));
                 assert_eq!(costs, [(Some(1), None), (Some(2), None)], "each counts as what was set aside for it");
             }
         }
@@ -241,13 +246,11 @@ async fn under_a_limit_no_connection_is_free_and_silence_counts_in_full() {
         let mut stage = ScriptedCall::new([act, Act::Reply(text("yes"))]);
         stage.caller.account = Some(books.clone());
         stage.call().await.unwrap();
-        let entered: Vec<_> =
-            books.entered.lock().unwrap().iter().map(|call| (call.reservation, call.cost_usd)).collect();
-        assert_eq!(entered, [(Some(1), cost)]);
+        assert_eq!(books.entered(|call| (call.reservation, call.cost_usd)), [(Some(1), cost)]);
     }
     let mut stage = ScriptedCall::new([Act::Fail(gateway_timeout())]);
     stage.caller.account = Some(Arc::new(Books::default()));
-    assert!(stage.call().await.unwrap_err().is_server_gone(), "the second time it is as if nobody were there");
+    assert!(stage.call().await.unwrap_err().error.is_server_gone(), "the second time it is as if nobody were there");
 }
 
 /// A server that receives up to three requests per attempt, and fails each time after doing the work.
@@ -278,8 +281,7 @@ async fn each_request_of_an_attempt_is_charged_with_what_was_set_aside_for_it() 
     let failed = stage.call().await.unwrap_err();
     assert!(matches!(failed.error, ModelError::FailedTwice { .. }), "{failed}");
     assert_eq!(*doubtful.limits.lock().unwrap(), [Some(100), Some(100)], "there is no third");
-    let entered: Vec<_> = books.entered.lock().unwrap().iter().map(|call| call.reservation).collect();
-    assert_eq!(entered, [Some(1), Some(2)]);
+    assert_eq!(books.entered(|call| call.reservation), [Some(1), Some(2)]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -290,9 +292,7 @@ async fn a_lost_attempt_that_costs_nothing_is_not_known_to_have_taken_nothing() 
     stage.caller.account = Some(books.clone());
     stage.caller.price = Some(Price::flat(0.0, None, 0.0));
     stage.call().await.unwrap();
-    let entered = books.entered.lock().unwrap();
-    let silent: Vec<bool> = entered.iter().map(dialectic_base::call::CallRecord::is_silent).collect();
-    assert_eq!(silent, [true, false], "what was turned away is not billed");
+    assert_eq!(books.entered(CallRecord::is_silent), [true, false], "what was turned away is not billed");
 }
 
 /// Notes the output limits that it is sent.
@@ -325,7 +325,5 @@ async fn what_is_not_sent_for_lack_of_time_gives_back_what_was_set_aside() {
     stage.caller.account = Some(books.clone());
     stage.caller.silence = Some(Arc::new(IdleTimeout::of_at_most(Duration::ZERO)));
     assert_eq!(stage.call().await.unwrap_err().error, ModelError::OutOfTime);
-    let entered = books.entered.lock().unwrap();
-    let charged: Vec<_> = entered.iter().map(|call| (call.reservation, call.attempts)).collect();
-    assert_eq!(charged, [(Some(1), 0)]);
+    assert_eq!(books.entered(|call| (call.reservation, call.attempts)), [(Some(1), 0)]);
 }

@@ -4,12 +4,11 @@
 use std::sync::Arc;
 
 use crate::change::{DIFF_ENDING, Lines};
-use crate::points::Severity;
 
 use super::blocks::Page;
 use super::entries::{Entries, after_separator, strip_word, tidy};
 use super::list::{self, Form};
-use crate::points::{Place, PointId, RaisedPoint, Stance, Statement};
+use crate::points::{Place, PointId, RaisedPoint, Severity, Stance, Statement};
 
 const FORM: Form = Form {
     remedy: "to see it",

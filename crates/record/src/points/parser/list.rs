@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::points::Severity;
-
 use super::blocks::{BlockKind, BlockLine, Page};
 use super::entries::{after_separator, belongs, spoken, strip_word, tidy};
 use super::title_level;
-use crate::points::RaisedPoint;
+use crate::points::{RaisedPoint, Severity};
 
 /// The maximum number of points per critique. Prompts ask for at most seven.
 const MOST: usize = 30;
