@@ -10,8 +10,7 @@ const SESSIONS: &str = "Where do we keep the sessions of our users?";
 
 /// The ids of the debates that `list --text` finds.
 fn found(sandbox: &Sandbox, text: &str) -> Vec<String> {
-    let listed = sandbox.run(["list", "--json", "--text", text]).expect_code(0);
-    let rows: Value = serde_json::from_str(&listed.stdout).unwrap();
+    let rows = sandbox.run(["list", "--json", "--text", text]).expect_code(0).json();
     rows.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
 }
 
@@ -71,9 +70,8 @@ fn models_have_their_ratings() {
     let sandbox = two_agents(&server, &json!({}));
     assert!(!sandbox.run(["models"]).expect_code(0).stdout.contains("RATING"));
     sandbox.write("debates/deb-1.json", contest(&json!({"agent-architect": 90, "agent-kiss": 60})).to_string());
-    let shown = sandbox.run(["models"]).expect_code(0);
-    assert!(shown.stdout.contains("RATING"), "{shown}");
-    let rows: Value = serde_json::from_str(&sandbox.run(["models", "--json"]).expect_code(0).stdout).unwrap();
+    sandbox.run(["models"]).expect_code(0).prints(["RATING"]);
+    let rows = sandbox.run(["models", "--json"]).expect_code(0).json();
     let rating = |model: &str| {
         let row = rows.as_array().unwrap().iter().find(|row| row["model"] == model);
         row.unwrap_or_else(|| panic!("{model}: {rows}"))["rating"].clone()

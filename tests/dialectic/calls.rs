@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nix::sys::signal::Signal;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::arena;
 use crate::support::{MockServer, Reply, Sandbox, config, default_reply, sample, two_agents};
@@ -117,8 +117,7 @@ fn a_found_limit_tightens_the_users_and_does_not_raise_it() {
         let sandbox = Sandbox::new()
             .file("debate-config.json", configured.to_string())
             .file(".config/dialectic/config.json", own);
-        let shown = sandbox.run(["config", "show", "--json"]).expect_code(0).stdout;
-        let shown: Value = serde_json::from_str(&shown).unwrap();
+        let shown = sandbox.run(["config", "show", "--json"]).expect_code(0).json();
         assert_eq!(shown["debate"]["budget"]["maxCalls"], holds);
     }
 }

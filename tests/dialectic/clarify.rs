@@ -198,8 +198,7 @@ fn after_the_end_of_input_nobody_is_asked_and_no_agent_looks_for_questions() {
     let debate = json!({"clarificationsMaxIterations": 5, "clarificationsMaxPerAgent": 2});
     let sandbox = two_agents(&server, &debate);
     let arguments = ["debate", "Design a queue", "--clarify", "--quiet"];
-    let finished = sandbox.run_with_input(arguments, "alpha\n").expect_code(0);
-    assert!(finished.stderr.contains("Question 2 of 4"), "{finished}");
+    let finished = sandbox.run_with_input(arguments, "alpha\n").expect_code(0).says(["Question 2 of 4"]);
     assert!(!finished.stderr.contains("Question 3 of 4") && !finished.stderr.contains("ollow-up"), "{finished}");
     // Both agents are asked for questions once, then the debate.
     assert_eq!(server.requests().len(), 2 + 7);

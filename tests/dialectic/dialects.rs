@@ -160,8 +160,7 @@ fn a_base_url_is_taken_for_what_is_meant() {
             finished.expect_code(0);
             assert!(server.paths().iter().all(|asked| asked == path), "{:?}", server.paths());
         } else {
-            let finished = finished.expect_code(3);
-            assert!(finished.stderr.contains("most base URLs end in `/v1`"), "{finished}");
+            finished.expect_code(3).says(["most base URLs end in `/v1`"]);
             assert!(sandbox.debates().is_empty());
         }
     }

@@ -304,8 +304,7 @@ fn panel(provider: &str, model: &str, roles: &[&str]) -> Value {
 #[test]
 fn every_key_and_default_is_documented() {
     let text = read(CONFIGURATION);
-    let printed = Sandbox::new().run(["config", "schema"]).expect_code(0).stdout;
-    let schema: Value = serde_json::from_str(&printed).unwrap();
+    let schema = Sandbox::new().run(["config", "schema"]).expect_code(0).json();
     let mut keys = BTreeSet::new();
     property_names(&schema, &mut keys);
     assert!(keys.contains("synthesisMethod"), "{keys:?}");

@@ -17,10 +17,8 @@ fn prices() -> Value {
 fn a_pipe_that_nothing_reads_is_mentioned() {
     let here = Sandbox::new();
     let debate = ["debate", "Is this safe?", "--offline", "--quick"];
-    let finished = here.run_with_input(debate, "diff --git a b\n").expect_code(0);
-    assert!(finished.stderr.contains(UNREAD), "{finished}");
-    let finished = here.run_with_input([&debate[..], &["--dry-run"]].concat(), "a diff\n").expect_code(0);
-    assert!(finished.stderr.contains(UNREAD), "{finished}");
+    here.run_with_input(debate, "diff --git a b\n").expect_code(0).says([UNREAD]);
+    here.run_with_input([&debate[..], &["--dry-run"]].concat(), "a diff\n").expect_code(0).says([UNREAD]);
 
     // Read, empty, or for the answers: nothing is amiss.
     for (more, input) in [(&["--attach", "-"][..], "a diff\n"), (&[], ""), (&["--clarify"], "an answer\n")] {
@@ -40,8 +38,7 @@ fn what_a_debate_takes_is_said_before_it_is_paid() {
     let line = finished.stderr.lines().find(|line| line.contains("calls, likely $"));
     let line = line.unwrap_or_else(|| panic!("{finished}"));
     assert!(line.contains(", at most $") && !line.contains("limit"), "{line}");
-    let finished = here.run([&priced[..], &["--max-cost", "0.25"]].concat()).expect_code(0);
-    assert!(finished.stderr.contains(", at most $0.25 (the limit)"), "{finished}");
+    here.run([&priced[..], &["--max-cost", "0.25"]].concat()).expect_code(0).says([", at most $0.25 (the limit)"]);
     let finished = here.run(["debate", "Design a queue.", "--quick", "-m", "odd"]).expect_code(0);
     assert!(finished.stderr.contains("calls, of unknown cost (no price is known for odd)"), "{finished}");
     // Nobody is told what a debate costs that costs nothing.
@@ -139,7 +136,7 @@ fn a_fork_changes_something_or_says_that_it_does_not() {
     let other = here.run([&at[..], &["--set", "debate.check=1"]].concat());
     assert!(!other.stderr.contains("second sample"), "{other}");
 
-    let listed: Value = serde_json::from_str(&here.run(["list", "--json"]).expect_code(0).stdout).unwrap();
+    let listed = here.run(["list", "--json"]).expect_code(0).json();
     let row = |id: &str| listed.as_array().unwrap().iter().find(|row| row["id"] == *id).unwrap().clone();
     assert_eq!((&row(&fork)["forkedFrom"], &row(&parent)["forkedFrom"]), (&json!(parent), &Value::Null));
     let (output, _) = Terminal::start(&here, ["list"]).expect_code(0);

@@ -64,6 +64,5 @@ fn a_record_runs_nothing_by_itself_and_what_the_user_names_is_run() {
 #[test]
 fn an_empty_command_is_a_problem_that_is_named() {
     let sandbox = Sandbox::new().config(&hooks(&["true", " "]));
-    let finished = sandbox.run(["debate", "--offline", "Design a queue"]).expect_code(4);
-    assert!(finished.stderr.contains("hooks.afterDebate[1]"), "{finished}");
+    sandbox.run(["debate", "--offline", "Design a queue"]).expect_code(4).says(["hooks.afterDebate[1]"]);
 }

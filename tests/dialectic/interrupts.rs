@@ -83,8 +83,7 @@ fn the_end_of_the_terminal_pauses_a_debate_unless_it_was_to_outlive_it() {
     server.wait_for_requests(4);
     running.signal(Signal::SIGHUP);
     running.signal(Signal::SIGHUP);
-    let finished = running.wait().expect_code(130);
-    assert!(finished.stderr.contains("is saved as paused"), "{finished}");
+    running.wait().expect_code(130).says(["is saved as paused"]);
     let id = here.only_debate();
     assert_eq!(here.state(&id)["status"], "paused");
     here.assert_state_is_the_fold(&id);

@@ -56,15 +56,12 @@ fn a_state_of_an_older_program_is_read_for_what_it_is_worth() {
     }
     assert_eq!(report.stderr, "");
     sandbox.run(["report", "-d", "suspended"]).expect_code(0);
-    let scores = sandbox.run(["eval", "--offline", "-d", "odd"]).expect_code(0);
-    assert!(scores.stdout.contains("Overall Score"), "{scores}");
+    sandbox.run(["eval", "--offline", "-d", "odd"]).expect_code(0).prints(["Overall Score"]);
     let refused = sandbox.run(["eval", "--offline", "-d", "suspended"]).expect_code(2);
     assert!(refused.stderr.contains("only a debate that ended with a solution can be evaluated"), "{refused}");
-    let finished = sandbox.run(["resume", "odd"]).expect_code(0);
-    assert!(finished.stderr.contains("is finished."), "{finished}");
+    sandbox.run(["resume", "odd"]).expect_code(0).says(["is finished."]);
     for arguments in [["resume", "suspended"], ["verify", "suspended"]] {
-        let refused = sandbox.run(arguments).expect_code(2);
-        assert!(refused.stderr.contains("the TypeScript version did not keep one"), "{refused}");
+        sandbox.run(arguments).expect_code(2).says(["the TypeScript version did not keep one"]);
     }
     assert!(sandbox.files() == before, "old files are left as they are");
 }
@@ -86,9 +83,7 @@ fn a_format_of_a_later_version_is_named_and_not_guessed_at() {
     for name in ["whole", "other", "journaled"] {
         for arguments in [&["report", "-d", name][..], &["resume", name], &["eval", "--offline", "-d", name]] {
             let refused = sandbox.run(arguments).expect_code(2);
-            for part in ["was written by a newer version (format 3; this version reads up to 2)", "hint: "] {
-                assert!(refused.stderr.contains(part), "{part}\n{refused}");
-            }
+            refused.says(["was written by a newer version (format 3; this version reads up to 2)", "hint: "]);
         }
     }
     let refused = sandbox.run(["fork", "journaled", "--at", "start"]).expect_code(2);
@@ -118,7 +113,7 @@ fn they_are_listed() {
     deb-20261120-191638-i0te  2026-11-20 19:16  completed  -        -       1       82          -     Design a rate limiter. It must be fast.
     ");
     assert_eq!(finished.stdout.lines().count(), 1 + ids.len());
-    let rows: Value = serde_json::from_str(&sandbox.run(["list", "--json"]).expect_code(0).stdout).unwrap();
+    let rows = sandbox.run(["list", "--json"]).expect_code(0).json();
     for (row, (_, text)) in rows.as_array().unwrap().iter().rev().zip(states_by_time()) {
         let state: Value = serde_json::from_str(&text).unwrap();
         for field in ["id", "status", "createdAt"] {

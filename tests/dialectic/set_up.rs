@@ -50,7 +50,7 @@ fn models_are_those_of_the_servers_with_what_is_known_of_them() {
     small                    8,192    1.00     2.00  agent-architect, agent-kiss
     gpt-5.6-luna                 ?       ?        ?
     ");
-    let rows: Value = serde_json::from_str(&here.run(["models", "--json"]).expect_code(0).stdout).unwrap();
+    let rows = here.run(["models", "--json"]).expect_code(0).json();
     let row = |name: &str| rows.as_array().unwrap().iter().find(|row| row["model"] == name).unwrap().clone();
     assert_eq!(row("small")["usedBy"], json!(["agent-architect", "agent-kiss"]));
     assert_eq!((&row("small")["contextWindow"], &row("small")["inputPerMTok"]), (&json!(8192), &json!(1.0)));
@@ -76,8 +76,7 @@ fn a_list_in_both_forms_at_once_is_read() {
 fn a_server_that_does_not_say_is_no_matter_of_the_others() {
     let here =
         asking("http://127.0.0.1:9/v1", "small").env("OPENAI_API_KEY", TEST_KEY).env("OPENAI_BASE_URL", &server(TWO));
-    let finished = here.run(["models"]).expect_code(0);
-    assert!(finished.stderr.contains("warning: mine does not list its models: cannot reach"), "{finished}");
+    let finished = here.run(["models"]).expect_code(0).says(["warning: mine does not list its models: cannot reach"]);
     assert!(finished.stdout.contains("gpt-5.6-luna") && finished.stdout.contains("judging"), "{finished}");
 }
 
@@ -87,8 +86,7 @@ fn a_probe_asks_before_it_costs_anything() {
     let refused = here.run(["models", "--probe"]).expect_code(2);
     assert!(refused.stderr.contains("Probing 2 models uses at most 16 output tokens per model"), "{refused}");
     assert!(refused.stderr.contains("hint: use --yes to accept the defaults"), "{refused}");
-    let finished = here.run(["models", "--probe", "--yes", "--json"]).expect_code(0);
-    let rows: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let rows = here.run(["models", "--probe", "--yes", "--json"]).expect_code(0).json();
     let probed: Vec<(&str, bool)> = rows
         .as_array()
         .unwrap()
@@ -119,15 +117,13 @@ fn the_table_of_models_fits_the_screen() {
 #[test]
 fn init_without_questions_makes_a_configuration_that_works() {
     let here = Sandbox::new();
-    let finished = here.run(["init"]).expect_code(2);
-    assert!(finished.stderr.contains("`dialectic init` needs a terminal for its questions"), "{finished}");
+    here.run(["init"]).expect_code(2).says(["`dialectic init` needs a terminal for its questions"]);
     here.run(["init", "--yes"]).expect_code(4);
     let refused = here.run(["init", "--yes", "--server", &server(TWO)]).expect_code(2);
     assert!(refused.stderr.contains("--model is required: local offers gpt-5.6-luna, small"), "{refused}");
     let refused = here.run(["init", "--yes", "--server", "http://127.0.0.1:9/v1"]).expect_code(2);
     assert!(refused.stderr.contains("--model is required: local does not list its models"), "{refused}");
-    let finished = here.run(["init", "--yes", "--server", &server(TWO), "-m", "gpt-5.6-luna"]).expect_code(0);
-    assert!(finished.stderr.contains("Wrote "), "{finished}");
+    here.run(["init", "--yes", "--server", &server(TWO), "-m", "gpt-5.6-luna"]).expect_code(0).says(["Wrote "]);
     let written: Value = serde_json::from_str(&here.read(OWN)).unwrap();
     assert_eq!((&written["provider"], &written["model"]), (&json!("local"), &json!("gpt-5.6-luna")));
     here.run(["config", "check"]).expect_code(0);
@@ -222,17 +218,14 @@ fn a_project_says_whom_to_ask_as_its_user_does() {
     let finished = here.run(dry).expect_code(0);
     assert!(finished.stdout.contains("gpt-5.6-luna") && finished.stderr.contains("debate-config.json"), "{finished}");
     assert!(!finished.stderr.contains("warning: no agents"), "{finished}");
-    let finished = here.run([&dry[..], &["-m", "gpt-4o"]].concat()).expect_code(0);
-    assert!(finished.stdout.contains("gpt-4o"), "{finished}");
+    here.run([&dry[..], &["-m", "gpt-4o"]].concat()).expect_code(0).prints(["gpt-4o"]);
     let shown = here.run(["config", "show"]).expect_code(0).stdout;
     assert!(shown.lines().any(|line| line.starts_with("provider ") && line.contains("openai")), "{shown}");
     // The model alone is of the user's provider.
     here.write("debate-config.json", r#"{"model": "mistral-tiny"}"#);
-    let finished = here.run(dry).expect_code(0);
-    assert!(finished.stderr.contains("Using mistral/mistral-tiny"), "{finished}");
+    here.run(dry).expect_code(0).says(["Using mistral/mistral-tiny"]);
     here.write("debate-config.json", r#"{"provider": "nobody"}"#);
-    let refused = here.run(dry).expect_code(4);
-    assert!(refused.stderr.contains("unknown provider `nobody`"), "{refused}");
+    here.run(dry).expect_code(4).says(["unknown provider `nobody`"]);
 }
 
 #[test]
@@ -257,6 +250,5 @@ fn init_asks_and_keeps_a_key_for_the_user_alone() {
     assert_eq!(here.read(KEYS), "ANTHROPIC_API_KEY='sk-ant-typed-0123456789'\n");
     let mode = std::fs::metadata(here.directory().join(KEYS)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    let shown = here.run(["debate", "x", "--dry-run"]).expect_code(0).stderr;
-    assert!(shown.contains("Using anthropic/claude-haiku-5-5"), "{shown}");
+    here.run(["debate", "x", "--dry-run"]).expect_code(0).says(["Using anthropic/claude-haiku-5-5"]);
 }

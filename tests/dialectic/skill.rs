@@ -8,8 +8,7 @@ const OURS: &str = include_str!("../../assets/skills/dialectic/SKILL.md");
 fn it_is_printed_and_goes_where_the_agents_that_are_there_look() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.run(["skill"]).expect_code(0).stdout, OURS);
-    let refused = sandbox.run(["skill", "install"]).expect_code(2);
-    assert!(refused.stderr.contains("none of ~/.agents, ~/.claude, ~/.codex exists"), "{refused}");
+    sandbox.run(["skill", "install"]).expect_code(2).says(["none of ~/.agents, ~/.claude, ~/.codex exists"]);
     for agent in [".claude", ".codex"] {
         std::fs::create_dir(sandbox.directory().join(agent)).unwrap();
     }

@@ -257,19 +257,16 @@ fn without_its_keys_there_is_a_warning_and_the_debate() {
     let sandbox = traced("langfuse").env("LANGFUSE_SECRET_KEY", SECRET);
     let says = "warning: not sending traces: setting `debate.trace` to `langfuse` requires the environment variable \
                 LANGFUSE_PUBLIC_KEY\n";
-    let finished = debate(&sandbox).expect_code(0);
-    assert!(finished.stderr.contains(says), "{finished}");
+    debate(&sandbox).expect_code(0).says([says]);
     assert_eq!(sandbox.debates().len(), 1);
     let offline = |id: &str| json!({"id": id, "name": id, "role": "kiss", "model": "m", "provider": "offline"});
     let offline = json!({"agents": [offline("a")], "judge": offline("j"), "debate": {"trace": "langfuse"}});
-    let checked = sandbox.config(&offline).run(["config", "check"]).expect_code(0);
-    assert!(checked.stderr.contains(says), "{checked}");
+    sandbox.config(&offline).run(["config", "check"]).expect_code(0).says([says]);
 }
 
 #[test]
 fn a_destination_that_cannot_be_understood_is_found_before_the_debate() {
     let sandbox = langfuse("ftp://nowhere");
-    let finished = debate(&sandbox).expect_code(4);
-    assert!(finished.stderr.contains("LANGFUSE_BASE_URL must be an http or https URL"), "{finished}");
+    debate(&sandbox).expect_code(4).says(["LANGFUSE_BASE_URL must be an http or https URL"]);
     assert_eq!(sandbox.debates(), [""; 0]);
 }

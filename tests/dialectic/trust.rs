@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::{Value, json};
 
-use crate::support::{Finished, MockServer, Reply, Sandbox, TEST_KEY, config, default_reply, short_reply, with_each};
+use crate::support::{MockServer, Reply, Sandbox, TEST_KEY, config, default_reply, short_reply, with_each};
 use dialectic_record::event::{Event, Recorded};
 use dialectic_record::store::{Directory, Record};
 
@@ -62,14 +62,6 @@ fn agents_of(provider: &str, more: &Value) -> Value {
 fn prices(price: (f64, f64)) -> Value {
     let models = ["model-architect", "model-kiss", "model-judge"];
     models.iter().map(|model| (*model, json!({"inputPerMTok": price.0, "outputPerMTok": price.1}))).collect()
-}
-
-#[track_caller]
-fn refused(finished: Finished, says: &[&str]) {
-    let finished = finished.expect_code(4);
-    for part in says {
-        assert!(finished.stderr.contains(part), "{part}\n{finished}");
-    }
 }
 
 /// Writes a configuration with a program in place of `EVIL` that leaves the file `ran`. Returns the text.
@@ -133,7 +125,11 @@ fn a_found_configuration_defines_nothing() {
         let ran = || sandbox.directory().join("ran").exists();
         let text = with_evil(&sandbox, &agents_of(provider, &more));
         let said = format!("`./debate-config.json` is not trusted, so it may not set {key}\n");
-        refused(sandbox.run(DEBATE), &[&said, "`dialectic config trust ./debate-config.json` once", "--config"]);
+        sandbox.run(DEBATE).expect_code(4).says([
+            &*said,
+            "`dialectic config trust ./debate-config.json` once",
+            "--config",
+        ]);
         assert!(!ran() && servers.strangers.requests().is_empty() && servers.users.requests().is_empty(), "{text}");
         sandbox.trust(CONFIG);
         let finished = sandbox.run(DEBATE);
@@ -166,7 +162,7 @@ fn every_command_refuses_what_was_found_until_it_is_trusted_as_it_is() {
         &["config", "show"],
     ];
     for command in commands {
-        refused(sandbox.run(command), &["is not trusted, so it may not set providers, prices\n"]);
+        sandbox.run(command).expect_code(4).says(["is not trusted, so it may not set providers, prices\n"]);
     }
     assert!(!ran(), "nobody asks an untrusted program for its version");
     sandbox.run(["config", "trust"]).expect_code(0);
@@ -176,7 +172,7 @@ fn every_command_refuses_what_was_found_until_it_is_trusted_as_it_is() {
     std::fs::remove_file(sandbox.directory().join("ran")).unwrap();
     // A changed file has to be trusted again, and naming it is enough for once.
     sandbox.write(CONFIG, format!("{text}\n"));
-    refused(sandbox.run(DEBATE), &["is not trusted"]);
+    sandbox.run(DEBATE).expect_code(4).says(["is not trusted"]);
     let named = sandbox.run(["config", "show", "-c", CONFIG]);
     assert!(!named.stderr.contains("is not trusted"), "{named}");
     assert!(!ran(), "a refused command and `config show` start no program");
@@ -193,8 +189,7 @@ fn a_found_configuration_chooses() {
         ("nobody", json!({}), "unknown provider `nobody`"),
     ] {
         let sandbox = servers.sandbox().file(CONFIG, agents_of(provider, &more).to_string());
-        let finished = sandbox.run(DEBATE).expect_code(if said.is_empty() { 0 } else { 4 });
-        assert!(finished.stderr.contains(said), "{finished}");
+        sandbox.run(DEBATE).expect_code(if said.is_empty() { 0 } else { 4 }).says([said]);
         assert_eq!(servers.users.requests().is_empty(), !said.is_empty());
         servers.users.forget();
     }
@@ -324,7 +319,7 @@ fn a_found_environment_file_gives_keys_to_their_vendors_and_nothing_else() {
     let keys = format!("OPENAI_API_KEY={TEST_KEY}\n");
     let sandbox = Sandbox::new().file(".env", keys).file(CONFIG, agents_of("openai", &json!({})).to_string());
     let sandbox = sandbox.env("OPENAI_BASE_URL", &servers.users.base_url());
-    refused(sandbox.run(DEBATE), &["missing environment variable OPENAI_API_KEY", elsewhere, trust]);
+    sandbox.run(DEBATE).expect_code(4).says(["missing environment variable OPENAI_API_KEY", elsewhere, trust]);
     assert!(servers.users.requests().is_empty());
     let shown = sandbox.env("OPENAI_BASE_URL", "").run(["config", "show"]).expect_code(0).stdout;
     assert!(shown.lines().any(|line| line.contains("endpoints.openai.apiKey") && line.contains(" set ")), "{shown}");
@@ -350,8 +345,7 @@ fn traces_of_a_found_environment_file_go_to_langfuse_alone() {
 fn what_cannot_be_trusted_is_refused() {
     let sandbox = Sandbox::new();
     for path in ["gone.json", "."] {
-        let finished = sandbox.run(["config", "trust", path]).expect_code(2);
-        assert!(finished.stderr.contains(&format!("cannot read `{path}`")), "{finished}");
+        sandbox.run(["config", "trust", path]).expect_code(2).says([&format!("cannot read `{path}`")]);
     }
     sandbox.write(CONFIG, agents_of("openai", &json!({"prices": prices(PRICE)})).to_string());
     let trusted = sandbox.run(["config", "trust"]).expect_code(0);
@@ -361,7 +355,7 @@ fn what_cannot_be_trusted_is_refused() {
     assert!(list.ends_with(&format!("  {}\n", place.display())) && list.lines().count() == 1, "{list}");
     // The same content elsewhere is another file.
     let elsewhere = Sandbox::new().file(CONFIG, sandbox.read(CONFIG)).file(".config/dialectic/trusted", list);
-    refused(elsewhere.run(DEBATE), &["is not trusted"]);
+    elsewhere.run(DEBATE).expect_code(4).says(["is not trusted"]);
 }
 
 /// How the debate of a sandbox begins.
@@ -431,7 +425,7 @@ fn a_record_defines_nothing() {
         let fork: &[&str] = if options.is_empty() { &["fork", &id, "--at", "start"] } else { &["resume", &id] };
         let refuses: &[&[&str]] = if says.is_empty() { &[] } else { &[&["resume", "latest"], fork] };
         for command in refuses {
-            refused(sandbox.run([command, options].concat()), &[says]);
+            sandbox.run([command, options].concat()).expect_code(4).says([says]);
             assert!(servers.users.requests().is_empty(), "{path}");
         }
         if says.is_empty() {
@@ -469,7 +463,7 @@ fn tools_of_a_record_read_what_the_user_named() {
         if wants { Reply::tool_calls([("file_read", json!({"path": "diary.md"}))]) } else { short_reply(request) }
     });
     for arguments in [vec!["resume", &id], vec!["fork", &id, "--at", "start"]] {
-        refused(sandbox.run(arguments), &["tools would read", "--context"]);
+        sandbox.run(arguments).expect_code(4).says(["tools would read", "--context"]);
     }
     assert!(servers.users.requests().is_empty());
     sandbox.run(["resume", &id, "--context", outside.path().to_str().unwrap()]).expect_code(0);

@@ -31,8 +31,7 @@ fn a_record_that_nobody_touched_is_whole() {
          (./debates/{id}.events.jsonl)\n  state    matches the journal (./debates/{id}.json)\n"
     );
     assert_eq!(finished.stdout, expected);
-    let json = sandbox.run(["verify", &id, "--json"]).expect_code(0).stdout;
-    let json: Value = serde_json::from_str(&json).unwrap();
+    let json = sandbox.run(["verify", &id, "--json"]).expect_code(0).json();
     let expected = json!({
         "id": id, "whole": true, "events": events, "running": false, "cutShort": false, "state": "current",
         "stateEvents": events, "flaws": [],
@@ -92,7 +91,7 @@ fn what_is_wrong_is_named() {
     sandbox.write(journal_path(&id), &swapped);
     let finished = sandbox.run(["verify", &id, "--json"]).expect_code(2);
     assert_eq!(finished.stderr, format!("error: the record of {id} is damaged\n"));
-    let json: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let json = finished.json();
     assert_eq!([&json["whole"], &json["state"], &json["badLine"]], [&json!(false), &json!("unknown"), &json!(4)]);
     sandbox.run(["resume", &id]).expect_code(2);
     assert!(sandbox.read(journal_path(&id)) == swapped, "a damaged journal was written to");
@@ -141,8 +140,7 @@ fn a_state_without_keys_that_have_their_defaults_is_whole() {
     sandbox.run(["verify", &id]).expect_code(0);
     state["settings"]["debate"].as_object_mut().unwrap().remove("rounds");
     sandbox.write(format!("debates/{id}.json"), state.to_string());
-    let finished = sandbox.run(["verify", &id]).expect_code(2);
-    assert!(finished.stdout.contains("rounds"), "{finished}");
+    sandbox.run(["verify", &id]).expect_code(2).prints(["rounds"]);
 }
 
 #[test]
@@ -151,11 +149,9 @@ fn a_state_behind_its_journal_is_whole_after_a_kill_and_while_the_debate_runs() 
     let sandbox = two_agents(&server, &json!({}));
     let running = sandbox.spawn(["debate", "Design a queue"]);
     server.wait_for_requests(2);
-    let verified = sandbox.run(["verify", "latest", "--json"]).expect_code(0).stdout;
-    let verified: Value = serde_json::from_str(&verified).unwrap();
+    let verified = sandbox.run(["verify", "latest", "--json"]).expect_code(0).json();
     assert_eq!(verified["running"], true, "{verified:#}");
-    let text = sandbox.run(["verify", "latest"]).expect_code(0).stdout;
-    assert!(text.contains("another process is running this debate"), "{text}");
+    sandbox.run(["verify", "latest"]).expect_code(0).prints(["another process is running this debate"]);
     running.kill();
     // The last events as if the kill had come before the save.
     let id = sandbox.only_debate();
@@ -166,12 +162,10 @@ fn a_state_behind_its_journal_is_whole_after_a_kill_and_while_the_debate_runs() 
     server.set_script(short_reply);
     sandbox.run(["resume", &id, "--quiet"]).expect_code(0);
     sandbox.write(format!("debates/{id}.json"), &state);
-    let text = sandbox.run(["verify", &id]).expect_code(0).stdout;
-    assert!(text.contains("`resume` updates it"), "{text}");
+    sandbox.run(["verify", &id]).expect_code(0).prints(["`resume` updates it"]);
     // A line that was cut short is a crash's doing, and said to be.
     sandbox.write(journal_path(&id), journal + "{\"seq\":9,\"at");
-    let text = sandbox.run(["verify", &id]).expect_code(0).stdout;
-    assert!(text.contains("the last line is incomplete, as after a crash"), "{text}");
+    sandbox.run(["verify", &id]).expect_code(0).prints(["the last line is incomplete, as after a crash"]);
 }
 
 #[test]

@@ -12,12 +12,8 @@ fn refused(files: &[(&str, &str)], arguments: &[&str], code: i32, says: &[&str])
     for (path, contents) in files {
         sandbox = sandbox.file(path, contents);
     }
-    let finished = sandbox.run([&["eval"], arguments].concat());
-    assert_eq!(finished.code, Some(code), "{arguments:?}\n{finished}");
+    let finished = sandbox.run([&["eval"], arguments].concat()).expect_code(code).says(says);
     assert_eq!(finished.stdout, "", "{finished}");
-    for part in says {
-        assert!(finished.stderr.contains(part), "{part} is not said\n{arguments:?}\n{finished}");
-    }
     assert_eq!(server.requests().len(), 0, "{finished}");
 }
 

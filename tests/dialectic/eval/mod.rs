@@ -87,8 +87,7 @@ fn without_evaluators_the_users_judge_is_the_one() {
     let server = two_evaluators();
     let judge = json!({"id": "judge-main", "model": "model-a", "provider": "openai"});
     let here = sandbox(&server, &json!({})).config(&json!({"judge": judge}));
-    let finished = here.run(["eval", "simple"]).expect_code(0);
-    assert!(finished.stdout.contains("| 8.00 |"), "{finished}");
+    here.run(["eval", "simple"]).expect_code(0).prints(["| 8.00 |"]);
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -101,11 +100,7 @@ fn what_it_takes_is_said_before_it_is_paid() {
         json!({"model-a": {"inputPerMTok": 1, "outputPerMTok": 2}, "model-b": {"inputPerMTok": 1, "outputPerMTok": 2}});
     let here = sandbox(&server, &priced);
     let arguments = ["eval", "-c", "eval.json", "-d", "simple", "--repeat", "3"];
-    let finished = here.run(arguments).expect_code(0);
-    assert!(
-        finished.stderr.contains("6 to 12 calls, likely $") && finished.stderr.contains(", at most $"),
-        "{finished}"
-    );
+    here.run(arguments).expect_code(0).says(["6 to 12 calls, likely $", ", at most $"]);
     assert_eq!(server.requests().len(), 6);
 
     let here = sandbox(&server, &evaluators(&["a"])).env("CI", "");

@@ -47,7 +47,7 @@ fn the_better_of_two_answers_is_better_in_both_orders() {
     let finished = here.run(PAIRWISE.into_iter().chain(["--repeat", "2", "--json"])).expect_code(0);
     assert!(finished.stderr.contains("5 to 10 calls, likely $"), "{finished}");
     assert!(finished.stderr.contains("the authors of the files are unknown"), "{finished}");
-    let said: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let said = finished.json();
     assert_eq!((&said["losses"], &said["turned"], &said["b"]), (&json!(1), &json!(0), &json!("two.md")));
     let problem = &said["problems"][0];
     assert_eq!((&problem["problem"], &problem["decision"]), (&json!("problem.md"), &json!("B")));
@@ -89,8 +89,7 @@ fn debates_bring_their_problem_and_the_cost_counts_for_the_day() {
     let server = server(good);
     let here = sandbox(&server).file("debates/simple.json", SIMPLE).file("debates/clarified.json", CLARIFIED);
     let arguments = ["eval", "-c", "eval.json", "--pairwise", "simple", "two.md"];
-    let finished = here.run(arguments).expect_code(0);
-    assert!(finished.stdout.contains("A: simple\n"), "{finished}");
+    here.run(arguments).expect_code(0).prints(["A: simple\n"]);
     let asked = server.requests().len();
     let ledger: Value = serde_json::from_str(&here.read("debates/spending.ledger")).unwrap();
     assert!(ledger["removed"][0]["usd"].as_f64().unwrap() > 0.0, "{ledger}");
@@ -130,8 +129,7 @@ fn an_interrupt_writes_nothing() {
     let running = here.spawn(PAIRWISE);
     server.wait_for_requests(1);
     running.signal(Signal::SIGINT);
-    let interrupted = running.wait().expect_code(130);
-    assert!(interrupted.stderr.contains("interrupted; nothing was written"), "{interrupted}");
+    let interrupted = running.wait().expect_code(130).says(["interrupted; nothing was written"]);
     assert_eq!((interrupted.stdout.as_str(), server.requests().len()), ("", 1));
 }
 
@@ -188,7 +186,7 @@ fn variants_of_a_set_are_compared_problem_by_problem() {
             .contains("judge a: model-a may belong to the same model family as a participant; excluded from judging"),
         "{finished}"
     );
-    let said: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let said = finished.json();
     assert_eq!((said["judges"].as_array().unwrap().len(), &said["judges"][0]["id"]), (1, &json!("other")));
 
     for (pair, expected) in [
@@ -196,7 +194,6 @@ fn variants_of_a_set_are_compared_problem_by_problem() {
         (["plan.jsonl:debate", "plan.jsonl:debate"], "only two variants of the same plan can be compared"),
         (["plan.jsonl:debate", "notes.txt"], "a variant can only be compared with another variant of the same set"),
     ] {
-        let refused = here.run(["eval", "-c", "eval.json", "--pairwise"].into_iter().chain(pair)).expect_code(2);
-        assert!(refused.stderr.contains(expected), "{refused}");
+        here.run(["eval", "-c", "eval.json", "--pairwise"].into_iter().chain(pair)).expect_code(2).says([expected]);
     }
 }

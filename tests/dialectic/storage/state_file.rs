@@ -33,8 +33,7 @@ fn a_finished_debate_is_read_from_its_journal() {
             assert!(now.stderr.starts_with(&warning), "{damaged:?}: {now}");
             assert!(now.stderr.contains("using the debate's journal instead"), "{now}");
         }
-        let verified = sandbox.run(["verify", &id]).expect_code(2);
-        assert!(verified.stdout.contains(&format!("  - ./{path} is not a saved debate")), "{verified}");
+        sandbox.run(["verify", &id]).expect_code(2).prints([&format!("  - ./{path} is not a saved debate")]);
         assert!(sandbox.read(&path) == damaged, "only resume writes");
         let resumed = run(&["resume", &id]);
         assert!(resumed.stderr.contains("; rewriting the state file from the journal\n"), "{resumed}");
@@ -102,11 +101,9 @@ fn a_state_that_was_never_saved_is_no_flaw() {
     let (sandbox, id) = without_synthesis(&server);
     let lines = sandbox.journal(&id);
     sandbox.remove(format!("debates/{id}.json"));
-    let verified = sandbox.run(["verify", &id]).expect_code(2);
-    assert!(verified.stdout.contains("  - there is no state file"), "{verified}");
+    sandbox.run(["verify", &id]).expect_code(2).prints(["  - there is no state file"]);
     sandbox.write(format!("debates/{id}.events.jsonl"), lines[..4].join("\n") + "\n");
-    let verified = sandbox.run(["verify", &id]).expect_code(0);
-    assert!(verified.stdout.contains("missing; `resume` writes it"), "{verified}");
+    sandbox.run(["verify", &id]).expect_code(0).prints(["missing; `resume` writes it"]);
 }
 
 /// Whoever else has an account on the machine reads no debate, unless its owner lets them.

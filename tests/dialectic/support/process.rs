@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::Value;
 
 use super::TEST_KEY;
 
@@ -126,6 +127,29 @@ impl Finished {
     /// Panics with everything the program said when the exit code is another one.
     pub(crate) fn expect_code(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self}");
+        self
+    }
+
+    /// The JSON that it printed.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self}"))
+    }
+
+    /// Panics with everything the program said when one of these is not in stderr.
+    #[track_caller]
+    pub(crate) fn says<S: AsRef<str>>(self, parts: impl IntoIterator<Item = S>) -> Self {
+        for part in parts {
+            assert!(self.stderr.contains(part.as_ref()), "{:?} is not said\n{self}", part.as_ref());
+        }
+        self
+    }
+
+    /// The same of stdout.
+    #[track_caller]
+    pub(crate) fn prints<S: AsRef<str>>(self, parts: impl IntoIterator<Item = S>) -> Self {
+        for part in parts {
+            assert!(self.stdout.contains(part.as_ref()), "{:?} is not printed\n{self}", part.as_ref());
+        }
         self
     }
 }

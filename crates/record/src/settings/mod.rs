@@ -569,21 +569,12 @@ dialectic_base::named! {
 }
 
 impl VotingRule {
-<<<<<<< HEAD
     /// Whether `count` votes of `voters` are enough to win.
     pub fn is_met(self, count: u32, voters: u32) -> bool {
         match self {
             Self::Majority => 2 * count > voters,
             Self::Supermajority => 3 * count >= 2 * voters && count > 0,
             Self::Unanimous => count == voters && count > 0,
-=======
-    /// Whether `votes` of the votes of `of` voters are enough to win.
-    pub fn is_met(self, votes: u32, of: u32) -> bool {
-        match self {
-            Self::Majority => 2 * votes > of,
-            Self::Supermajority => 3 * votes >= 2 * of && votes > 0,
-            Self::Unanimous => votes == of && votes > 0,
->>>>>>> 2e94798a (Run the bill in the kit's sandbox, join tests, and inline what has one caller)
         }
     }
 }

@@ -162,13 +162,8 @@ fn without_findings_nobody_is_asked_to_rule() {
 
 #[test]
 fn findings_beyond_the_limit_are_a_reason() {
-<<<<<<< HEAD
     let many: Vec<_> = (1..=31).map(|number| format!("{number}. [minor] a.rs:{number}: x{number}\n")).collect();
     let many = many.concat();
-=======
-    let many: Vec<String> = (1..=31).map(|number| format!("{number}. [minor] a.rs:{number}: x{number}")).collect();
-    let many = many.join("\n");
->>>>>>> 2e94798a (Run the bill in the kit's sandbox, join tests, and inline what has one caller)
     let course = review([&many, "No findings.", "No findings."], |_| None);
     let [unread, _unruled] = Outcome::derive(&course.debate).reasons.try_into().unwrap();
     assert!(unread.starts_with("1 of "), "{unread}");
