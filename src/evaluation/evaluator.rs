@@ -43,13 +43,13 @@ impl PromptText {
     /// file cannot be used.
     fn read(owner: &EvaluatorSettings, file: Option<&PathBuf>, built_in: &str, warnings: &mut Vec<String>) -> Self {
         match file.map(|path| (path, read_whole_prompt(path))) {
-            Some((path, Ok(text))) => Self { text: text.into(), file: Some(path.clone()) },
+            Some((path, Ok(text))) => return Self { text: text.into(), file: Some(path.clone()) },
             Some((_, Err(error))) => {
                 warnings.push(format!("evaluator {}: {error}; using the built-in prompt", owner.id));
-                Self { text: built_in.into(), file: None }
             }
-            None => Self { text: built_in.into(), file: None },
+            None => {}
         }
+        Self { text: built_in.into(), file: None }
     }
 
     fn is_built_in(&self) -> bool {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use csv::{IntoInnerError, ReaderBuilder, Terminator, Writer, WriterBuilder};
+use csv::{IntoInnerError, ReaderBuilder, Terminator, WriterBuilder};
 use serde_json::{Map, Value, json};
 
 use crate::evaluation::answer::SCORES_KEY;
 use crate::evaluation::run::{mean, rounded, two_decimals};
-use crate::evaluation::{Attempt, Criterion, Evaluated, Figure, answers, averages};
+use crate::evaluation::{Criterion, Evaluated, Figure, answers, averages};
 use dialectic_base::markdown::cell;
 use dialectic_record::ids::AgentId;
 
@@ -109,7 +109,10 @@ pub fn csv_rows(evaluated: &[Evaluated], header: bool, line_end: &str) -> std::i
     }
     for one in evaluated {
         for run in one.counted() {
-            write_run(&mut writer, &one.subject.name, run)?;
+            let averages = averages(run);
+            let score = |criterion| averages.get(&criterion).copied().map(two_decimals).unwrap_or_default();
+            let scores = Criterion::ALL.map(score);
+            writer.write_record([&*one.subject.name].into_iter().chain(scores.iter().map(String::as_str)))?;
         }
     }
     writer.into_inner().map_err(IntoInnerError::into_error)
@@ -117,13 +120,6 @@ pub fn csv_rows(evaluated: &[Evaluated], header: bool, line_end: &str) -> std::i
 
 fn columns() -> impl Iterator<Item = &'static str> {
     [DEBATE].into_iter().chain(Criterion::ALL.map(Criterion::title))
-}
-
-fn write_run(writer: &mut Writer<Vec<u8>>, name: &str, run: &[Attempt]) -> csv::Result<()> {
-    let averages = averages(run);
-    let scores =
-        Criterion::ALL.map(|criterion| averages.get(&criterion).copied().map(two_decimals).unwrap_or_default());
-    writer.write_record([name].into_iter().chain(scores.iter().map(String::as_str)))
 }
 
 pub fn markdown(evaluated: &[Evaluated], repeat: NonZeroU32) -> String {
@@ -142,32 +138,26 @@ pub fn markdown(evaluated: &[Evaluated], repeat: NonZeroU32) -> String {
 /// standard deviation, and the last column counts the runs.
 pub fn table(evaluated: &[Evaluated], repeat: NonZeroU32) -> Vec<Vec<String>> {
     let (named, repeated) = (evaluated.len() > 1, repeat.get() > 1);
-    let row = |name: &str, scores: Vec<String>, runs: usize| -> Vec<String> {
+    let row = |name: &str, scores: Vec<String>, runs: String| -> Vec<String> {
         let name = named.then(|| name.to_owned());
-        name.into_iter().chain(scores).chain(repeated.then(|| runs.to_string())).collect()
+        name.into_iter().chain(scores).chain(repeated.then_some(runs)).collect()
     };
     let titles = Criterion::ALL.iter().map(|criterion| criterion.title().to_owned());
-    let header: Vec<String> = named
-        .then(|| "Debate".to_owned())
-        .into_iter()
-        .chain(titles)
-        .chain(repeated.then(|| "Runs".to_owned()))
-        .collect();
-    let mut rows = vec![header];
+    let mut rows = vec![row("Debate", titles.collect(), "Runs".to_owned())];
     let figures: Vec<BTreeMap<Criterion, Figure>> = evaluated.iter().map(Evaluated::figures).collect();
     let mut all_runs = 0;
     for (one, figures) in evaluated.iter().zip(&figures) {
         let scores = Criterion::ALL.iter().map(|criterion| score(figures.get(criterion), repeated)).collect();
         let runs = one.counted().count();
         all_runs += runs;
-        rows.push(row(&one.subject.name, scores, runs));
+        rows.push(row(&one.subject.name, scores, runs.to_string()));
     }
     if named {
         let means = Criterion::ALL.iter().map(|criterion| {
             let means: Vec<f64> = figures.iter().filter_map(|figures| Some(figures.get(criterion)?.mean)).collect();
             mean(&means).map_or_else(|| NOT_SCORED.to_owned(), two_decimals)
         });
-        rows.push(row("Mean", means.collect(), all_runs));
+        rows.push(row("Mean", means.collect(), all_runs.to_string()));
     }
     rows
 }

@@ -94,8 +94,7 @@ pub async fn evaluate<'a>(
     repeat: NonZeroU32,
     noted: &(dyn Fn(Usd) + Sync),
 ) -> Vec<Evaluated<'a>> {
-    let in_flight = Semaphore::new(IN_FLIGHT.max(evaluators.len()));
-    let in_flight = &in_flight;
+    let in_flight = &Semaphore::new(IN_FLIGHT.max(evaluators.len()));
     join_all(subjects.iter().map(|subject| async move {
         let runs = (0..repeat.get()).map(|_| async move {
             let attempts = evaluators.iter().map(|evaluator| async move {
@@ -132,16 +131,11 @@ pub(super) async fn ask<T>(
     });
     let ended = Ask::new(caller.clone(), request, on_reply).json(read).await;
     let before = *before.lock().unwrap_or_else(PoisonError::into_inner);
-    let (outcome, last) = match ended {
-        Err(failed) => {
-            let usage = Usage::of_failure(&failed);
-            (Err(Skipped::Failed(failed)), usage)
-        }
-        Ok((answer, record)) => {
-            let outcome = answer.map_err(Skipped::Unreadable);
-            (outcome, Usage::of_answer(record.tokens, record.cost_usd))
-        }
+    let last = match &ended {
+        Err(failed) => Usage::of_failure(failed),
+        Ok((_, record)) => Usage::of_answer(record.tokens, record.cost_usd),
     };
+    let outcome = ended.map_err(Skipped::Failed).and_then(|(answer, _)| answer.map_err(Skipped::Unreadable));
     (outcome, before.and(last))
 }
 

@@ -171,31 +171,6 @@ fn a_server_that_does_not_stream_is_not_watched_and_answers_all_the_same() {
 }
 
 #[test]
-fn tools_are_called_in_streams_too() {
-    for missing in missing(1) {
-        let script = |request: &Incoming| {
-            if of_architect(request) && request.tool_results().is_empty() {
-                let calls = [("file_read", json!({"path": "plan.md"})), ("list_files", json!({"path": "."}))];
-                return Reply::tool_calls(calls).usage(100, 0, 10);
-            }
-            reply(request)
-        };
-        let server = MockServer::without(missing, script);
-        let mut configured = config(&["architect", "kiss"], &json!({}));
-        configured["agents"][0]["tools"] = json!([{"name": "file_read"}, {"name": "list_files"}]);
-        let sandbox = Sandbox::new().model_server(&server).config(&configured).file("plan.md", "Queue it.");
-        let state = watched(&sandbox);
-        server.assert_clean();
-        let contributions = state["rounds"][0]["contributions"].as_array().unwrap();
-        let proposal = contributions.iter().find(|it| it["agentId"] == "agent-architect").unwrap();
-        let results = proposal["metadata"]["toolResults"].as_array().unwrap();
-        assert_eq!((results.len(), proposal["content"].as_str().unwrap()), (2, PLAN));
-        assert!(results[0]["content"].as_str().unwrap().contains("Queue it."), "{results:?}");
-        assert_eq!(proposal["metadata"]["tokensUsed"], 220);
-    }
-}
-
-#[test]
 fn the_offline_provider_speaks_word_by_word_when_it_takes_its_time() {
     // The first debate of a directory takes its time by itself.
     let sandbox = Sandbox::new().env("OFFLINE_LATENCY_MS", "0");

@@ -40,19 +40,12 @@ async fn ask(api: ApiKind, field: &'static str, refusal: fn() -> HttpAnswer, req
 }
 
 #[tokio::test]
-async fn a_schema_that_a_server_fails_on_is_learned_at_the_first_refusal() {
-    let request = Request { answer: Some(score()), ..request() };
+async fn a_schema_or_temperature_that_is_refused_is_left_out_and_not_sent_again() {
+    let with_schema = Request { answer: Some(score()), ..request() };
     for api in [ApiKind::Auto, ApiKind::Responses, ApiKind::Chat] {
-        let sent = ask(api, "schema", || answer_text(500, "Internal Server Error"), &request).await;
-        assert_eq!(sent, [true, false, false, true], "{api:?}");
-    }
-}
-
-#[tokio::test]
-async fn a_temperature_that_is_refused_is_left_out_and_not_sent_again() {
-    for api in [ApiKind::Auto, ApiKind::Responses, ApiKind::Chat] {
-        let sent = ask(api, "temperature", no_temperature, &request()).await;
-        assert_eq!(sent, [true, false, false, true], "{api:?}");
+        let schemas = ask(api, "schema", || answer_text(500, "Internal Server Error"), &with_schema).await;
+        let temperatures = ask(api, "temperature", no_temperature, &request()).await;
+        assert_eq!([schemas, temperatures], [[true, false, false, true]; 2], "{api:?}");
     }
 }
 

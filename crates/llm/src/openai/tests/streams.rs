@@ -7,9 +7,13 @@ use super::*;
 const APIS: [(ApiKind, &str); 2] = [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)];
 
 /// The result of a stream, and its words.
-async fn followed(api: ApiKind, answer: HttpAnswer) -> (Result<Reply, FailedAttempt>, Vec<String>) {
+async fn followed(
+    api: ApiKind,
+    answer: HttpAnswer,
+    idle_timeout: Duration,
+) -> (Result<Reply, FailedAttempt>, Vec<String>) {
     let server = Server::with(move |_| answer.clone());
-    let followed = follow(&streaming(&server, api), &request(), IDLE).await;
+    let followed = follow(&streaming(&server, api), &request(), idle_timeout).await;
     assert_eq!(server.paths().len(), 1, "there is no second request");
     followed
 }
@@ -47,7 +51,7 @@ async fn a_stream_is_read_alike_in_any_chunks_and_with_comments() {
             for size in [1, 7, 1 << 20] {
                 let pieces: Vec<Vec<u8>> =
                     whole.as_bytes().chunks(size.max(whole.len() / 100)).map(<[u8]>::to_vec).collect();
-                let (reply, heard) = followed(api, answer_events(pieces, Delivery::Whole)).await;
+                let (reply, heard) = followed(api, answer_events(pieces, Delivery::Whole), IDLE).await;
                 assert_eq!(reply, Ok(Reply { text: text.to_owned(), ..because() }), "{end:?} {size}");
                 assert_eq!(heard.concat(), text);
             }
@@ -70,7 +74,7 @@ async fn an_answer_is_read_with_any_content_type() {
             ("events without a content type", answer_text(200, stream.clone())),
             ("events without an empty line at the end", answer_text(200, stream.trim_end().to_owned())),
         ] {
-            assert_eq!(followed(api, answer).await.0, Ok(because()), "{name}");
+            assert_eq!(followed(api, answer, IDLE).await.0, Ok(because()), "{name}");
         }
         // A stream that was not requested.
         assert_eq!(read(api, answer_events([stream], Delivery::Whole)).await, Ok(because()));
@@ -78,10 +82,7 @@ async fn an_answer_is_read_with_any_content_type() {
 }
 
 async fn failed(api: ApiKind, pieces: Vec<String>, end: Delivery, idle_timeout: Duration) -> (FailedAttempt, String) {
-    let answer = answer_events(pieces, end);
-    let server = Server::with(move |_| answer.clone());
-    let (result, heard) = follow(&streaming(&server, api), &request(), idle_timeout).await;
-    assert_eq!(server.paths().len(), 1, "there is no second request");
+    let (result, heard) = followed(api, answer_events(pieces, end), idle_timeout).await;
     (result.unwrap_err(), heard.concat())
 }
 
@@ -135,8 +136,7 @@ async fn a_failure_after_the_answer_is_ignored() {
         ("silence after [DONE]", ApiKind::Chat, chat.clone(), Delivery::Silent, because().tokens),
         ("silence after the answer", ApiKind::Responses, regular_stream(RESPONSES), Delivery::Silent, because().tokens),
     ] {
-        let server = Server::with(move |_| answer_events(pieces.clone(), end));
-        let (reply, _) = follow(&streaming(&server, api), &request(), IDLE).await;
+        let (reply, _) = followed(api, answer_events(pieces, end), IDLE).await;
         assert_eq!(reply, Ok(Reply { tokens, ..because() }), "{name}");
     }
 }
@@ -159,9 +159,8 @@ async fn a_silent_stream_is_broken_and_a_comment_is_no_silence() {
     }
     // 200 comments take at least 400 ms, longer than the limit.
     let comments = vec![": thinking\n\n".to_owned(); 200];
-    let pieces = [comments, regular_stream(CHAT)].concat();
-    let server = Server::with(move |_| answer_events(pieces.clone(), Delivery::Whole));
-    assert_eq!(follow(&streaming(&server, ApiKind::Chat), &request(), idle).await.0, Ok(because()));
+    let stream = answer_events([comments, regular_stream(CHAT)].concat(), Delivery::Whole);
+    assert_eq!(followed(ApiKind::Chat, stream, idle).await.0, Ok(because()));
 }
 
 #[tokio::test]
@@ -170,9 +169,8 @@ async fn comments_after_the_end_of_an_answer_do_not_hold_the_call() {
     let finished = chat.iter().position(|event| event.contains("\"stop\"")).unwrap() + 1;
     // 2,000 comments take at least 4 s.
     let pieces = [chat[..finished].to_vec(), vec![": ping\n\n".to_owned(); 2000]].concat();
-    let server = Server::with(move |_| answer_events(pieces.clone(), Delivery::Silent));
-    let (client, request) = (streaming(&server, ApiKind::Chat), request());
-    let answered = follow(&client, &request, Duration::from_millis(250));
+    let stream = answer_events(pieces, Delivery::Silent);
+    let answered = followed(ApiKind::Chat, stream, Duration::from_millis(250));
     let (reply, _) = tokio::time::timeout(Duration::from_secs(3), answered).await.unwrap();
     assert_eq!(reply, Ok(Reply { tokens: None, ..because() }));
 }

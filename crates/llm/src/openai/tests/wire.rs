@@ -41,29 +41,6 @@ async fn a_prompt() {
     .await;
 }
 
-#[tokio::test]
-async fn a_second_chance() {
-    let assistant = Turn::Assistant { text: "{oops".to_owned(), calls: vec![], message: None };
-    let turns = vec![assistant, Turn::User("Again, as JSON.".to_owned())];
-    let input = json!([
-        {"type": "message", "role": "user", "content": "Why?"},
-        {"type": "message", "role": "assistant", "content": "{oops"},
-        {"type": "message", "role": "user", "content": "Again, as JSON."},
-    ]);
-    let messages = json!([
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "Why?"},
-        {"role": "assistant", "content": "{oops"},
-        {"role": "user", "content": "Again, as JSON."},
-    ]);
-    assert_sent(
-        Request { turns, ..request() },
-        json!({"model": "m-1", "instructions": "Be brief.", "input": input, "temperature": 0.7, "store": false}),
-        json!({"model": "m-1", "messages": messages, "temperature": 0.7}),
-    )
-    .await;
-}
-
 fn tool() -> ToolSpec {
     ToolSpec {
         name: "file_read".to_owned(),
@@ -81,12 +58,14 @@ fn result(id: &str) -> ToolResult {
 }
 
 #[tokio::test]
-async fn tools_their_calls_and_results() {
+async fn tools_their_calls_and_results_and_a_second_chance() {
     let turns = vec![
         Turn::Assistant { text: String::new(), calls: vec![call("c1", "a"), call("c2", "b")], message: None },
         Turn::ToolResults(vec![result("c1"), result("c2")]),
         Turn::Assistant { text: "One more.".to_owned(), calls: vec![call("c3", "c")], message: None },
         Turn::ToolResults(vec![result("c3")]),
+        Turn::Assistant { text: "{oops".to_owned(), calls: vec![], message: None },
+        Turn::User("Again, as JSON.".to_owned()),
     ];
     let (a, b, c, n) = (r#"{"path":"a"}"#, r#"{"path":"b"}"#, r#"{"path":"c"}"#, r#"{"n":1}"#);
     let input = json!([
@@ -98,6 +77,8 @@ async fn tools_their_calls_and_results() {
         {"type": "message", "role": "assistant", "content": "One more."},
         {"type": "function_call", "call_id": "c3", "name": "file_read", "arguments": c},
         {"type": "function_call_output", "call_id": "c3", "output": n},
+        {"type": "message", "role": "assistant", "content": "{oops"},
+        {"type": "message", "role": "user", "content": "Again, as JSON."},
     ]);
     let called = |id, arguments| json!({"id": id, "type": "function", "function": {"name": "file_read", "arguments": arguments}});
     let messages = json!([
@@ -108,6 +89,8 @@ async fn tools_their_calls_and_results() {
         {"role": "tool", "content": n, "tool_call_id": "c2"},
         {"role": "assistant", "content": "One more.", "tool_calls": [called("c3", c)]},
         {"role": "tool", "content": n, "tool_call_id": "c3"},
+        {"role": "assistant", "content": "{oops"},
+        {"role": "user", "content": "Again, as JSON."},
     ]);
     let (name, description, parameters) = ("file_read", "Reads a file.", json!({"type": "object"}));
     let function = json!({"name": name, "description": description, "parameters": parameters});
