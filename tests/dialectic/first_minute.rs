@@ -111,8 +111,7 @@ fn the_newest_debate_is_meant_where_none_is_named() {
 
     // What pays takes the newest one only where somebody sees which one that is.
     for arguments in [&["ask", "Why a queue?"][..], &["fork", "--at", "1.review"]] {
-        let refused = here.run(arguments).expect_code(2);
-        assert!(refused.stderr.contains("needs a debate's id") && refused.stderr.contains("latest"), "{refused}");
+        here.run(arguments).expect_code(2).says(["needs a debate's id", "latest"]);
         let (output, _) = Terminal::start(&here, arguments).expect_code(0);
         assert!(output.contains("Using the newest debate:") && output.contains("Design a queue"), "{output}");
     }
@@ -131,8 +130,7 @@ fn a_fork_changes_something_or_says_that_it_does_not() {
     let rounds = here.state(&parent)["settings"]["debate"]["rounds"].to_string();
     let refused = here.run([&at[..], &["--set", &format!("debate.rounds={rounds}")]].concat()).expect_code(2);
     assert!(refused.stderr.contains(&format!("debate.rounds is already {rounds}")), "{refused}");
-    let same = here.run(at).expect_code(0);
-    assert!(same.stderr.contains("nothing was changed, so this is a second sample"), "{same}");
+    here.run(at).expect_code(0).says(["nothing was changed, so this is a second sample"]);
     let other = here.run([&at[..], &["--set", "debate.check=1"]].concat());
     assert!(!other.stderr.contains("second sample"), "{other}");
 
