@@ -520,6 +520,9 @@ impl Server {
     async fn debate_command(&self, wanted: &NewDebate) -> Result<Vec<OsString>, Refusal> {
         check_problem_text(&wanted.problem)
             .map_err(|fault| Refusal(format!("the problem {fault}: {}", fault.hint())))?;
+        if wanted.offline && wanted.model.is_some() {
+            return Err(Refusal("use `offline` or `model`, not both: a rehearsal has no requests for you".to_owned()));
+        }
         let mut command = words(&["debate", "-"]);
         command.extend(self.configured());
         for (name, value) in [

@@ -108,6 +108,7 @@ const OPERATIONS: &[Operation] = &[
         path: "/api/v1/debates/{id}",
         id: "getDebate",
         summary: "The current state of a debate",
+        problems: &[409],
         handler: || get(api::show),
         ..reads(Gives::Json(200, "The debate.", of::<DebateBody>))
     },
@@ -218,6 +219,7 @@ const OPERATIONS: &[Operation] = &[
         id: "reportDebate",
         summary: "The report of a debate",
         query: Some(of::<ReportQuery>),
+        problems: &[409],
         handler: || get(api::report),
         ..reads(Gives::Texts("The report.", &["text/markdown", "text/html", "application/json"]))
     },
@@ -385,6 +387,10 @@ impl Operation {
             parameters.push(json!({
                 "name": name, "in": "query", "description": description.unwrap_or_default(), "schema": schema,
             }));
+        }
+        if self.id == "signIn" {
+            parameters
+                .push(json!({ "name": OWN_HEADER, "in": "header", "required": true, "schema": { "type": "string" } }));
         }
         if self.id.starts_with("follow") {
             parameters.push(json!({

@@ -30,7 +30,7 @@ pub(super) enum Kind {
     Access,
     /// The requested resource does not exist.
     NotFound,
-    /// The debate's status does not allow the request.
+    /// The debate's status or files do not allow the request.
     Conflict,
     /// The server cannot take the request now.
     Busy,
@@ -71,7 +71,7 @@ impl Kind {
             Self::Network => ("A model's server could not be reached", true),
             Self::Access => ("Access denied", false),
             Self::NotFound => ("Not found", false),
-            Self::Conflict => ("The debate's status does not allow this", false),
+            Self::Conflict => ("The debate's status or files do not allow this", false),
             Self::Busy => ("The server is busy", true),
             Self::Internal => ("The server failed", false),
         }

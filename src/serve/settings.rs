@@ -129,6 +129,16 @@ pub(super) fn is_offline(settings: &Settings) -> bool {
     settings.everybody().all(|agent| agent.provider == OFFLINE)
 }
 
+/// The error, with a hint if the limit that it names is the rest of the daily limit.
+fn of_today(error: RunnerError, settings: &Settings, left_today: Option<Usd>) -> ProblemDetails {
+    let problem = ProblemDetails::from(error);
+    if left_today.is_none() || settings.debate.budget.max_cost_usd != left_today {
+        return problem;
+    }
+    let hint = "this is the rest of today's limit for all debates; try again after midnight (UTC)";
+    ProblemDetails { retryable: true, ..problem.hint(hint) }
+}
+
 fn member(agent: &dialectic_record::settings::AgentSettings) -> MemberInfo {
     let dialectic_record::settings::AgentSettings { id, name, role, model, provider, position, .. } = agent.clone();
     MemberInfo { id: id.to_string(), name, role, model, provider, position }
@@ -346,7 +356,8 @@ impl DebateInputs {
         let forecast = runner.forecast(&created)?;
         warnings.extend(check_windows(&forecast.calls, settings).map_err(RunnerError::from)?);
         if let Some(purchase) = &forecast.purchase {
-            check_purchase(purchase).map_err(|error| RunnerError::Services(ServicesError::Budget(error)))?;
+            let refused = |error| of_today(RunnerError::Services(ServicesError::Budget(error)), settings, left_today);
+            check_purchase(purchase).map_err(refused)?;
         }
         let least = || forecast.calls.iter().filter(|call| call.is_certain);
         let low = least().map(|call| call.input.low + call.output.low).sum();
@@ -377,7 +388,7 @@ impl DebateInputs {
         let prepared = runner.prepare(created.clone())?;
         warnings.extend(prepared.panel().warnings.clone());
         warnings.extend(runner.check_prompts(&created)?);
-        prepared.check_limit()?;
+        prepared.check_limit().map_err(|error| of_today(error, &created.settings, left_today))?;
         let after = runner.after(&created.settings, loaded.hooks);
         Ok(Admission { ready: prepared.begin()?, after, warnings })
     }

@@ -177,6 +177,7 @@ fn what_is_not_listed_is_refused_and_no_path_is_a_debate() {
     for (tool, arguments, said) in [
         ("debate", json!({"problem": "x", "config": "/tmp/x"}), "unknown field `config`"),
         ("debate", json!({"problem": " "}), "the problem is empty"),
+        ("debate", json!({"problem": "x", "offline": true, "model": "host"}), "not both"),
         ("debate", json!({"problem": "a\nb\0"}), "the problem contains a NUL character at line 2, column 2"),
         ("debate", json!({"problem": "x", "protocol": "--serve"}), "--serve"),
         ("debate", json!({"problem": "x", "files": ["x.json"]}), "without --context"),

@@ -54,6 +54,11 @@ fn who_asks_for_no_limit_has_what_is_left_of_the_day() {
     assert_eq!(refused["type"], "cost_limit", "{refused:#}");
     let id = serving.complete(&json!({"problem": "Design a queue"}));
     assert_eq!(sandbox.state(&id)["settings"]["debate"]["budget"]["maxCostUsd"], 0.5);
+    wait_until("what is not spent is free again", || left_today(&serving) > 0.0);
+    let day = format!("{:.5}", 0.5 - left_today(&serving) + 0.0001);
+    let poor = Serving::start(&sandbox, &["--max-cost", "1", "--max-cost-per-day", &day]);
+    let refused = poor.post("/debates", &json!({"problem": "Design a queue"})).expect(422).json();
+    assert!(refused["hint"].as_str().unwrap().contains("rest of today's limit"), "{refused:#}");
 }
 
 /// A request is no word of the user's who set a standing limit.

@@ -29,6 +29,8 @@ fn results_come_in_the_plans_order_in_two_forms() {
     assert!(!sandbox.directory().join("plan.store").exists(), "who reads makes no store");
     sandbox.run(["sweep", "collect", "plan.jsonl", "--complete"]).expect_code(75);
 
+    let typo = sandbox.run(["sweep", "status", "plan.jsonl", "--store", "typo"]).expect_code(0);
+    assert_eq!(typo.stderr, "warning: the store typo does not exist\n");
     // The second half first.
     sandbox.run(["sweep", "run", "plan.jsonl", "--shard", "2/2"]).expect_code(0);
     let half = sandbox.run(["sweep", "collect", "plan.jsonl"]).expect_code(0);

@@ -67,8 +67,12 @@ pub(in crate::cli) fn run(command: &SweepCommand, terminal: &mut Terminal) -> Re
     }
 }
 
-fn opened(args: &PlanArgs) -> Result<(SavedPlan, Option<SharedStore>), Error> {
-    opened_at(&args.plan, args.store.as_deref())
+fn opened(args: &PlanArgs, terminal: &mut Terminal) -> Result<(SavedPlan, Option<SharedStore>), Error> {
+    let opened = opened_at(&args.plan, args.store.as_deref())?;
+    if let (Some(store), None) = (&args.store, &opened.1) {
+        terminal.warning(&format!("the store {store} does not exist"));
+    }
+    Ok(opened)
 }
 
 /// The store is `None` if its directory does not exist: reading does not create the directory.
@@ -130,7 +134,7 @@ pub(in crate::cli) enum CollectFormat {
 
 fn collect(args: &SweepCollectArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let output = args.output.as_deref().map(OutputTarget::prepare).transpose()?;
-    let (plan, store) = opened(&args.plan)?;
+    let (plan, store) = opened(&args.plan, terminal)?;
     if let Some(directory) = &args.records {
         return records(directory, &plan, store, terminal);
     }
@@ -180,7 +184,7 @@ fn records(
 
 fn show_status(args: &PlanArgs, json: bool, terminal: &mut Terminal) -> Result<(), Error> {
     let (counted, status) = block_on(async {
-        let (plan, store) = opened(args)?;
+        let (plan, store) = opened(args, terminal)?;
         let status = match store {
             Some(store) => SetStatus::read(&plan, &*store).await?,
             None => SetStatus::of_nothing(&plan.plan),
