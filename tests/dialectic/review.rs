@@ -185,7 +185,7 @@ fn the_exit_code_says_what_was_found_and_whether_all_was_read() {
     assert_eq!(failed.code, Some(5), "an agent that failed is no clean bill: {}", failed.stderr);
     let (unread, asked) = told("Looks good to me!");
     assert_eq!((unread.code, asked), (Some(5), 4), "what cannot be read is asked for once more: {}", unread.stderr);
-    assert!(unread.stdout.contains("No findings, with results from 2 of 3 agents"), "{}", unread.stdout);
+    assert!(unread.stdout.contains("No findings, with results from only 2 of 3 agents"), "{}", unread.stdout);
     let (clean, asked) = told("No findings.");
     assert_eq!((clean.code, asked), (Some(0), 3), "{}", clean.stderr);
 }

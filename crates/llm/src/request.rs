@@ -60,7 +60,7 @@ pub struct Request {
     pub model: Arc<str>,
     /// From 0.0 to 2.0.
     pub temperature: f64,
-    /// In tokens.
+    /// The maximum length of the answer; `None` for no limit.
     pub max_tokens: Option<u32>,
     /// The system text. It is the same in all calls of a debate, except for agents with a system text of their own, so
     /// that providers can cache it.

@@ -50,8 +50,8 @@ pub(in crate::cli) struct ListArgs {
     #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = PossibleValuesParser::new(STATUSES))]
     status: Vec<String>,
 
-    /// List only debates whose problem or solution contains this text (ignoring case), or that a keyword search
-    /// finds
+    /// List only debates whose problem or solution contains this text (ignoring case), or whose entry in the memory
+    /// contains all of its words
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
 

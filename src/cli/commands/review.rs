@@ -36,6 +36,7 @@ use super::debate::{dry_run, today};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a command-line option")]
+#[command(mut_arg("env_file", |file| file.help("Read API keys and other variables from this file [default: .env, unless it may be part of the change]")))]
 #[command(mut_arg("output", |output| output.help("Write the review to a file in the chosen format; with `--format terminal`, a `.json` file gets the whole state")))]
 pub(in crate::cli) struct ReviewArgs {
     /// Review only these files or directories

@@ -49,7 +49,7 @@ pub(super) enum EntryKind {
 /// Why a path cannot be used. The messages are for models; refusals start with `Access denied`.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
-    /// The path is outside the directory, or a link on it leads outside.
+    /// The path is outside the directory, or follows a symbolic link that leads outside.
     #[error("Access denied: path is outside the context directory")]
     Outside,
     /// Files of this kind usually contain keys or passwords.

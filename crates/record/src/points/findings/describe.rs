@@ -55,11 +55,8 @@ impl<'a> ReviewText<'a> {
             rounds.any(|round| self.debate.findings_of(&agent.id, round.round_number).is_some())
         };
         let read = self.debate.agents().iter().filter(has_read).count();
-        let of_all = if read < readers {
-            format!(", with results from {read} of {readers} agents (the others' findings are missing)")
-        } else {
-            String::new()
-        };
+        let of_all =
+            if read < readers { format!(", with results from only {read} of {readers} agents") } else { String::new() };
         let mut rest = match self.dismissed().count() {
             0 => String::new(),
             count => format!("; {count} rejected"),

@@ -185,13 +185,13 @@ fn without_points(debate: &Debate) -> Markup {
         one.reading.as_ref().and_then(|reading| reading.points.as_ref()).is_some_and(Vec::is_empty)
     };
     let all_none = critiques.iter().filter(said_none).count() == critiques.len();
-    html! {
-        p {
-            (capitalized(&number(critiques.len()))) " " (plain(&noun, SHORT))
-            @if critiques.len() == 1 { " was" } @else { " were" } " written"
-            @if all_none { ", and none raised an objection." } @else { ". They do not list individual points." }
-        }
-    }
+    let rest = match (all_none, critiques.len()) {
+        (true, 1) => "was written, and it raised no objection.",
+        (true, _) => "were written, and none raised an objection.",
+        (false, 1) => "was written. It does not list individual points.",
+        (false, _) => "were written. They do not list individual points.",
+    };
+    html! { p { (capitalized(&number(critiques.len()))) " " (plain(&noun, SHORT)) " " (rest) } }
 }
 
 /// The points of `group` are by the same critic, and have the same words and outcome.
