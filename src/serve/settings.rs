@@ -18,7 +18,7 @@ use dialectic_engine::runner::{
     After, PreparedQuestion, Ready, Runner, RunnerError, Services, ServicesError, SpendingLock, new_debate, spent_by,
 };
 use dialectic_record::event::{Created, ForkPoint};
-use dialectic_record::protocol::{PROTOCOLS, Protocol};
+use dialectic_record::protocol::Protocol;
 use dialectic_record::settings::{Position, Settings};
 use dialectic_record::store::{Directory, Entry, StoreError, read_journal};
 
@@ -189,9 +189,9 @@ impl DebateInputs {
 
     pub(super) fn setup(&self, left_today: Option<Usd>) -> Result<Setup, ProblemDetails> {
         let Loaded { settings, warnings, choice, .. } = self.load(&Choices::default())?;
-        let protocols = PROTOCOLS.iter().map(|protocol| {
+        let protocols = Protocol::of_debates().map(|protocol| {
             let Protocol { name, about, suits, calls, default_rounds: rounds, .. } = *protocol;
-            ProtocolInfo { name, about, suits, calls, rounds: *rounds }
+            ProtocolInfo { name, about, suits, calls, rounds }
         });
         let no_key = choice.as_ref().and_then(|choice| choice.callable().err());
         let warnings = warnings.into_iter().chain(no_key.map(|error| error.to_string())).collect();
@@ -333,8 +333,9 @@ impl DebateInputs {
             self.chosen(configured, &[configured], &request.choices, &self.own()?, left_today)?;
         let attachments = request.attachments(&settings, &self.environment)?;
         let name = &settings.debate.protocol;
-        let protocol = Protocol::named(name)
-            .ok_or_else(|| ProblemDetails::key("protocol", format!("unknown protocol `{name}`")))?;
+        let protocol = Protocol::of_debates()
+            .find(|protocol| protocol.name == *name)
+            .ok_or_else(|| ProblemDetails::key("protocol", format!("no debate can have the protocol `{name}`")))?;
         let of_models = model_warnings(&settings, Utc::now().date_naive());
         let warnings = [loaded.warnings.clone(), of_changes, of_models].concat();
         let created = Created { attachments, ..new_debate(problem, protocol, settings) };

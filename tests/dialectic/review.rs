@@ -167,6 +167,7 @@ fn the_exit_code_says_what_was_found_and_whether_all_was_read() {
         server.set_script(script(FINDING, "left: not shown", severity));
         sandbox.run(["review", "--quiet", "-c", "own.json", "--fail-on", fails_on]).expect_code(code);
     }
+    sandbox.run(["review", "--quiet", "-c", "own.json", "--strict"]).expect_code(5);
     let told = |answer: &'static str| {
         let server = MockServer::with(move |request| match request.task() {
             "find faults" if request.model() == "model-security" => {
@@ -201,6 +202,7 @@ fn a_judge_that_cannot_be_read_leaves_the_findings() {
     assert_eq!(run.code, Some(5), "{}", run.stderr);
     let waited = sandbox.run(["wait", "--json"]).expect_code(5);
     assert!(waited.stdout.contains("\"exitCode\": 5"), "{waited}");
+    sandbox.run(["fork", "latest", "--at", "start"]).expect_code(5);
     assert!(run.stdout.contains("`a.py:2`") && run.stdout.contains("- Ruling: none"), "{}", run.stdout);
 }
 

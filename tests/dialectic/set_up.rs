@@ -59,6 +59,8 @@ fn models_are_those_of_the_servers_with_what_is_known_of_them() {
     assert!(one.contains("small") && !one.contains("judging"), "{one}");
     assert_eq!(here.run(["models", "mine/sm*"]).expect_code(0).stdout, one);
     here.run(["models", "nobody"]).expect_code(2);
+    let host = Sandbox::new().config(&json!({"provider": "host"})).run(["models", "host"]).expect_code(0).stdout;
+    assert!(host.starts_with("host\n") && host.contains("agent-kiss"), "{host}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use dialectic_base::figures::{counted, named_cost, thousands};
 use dialectic_base::money::Usd;
-use dialectic_base::provider::{calls_models, default_models};
+use dialectic_base::provider::{HOST, calls_models, default_models};
 use dialectic_base::sanitize::one_line;
 use dialectic_config::{ConfigError, Loaded, Overrides, capture_environment};
 use dialectic_engine::access::{Environment, ProviderAccessError, endpoint, is_program, located, missing_keys_of};
@@ -307,6 +307,7 @@ fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<O
             rows.extend(rows_of_program(settings, provider));
         }
     }
+    rows.extend(rows_of_program(settings, HOST));
     rows
 }
 
@@ -427,8 +428,9 @@ fn came_from_a_model(error: &ModelError) -> bool {
 }
 
 fn shown(rows: &[ModelLine], servers: &Servers, layout: Layout) -> String {
-    let parts = servers.clients.keys().chain(servers.programs.keys()).filter_map(|provider| {
-        let rows: Vec<&ModelLine> = rows.iter().filter(|row| row.provider == *provider).collect();
+    let providers = servers.clients.keys().chain(servers.programs.keys()).map(String::as_str).chain([HOST]);
+    let parts = providers.filter_map(|provider| {
+        let rows: Vec<&ModelLine> = rows.iter().filter(|row| row.provider == provider).collect();
         let state = rows.iter().find_map(|row| row.program.as_ref()).map(of_program).unwrap_or_default();
         (!rows.is_empty()).then(|| format!("{}{state}\n{}", one_line(provider), table(&rows).drawn(layout)))
     });

@@ -159,6 +159,11 @@ impl Protocol {
         PROTOCOLS.iter().copied().find(|protocol| protocol.name == name)
     }
 
+    /// The protocols that do not need a change to review.
+    pub fn of_debates() -> impl Iterator<Item = &'static Self> {
+        PROTOCOLS.iter().copied().filter(|protocol| protocol.name != REVIEW.name)
+    }
+
     pub fn names() -> Vec<&'static str> {
         PROTOCOLS.iter().map(|protocol| protocol.name).collect()
     }

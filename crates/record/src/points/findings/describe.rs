@@ -94,7 +94,7 @@ impl<'a> ReviewText<'a> {
         let is_over = self.debate.final_solution.is_some() || *current_stage == stages.last().map(|last| last.id);
         match (status, error) {
             (Status::Failed, Some(error)) => Some(format!("The review failed: {}.", defused_line(error))),
-            _ => (!is_over).then(|| "No findings yet: the review is not finished.".to_owned()),
+            _ => (!is_over).then(|| "The review is not finished.".to_owned()),
         }
     }
 

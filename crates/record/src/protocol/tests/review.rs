@@ -10,7 +10,7 @@ use super::course::{Course, ScriptedReply, first, good, settings};
 /// A review by three agents; the agent with number `n` replies with `texts[n - 1]`.
 fn review(texts: [&str; 3], opinion: impl Fn(&Step) -> Option<String>) -> Course {
     let course = Course::start(&REVIEW, settings(&REVIEW, 3, 1));
-    assert!(ReviewText::of(&course.debate, Vec::new()).verdict().contains("the review is not finished"));
+    assert!(ReviewText::of(&course.debate, Vec::new()).verdict().contains("The review is not finished"));
     let number = |debate: &Debate, step: &Step| debate.text_number(&step.key.agent_id).unwrap() as usize;
     let debate = course.debate.clone();
     let reply = |step: &Step| match step.key.stage.as_str() {
