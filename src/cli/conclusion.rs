@@ -116,12 +116,11 @@ fn finish(
         }
     };
     tell_outcome(debate, &short_name(entry), args.quiet, terminal);
+    printed?;
     if let Some(review) = session.review {
-        printed?;
         review.check_findings(debate)?;
-        return if is_unclean(debate, args.strict) { Err(unclean(debate, name)) } else { Ok(()) };
     }
-    if is_unclean(debate, args.strict) { Err(unclean(debate, name)) } else { printed }
+    if is_unclean(debate, args.strict) { Err(unclean(debate, name)) } else { Ok(()) }
 }
 
 pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_strict: bool) -> Result<(), Error> {

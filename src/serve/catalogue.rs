@@ -238,8 +238,6 @@ fn read_row(entry: &Entry) -> DebateRow {
 
 fn of_debate(id: &str, debate: &Debate) -> DebateRow {
     let settings = debate.settings.as_ref();
-    // Older versions recorded no usage.
-    let is_cost_known = debate.format_version.is_some() || !debate.usage.is_empty();
     let is_over = matches!(debate.status, Status::Completed | Status::Failed);
     let answer = debate.answer_state();
     DebateRow {
@@ -263,7 +261,7 @@ fn of_debate(id: &str, debate: &Debate) -> DebateRow {
         took_ms: debate.took_ms(),
         rounds: debate.rounds.len(),
         confidence: debate.final_solution.as_ref().and_then(|solution| solution.confidence),
-        cost_usd: debate.total_cost().filter(|_| is_cost_known).map(dialectic_base::money::Usd::dollars),
+        cost_usd: debate.known_cost().map(dialectic_base::money::Usd::dollars),
         limit_usd: settings
             .and_then(|settings| settings.debate.budget.max_cost_usd)
             .map(dialectic_base::money::Usd::dollars),
