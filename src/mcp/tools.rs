@@ -125,12 +125,12 @@ fn of_debate() -> Value {
         "files": {"type": "array", "items": {"type": "string"}, "maxItems": 20, "description": "Text files for all agents, as paths inside the server's --context directory"},
         "protocol": {"type": "string", "enum": Protocol::of_debates().map(|protocol| protocol.name).collect::<Vec<_>>(), "description": "The protocol; `council` is a good first choice"},
         "rounds": {"type": "integer", "minimum": 1, "maximum": 100},
-        "check": {"type": "integer", "minimum": 0, "maximum": 3, "description": "The number of checkers that read the answer"},
-        "quick": {"type": "boolean", "description": "A council of two agents and one checker"},
+        "check": {"type": "integer", "minimum": 0, "maximum": 3, "description": "The number of checkers that review the answer"},
+        "quick": {"type": "boolean", "description": "Use a council of two agents and one checker"},
         "clarify": {"type": "boolean", "description": "Let the agents ask questions before they begin"},
-        "offline": {"type": "boolean", "description": "A rehearsal: calls no model, costs nothing, and only lists what the problem leaves open"},
+        "offline": {"type": "boolean", "description": "Rehearse without calling a model, free of charge; only lists what the problem leaves open"},
         "maxCost": {"type": "number", "exclusiveMinimum": 0, "description": "The maximum cost in US dollars; cannot exceed the server's limit"},
-        "model": {"type": "string", "enum": ["host"], "description": "You answer in place of the models, through `requests` and `reply`: needs no key and no limit"}
+        "model": {"type": "string", "enum": ["host"], "description": "`host`: answer in place of the models yourself, through `requests` and `reply`; needs no API key or cost limit"}
     })
 }
 
@@ -160,13 +160,13 @@ pub(super) fn all() -> Vec<Tool> {
     vec![
         tool(
             "plan",
-            "Forecast a debate: its calls, tokens and cost. Calls no model.",
+            "Forecast a debate's calls, tokens and cost, without calling a model.",
             schema(of_debate(), &["problem"]),
             reads(),
         ),
         tool(
             "debate",
-            "Start a debate of language models about a hard decision. It costs money, takes minutes and runs on its own: call `wait` with the returned id until it is over.",
+            "Start a debate between language models about a hard decision. A debate costs money, takes minutes and runs in the background; call `wait` with the returned id until the debate ends.",
             schema(of_debate(), &["problem"]),
             pays(),
         ),
@@ -177,11 +177,11 @@ pub(super) fn all() -> Vec<Tool> {
             schema(json!({"id": id(), "seconds": {"type": "integer", "minimum": 0, "maximum": MOST_SECONDS}}), &["id"]),
             reads(),
         ),
-        tool("status", "The current status of a debate.", schema(json!({"id": id()}), &["id"]), reads()),
+        tool("status", "Get the current status of a debate.", schema(json!({"id": id()}), &["id"]), reads()),
         tool(
             "answer",
-            "Answer a debate's questions, if you know the answers or the user told you; the debate then \
-                 continues. The record notes that an agent answered.",
+            "Answer a debate's questions if you know the answers or the user gave them to you; the debate \
+                 then continues. The record notes that an agent answered.",
             schema(
                 json!({
                     "id": id(),
@@ -194,19 +194,19 @@ pub(super) fn all() -> Vec<Tool> {
         ),
         tool(
             "stop",
-            "Close a debate early with its current texts.",
+            "End a debate early with an answer from its current texts.",
             schema(json!({"id": id()}), &["id"]),
             ToolAnnotations::new().read_only(false).destructive(false).idempotent(true).open_world(false),
         ),
         tool(
             "points",
-            "All objections of a debate and their outcomes, as JSON.",
+            "List all objections raised in a debate and their outcomes, as JSON.",
             schema(json!({"id": id()}), &["id"]),
             reads(),
         ),
         tool(
             "ask",
-            "Ask the judge about a finished debate. It costs money.",
+            "Ask the judge a question about a finished debate. Each answer costs money.",
             schema(
                 json!({
                     "id": id(),
@@ -219,13 +219,13 @@ pub(super) fn all() -> Vec<Tool> {
         ),
         tool(
             "report",
-            "The report of a debate: the whole debate (markdown), or a decision record (adr).",
+            "Get the report on a debate: the whole debate (markdown) or a decision record (adr).",
             schema(json!({"id": id(), "format": {"type": "string", "enum": ["markdown", "adr"]}}), &["id"]),
             reads(),
         ),
         tool(
             "list",
-            "The saved debates, newest first, as JSON.",
+            "List the saved debates, newest first, as JSON.",
             schema(
                 json!({
                     "limit": {"type": "integer", "minimum": 1, "maximum": MOST_LISTED},
@@ -237,12 +237,12 @@ pub(super) fn all() -> Vec<Tool> {
         ),
         tool(
             "requests",
-            "The requests of a debate with the model `host` that wait for your replies; waits up to 45 seconds for one. \
-                 Give each to a fresh subagent with that text and nothing else, several at once.",
+            "Get the open requests of a debate with the model `host`, which you must answer; waits up to 45 seconds for one. \
+                 Give the text of each request, and nothing else, to a fresh subagent; subagents can work in parallel.",
             schema(
                 json!({
                     "id": id(),
-                    "request": {"type": "string", "description": "Only this request"},
+                    "request": {"type": "string", "description": "Return only this request"},
                     "seconds": {"type": "integer", "minimum": 0, "maximum": MOST_SECONDS}
                 }),
                 &["id"],
@@ -251,13 +251,13 @@ pub(super) fn all() -> Vec<Tool> {
         ),
         tool(
             "reply",
-            "Answer a request. An unusable reply is rejected with the reason; the request stays open.",
+            "Reply to a request. An unusable reply is rejected with the reason, and the request stays open.",
             schema(
                 json!({
                     "id": id(),
                     "request": {"type": "string"},
                     "text": {"type": "string", "minLength": 1},
-                    "by": {"type": "string", "description": "The model that wrote it, for the record"}
+                    "by": {"type": "string", "description": "The model that wrote the reply, for the record"}
                 }),
                 &["id", "request", "text"],
             ),

@@ -382,7 +382,7 @@ fn commands_of_the_users_give_material_and_get_no_keys() {
     let sandbox = arena(&server, &json!({"contextCommands": commands}));
     let sandbox = sandbox.file("shop/README.md", "The shop sells bells.").file("shop/src/main.rs", "fn main() {}");
     let named = sandbox.run(["debate", PROBLEM, "-c", "debate-config.json", "--context", "shop"]).expect_code(0);
-    assert!(named.stderr.contains("command exit 3: it failed"), "{named}");
+    assert!(named.stderr.contains("command exit 3: it exited unsuccessfully"), "{named}");
     for request in server.requests() {
         let prompt = request.prompt();
         assert!(prompt.contains("ticket 4711") && prompt.contains("key=none"), "{prompt}");

@@ -85,7 +85,7 @@ fn options() {
             &["--agents names an unknown role `wizard`", "`architect`"],
         ),
         case(&["debate", "x", "-c", "none.json"], 4, &["configuration file `none.json` not found", "hint: "]),
-        case(&["debate", "x", "-m", " "], 2, &["--model names no model"]),
+        case(&["debate", "x", "-m", " "], 2, &["--model must not be empty"]),
         case(&["debate", "x", "--mixed"], 4, &["needs the keys of two providers", "only OPENAI_API_KEY is set"]),
         case(&["debate", "x", "--mixed", "-m", "gpt-4o"], 2, &["--mixed", "--model"]),
         case(&["Design a queue. It must be fast."], 2, &["dialectic debate"]),

@@ -437,7 +437,7 @@ fn what_calls_did_not_say_stays_unknown_in_sums() {
     let models = state["usage"].as_object().unwrap();
     assert_eq!(models.values().filter_map(|model| model["silentCalls"].as_u64()).sum::<u64>(), 2, "{models:?}");
     let report = sandbox.run(["report", "-d", &id]).expect_code(0).stdout;
-    let said = " tokens (2 calls did not report theirs)";
+    let said = " tokens (2 calls did not report any)";
     assert!(report.contains("\nIn total: at least ") && report.contains(&format!("{said}\n")), "{report}");
     sandbox.run(["report", "-d", &id, "-o", "report.html"]).expect_code(0);
     assert!(sandbox.read("report.html").contains(said));

@@ -21,7 +21,7 @@ fn the_starter_is_the_default_and_is_never_written_over_another_file() {
 
     --- stderr
     The configuration is valid: 3 agents and a judge, at most 3 rounds.
-    All agents and the judge use models of one family (GPT). Mixed panels debate better: give one agent, or the judge, a `provider` and `model` of another family.
+    All agents and the judge use models from one family (GPT). Mixing families improves debates: give one agent, or the judge, a `provider` and `model` from another family.
     ");
     let after = sandbox.run(["config", "show", "--json"]).expect_code(0);
     assert_eq!((&*after.stdout, &*after.stderr), (&*before.stdout, ""));

@@ -220,9 +220,9 @@ fn what_cannot_be_attached_is_refused_before_anything_is_sent() {
     refused(
         &["--attach", "ok.md", "--attach", "long.md"],
         "",
-        "with long.md, the attachments exceed 100,000 characters",
+        "attaching long.md would exceed the total limit of 100,000 characters",
     );
-    refused(&["--attach", "wide.md"], "", "with wide.md, the attachments exceed 100,000 characters");
+    refused(&["--attach", "wide.md"], "", "attaching wide.md would exceed the total limit of 100,000 characters");
     refused(&["--attach", ".env.local"], "", "may contain keys or passwords");
     refused(&["--attach", "-", "--attach", "-"], "x", "standard input cannot be read twice");
     here.write("debate-config.json", config(&["architect", "kiss"], &json!({})).to_string());

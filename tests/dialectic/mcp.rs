@@ -436,7 +436,7 @@ fn two_clients_answer_in_place_of_the_models_without_a_limit() {
     let begun = client.call("debate", &json!({"problem": "Design a queue", "model": "host", "quick": true}));
     assert!(text(&begun).contains("Call `requests`"), "{begun:#}");
     let id = begun["structuredContent"]["id"].as_str().unwrap().to_owned();
-    assert!(text(&client.call("wait", &json!({"id": id}))).contains("has requests for you"));
+    assert!(text(&client.call("wait", &json!({"id": id}))).contains("is waiting for you to reply"));
     let open: Value = serde_json::from_str(text(&client.call("requests", &json!({"id": id})))).unwrap();
     let named = |request: &Value, text: &str| json!({"id": id, "request": request["id"], "text": text, "by": "fable"});
     let refused = client.call("reply", &named(&open[0], " "));

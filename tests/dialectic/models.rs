@@ -111,7 +111,7 @@ fn a_retired_model_is_warned_of_before_the_first_call() {
     settings["agents"][0]["model"] = json!("gpt-4");
     settings["judge"]["model"] = json!("gpt-4");
     let sandbox = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY).config(&settings);
-    let said = "`gpt-4` was retired by openai on 2026-10-23: its calls will fail (used by agent-architect, judge); similar current models: `gpt-4o`, `gpt-4.1`, `gpt-5.4`";
+    let said = "openai retired `gpt-4` on 2026-10-23, so calls to it will fail (used by agent-architect, judge); similar current models: `gpt-4o`, `gpt-4.1`, `gpt-5.4`";
     for arguments in [&["config", "check"][..], &["debate", "--dry-run", "Design a queue"]] {
         sandbox.run(arguments).expect_code(0).says([said]);
     }
@@ -126,7 +126,7 @@ fn a_model_that_nobody_knows_is_named_with_those_like_it() {
     let server = MockServer::with(|_| Reply::error(404, "The model does not exist"));
     let sandbox = Sandbox::new().model_server(&server).config(&all_of("gtp-4o"));
     let failed = sandbox.run(["debate", "Design a queue"]).expect_code(3);
-    let said = "`gtp-4o` is not a known model of openai; current models with similar names: `gpt-4o`";
+    let said = "`gtp-4o` is not a known openai model; current models with similar names: `gpt-4o`";
     assert!(failed.stderr.contains(said), "{failed}");
 }
 
@@ -154,7 +154,7 @@ fn a_panel_of_one_family_is_told_how_to_mix() {
     let mut settings = all_of("gpt-4o");
     settings["judge"]["model"] = json!("gpt-5.2");
     let sandbox = sandbox.config(&settings);
-    sandbox.run(["config", "check"]).expect_code(0).says(["models of one family (GPT)"]);
+    sandbox.run(["config", "check"]).expect_code(0).says(["models from one family (GPT)"]);
     settings["agents"][1]["model"] = json!("claude-haiku-5-5");
     settings["agents"][1]["provider"] = json!("anthropic");
     let mixed = sandbox.config(&settings).run(["config", "check"]).expect_code(0);
@@ -215,7 +215,7 @@ fn a_problem_longer_than_the_smallest_window_is_refused_before_anything_is_sent(
     // One that is a little shorter begins, as does any where no window is known.
     sandbox.write("problem.md", &long[..long.len() * 4 / 5]);
     let begun = sandbox.run(["debate", "-p", "problem.md"]).expect_code(0);
-    assert!(begun.stderr.contains("warning: the context window of `smallest` has 4,000 tokens"), "{begun}");
+    assert!(begun.stderr.contains("warning: the context window of `smallest` is 4,000 tokens"), "{begun}");
     let unknown = two_agents(&server, &json!({}));
     unknown.write("problem.md", &long);
     unknown.run(["debate", "-p", "problem.md"]).expect_code(0);
@@ -227,8 +227,8 @@ fn a_prompt_that_probably_will_not_fit_is_warned_of_and_sent() {
     let sandbox = Sandbox::new().model_server(&server).config(&reading(4_000));
     for arguments in [&["debate", "Design a queue"][..], &["debate", "Design a queue", "--dry-run"]] {
         let ran = sandbox.run(arguments).expect_code(0);
-        assert!(ran.stderr.contains("warning: the context window of `small` has 4,000 tokens, but the "), "{ran}");
-        assert_eq!(ran.stderr.matches("will probably have about").count(), 1, "once for a model: {ran}");
+        assert!(ran.stderr.contains("warning: the context window of `small` is 4,000 tokens, but the "), "{ran}");
+        assert_eq!(ran.stderr.matches("will probably be about").count(), 1, "once for a model: {ran}");
     }
     assert!(!server.requests().is_empty());
 }
@@ -239,6 +239,6 @@ fn an_output_limit_above_what_the_model_writes_is_warned_of() {
     settings["judge"]["maxTokens"] = json!(5000);
     let sandbox = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY).config(&settings);
     let checked = sandbox.run(["config", "check"]).expect_code(0);
-    let said = "warning: `judge` sets `maxTokens` to 5000, but `small` writes at most 4096";
+    let said = "warning: `judge` sets `maxTokens` to 5000, but `small` supports at most 4096";
     assert!(checked.stderr.contains(said), "{checked}");
 }

@@ -176,7 +176,7 @@ fn init_finds_the_only_model_of_a_server_and_what_it_reads() {
     assert_eq!((&written["providers"]["local"]["baseUrl"], &written["model"]), (&json!(below), &json!("small")));
     assert_eq!((&written["models"]["small"]["contextWindow"], &written["prices"]), (&json!(8192), &Value::Null));
     let dry = here.run(["debate", "Design a queue.", "--dry-run"]).expect_code(0);
-    assert!(dry.stderr.contains("warning: the context window of `small` has 8,192 tokens"), "{dry}");
+    assert!(dry.stderr.contains("warning: the context window of `small` is 8,192 tokens"), "{dry}");
 
     // On a terminal it is asked what the calls cost, so that a limit works.
     let here = Sandbox::new();

@@ -43,7 +43,7 @@ impl NotUtf8 {
             Some(name) => format!("save it as UTF-8, e.g. `iconv -f {name} -t UTF-8 <file> > <new file>`"),
             None => "save it as UTF-8 text".to_owned(),
         };
-        format!("the file looks like {looks_like}: {save}")
+        format!("the file looks like {looks_like}; {save}")
     }
 }
 

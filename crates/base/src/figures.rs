@@ -25,12 +25,12 @@ pub fn tokens(number: u64) -> String {
     counted(number, "token")
 }
 
-/// `132 tokens`, or `at least 132 tokens (2 calls did not report theirs)` if some calls did not report their tokens.
+/// `132 tokens`, or `at least 132 tokens (2 calls did not report any)` if some calls did not report their tokens.
 pub fn sum_of_tokens(known: u64, silent_calls: u64) -> String {
     if silent_calls == 0 {
         return tokens(known);
     }
-    format!("at least {} ({} did not report theirs)", tokens(known), counted(silent_calls, "call"))
+    format!("at least {} ({} did not report any)", tokens(known), counted(silent_calls, "call"))
 }
 
 /// `1 call`, `3 calls`. `noun` must form its plural with an s.
@@ -134,8 +134,8 @@ mod tests {
         let sums = [(132, 0), (132, 2), (0, 1)].map(|(known, silent)| sum_of_tokens(known, silent));
         let expected = [
             "132 tokens",
-            "at least 132 tokens (2 calls did not report theirs)",
-            "at least 0 tokens (1 call did not report theirs)",
+            "at least 132 tokens (2 calls did not report any)",
+            "at least 0 tokens (1 call did not report any)",
         ];
         assert_eq!(sums, expected);
     }

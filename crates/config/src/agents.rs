@@ -315,7 +315,7 @@ pub(super) fn roster(
         Some(roles) => of_roles(if has_entries { of_file } else { built_in() }, roles, &scope),
         None if of_file.is_empty() => {
             if has_entries {
-                findings.warn("all configured agents are disabled; using the built-in agents");
+                findings.warn("every configured agent is disabled; using the built-in agents");
             } else if is_expected {
                 findings.warn("no agents are configured; using the built-in agents");
             }
@@ -424,7 +424,7 @@ impl ModelResolver<'_> {
         }
         for (option, model) in [("--model", &overrides.model), ("--judge-model", &overrides.judge_model)] {
             if model.as_ref().is_some_and(|model| model.trim().is_empty()) {
-                findings.argument(option, "names no model".to_owned());
+                findings.argument(option, "must not be empty".to_owned());
             }
         }
     }

@@ -166,7 +166,7 @@ fn resolved(path: &Path, document: ConfigDocument) -> Result<EvaluationSettings,
     }
     let enabled: Vec<_> = entries.into_iter().filter(|(_, entry)| entry["enabled"] != false).collect();
     if enabled.is_empty() {
-        return Err(nobody("has no enabled agents: all have `enabled: false`"));
+        return Err(nobody("disables all of its agents (`enabled: false`)"));
     }
     let mut findings = document.findings();
     let providers = rules::providers(&document.tree["providers"], &mut findings);

@@ -224,7 +224,7 @@ pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
             && asked > most
         {
             let AgentSettings { id, model, .. } = agent;
-            warnings.push(format!("`{id}` sets `maxTokens` to {asked}, but `{model}` writes at most {most} tokens"));
+            warnings.push(format!("`{id}` sets `maxTokens` to {asked}, but `{model}` supports at most {most} tokens"));
         }
     }
     for ((provider, model), (since, users)) in retired {
@@ -232,7 +232,7 @@ pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
         let instead = if near.is_empty() { String::new() } else { format!("; similar current models: {near}") };
         let users = users.join(", ");
         warnings.push(format!(
-            "`{model}` was retired by {provider} on {since}: its calls will fail (used by {users}){instead}"
+            "{provider} retired `{model}` on {since}, so calls to it will fail (used by {users}){instead}"
         ));
     }
     warnings
@@ -246,7 +246,7 @@ pub fn one_family(settings: &Settings) -> Option<String> {
     let families: Vec<&str> = families?.into_iter().collect();
     let [family] = families.as_slice() else { return None };
     Some(format!(
-        "All agents and the judge use models of one family ({family}). Mixed panels debate better: \
-             give one agent, or the judge, a `provider` and `model` of another family."
+        "All agents and the judge use models from one family ({family}). Mixing families improves debates: \
+             give one agent, or the judge, a `provider` and `model` from another family."
     ))
 }

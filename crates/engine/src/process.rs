@@ -39,7 +39,7 @@ pub enum ProcessError {
     NotStarted(#[source] io::Error),
     #[error("it was stopped because it took longer than {} s", .0.as_secs_f64())]
     TimedOut(Duration),
-    #[error("it failed ({status}){}", after_colon(complaint))]
+    #[error("it exited unsuccessfully ({status}){}", after_colon(complaint))]
     Failed { status: std::process::ExitStatus, complaint: String },
     #[error("its output cannot be read: {0}")]
     Unreadable(#[source] io::Error),

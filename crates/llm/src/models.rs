@@ -208,7 +208,7 @@ pub(super) fn explained(error: ModelError, provider: &str, model: &str, day: Nai
             None => String::new(),
         },
         None if near.is_empty() => String::new(),
-        None => format!(" (`{model}` is not a known model of {provider}{near})"),
+        None => format!(" (`{model}` is not a known {provider} model{near})"),
     };
     ModelError::Refused { status, message: message + &note }
 }

@@ -198,7 +198,7 @@ fn files_are_refused_that_the_command_line_refuses() {
         (
             json!([fine, {"name": "b.md", "text": "ü".repeat(99_997)}]),
             "files[1]",
-            "with b.md, the attachments exceed 100,000 characters",
+            "attaching b.md would exceed the total limit of 100,000 characters",
         ),
         (json!([{"name": " ", "text": "x"}]), "files[0].name", "must have a name"),
         (json!([{"name": "x".repeat(256), "text": "x"}]), "files[0].name", "at most 255 characters"),

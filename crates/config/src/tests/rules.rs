@@ -266,7 +266,7 @@ fn agents_that_are_switched_off_are_dropped_and_not_checked() {
     config["agents"][1]["enabled"] = json!(false);
     let loaded = load_value(&config).unwrap();
     assert_eq!(ids(&loaded.settings), ["agent-architect", "agent-performance", "agent-kiss"]);
-    assert_eq!(loaded.warnings, ["all configured agents are disabled; using the built-in agents"]);
+    assert_eq!(loaded.warnings, ["every configured agent is disabled; using the built-in agents"]);
     let judge = warnings(&with(&json!({"judge": {"enabled": false}})));
     assert_eq!(judge, ["`judge.enabled` has no effect: a debate needs a judge"]);
 }

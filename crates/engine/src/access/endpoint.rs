@@ -22,7 +22,7 @@ pub enum ProviderAccessError {
     Unknown(String),
     #[error("the base URL of the provider `{name}` {fault}")]
     BaseUrl { name: String, fault: &'static str },
-    #[error("the environment variable {variable} is not set; the header `{header}` of the provider `{name}` needs it")]
+    #[error("the environment variable {variable} is not set; the provider `{name}` needs it for the header `{header}`")]
     UnsetVariable { name: String, header: String, variable: String },
     #[error("cannot call the provider `{name}`: {fault}")]
     Program { name: String, fault: ProgramFault },
@@ -467,7 +467,7 @@ mod tests {
         let error = endpoint("ollama", &providers, &nothing).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the environment variable GONE is not set; the header `X-A` of the provider `ollama` needs it"
+            "the environment variable GONE is not set; the provider `ollama` needs it for the header `X-A`"
         );
         assert!(endpoint("offline", &BTreeMap::new(), &nothing).unwrap().base_url.is_empty());
     }

@@ -351,9 +351,9 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
     }
     let warning = |(call, agent, window, probable): (&PlannedCall, &AgentSettings, u64, u64)| {
         format!(
-            "the context window of `{}` has {} tokens, but the prompt for the {} of {} will probably have about {}; use \
-                 a model with a larger window, a shorter problem, or fewer agents or rounds; if the window is wrong, \
-                 set `models.<name>.contextWindow`",
+            "the context window of `{}` is {} tokens, but the prompt for the {} of {} will probably be about {} tokens \
+                 long; use a model with a larger window, a shorter problem, or fewer agents or rounds; if the size of \
+                 the window is wrong, set `models.<name>.contextWindow`",
             agent.model,
             thousands(window),
             call.key.stage.as_str(),

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use crate::agent::{CANDIDATES, RequestResult, Value, cut_summary};
 use dialectic_base::call::{CallRecord, Cut};
-use dialectic_base::figures::thousands;
+use dialectic_base::figures::{counted, thousands};
 
 use dialectic_llm::{FailedCall, ModelError};
 use dialectic_record::answer::{Shortened, Solution};
@@ -203,7 +203,7 @@ impl Engine {
         let most = most as usize;
         if questions.len() > most {
             let dropped = questions.len() - most;
-            self.warn(format!("{} asked more than {most} questions; dropped {dropped}", agent.id));
+            self.warn(format!("{} asked more than {}; dropped {dropped}", agent.id, counted(most as u64, "question")));
             questions.truncate(most);
         }
         let agents = &self.panel.agents;

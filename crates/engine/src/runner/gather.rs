@@ -158,7 +158,7 @@ pub enum AttachmentError {
     #[error("the attachment {0} is empty")]
     Empty(String),
     /// Together, the attachments exceed the limit.
-    #[error("with {name}, the attachments exceed {} characters in total", thousands(*limit as u64))]
+    #[error("attaching {name} would exceed the total limit of {} characters", thousands(*limit as u64))]
     TooLong {
         /// The file that pushes the total over the limit.
         name: String,

@@ -21,8 +21,8 @@ const TERM: TextArgument = TextArgument {
 
 pub(super) const TOOL: Tool = Tool {
     name: "context_search",
-    description: "Searches what was said in the finished rounds of this debate, and the texts that you were \
-        given to work on, for a word or phrase, ignoring case. Returns for each contribution that has it the round, its author, its type and the \
+    description: "Searches the finished rounds of this debate, and the texts that you were given to work on, for a word \
+        or phrase, ignoring case. Returns the round, author and type of each contribution that contains it, with the \
         text around the first occurrence.",
     arguments: &[TERM],
     run: search,

@@ -16,17 +16,17 @@ const NOTICE: &str = "\n\n[Cut: ";
 
 pub(super) const TOOL: Tool = Tool {
     name: "file_read",
-    description: "Returns the content of a UTF-8 text file in the context directory, at most its first \
-        256 KiB. Binary files, files outside that directory and files that hold secrets cannot be read.",
+    description: "Returns a UTF-8 text file in the context directory, up to the first 256 KiB. Binary files, files \
+        outside that directory and files that may contain secrets cannot be read.",
     arguments: &[PATH, LINES],
     run: show,
 };
 
 const PATH: TextArgument =
-    TextArgument::path("The file, relative to the context directory or as list_files returned it.");
+    TextArgument::path("The file, relative to the context directory or as returned by list_files.");
 const LINES: TextArgument = TextArgument {
     name: "lines",
-    description: "Only these lines, such as `40-80`, each with its number. Leave it out for the whole file.",
+    description: "Return only these lines, such as `40-80`, with line numbers. Omit to read the whole file.",
     expected: "a range of lines as a string, such as `40-80`",
     limit: 20,
     is_optional: true,

@@ -25,13 +25,14 @@ const COMPILED: usize = 1 << 20;
 const PATTERN: TextArgument = TextArgument {
     name: "pattern",
     description: "A regular expression, matched line by line; begin with `(?i)` to ignore case. `\\bcharge\\(` finds \
-        the calls of charge.",
+        calls to `charge`.",
     expected: "a regular expression as a string",
     limit: 500,
     is_optional: false,
 };
-const GLOB: TextArgument =
-    TextArgument::glob("Search only files that match, such as `*.rs` or `src/**/*.py`; separate several by commas.");
+const GLOB: TextArgument = TextArgument::glob(
+    "Search only files matching a glob, such as `*.rs` or `src/**/*.py`; separate globs with commas.",
+);
 const AROUND: TextArgument = TextArgument {
     name: "context",
     description: "The number of lines to show around each match, 0 to 10.",
@@ -42,8 +43,8 @@ const AROUND: TextArgument = TextArgument {
 
 pub(super) const TOOL: Tool = Tool {
     name: "file_search",
-    description: "Searches text files for a regular expression. Returns each file with its lines as `12: match` and \
-        `13- context`. Use it to find where something is defined, called or tested.",
+    description: "Searches text files for a regular expression. Returns each matching file's lines as \
+        `12: match` and `13- context`. Use it to find where something is defined, called or tested.",
     arguments: &[PATTERN, GLOB, AROUND],
     run: search,
 };

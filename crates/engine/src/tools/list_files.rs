@@ -22,12 +22,12 @@ pub(super) const TOOL: Tool = Tool {
 };
 
 const PATH: TextArgument = TextArgument::path(
-    "The directory, relative to the context directory or as list_files returned \
-            it; `.` is the context directory itself.",
+    "The directory, relative to the context directory or as returned by list_files; \
+            `.` is the context directory itself.",
 );
 const GLOB: TextArgument = TextArgument::glob(
-    "Instead of the directory's entries, list all files of the context directory that match, such as `*.rs` or \
-        `src/**/*.py`, with relative paths; separate several by commas.",
+    "Instead of the directory's entries, list all files in the context directory matching a glob, such as `*.rs` or \
+        `src/**/*.py`, with relative paths; separate globs with commas.",
 );
 
 fn list(arguments: &Arguments<'_>, context: &ToolContext) -> Result<Value, ToolError> {

@@ -84,12 +84,16 @@ pub enum ToolError {
     #[error(transparent)]
     Access(#[from] AccessError),
     /// A pattern, glob or range is invalid.
-    #[error("the argument `{name}` cannot be used: {reason}")]
+    #[error("the argument `{name}` is invalid: {reason}")]
     Malformed { name: &'static str, reason: String },
     #[error("this is not a text file: it is binary, or not encoded as UTF-8")]
     Binary,
 }
 
 fn choice(offered: &[String]) -> String {
-    if offered.is_empty() { "no tools are offered".to_owned() } else { format!("the tools are {}", offered.join(", ")) }
+    if offered.is_empty() {
+        "no tools are available".to_owned()
+    } else {
+        format!("available tools: {}", offered.join(", "))
+    }
 }

@@ -64,7 +64,7 @@ pub enum AccessError {
     IsDirectory,
     #[error("this is a file, not a directory; use file_read to read it")]
     NotDirectory,
-    #[error("it cannot be read")]
+    #[error("the file or directory cannot be read")]
     Unreadable { source: io::Error },
 }
 

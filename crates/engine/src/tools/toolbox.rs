@@ -78,7 +78,7 @@ impl Toolbox {
             let fields = serde_json::from_str(&result.content);
             (result, fields)
         }) {
-            fields.insert("notice".to_owned(), json!("these were the last tool calls; answer now"));
+            fields.insert("notice".to_owned(), json!("no more tool calls are allowed; answer now"));
             result.content = Value::Object(fields).to_string();
         }
         results

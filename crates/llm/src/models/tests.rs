@@ -176,7 +176,7 @@ fn what_is_named_is_near_current_and_of_the_same_provider() {
 fn a_model_that_is_not_found_is_explained() {
     let not_found = |status| ModelError::Refused { status, message: "no such model".to_owned() };
     let said = |provider, model| explained(not_found(404), provider, model, day()).to_string();
-    insta::assert_snapshot!(said("openai", "gtp-4o"), @"the request was refused (404): no such model (`gtp-4o` is not a known model of openai; current models with similar names: `gpt-4o`, `gpt-4o-mini`, `gpt-4.1`)");
+    insta::assert_snapshot!(said("openai", "gtp-4o"), @"the request was refused (404): no such model (`gtp-4o` is not a known openai model; current models with similar names: `gpt-4o`, `gpt-4o-mini`, `gpt-4.1`)");
     insta::assert_snapshot!(said("openai", "gpt-4-0613"), @"the request was refused (404): no such model (`gpt-4-0613` was retired on 2026-10-23; current models with similar names: `gpt-4o`, `gpt-4.1`, `gpt-5.4`)");
     assert_eq!(said("openai", "gpt-4o"), not_found(404).to_string());
     assert_eq!(said("local", "gpt-4"), not_found(404).to_string());

@@ -21,8 +21,9 @@ impl<'a> PlayedAgent<'a> {
             "vote" => json!({ "choice": self.chosen().map(|(label, _)| label), "reason": NOT_ASSESSED }),
             "poll" => json!({ "choice": "undecided", "reason": NOT_ASSESSED }),
             "judge the debate" => {
-                let open =
-                    gaps().find(|gap| self.problem.lacks(gap)).map_or("What does the problem not say?", |gap| gap.ask);
+                let open = gaps()
+                    .find(|gap| self.problem.lacks(gap))
+                    .map_or("Are all of the problem's assumptions correct?", |gap| gap.ask);
                 json!({
                     "score": EQUAL, "winner": "none", "assessment": NOT_ASSESSED, "reasoning": NOT_ASSESSED, "measure": open,
                     "adoptIf": format!("The answer to “{open}” favours the motion."),
@@ -64,7 +65,7 @@ impl<'a> PlayedAgent<'a> {
             "base": self.chosen().map(|(label, _)| label),
             "approach": "kept",
             "tradeoffs": [],
-            "recommendations": ["Answer the questions in the problem's text.", "Then run the debate with a model."],
+            "recommendations": ["Add the answers to the problem's text.", "Then run the debate with a model."],
             "unfulfilledMajorRequirements": [],
             "partlyFulfilled": [],
             "openQuestions": [],
@@ -90,8 +91,8 @@ impl<'a> PlayedAgent<'a> {
 fn ruling(ListedPoint { number, text }: &ListedPoint, solution: &str) -> Value {
     let (decision, place, remains, reason) = match gap_of(text) {
         Some((gap, true)) => ("dismissed", "", "", gap.why),
-        Some((gap, false)) if solution.contains(gap.ask) => ("met", QUESTIONS, "", "The answer asks it."),
-        Some((gap, false)) => ("notMet", "", gap.ask, "The answer does not ask it."),
+        Some((gap, false)) if solution.contains(gap.ask) => ("met", QUESTIONS, "", "The answer asks this question."),
+        Some((gap, false)) => ("notMet", "", gap.ask, "The answer does not ask this question."),
         None => ("notMet", "", "All of it.", NOT_ASSESSED),
     };
     json!({ "point": number, "where": place, "remains": remains, "reason": reason, "decision": decision })
@@ -147,12 +148,13 @@ impl PlayedAgent<'_> {
             "answer" => numbered(listed(last).iter().map(|_| "The problem does not say.".to_owned())),
             "open" | "close" if own.is_empty() => format!("Nothing on my list is missing from “{name}”."),
             "open" => {
-                let start =
-                    match ["for", "against"].map(|side_of| side.contains(&format!("You speak {side_of} the motion"))) {
-                        [true, _] => format!("I speak for “{name}”. It stands if these answers favour it:"),
-                        [false, true] => format!("I speak against “{name}”. It falls as long as nobody can answer:"),
-                        [false, false] => format!("I take no side on “{name}”. First somebody has to answer:"),
-                    };
+                let start = match ["for", "against"]
+                    .map(|side_of| side.contains(&format!("You speak {side_of} the motion")))
+                {
+                    [true, _] => format!("I speak for “{name}”. It stands if this is answered in its favour:"),
+                    [false, true] => format!("I speak against “{name}”. It falls as long as nobody can answer this:"),
+                    [false, false] => format!("I take no side on “{name}”. First, somebody has to answer this:"),
+                };
                 paragraphs([start, items(OPENING)])
             }
             "close" => {
@@ -169,7 +171,7 @@ impl PlayedAgent<'_> {
 
     fn rebuttal(&self, own: &[&Gap], last: &str) -> String {
         let is_said = |line: &str| self.speeches().any(|speech| speech.contains(line));
-        let taken = |gap: &Gap| format!("Nobody answered “{}” That speaks for neither side.", gap.ask);
+        let taken = |gap: &Gap| format!("Nobody answered “{}” That helps neither side.", gap.ask);
         let heard = asked_in(last).map(taken).find(|line| !is_said(line));
         let own = own
             .iter()

@@ -119,7 +119,7 @@ impl<'a> PlayedAgent<'a> {
     fn list(&self, questions: &[&Gap], responses: &str) -> String {
         let names: Vec<String> = questions.iter().map(|gap| gap.title.to_lowercase()).collect();
         let open = match names.as_slice() {
-            [] => format!("“{}” states all that this role looks for.", self.problem.name),
+            [] => format!("“{}” states everything that this role looks for.", self.problem.name),
             names => format!("“{}” does not state: {}.", self.problem.name, names.join(", ")),
         };
         let parts = [self.body(questions), self.decisions(questions), responses.to_owned()];
@@ -141,7 +141,7 @@ impl<'a> PlayedAgent<'a> {
                     “essential”.";
         let none = if major.is_empty() { none } else { "" };
         let lines = [all("Major", major), all("Minor", minor)].concat();
-        let found = if lines.is_empty() { "" } else { "As found by the program; a rehearsal covers none of them." };
+        let found = if lines.is_empty() { "" } else { "As found by the program; a rehearsal covers no requirement." };
         paragraphs([none.to_owned(), found.to_owned(), bullets(lines)])
     }
 
@@ -172,7 +172,9 @@ impl<'a> PlayedAgent<'a> {
             return objections(missing.into_iter().chain(others.get(place).map(|gap| gap.disputed())));
         }
         let recheck = |ListedPoint { number, text: listed }: &ListedPoint| match gap_of(listed) {
-            Some((gap, false)) if text.contains(gap.ask) => format!("- {number} verified ({QUESTIONS}): it asks."),
+            Some((gap, false)) if text.contains(gap.ask) => {
+                format!("- {number} verified ({QUESTIONS}): the question is asked.")
+            }
             Some((_, false)) => format!("- {number} maintained: the question is still missing."),
             _ if listed.contains("maintained") => {
                 format!("- {number} maintained: nothing new was said, so the judge decides.")
@@ -187,7 +189,9 @@ impl<'a> PlayedAgent<'a> {
         let draft = self.at_hand().text;
         let lens = self.brief.lines().find_map(|line| line.strip_prefix("Lens: ")).unwrap_or_default().trim();
         let look = |ListedPoint { number, text }: &ListedPoint| match gap_of(text) {
-            Some((gap, false)) if draft.contains(gap.ask) => format!("- {number} verified ({QUESTIONS}): it asks."),
+            Some((gap, false)) if draft.contains(gap.ask) => {
+                format!("- {number} verified ({QUESTIONS}): the question is asked.")
+            }
             Some((_, false)) => format!("- {number} not found: the question is missing."),
             _ => format!("- {number} moot: a rehearsal raised no such point."),
         };
@@ -219,7 +223,7 @@ impl<'a> PlayedAgent<'a> {
     }
 
     fn opinions(&self) -> String {
-        let opinion = |number| format!("- {number} left: no model followed the code.");
+        let opinion = |number| format!("- {number} left: no model checked the code.");
         self.listed_findings().map(opinion).collect::<Vec<_>>().join("\n")
     }
 

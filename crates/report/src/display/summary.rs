@@ -277,7 +277,7 @@ mod tests {
         let known = debate.total_tokens();
         assert!(!summary(&debate).contains("at least"));
         debate.usage.values_mut().next().unwrap().silent_calls = 2;
-        let said = format!("In total: at least {} (2 calls did not report theirs)\n", tokens(known));
+        let said = format!("In total: at least {} (2 calls did not report any)\n", tokens(known));
         assert!(summary(&debate).contains(&said), "{}", summary(&debate));
     }
 

@@ -37,8 +37,8 @@ pub enum BudgetError {
     #[error("the cost limit of {limit} cannot be enforced: no price is known for {}", models.join(", "))]
     Unpriced { limit: Usd, models: Vec<String> },
     #[error(
-        "the cost limit of {limit} cannot be enforced: the maximum output of {} is unknown, and a program \
-             cannot be limited",
+        "the cost limit of {limit} cannot be enforced: the maximum output of {} is unknown, and the output \
+             of a program cannot be limited",
         models.join(", ")
     )]
     Unbounded { limit: Usd, models: Vec<String> },

@@ -139,11 +139,11 @@ fn only_the_named_tools_are_offered_in_one_order() {
     assert!(!tools.is_empty());
     for (name, said) in [("context_search", "context_search"), (&"x".repeat(10_000), &*"x".repeat(64))] {
         let refusal = answer(&tools, name, r#"{"term":"x"}"#);
-        assert_eq!(refusal, refused(&format!("there is no tool `{said}`; the tools are file_read, list_files")));
+        assert_eq!(refusal, refused(&format!("there is no tool `{said}`; available tools: file_read, list_files")));
     }
     let tools = Toolbox::new(std::iter::empty(), context);
     assert!(tools.is_empty());
-    assert_eq!(answer(&tools, "file_read", "{}"), refused("there is no tool `file_read`; no tools are offered"));
+    assert_eq!(answer(&tools, "file_read", "{}"), refused("there is no tool `file_read`; no tools are available"));
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn arguments_that_are_not_what_is_expected_are_errors_the_model_can_use() {
     let long = json!({ "path": "x".repeat(5000) });
     assert_eq!(call(&place.tools, "file_read", &long), refused("the argument `path` is longer than 4096 characters"));
     let error = call(&place.tools, "file_read", &json!({ "path": "x".repeat(4000) })).expect_err("refused");
-    assert!(error.starts_with("it cannot be read: "), "{error}");
+    assert!(error.starts_with("the file or directory cannot be read: "), "{error}");
 }
 
 #[test]
@@ -385,10 +385,10 @@ fn a_search_of_files_shows_lines_with_their_numbers() {
     let found = search(json!({"pattern": "(?i)charge", "glob": "src/*.py"})).expect("searched");
     assert_eq!(found["files"][0]["path"], "src/b.py");
     for (arguments, said) in [
-        (json!({"pattern": "("}), "the argument `pattern` cannot be used: "),
-        (json!({"pattern": "x{1000}{1000}{1000}"}), "the argument `pattern` cannot be used: "),
-        (json!({"pattern": "x", "glob": "*.{rs,py}"}), "the argument `glob` cannot be used: braces are not supported"),
-        (json!({"pattern": "x", "context": "many"}), "the argument `context` cannot be used: expected a number"),
+        (json!({"pattern": "("}), "the argument `pattern` is invalid: "),
+        (json!({"pattern": "x{1000}{1000}{1000}"}), "the argument `pattern` is invalid: "),
+        (json!({"pattern": "x", "glob": "*.{rs,py}"}), "the argument `glob` is invalid: braces are not supported"),
+        (json!({"pattern": "x", "context": "many"}), "the argument `context` is invalid: expected a number"),
     ] {
         let refusal = search(arguments).expect_err("refused");
         assert!(refusal.starts_with(said), "{refusal}");
@@ -458,6 +458,6 @@ fn results_stay_within_the_room_and_the_last_ones_say_so() {
     assert!(!results[1].content.contains("notice"), "{results:?}");
     let results = place.tools.run_all(&calls, 3000, true);
     let last: Value = serde_json::from_str(&results[1].content).expect("JSON");
-    assert_eq!(last["notice"], "these were the last tool calls; answer now");
+    assert_eq!(last["notice"], "no more tool calls are allowed; answer now");
     assert_eq!(last["result"]["content"], "x".repeat(500));
 }
