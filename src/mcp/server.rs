@@ -519,7 +519,7 @@ impl Server {
     /// standard input.
     async fn debate_command(&self, wanted: &NewDebate) -> Result<Vec<OsString>, Refusal> {
         check_problem_text(&wanted.problem)
-            .map_err(|fault| Refusal(format!("the problem {fault}: {}", fault.hint())))?;
+            .map_err(|fault| Refusal(format!("the problem {fault}; {}", fault.hint())))?;
         if wanted.offline && wanted.model.is_some() {
             return Err(Refusal("use `offline` or `model`, not both: a rehearsal has no requests for you".to_owned()));
         }

@@ -122,7 +122,7 @@ fn schema(properties: Value, required: &[&str]) -> Arc<Map<String, Value>> {
 fn of_debate() -> Value {
     json!({
         "problem": {"type": "string", "minLength": 1, "description": "The whole problem: the decision to make, its context, constraints, options, and what a good answer contains. The agents know nothing else."},
-        "files": {"type": "array", "items": {"type": "string"}, "maxItems": 20, "description": "Text files for all agents, as paths inside the server's --context directory"},
+        "files": {"type": "array", "items": {"type": "string"}, "maxItems": 20, "description": "Text files to attach for all agents, as paths inside the server's --context directory"},
         "protocol": {"type": "string", "enum": Protocol::of_debates().map(|protocol| protocol.name).collect::<Vec<_>>(), "description": "The protocol; `council` is a good first choice"},
         "rounds": {"type": "integer", "minimum": 1, "maximum": 100},
         "check": {"type": "integer", "minimum": 0, "maximum": 3, "description": "The number of checkers that review the answer"},

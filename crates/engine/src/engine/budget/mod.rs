@@ -474,8 +474,7 @@ impl Engine {
         budget.has_said_left_out = true;
         let (limit, left_out) = (budget.limit, list(left_out));
         self.warn(format!(
-            "the {limit} leaves no room for {left_out}; they are skipped unless the other calls use less than \
-             their maximum"
+            "the {limit} leaves no room for {left_out} unless the other calls use less than their maximum"
         ));
     }
 
