@@ -148,7 +148,9 @@ impl Diagnostic for RunnerError {
             Self::Forecast(error) => error.advice(),
             Self::Window(error) => error.advice(),
             Self::Trust(error) => error.advice(),
-            Self::NotAnswerable { id, .. } => advise(Arguments, format!("finish it first: dialectic resume {id}")),
+            Self::NotAnswerable { id, .. } => {
+                advise(Arguments, format!("finish the debate first: dialectic resume {id}"))
+            }
             Self::ReplyUnusable(_) => {
                 advise(Arguments, "the request is still open: send the complete, corrected answer")
             }
@@ -177,7 +179,7 @@ impl Diagnostic for AttachmentError {
     fn advice(&self) -> Advice {
         let hint = match self {
             Self::NotUtf8 { fault, .. } => return advise(Arguments, fault.hint()),
-            Self::Empty(_) => "check the file, or the command that was piped in",
+            Self::Empty(_) => "check the file, or the command whose output was piped in",
             Self::TooLong { .. } => "attach fewer or smaller files: every call sends all attachments",
             Self::SecretName(_) => {
                 "it would be sent to every model and kept in the record; if it contains no secrets, attach a copy \
@@ -210,7 +212,7 @@ impl Diagnostic for SpendingError {
 
 impl Diagnostic for FollowUpError {
     fn advice(&self) -> Advice {
-        const SAVED: &str = "the question is saved; to repeat it, ask it again in the same words";
+        const SAVED: &str = "the question is saved; to get an answer, ask it again in the same words";
         match self {
             Self::TooMany(_) | Self::HostJudge => (Arguments, None),
             Self::TooDear { .. } => advise(Arguments, "set a limit for this question with --max-cost"),
@@ -256,7 +258,8 @@ impl Diagnostic for WindowError {
                  context window"
             }
         };
-        let figure = "if the figure is wrong, correct it with `models.<name>.contextWindow` in the configuration";
+        let figure =
+            "if the context window is wrong, correct it with `models.<name>.contextWindow` in the configuration";
         advise(Arguments, format!("{hint}; {figure}"))
     }
 }

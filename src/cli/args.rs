@@ -66,7 +66,8 @@ pub(super) struct RunArgs {
     #[arg(hide_short_help = true, long, value_name = "PATH")]
     pub(super) events: Option<PathBuf>,
 
-    /// Exit with code 5 if the run is incomplete, a major requirement is not fully met, or a major point is open
+    /// Exit with code 5 if the run is incomplete, a major requirement is not fully met, or a blocking or major
+    /// point is open
     #[arg(hide_short_help = true, long)]
     pub(super) strict: bool,
 

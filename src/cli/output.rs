@@ -180,8 +180,9 @@ pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> PathBuf {
     named.push(".md");
     let named = PathBuf::from(named);
     let (given, written) = (path.display(), named.display());
-    terminal
-        .warning(&format!("the report path `{given}` does not end in .md, .html or .json; writing it to {written}"));
+    terminal.warning(&format!(
+        "the report path `{given}` does not end in .md, .html or .json; writing the report to {written}"
+    ));
     named
 }
 
@@ -197,7 +198,7 @@ pub(super) fn open_page(path: &Path, environment: &Environment, terminal: &mut T
             Err(error) => error.to_string(),
         }
     };
-    terminal.warning(&format!("cannot open the page: {why}; it is saved as {}", path.display()));
+    terminal.warning(&format!("cannot open the page: {why}; the page is saved as {}", path.display()));
 }
 
 /// Whether `path` is `-` or another name of standard output, such as `/dev/stdout`.

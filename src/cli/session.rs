@@ -66,7 +66,7 @@ pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &
     }
     if Dialogue::open().is_none() {
         let message = format!("without a terminal, `dialectic {what}` needs a debate's id");
-        let hint = format!("for the newest one: dialectic {what} {LATEST} ...");
+        let hint = format!("for the newest debate: dialectic {what} {LATEST} ...");
         return Err(UserError::input(message).with_hint(hint).into());
     }
     let entry = or_latest(None)?;

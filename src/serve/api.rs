@@ -178,7 +178,7 @@ pub(super) async fn all_events(
     let known = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(positions).unwrap_or_default();
     let wanted = positions(&query.debates);
     if wanted.is_empty() && !query.list {
-        return Err(ProblemDetails::key("debates", "nothing to stream: specify debates, or request the list"));
+        return Err(ProblemDetails::key("debates", "nothing to stream: set `debates`, `list` or both"));
     }
     if wanted.len() > MOST_FOLLOWED {
         return Err(ProblemDetails::key("debates", format!("a stream can follow at most {MOST_FOLLOWED} debates")));

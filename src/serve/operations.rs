@@ -73,7 +73,7 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         path: "/api/v1/setup",
         id: "getSetup",
-        summary: "The options for new debates",
+        summary: "Get the options for new debates",
         description: "The allowed protocols, roles and models, the defaults, and the limits.",
         handler: || get(api::setup),
         ..reads(Gives::Json(200, "The options.", of::<Setup>))
@@ -91,7 +91,7 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         path: "/api/v1/debates",
         id: "listDebates",
-        summary: "The saved debates, newest first",
+        summary: "List the saved debates, newest first",
         query: Some(of::<Filter>),
         handler: || get(api::list).post(api::start),
         ..reads(Gives::Json(200, "A page of the list.", of::<DebateListPage>))
@@ -107,7 +107,7 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         path: "/api/v1/debates/{id}",
         id: "getDebate",
-        summary: "The current state of a debate",
+        summary: "Get the current state of a debate",
         problems: &[409],
         handler: || get(api::show),
         ..reads(Gives::Json(200, "The debate.", of::<DebateBody>))
@@ -115,7 +115,7 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         path: "/api/v1/debates/{id}/events",
         id: "followDebate",
-        summary: "All past and future events of a debate",
+        summary: "Stream the past and future events of a debate",
         description: "Server-sent events or, with `Accept: application/x-ndjson`, a line of JSON for each event. An \
              event of the journal (`\"signal\":\"recorded\"`) carries its number as `id` and as `seq`; a client \
              that reconnects with `Last-Event-ID` receives every later event exactly once. Unrecorded messages, such \
@@ -129,7 +129,7 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         path: "/api/v1/events",
         id: "followSeveral",
-        summary: "The events of multiple debates, and changes to the list, in one stream",
+        summary: "Stream the events of multiple debates and changes to the list",
         description: "An endless stream of server-sent events. Each event names its debate in `debate`; its `id` contains \
              the last number of each debate. The event `list` reports a change to the list of debates, and `gone` a \
              debate that does not exist.",
@@ -217,7 +217,7 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         path: "/api/v1/debates/{id}/report",
         id: "reportDebate",
-        summary: "The report of a debate",
+        summary: "Get a debate's report",
         query: Some(of::<ReportQuery>),
         problems: &[409],
         handler: || get(api::report),

@@ -214,9 +214,8 @@ impl From<RunnerError> for ProblemDetails {
             RunnerError::Services(ServicesError::Budget(error)) => {
                 Self { hint: error.hint(), ..Self::cost(error.to_string()) }
             }
-            RunnerError::Trust(_) => {
-                Self::conflict(in_full(&error)).hint("continue the debate on the command line, which can allow this")
-            }
+            RunnerError::Trust(_) => Self::conflict(in_full(&error))
+                .hint("continue the debate on the command line, where you can allow this"),
             RunnerError::Services(_)
             | RunnerError::Unfit(_)
             | RunnerError::Engine(_)

@@ -138,7 +138,7 @@ pub(super) enum SendError {
     NoAnswer(reqwest::Error),
     #[error("the server answered {0}")]
     Refused(StatusCode),
-    #[error("the server rejected {0} spans")]
+    #[error("the server rejected {0} of the spans")]
     Partly(i64),
 }
 

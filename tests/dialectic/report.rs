@@ -82,7 +82,7 @@ fn a_page_is_opened_where_there_is_a_display() {
     assert!(hidden.stderr.starts_with("Generated report: simple.html\nwarning: cannot open the page: "), "{hidden}");
     let path = std::fs::canonicalize(sandbox.directory().join("simple.html")).unwrap();
     assert!(hidden.stderr.contains("neither DISPLAY nor WAYLAND_DISPLAY is set"), "{hidden}");
-    assert!(hidden.stderr.ends_with(&format!("it is saved as {}\n", path.display())), "{hidden}");
+    assert!(hidden.stderr.ends_with(&format!("the page is saved as {}\n", path.display())), "{hidden}");
     for arguments in [&["--format", "adr"][..], &["-o", "x.md"]] {
         let refused = sandbox.run([&["report", "-d", "simple.json", "--open"], arguments].concat()).expect_code(2);
         assert!(refused.stderr.contains("--open needs an HTML report"), "{refused}");

@@ -18,8 +18,8 @@ fn a_debate_can_leave_a_report_behind() {
 
     let warned =
         sandbox.run(["debate", "Design a queue", "--quiet", "-v", "--report", "out/second.txt"]).expect_code(0);
-    let warning = "warning: the report path `out/second.txt` does not end in .md, .html or .json; writing it to \
-                   out/second.txt.md\n";
+    let warning = "warning: the report path `out/second.txt` does not end in .md, .html or .json; writing the report \
+                   to out/second.txt.md\n";
     assert!(warned.stderr.starts_with(warning), "{warned}");
     assert!(warned.stderr.ends_with("Generated report: out/second.txt.md\n"), "{warned}");
     assert!(sandbox.read("out/second.txt.md").contains(" (latency="), "-v is for the report, too");

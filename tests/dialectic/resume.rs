@@ -215,7 +215,7 @@ fn a_debate_without_a_proposal_cannot_be_finished() {
 
     --- stderr
     error: the debate [id] cannot be finished yet: it has no texts
-    hint: continue it: dialectic resume [id]
+    hint: continue the debate: dialectic resume [id]
     ");
     assert_eq!(server.requests().len(), 3);
 }

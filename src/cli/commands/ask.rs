@@ -96,7 +96,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
         FollowUpError::Interrupted => Error::Coded {
             code: INTERRUPTED,
             said: format!("interrupted; the question about {id} was saved without an answer"),
-            hint: Some(format!("ask it again in the same words: dialectic ask {id}")),
+            hint: Some(format!("ask the question again in the same words: dialectic ask {id}")),
         },
         error => error.into(),
     })?;

@@ -230,7 +230,7 @@ fn warn_of_unknown_costs(settings: &Settings, terminal: &mut Terminal) {
     let models: BTreeSet<&str> = unpriced.map(|agent| agent.model.as_str()).collect();
     if !models.is_empty() {
         let models = models.into_iter().collect::<Vec<_>>().join(", ");
-        terminal.warning(&format!("no known price for {models}: unpriced calls do not count towards `warnCostUsd`"));
+        terminal.warning(&format!("no known price for {models}, so unpriced calls do not count towards `warnCostUsd`"));
     }
 }
 

@@ -71,7 +71,8 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     let times = if is_watched { times(took) } else { f64::INFINITY };
     if !play_back(&debate, moments, times, terminal.display(args.quiet))? {
         let (said, state) = ("interrupted; the demo debate was saved, and you can still read it", typed(&entry.state));
-        let hint = format!("read it with `dialectic report {state} --open`, or see it again with `dialectic demo`");
+        let hint =
+            format!("read the debate with `dialectic report {state} --open`, or replay it with `dialectic demo`");
         return Err(Error::Coded { code: INTERRUPTED, said: said.to_owned(), hint: Some(hint) });
     }
     let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();

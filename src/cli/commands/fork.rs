@@ -46,7 +46,7 @@ pub(in crate::cli) struct ForkArgs {
     #[command(flatten)]
     models: ModelArgs,
 
-    /// Rehearse without a model: needs no key and costs nothing
+    /// Rehearse without a model; needs no key and costs nothing
     #[arg(long)]
     offline: bool,
 
@@ -108,7 +108,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let foreseen = dialogue::agreed(&prepared, &settings, terminal)?;
     let ready = prepared.begin()?;
     let is_same = settings == parent.settings;
-    let sample = if is_same { "; nothing was changed, so this is a second sample" } else { "" };
+    let sample = if is_same { ", with unchanged settings" } else { "" };
     terminal.notice(&format!("Forked {} at {at} as {}{sample}", parent.id, ready.debate().id));
     session.run(ready, foreseen, terminal)
 }

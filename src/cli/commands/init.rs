@@ -91,7 +91,7 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
                 return Err(Error::Declined);
             }
             let exists = UserError::of(ErrorCategory::General, format!("{} already exists", path.display()));
-            return Err(exists.with_hint("to replace it, run `dialectic init` without --yes").into());
+            return Err(exists.with_hint("to replace the file, run `dialectic init` without --yes").into());
         }
     }
     // Read the programs before the file is replaced: they are offered as providers and kept in the new file.

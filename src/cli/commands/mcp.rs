@@ -18,8 +18,8 @@ use super::serve::{called, check_calls, missing};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct McpArgs {
-    /// The maximum cost of a debate, in dollars. Without a limit, no models are called: clients must write the answers
-    /// themselves
+    /// The maximum cost of a debate, in dollars. Without cost limits, clients must write the answers themselves, unless a
+    /// command-line program writes them
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     max_cost: Option<Usd>,
 

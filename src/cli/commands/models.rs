@@ -363,9 +363,9 @@ async fn probe_all(
     let calls = counted(probed.len() as u64, "model");
     terminal.notice(&match most {
         Some(most) => format!("Probing {calls} costs at most {}.", named_cost(Some(most))),
-        None => format!("Probing {calls} uses at most {WORD} output tokens per model; some prices are unknown."),
+        None => format!("Probing {calls} uses at most {WORD} output tokens per model; at least one price is unknown."),
     });
-    if !args.yes && !Dialogue::begin("`models --probe`")?.confirm("Probe them?", true)? {
+    if !args.yes && !Dialogue::begin("`models --probe`")?.confirm("Continue?", true)? {
         return Err(Error::Declined);
     }
     let of_programs =

@@ -36,7 +36,7 @@ pub(in crate::cli) struct ReportArgs {
     #[arg(long, value_name = "FORMAT", value_parser = report_format())]
     format: Option<&'static ReportFormat>,
 
-    /// Overwrite a decision record that was edited
+    /// With `--format adr`, overwrite a file that was edited or is not a decision record
     #[arg(long)]
     force: bool,
 

@@ -33,7 +33,7 @@ pub(in crate::cli) struct ResumeArgs {
     #[arg(value_name = "PATH-OR-ID")]
     debate: Option<String>,
 
-    /// Resume the newest debate without asking; needed in scripts that do not name a debate
+    /// Resume the newest resumable debate without asking; needed in scripts that do not name a debate
     #[arg(short, long, conflicts_with = "debate")]
     yes: bool,
 
@@ -103,7 +103,7 @@ pub(super) fn go_on(order: ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(
     if finish && saved.debate().final_round().is_none() {
         let id = &saved.debate().id;
         return Err(UserError::input(format!("the debate {id} cannot be finished yet: it has no texts"))
-            .with_hint(format!("continue it: dialectic resume {id}"))
+            .with_hint(format!("continue the debate: dialectic resume {id}"))
             .into());
     }
     let sources = saved.debate().prompt_sources.clone();

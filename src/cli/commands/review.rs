@@ -38,6 +38,8 @@ use super::debate::{dry_run, today};
 #[expect(clippy::struct_excessive_bools, reason = "each is a command-line option")]
 #[command(mut_arg("env_file", |file| file.help("Read API keys and other variables from this file [default: .env, unless it may be part of the change]")))]
 #[command(mut_arg("output", |output| output.help("Write the review to a file in the chosen format; with `--format terminal`, a `.json` file gets the whole state")))]
+#[command(mut_arg("events", |events| events.help("Write each event as a line of JSON to this file; with `-`, print the events instead of the review")))]
+#[command(mut_arg("strict", |strict| strict.help("Exit with code 5 if a blocking or major finding remains; an incomplete review always exits with code 5")))]
 pub(in crate::cli) struct ReviewArgs {
     /// Review only these files or directories
     #[arg(value_name = "PATH")]
@@ -64,7 +66,7 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(help_heading = "Output", long, value_name = "FORMAT", value_enum, default_value_t = ReviewFormat::Terminal, conflicts_with = "detach")]
     format: ReviewFormat,
 
-    /// Exit with code 6 if a finding is at least this severe
+    /// Exit with code 6 if a finding at least this severe remains
     #[arg(help_heading = "Output", long, value_name = "SEVERITY", value_parser = choice(FAIL_ON), conflicts_with = "detach")]
     fail_on: Option<Severity>,
 
@@ -87,7 +89,7 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(help_heading = "Agents and models", short, long, value_name = "PATH")]
     config: Option<PathBuf>,
 
-    /// Rehearse without a model: needs no key and costs nothing
+    /// Rehearse without a model; needs no key and costs nothing
     #[arg(help_heading = "Agents and models", long)]
     offline: bool,
 

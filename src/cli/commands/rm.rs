@@ -41,7 +41,7 @@ pub(in crate::cli) fn run(args: &RmArgs, terminal: &mut Terminal) -> Result<(), 
         let mut dialogue = Dialogue::open().ok_or_else(|| {
             let debates = counted(entries.len() as u64, "debate");
             UserError::input(format!("{debates} would be removed, but there is no terminal to ask for confirmation"))
-                .with_hint("nothing was removed; use --yes to remove without asking")
+                .with_hint("nothing was removed; use --yes to skip the confirmation")
         })?;
         let what =
             if entries.len() == 1 { "this debate".to_owned() } else { format!("these {} debates", entries.len()) };

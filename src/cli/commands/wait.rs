@@ -29,7 +29,8 @@ pub(in crate::cli) struct WaitArgs {
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u64>,
 
-    /// Exit with code 5 if the run is incomplete, a major requirement is not fully met, or a major point is open
+    /// Exit with code 5 if the run is incomplete, a major requirement is not fully met, or a blocking or major
+    /// point is open
     #[arg(long)]
     strict: bool,
 

@@ -46,7 +46,7 @@ fn the_better_of_two_answers_is_better_in_both_orders() {
     let here = sandbox(&server);
     let finished = here.run(PAIRWISE.into_iter().chain(["--repeat", "2", "--json"])).expect_code(0);
     assert!(finished.stderr.contains("5 to 10 calls, likely $"), "{finished}");
-    assert!(finished.stderr.contains("the authors of the files are unknown"), "{finished}");
+    assert!(finished.stderr.contains("answers in files have unknown authors"), "{finished}");
     let said = finished.json();
     assert_eq!((&said["losses"], &said["turned"], &said["b"]), (&json!(1), &json!(0), &json!("two.md")));
     let problem = &said["problems"][0];
@@ -94,7 +94,7 @@ fn debates_bring_their_problem_and_the_cost_counts_for_the_day() {
     let ledger: Value = serde_json::from_str(&here.read("debates/spending.ledger")).unwrap();
     assert!(ledger["removed"][0]["usd"].as_f64().unwrap() > 0.0, "{ledger}");
     let offline = here.run(["eval", "--offline", "--pairwise", "simple", "two.md"]).expect_code(0);
-    assert!(offline.stderr.contains("this was a rehearsal, and nothing was compared"), "{offline}");
+    assert!(offline.stderr.contains("no model was called, and nothing was compared"), "{offline}");
     assert_eq!(server.requests().len(), asked);
 }
 
@@ -110,7 +110,7 @@ fn what_cannot_be_compared_is_refused_before_anything_is_paid_for() {
         (["one.md", "two.md"], None, "cannot tell which problem the two answers belong to"),
         (["one.md", "same.md"], Some("problem.md"), "the two answers are identical"),
         (["one.md", "empty.md"], Some("problem.md"), "empty.md is empty"),
-        (["simple", "two.md"], Some("other.md"), "other.md and simple have different problems"),
+        (["simple", "two.md"], Some("other.md"), "other.md and simple concern different problems"),
         (["one.md", "two.md"], Some("none.md"), "cannot read none.md"),
     ] {
         let problem = problem.map(|path| ["--problem-file", path]);

@@ -87,7 +87,7 @@ impl Outcome {
             if let Some(Shortened { from, to }) = solution.shortened {
                 let (from, to) = (thousands(from as u64), thousands(to as u64));
                 reasons.push(format!(
-                    "the judge was shown {to} of {from} characters of the debate: the rest does not fit into its model's context window"
+                    "the judge was shown {to} of {from} characters of the debate: the rest did not fit into its model's context window"
                 ));
             }
             if let Some(cut) = solution.cut {

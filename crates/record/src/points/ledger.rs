@@ -303,7 +303,7 @@ impl Tally {
         for status in PointStatus::ALL {
             // Writing to a string cannot fail.
             let _ = match (status, self.count(status)) {
-                (PointStatus::Open, 0) => write!(text, " None is open."),
+                (PointStatus::Open, 0) => write!(text, " No points are open."),
                 (_, 0) => Ok(()),
                 (PointStatus::Open, count) => {
                     write!(text, " {count} {} open: {}.", is(count), self.open_by_severity())
@@ -349,7 +349,7 @@ mod tests {
         assert!(!ledger.is_derived);
         insta::assert_snapshot!(Tally::of(&ledger.objections).sentences(), @"The critics raised 8 points. 5 are open: 1 blocking, 2 major, 2 minor. 1 is claimed fixed by the author, but not confirmed. 1 is fixed. 1 is rejected.");
         let one = Tally::of(ledger.objections.iter().take(1));
-        insta::assert_snapshot!(one.sentences(), @"The critics raised 1 point. None is open. 1 is claimed fixed by the author, but not confirmed.");
+        insta::assert_snapshot!(one.sentences(), @"The critics raised 1 point. No points are open. 1 is claimed fixed by the author, but not confirmed.");
         let verified = ledger.objections.iter().take(1).map(|one| {
             let (at, kind) = (RemarkTime::Check(1), RemarkKind::Checked(Found::Verified));
             let mut verified = one.clone();
@@ -357,8 +357,8 @@ mod tests {
             verified
         });
         let verified: Vec<_> = verified.collect();
-        insta::assert_snapshot!(Tally::of(&verified).sentences(), @"The critics raised 1 point. None is open. 1 is fixed.");
-        insta::assert_snapshot!(Tally::default().sentences(), @"The critics raised 0 points. None is open.");
+        insta::assert_snapshot!(Tally::of(&verified).sentences(), @"The critics raised 1 point. No points are open. 1 is fixed.");
+        insta::assert_snapshot!(Tally::default().sentences(), @"The critics raised 0 points. No points are open.");
     }
 
     #[test]

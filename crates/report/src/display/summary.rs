@@ -251,7 +251,7 @@ mod tests {
 
         Verdict
         Winner: Simplicity Advocate, by vote; by scores: System Architect, by 72.5 to 65
-        Stable: no, the winner changed when the texts were judged in the opposite order
+        Stable: no; the winner changed when the texts were judged in the opposite order
         Agent                      Mean score
         System Architect                 72.5
         Simplicity Advocate                65

@@ -456,7 +456,7 @@ fn point_of(contribution: &Contribution) -> String {
 fn seen(contribution: &Contribution) -> String {
     match contribution.reading.as_ref().and_then(|reading| reading.points.as_deref()) {
         None => "could not be read".to_owned(),
-        Some([]) => "no point".to_owned(),
+        Some([]) => "no points".to_owned(),
         Some(points @ [first, ..]) => {
             let said = inner_quotes(&first_sentence(&first.in_words()));
             format!("{}: “{said}”", counted(points.len() as u64, "point"))
@@ -604,7 +604,7 @@ mod tests {
             facts: 2 points: “MySQL has no such lock.”
         ");
         assert_eq!(lines(points.clone(), 50), lines(points, 80));
-        assert!(lines(serde_json::json!({"points": []}), 120).ends_with("facts: no point"));
+        assert!(lines(serde_json::json!({"points": []}), 120).ends_with("facts: no points"));
         assert!(lines(serde_json::Value::Null, 120).ends_with("facts: could not be read"));
     }
 

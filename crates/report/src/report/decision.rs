@@ -248,7 +248,7 @@ fn rejection(view: &View<'_>, one: &Point) -> Option<(String, String)> {
     let by_author = one.answer().filter(|_| one.response() == Some(Response::Rejected));
     let ruling = one.ruling().map(|ruling| ruling.reason.trim());
     let is_shared = by_author.is_some_and(|answer| answer.reason().is_some() && answer.reason() == ruling);
-    let who = if is_shared { " by its author and the judge" } else { "" };
+    let who = if is_shared { " by the text's author and the judge" } else { "" };
     let by_author = by_author.map(|answer| match answer.reason().map(sentence) {
         Some(why) => format!("Rejected{who}: {}", inline(&why)),
         None => "Rejected, without a reason.".to_owned(),

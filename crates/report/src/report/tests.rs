@@ -143,11 +143,11 @@ fn a_debate_on_a_motion_is_reported_with_polls_speeches_and_verdict() {
             "Round 2 b · plea 2 words Still no.",
             "Gained most: against",
             "for 1 0 -1 against 0 2 +2 undecided 1 0 -1",
-            "Voters not counted, because they missed a poll: e",
+            "Not counted, because a vote is missing: e",
             "e for none",
             "c , late show of hands : Because.",
             "Winner: b",
-            "Stable: yes, the result was the same in both orders of the debaters",
+            "Stable: yes; the result was the same in both orders of the debaters",
             "b 77.5 80 75 a 70.5 61 60",
             "wit A has more of it.",
             "Reason B was clearer. Reason in pass 2: B again.",
@@ -159,10 +159,10 @@ fn a_debate_on_a_motion_is_reported_with_polls_speeches_and_verdict() {
 fn a_verdict_that_depends_on_the_order_says_so() {
     let debate = motion(false);
     let report = markdown_from(&debate, "### Ruling");
-    assert_says(&report, &["Stable: no, the winner changed when the debaters were judged in the opposite order\n"]);
+    assert_says(&report, &["Stable: no; the winner changed when the debaters were judged in the opposite order\n"]);
     assert_says(&report, &["| winner | b | b | a |\n", "Reason in pass 2:\n\n```text\nNow A.\n```\n"]);
     let text = body_of(&html(&View::new(&debate, None)));
-    let unstable = "Stable: no, the winner changed when the debaters were judged in the opposite order";
+    let unstable = "Stable: no; the winner changed when the debaters were judged in the opposite order";
     assert_says(&text, &[unstable, "winner b b a"]);
     assert!(html(&View::new(&debate, None)).contains("<div class=\"notice warn\"><p>Stable: no"));
 }
@@ -294,7 +294,7 @@ fn the_check_is_reported_with_what_was_read_found_and_changed() {
     | Draft | Area | Read by | Found |
     | ---: | --- | --- | --- |
     | 1 | requirements | agent-kiss | 2 points: 1 blocking, 1 minor; accepted points: 1 verified, 1 not found |
-    | 1 | execute | agent-architect | no point |
+    | 1 | execute | agent-architect | no points |
     | 1 | facts | - | not checked |
 
     - The answer was not checked for facts.
@@ -307,7 +307,7 @@ fn the_check_is_reported_with_what_was_read_found_and_changed() {
         &[
             "Check of the answer The answer: checked in 2 areas, 2 points",
             "1 requirements Simplicity Advocate 2 points: 1 blocking, 1 minor; accepted points: 1 verified, 1 not found",
-            "1 execute System Architect no point",
+            "1 execute System Architect no points",
             "1 facts - not checked",
             "Major requirements partly fulfilled No gaps. Holds: in one place. Fails: when two are cut off.",
             "Not verified The answer was not checked for facts.",
@@ -347,10 +347,10 @@ fn critiques_that_could_not_be_read_are_named_and_not_counted_as_agreement() {
     let cut = critiques.next().and_then(|one| one.reading.as_mut()).unwrap_or_else(|| panic!("another"));
     cut.unread = 4;
     let report = markdown_from(&debate, "## Objections");
-    let named = "The following are unreadable, so they are not counted above:\n\n\
-                 - the critique of *agent-architect* on *agent-kiss*, round 1\n\
-                 - 4 more points of *agent-kiss* on *agent-architect*, round 1\n";
+    let named = "Not read, and not counted above:\n\n\
+                 - the critique by *agent-architect* on *agent-kiss*, round 1\n\
+                 - 4 more points by *agent-kiss* on *agent-architect*, round 1\n";
     assert_says(&report, &[named]);
     let text = body_of(&html(&View::new(&debate, None)));
-    assert_says(&text, &["the critique of System Architect on Simplicity Advocate , round 1"]);
+    assert_says(&text, &["the critique by System Architect on Simplicity Advocate , round 1"]);
 }

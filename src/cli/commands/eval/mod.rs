@@ -83,7 +83,7 @@ pub(in crate::cli) struct EvalArgs {
     #[arg(short, long)]
     verbose: bool,
 
-    /// Rehearse without a model: needs no key or network, but returns no scores
+    /// Rehearse without a model; needs no key or network, but returns no scores
     #[arg(long)]
     offline: bool,
 }

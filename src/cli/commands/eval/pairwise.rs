@@ -70,7 +70,7 @@ pub(super) fn run(args: &EvalArgs, names: [&String; 2], terminal: &mut Terminal)
         terminal.text(&results.as_text(args.verbose))?;
     }
     if is_rehearsal {
-        terminal.notice("No model was called: this was a rehearsal, and nothing was compared.");
+        terminal.notice("This was a rehearsal: no model was called, and nothing was compared.");
     }
     match results.missing {
         0 => Ok(()),
@@ -208,7 +208,7 @@ fn answers(args: &EvalArgs, names: [&String; 2]) -> Result<Sides, Error> {
     let authors = debates().flat_map(Settings::everybody).cloned().collect();
     let mut warnings: Vec<String> = answers.iter().flat_map(|one| one.warnings.clone()).collect();
     if debates().count() < answers.len() && !args.offline {
-        let warning = "the authors of the files are unknown, so a judge and an author may be of the same model family";
+        let warning = "answers in files have unknown authors, so a judge may belong to an author's model family";
         warnings.push(warning.to_owned());
     }
     let [a, b] = answers;
@@ -227,7 +227,7 @@ fn problem_of(args: &EvalArgs, answers: &[Answered; 2]) -> Result<(String, Strin
         match &known {
             Some((_, problem)) if problem.trim() == debate.problem.trim() => {}
             Some((first, _)) => {
-                return Err(UserError::input(format!("{first} and {} have different problems", answer.name))
+                return Err(UserError::input(format!("{first} and {} concern different problems", answer.name))
                     .with_hint("only answers to the same problem can be compared"));
             }
             None => known = Some((answer.name.clone(), debate.problem.to_string())),

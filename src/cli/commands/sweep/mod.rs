@@ -144,7 +144,7 @@ fn collect(args: &SweepCollectArgs, terminal: &mut Terminal) -> Result<(), Error
     };
     let (missing, debates) = (plan.plan.debates.len() - rows.len(), plan.plan.counted());
     if args.complete && missing > 0 {
-        let hint = "`dialectic sweep status` shows their progress; omit --complete to collect the finished ones";
+        let hint = "`dialectic sweep status` shows the progress; omit --complete to collect the finished debates";
         let message = format!("{missing} of {debates} not finished");
         return Err(UserError::of(ErrorCategory::Busy, message).with_hint(hint).into());
     }
@@ -216,7 +216,7 @@ fn said(status: &SetStatus, counted: &str) -> String {
             None => "at unknown cost".to_owned(),
         };
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{calls} of lost workers may have been billed, {most}");
+        let _ = writeln!(text, "{calls} in flight when a worker stopped may have been billed, {most}");
     }
     text
 }

@@ -192,7 +192,7 @@ impl<'a> ReviewText<'a> {
         let decision = match ruling.decision {
             FindingDecision::Stands => "stands",
             FindingDecision::Dismissed => "rejected",
-            FindingDecision::Open => "open: the judge had too little material to decide",
+            FindingDecision::Open => "open: the judge had too little information to decide",
             FindingDecision::Fixed => "fixed",
         };
         let reason = defused_line(&ruling.reason);

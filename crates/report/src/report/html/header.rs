@@ -82,7 +82,7 @@ fn offline(debate: &Debate) -> Markup {
 fn notices(debate: &Debate) -> Markup {
     let meaning = |kind| match kind {
         OutcomeKind::Full => None,
-        OutcomeKind::Degraded => Some("There is an answer, but parts of the debate failed."),
+        OutcomeKind::Degraded => Some("There is an answer, but the debate is incomplete."),
         OutcomeKind::Stopped => Some("The debate was stopped early."),
     };
     let less = debate.outcome.as_ref().and_then(|outcome| Some((meaning(outcome.kind)?, &outcome.reasons)));

@@ -163,7 +163,7 @@ fn fought_over(debate: &Debate, participants: &Participants<'_>, ledger: &Ledger
             @if blocking > 0 && counts.all() > blocking { ", " (number(blocking)) " of them blocking" }
             @if blocking == counts.all() { @if blocking == 1 { ", a blocking one" } @else { ", all of them blocking" } }
             ": " (counts.statuses()) "."
-            @if groups.is_empty() && counts.accepted == counts.all() { " The authors accepted every point." }
+            @if groups.is_empty() && counts.accepted == counts.all() { " Every point was accepted." }
             @if ledger.is_derived { " The points were derived from the debate's texts." }
         }
         @if !groups.is_empty() {
@@ -256,8 +256,12 @@ fn revised(view: &View<'_>, agent: &AgentId, ledger: &Ledger) -> Option<Markup> 
         }
         @if all > 0 {
             @if is_same { ", though it" } @else { ", and" }
-            " accepted " (number(accepted)) " of the " (numbered(all, "point")) " against it"
-            @if partly > 0 { " and " (number(partly)) " more in part" }
+            @if all == 1 && accepted + partly == 0 { " did not accept the only point against it" }
+            @else if all == 1 { " accepted the only point against it" @if partly > 0 { " in part" } }
+            @else {
+                " accepted " (number(accepted)) " of the " (numbered(all, "point")) " against it"
+                @if partly > 0 { " and " (number(partly)) " more in part" }
+            }
         }
         "."
     })
@@ -457,7 +461,7 @@ mod tests {
                 }
             })
         };
-        let said = "The authors accepted every point.";
+        let said = "Every point was accepted.";
         let accepted = answered(Response::Accepted);
         assert!(accepted.contains(&format!("4 points, one of them blocking: 4 claimed. {said}")), "{accepted}");
         let partly = answered(Response::Partly);
@@ -487,7 +491,7 @@ mod tests {
         debate.verdict = Some(Verdict { winner: Some(architect), scores, stable: Some(false), ..Verdict::default() });
         let told = story_of(&debate);
         assert!(told.contains("System Architect went from undecided to against ."), "{told}");
-        let verdict = "Winner: System Architect , by 81 to 74 Stable: no, the winner changed when the texts were \
+        let verdict = "Winner: System Architect , by 81 to 74 Stable: no; the winner changed when the texts were \
                        judged in the opposite order";
         assert!(told.contains(verdict), "{told}");
     }

@@ -28,10 +28,7 @@ pub(crate) fn counts<'s>(debate: &'s Debate, ledger: &'s Ledger) -> Vec<Block<'s
     }
     let unread = unread(debate);
     if !unread.is_empty() {
-        blocks.extend([
-            Block::Paragraph(line!["The following are unreadable, so they are not counted above:"]),
-            Block::List(unread),
-        ]);
+        blocks.extend([Block::Paragraph(line!["Not read, and not counted above:"]), Block::List(unread)]);
     }
     blocks
 }
@@ -48,7 +45,7 @@ fn unread(debate: &Debate) -> Vec<ListItem<'_>> {
             more => counted(more as u64, "more point"),
         };
         let target: Phrase<'_> = one.target_agent_id.as_ref().map(|target| line![" on ", target]).unwrap_or_default();
-        Some(ListItem::of([line![figure(format!("{what} of ")), &one.agent_id], target, line![figure(place)]].concat()))
+        Some(ListItem::of([line![figure(format!("{what} by ")), &one.agent_id], target, line![figure(place)]].concat()))
     });
     unread.collect()
 }
@@ -233,7 +230,7 @@ pub(crate) fn status(debate: &Debate) -> Option<String> {
     let Some(draft) = draft.filter(|_| lenses > 0) else { return Some(NOT_CHECKED.to_owned()) };
     let ledger = Ledger::of(debate);
     let tally = Tally::of(ledger.objections.iter().filter(|one| one.draft == Some(draft.number.into())));
-    let points = if tally.all() == 0 { "no point".to_owned() } else { counted(tally.all() as u64, "point") };
+    let points = if tally.all() == 0 { "no points".to_owned() } else { counted(tally.all() as u64, "point") };
     let statuses = Some(tally.statuses()).filter(|statuses| !statuses.is_empty());
     let statuses = statuses.map(|statuses| format!(": {statuses}")).unwrap_or_default();
     let said = [format!("checked in {lenses} {}", if lenses == 1 { "area" } else { "areas" }), points + &statuses];
@@ -284,7 +281,7 @@ fn found(one: &Contribution) -> Phrase<'_> {
         counts.collect::<Vec<_>>().join(", ")
     };
     let mut said = if points.is_empty() {
-        "no point".to_owned()
+        "no points".to_owned()
     } else {
         format!("{}: {}", counted(points.len() as u64, "point"), some(&grades))
     };

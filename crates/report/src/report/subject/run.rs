@@ -54,7 +54,7 @@ fn table<'v>(view: &'v View<'_>, members: Vec<(&'v AgentSettings, bool)>, has_si
         let side = if is_judge { "" } else { view.side_of(&member.id).map_or("none", Position::name) };
         row(member, is_judge, is_known).into_iter().chain(has_sides.then(|| line![side])).collect()
     });
-    TableBlock::new("participants", "Agents and judge, with their number and colour on this page", columns, rows)
+    TableBlock::new("participants", "Agents and judge, with their numbers and colours on this page", columns, rows)
 }
 
 fn row(member: &AgentSettings, is_judge: bool, is_known: bool) -> [Phrase<'_>; 12] {

@@ -61,9 +61,9 @@ pub(crate) fn won<'v>(view: &'v View<'_>, verdict: &'v Verdict) -> Vec<Block<'v>
     };
     let judged = figure(format!("{}s", judged_noun(view.debate)));
     let (stable, how, after) = match verdict.stable {
-        Some(true) => ("yes", ", the result was the same in both orders of the ", ""),
-        Some(false) => ("no", ", the winner changed when the ", " were judged in the opposite order"),
-        None => ("unknown", ", the ", " were judged in one order only"),
+        Some(true) => ("yes", "; the result was the same in both orders of the ", ""),
+        Some(false) => ("no", "; the winner changed when the ", " were judged in the opposite order"),
+        None => ("unknown", "; the ", " were judged in one order only"),
     };
     let stable = Block::Paragraph(line!["Stable: ", stable, how, judged, after]);
     let stable = if verdict.stable == Some(false) { Block::Warning(vec![stable]) } else { stable };
@@ -151,7 +151,7 @@ pub(crate) fn confidence(view: &View<'_>) -> Option<String> {
     let caveats = [
         (view.debate.is_full() == Some(false), "the run is incomplete"),
         (is_unchecked, "nobody checked the answer"),
-        (!is_unchecked && !solution.unverified.is_empty(), "the last changes to the answer were not checked"),
+        (!is_unchecked && !solution.unverified.is_empty(), "the answer was not fully verified"),
     ];
     let caveats: Vec<String> = caveats.iter().filter(|(holds, _)| *holds).map(|(_, what)| (*what).to_owned()).collect();
     let caveats = if caveats.is_empty() { String::new() } else { format!("; {}", list(&caveats)) };

@@ -63,7 +63,7 @@ pub(crate) fn polls(debate: &Debate) -> Vec<Block<'_>> {
         blocks.push(Block::Paragraph(line!["Gained most: ", most]));
         if !polls.uncounted.is_empty() {
             let uncounted = joined(polls.uncounted.iter().map(|voter| line![*voter]), ", ");
-            let what = line!["Voters not counted, because they missed a poll: "];
+            let what = line!["Not counted, because a vote is missing: "];
             blocks.push(Block::Paragraph([what, uncounted].concat()));
         }
     }
@@ -136,7 +136,7 @@ pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
         ),
         None => "All agents took part.".to_owned(),
     };
-    let counted = format!(" Scores are based on {} earlier debates.", selection.debates);
+    let counted = format!(" Scores are based on {}.", counted(selection.debates.into(), "earlier debate"));
     vec![
         Block::lead(line![figure(lead), figure(counted)]),
         Block::Table(TableBlock::new("small", "Candidates", columns, rows)),
