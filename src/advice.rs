@@ -346,7 +346,7 @@ impl Diagnostic for JournalError {
                 let verify = format!("`dialectic verify {}` shows which parts are intact", path.display());
                 advise(Arguments, format!("a damaged journal cannot be continued; {verify}"))
             }
-            Self::NotAFile { .. } => advise(Arguments, "the journal of a debate is its `.events.jsonl` file"),
+            Self::NotAFile { .. } => advise(Arguments, "a debate's journal is its `.events.jsonl` file"),
             Self::Locked { path } => {
                 let path = path.display();
                 advise(Busy, format!("wait until the debate ends; `dialectic show {path}` shows its current state"))
@@ -438,9 +438,10 @@ impl Diagnostic for PlanError {
     fn advice(&self) -> Advice {
         match self {
             Self::Unreadable { .. } => (Arguments, None),
-            Self::Line { .. } | Self::Empty { .. } => {
-                advise(Arguments, "create the plan with `dialectic sweep plan`, and do not edit it: its ids are hashes")
-            }
+            Self::Line { .. } | Self::Empty { .. } => advise(
+                Arguments,
+                "create the plan with `dialectic sweep plan`, and do not edit it: its ids are hashes of its debates",
+            ),
             Self::Prompts { .. } => {
                 advise(Configuration, "run the set with the version that planned it, or plan the set again")
             }

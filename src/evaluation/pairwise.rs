@@ -319,11 +319,11 @@ pub fn independent(judges: Vec<Judge>, took_part: &[&AgentSettings]) -> (Vec<Jud
         match own {
             _ if provider == OFFLINE || took_part.is_empty() => None,
             _ if took_part.iter().any(|agent| agent.model == *model) => {
-                Some(format!("judge {id}: its model {model} took part in a debate"))
+                Some(format!("judge {id}: its model {model} took part in a compared debate"))
             }
             None => Some(format!("judge {id}: {model} may belong to the same model family as a participant")),
             Some(own) if took_part.iter().any(|agent| family(&agent.model) == Some(own)) => {
-                Some(format!("judge {id}: a model of its family ({own}) took part in a debate"))
+                Some(format!("judge {id}: a model of its family ({own}) took part in a compared debate"))
             }
             Some(_) => None,
         }

@@ -93,7 +93,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     terminal.notice("Open this address. It signs in one browser. Ctrl-C stops the server and pauses running debates.");
     terminal.text(&server.address())?;
     if !has_token {
-        terminal.notice(&format!("Programs send the header `Authorization: Bearer {}`.", server.token()));
+        terminal.notice(&format!("Programs must send the header `Authorization: Bearer {}`.", server.token()));
     }
     // The page is a temporary file, which the browser may still read: keep it until the server stops.
     let _page = args.open.then(|| open(&server.address(), terminal));
