@@ -5,18 +5,20 @@ use std::path::PathBuf;
 use crate::status::TRY_AGAIN;
 use dialectic_record::ids::DebateId;
 
+/// Each category's value is its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
 pub enum ErrorCategory {
     /// An error that no other category covers, such as a failed write or an internal error.
-    General,
+    General = 1,
     /// A bad command line or input file.
-    Arguments,
+    Arguments = 2,
     /// Model calls failed permanently.
-    Provider,
+    Provider = 3,
     /// A bad configuration, or missing or bad environment variables.
-    Configuration,
+    Configuration = 4,
     /// Something is temporarily unavailable; a later attempt may succeed.
-    Busy,
+    Busy = TRY_AGAIN,
 }
 
 /// Implemented in `advice` for the errors of all other modules and crates.
@@ -139,26 +141,12 @@ impl Error {
     /// answers or replies, 75 try again later (for example, because a server is unreachable or the debate is running in
     /// another process), 124 still running, 130 interrupted. `docs/automation.md` lists them too.
     pub fn exit_code(&self) -> u8 {
-        let blame = match self {
-            Self::Diagnosed(error) => error.blame(),
-            Self::Output { .. }
-            | Self::Exists(_)
-            | Self::Stdout(_)
-            | Self::Stdin(_)
-            | Self::EventsIncomplete
-            | Self::PipeClosed
-            | Self::Detach(_)
-            | Self::Runtime(_) => ErrorCategory::General,
-            Self::Declined => return 0,
-            Self::Said { code } | Self::Coded { code, .. } => return *code,
-            Self::Interrupted(_) => return INTERRUPTED,
-        };
-        match blame {
-            ErrorCategory::General => 1,
-            ErrorCategory::Arguments => 2,
-            ErrorCategory::Provider => 3,
-            ErrorCategory::Configuration => 4,
-            ErrorCategory::Busy => TRY_AGAIN,
+        match self {
+            Self::Diagnosed(error) => error.blame() as u8,
+            Self::Declined => 0,
+            Self::Said { code } | Self::Coded { code, .. } => *code,
+            Self::Interrupted(_) => INTERRUPTED,
+            _ => ErrorCategory::General as u8,
         }
     }
 

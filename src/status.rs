@@ -8,6 +8,7 @@ use serde::Serialize;
 use dialectic_base::call::is_default;
 use dialectic_base::figures::{counted, list, named_cost};
 use dialectic_base::money::Usd;
+use dialectic_base::named;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::runner::Runner;
 use dialectic_record::debate::{AnswerState, Debate, Outcome, Question, Status};
@@ -43,20 +44,21 @@ pub fn load(entry: &Entry) -> Result<Debate, StoreError> {
     Ok(folded.unwrap_or(debate))
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Standing {
-    Running,
-    /// The debate is waiting for answers to its questions or for the host's replies.
-    Asking,
-    Paused,
-    /// The process died without pausing the debate. The debate can be resumed.
-    Interrupted,
-    /// The debate cannot be resumed, because an older version saved the debate without a journal.
-    Unfinished,
-    Completed,
-    /// The debate ended without an answer.
-    Failed,
+named! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    pub enum Standing {
+        Running = "running",
+        /// The debate is waiting for answers to its questions or for the host's replies.
+        Asking = "asking",
+        Paused = "paused",
+        Completed = "completed",
+        /// The debate ended without an answer.
+        Failed = "failed",
+        /// The process died without pausing the debate. The debate can be resumed.
+        Interrupted = "interrupted",
+        /// The debate cannot be resumed, because an older version saved the debate without a journal.
+        Unfinished = "unfinished",
+    }
 }
 
 /// Which of a debate's locks are held. A process that works on the debate locks the journal and, if the process is
@@ -106,18 +108,6 @@ impl Standing {
     /// The name for lists and reports.
     pub(crate) fn listed(entry: &Entry, debate: &Debate) -> &'static str {
         Self::of(entry, debate, Presence::default()).name()
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Asking => "asking",
-            Self::Paused => "paused",
-            Self::Interrupted => "interrupted",
-            Self::Unfinished => "unfinished",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-        }
     }
 
     /// The exit code of a command that waited for the debate.

@@ -62,29 +62,23 @@ impl Archive {
     pub fn open(directory: &Directory) -> Result<Self, ArchiveError> {
         directory.create()?;
         let path = directory.path().join(FILE);
-        let connection = connect(&path).map_err(|source| ArchiveError::Unusable { path: path.clone(), source })?;
-        let mut archive = Self { connection, directory: directory.clone() };
-        archive.prepare(&path)?;
-        Ok(archive)
-    }
-
-    fn prepare(&mut self, path: &Path) -> Result<(), ArchiveError> {
-        let unusable = |source| ArchiveError::Unusable { path: path.to_owned(), source };
+        let unusable = |source| ArchiveError::Unusable { path: path.clone(), source };
+        let mut connection = connect(&path).map_err(unusable)?;
         let version = |connection: &Connection| connection.query_row("PRAGMA user_version", [], |row| row.get(0));
-        let found: u32 = version(&self.connection).map_err(unusable)?;
+        let found: u32 = version(&connection).map_err(unusable)?;
         if found > VERSION {
-            return Err(ArchiveError::Newer(path.to_owned()));
+            return Err(ArchiveError::Newer(path));
         }
-        if found == VERSION {
-            return Ok(());
+        if found < VERSION {
+            let transaction = write(&mut connection).map_err(unusable)?;
+            // Check the version again, because another process may have created the tables.
+            if version(&transaction).map_err(unusable)? < VERSION {
+                transaction.execute_batch(include_str!("schema.sql")).map_err(unusable)?;
+                transaction.pragma_update(None, "user_version", VERSION).map_err(unusable)?;
+            }
+            transaction.commit().map_err(unusable)?;
         }
-        // Check the version again, because another process may have created the tables.
-        let transaction = write(&mut self.connection).map_err(unusable)?;
-        if version(&transaction).map_err(unusable)? < VERSION {
-            transaction.execute_batch(include_str!("schema.sql")).map_err(unusable)?;
-            transaction.pragma_update(None, "user_version", VERSION).map_err(unusable)?;
-        }
-        transaction.commit().map_err(unusable)
+        Ok(Self { connection, directory: directory.clone() })
     }
 
     /// Adds debates that finished since the last update and forgets removed ones. Returns the number of changed files.
@@ -95,8 +89,10 @@ impl Archive {
     pub fn update(&mut self) -> Result<usize, ArchiveError> {
         // Saving a debate replaces its file and thus changes the directory's time.
         let modified = self.directory.modified().map(nanoseconds);
+        // The directory's time at the last update; `None` if it was not saved.
+        let looked: Option<i64> = self.connection.query_row("SELECT modified FROM looked", [], |row| row.get(0))?;
         let now = nanoseconds(SystemTime::now());
-        if modified.is_some() && modified == self.looked()? {
+        if modified.is_some() && modified == looked {
             return Ok(0);
         }
         let mut known = self.files()?;
@@ -128,12 +124,6 @@ impl Archive {
             self.connection.execute("UPDATE looked SET modified = ?", [modified])?;
         }
         Ok(changed.len() + gone.len())
-    }
-
-    /// The last saved modification time of the directory; `None` if none was saved. If the directory still has this
-    /// time, the archive is up to date.
-    fn looked(&self) -> Result<Option<i64>, ArchiveError> {
-        Ok(self.connection.query_row("SELECT modified FROM looked", [], |row| row.get(0))?)
     }
 
     fn files(&self) -> Result<HashMap<String, (i64, i64)>, ArchiveError> {

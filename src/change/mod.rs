@@ -252,16 +252,12 @@ impl Repository {
 
     fn read(&self, entry: &Entry, tree: &Tree, files: &mut Files) -> Result<(), Error> {
         let Entry { old, new, is_mode_new, old_hash, new_hash, old_path, path } = entry;
-        if let Some(reason) = withheld([old_path, path]) {
+        let is = |mode: Mode| *old == mode || *new == mode;
+        let reason = withheld([old_path, path])
+            .or_else(|| is(Mode::Submodule).then_some("a submodule"))
+            .or_else(|| is(Mode::Link).then_some("a symbolic link"));
+        if let Some(reason) = reason {
             files.leave(path, reason);
-            return Ok(());
-        }
-        if *old == Mode::Submodule || *new == Mode::Submodule {
-            files.leave(path, "a submodule");
-            return Ok(());
-        }
-        if *old == Mode::Link || *new == Mode::Link {
-            files.leave(path, "a symbolic link");
             return Ok(());
         }
         let stored = |hash: &str| match self.git.stored(hash)? {
@@ -281,7 +277,7 @@ impl Repository {
                 return Ok(());
             }
         };
-        if let Some(reason) = [&before, &after].into_iter().flatten().find_map(|text| tree.secret(text)) {
+        if let Some(reason) = [&before, &after].into_iter().flatten().find_map(|text| secret(text, &tree.keys)) {
             files.leave(path, reason);
             return Ok(());
         }
@@ -332,13 +328,9 @@ impl Tree {
         }
         text_of(&bytes)
     }
-
-    /// Why the text must be withheld; `None` if it contains no secret.
-    fn secret(&self, text: &str) -> Option<String> {
-        secret(text, &self.keys)
-    }
 }
 
+/// Why the text must be withheld; `None` if it contains no secret.
 fn secret(text: &str, keys: &KnownKeys) -> Option<String> {
     if holds_private_key(text) {
         return Some("it contains a private key".to_owned());
@@ -422,7 +414,8 @@ pub fn piped(
             let now = git.as_ref().and_then(|git| git.hash(text.as_bytes()).ok());
             hash.zip(now).is_some_and(|(hash, now)| now.starts_with(hash))
         };
-        let whole = tree.as_ref().and_then(|tree| tree.text(&path).ok().filter(|text| tree.secret(text).is_none()));
+        let whole =
+            tree.as_ref().and_then(|tree| tree.text(&path).ok().filter(|text| secret(text, &tree.keys).is_none()));
         files.read.push((diff.clone(), whole.filter(is_meant)));
     }
     assemble(files, of_pipe(), settings, environment)

@@ -234,9 +234,7 @@ fn tell_outcome(debate: &Debate, name: &str, quiet: bool, terminal: &mut Termina
     }
     if let Some(outcome) = debate.outcome.as_ref().filter(|outcome| outcome.kind != OutcomeKind::Full) {
         terminal.warning(&format!("this run is {}:", first_word(&debate.run_in_words())));
-        for reason in &outcome.reasons {
-            terminal.notice(&format!("  - {reason}"));
-        }
+        terminal.notices(outcome.reasons.iter().map(|reason| format!("  - {reason}")));
     }
     if !quiet {
         terminal.notice(&format!("Run: {}", one_line(&debate.run_in_words())));

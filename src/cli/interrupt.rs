@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::error::Error;
+use crate::error::{Error, INTERRUPTED};
 use dialectic_llm::command::end_all;
 use dialectic_report::display::{LiveView, Messages};
 
@@ -27,9 +27,14 @@ pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationTo
     view.leave();
     drop(timeout(TO_LEAVE, view.ended()).await);
     keys::restore();
+    exit_now(INTERRUPTED.into());
+}
+
+/// Ends the program and the programs it started, because something may hang that must not keep it alive.
+#[expect(clippy::exit, reason = "the user wants to end the program, and the main thread may be blocked")]
+pub(super) fn exit_now(code: i32) -> ! {
     end_all();
-    #[expect(clippy::exit, reason = "after two interrupts, nothing that hangs may keep the program alive")]
-    std::process::exit(130);
+    std::process::exit(code)
 }
 
 /// Makes an interrupt end the program from now on, because the remaining steps may hang. `heard` must have begun to
@@ -46,9 +51,7 @@ pub(super) fn end_on_interrupt(heard: Option<Interrupts>) {
             }
         });
         keys::restore();
-        end_all();
-        #[expect(clippy::exit, reason = "the user interrupted; a stalled reader may block the main thread")]
-        std::process::exit(130);
+        exit_now(INTERRUPTED.into());
     });
 }
 
@@ -84,9 +87,7 @@ pub(super) fn survive_file_limit() {}
 pub(super) fn end_soon() {
     std::thread::spawn(|| {
         std::thread::sleep(TO_END);
-        end_all();
-        #[expect(clippy::exit, reason = "the user interrupted; a stalled reader blocks the main thread")]
-        std::process::exit(130);
+        exit_now(INTERRUPTED.into());
     });
 }
 
@@ -212,9 +213,7 @@ pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
                         // Hiding the live display shows the cursor again.
                         drop(timeout(TO_LEAVE, messages.hide(true)).await);
                         keys::restore();
-                        end_all();
-                        #[expect(clippy::exit, reason = "SIGQUIT must end the program")]
-                        std::process::exit(QUIT);
+                        exit_now(QUIT);
                     }
                 }
                 // Ignore the signal if no shell could continue the program.

@@ -166,7 +166,7 @@ impl Session<'_> {
                         drop(messages.say("The agents have questions. Answer them in the browser.\n"));
                         continue;
                     }
-                    let keyboard = watchers.keyboard();
+                    let keyboard = watchers.keyboard.clone();
                     // Waiting for the keyboard must not block the debate.
                     let off = spawn_blocking(move || keyboard.map(|keyboard| keyboard.off())).await.ok();
                     let asked = questions::ask(&run, &debate, &cancel, &messages).await;

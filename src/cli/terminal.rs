@@ -33,7 +33,7 @@ const LESS: &str = "RX";
 static PAGER_IS_OPEN: AtomicBool = AtomicBool::new(false);
 
 pub(super) struct Terminal {
-    color: ColorMode,
+    pub(super) color: ColorMode,
     dumb: bool,
 }
 
@@ -49,10 +49,6 @@ impl Terminal {
                 .map_or(ColorMode::Auto, |(.., mode)| *mode),
         };
         Self { color, dumb }
-    }
-
-    pub(super) fn color(&self) -> ColorMode {
-        self.color
     }
 
     pub(super) fn display(&self, quiet: bool) -> DisplayOptions {
@@ -185,11 +181,15 @@ impl Terminal {
 
     pub(super) fn notice(&mut self, text: &str) {
         // A closed standard error is not a reason to fail.
-        drop(self.notices().notice(text));
+        drop(self.stderr().notice(text));
+    }
+
+    pub(super) fn notices(&mut self, texts: impl IntoIterator<Item: AsRef<str>>) {
+        texts.into_iter().for_each(|text| self.notice(text.as_ref()));
     }
 
     pub(super) fn warning(&mut self, text: &str) {
-        drop(self.notices().warning(text));
+        drop(self.stderr().warning(text));
     }
 
     pub(super) fn warnings(&mut self, texts: impl IntoIterator<Item: AsRef<str>>) {
@@ -197,10 +197,10 @@ impl Terminal {
     }
 
     pub(super) fn error(&mut self, error: &dyn StdError, hint: Option<&str>) {
-        drop(self.notices().error(error, hint));
+        drop(self.stderr().error(error, hint));
     }
 
-    fn notices(&self) -> Notices<impl Write + use<>> {
+    fn stderr(&self) -> Notices<impl Write + use<>> {
         Notices::stderr(self.color)
     }
 }

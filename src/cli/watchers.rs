@@ -26,7 +26,7 @@ pub(super) struct Watchers {
     view: LiveView,
     stream: Option<EventStream>,
     tracer: Option<oneshot::Receiver<Tracer>>,
-    keyboard: Option<Keyboard>,
+    pub(super) keyboard: Option<Keyboard>,
     interrupts: JoinHandle<()>,
     pub(super) cancel: CancellationToken,
 }
@@ -71,10 +71,6 @@ impl Watchers {
             }
         }
         keys
-    }
-
-    pub(super) fn keyboard(&self) -> Option<Keyboard> {
-        self.keyboard.clone()
     }
 
     pub(super) fn messages(&self) -> Messages {

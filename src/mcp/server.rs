@@ -376,10 +376,7 @@ impl Server {
             "report" => {
                 let Report { id, format } = read(arguments)?;
                 let id = self.entry(&id).await?.id();
-                let format = match format.unwrap_or(ReportForm::Markdown) {
-                    ReportForm::Markdown => "markdown",
-                    ReportForm::Adr => "adr",
-                };
+                let format = format.unwrap_or(ReportForm::Markdown).name();
                 self.printed(&["report", &id, "--format", format]).await?
             }
             "list" => self.list(read(arguments)?).await?,

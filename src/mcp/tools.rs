@@ -1,12 +1,12 @@
 //! The tools and their parameters. Unknown parameters are rejected.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use rmcp::model::{Tool, ToolAnnotations};
+use rmcp::model::{Tool, ToolAnnotations, object};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use dialectic_base::named;
 use dialectic_record::protocol::Protocol;
 
 #[derive(Debug, Deserialize)]
@@ -90,11 +90,12 @@ pub(super) struct Report {
     pub(super) format: Option<ReportForm>,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum ReportForm {
-    Markdown,
-    Adr,
+named! {
+    #[derive(Debug, Clone, Copy, Deserialize)]
+    pub(super) enum ReportForm {
+        Markdown = "markdown",
+        Adr = "adr",
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -109,15 +110,6 @@ pub(super) const MOST_SECONDS: u64 = 45;
 pub(super) const MOST_LISTED: u32 = 100;
 /// The default number of debates to list.
 pub(super) const LISTED: u32 = 20;
-
-fn schema(properties: Value, required: &[&str]) -> Arc<Map<String, Value>> {
-    let mut schema = Map::new();
-    schema.insert("type".to_owned(), json!("object"));
-    schema.insert("properties".to_owned(), properties);
-    schema.insert("required".to_owned(), json!(required));
-    schema.insert("additionalProperties".to_owned(), json!(false));
-    Arc::new(schema)
-}
 
 fn of_debate() -> Value {
     json!({
@@ -149,10 +141,13 @@ fn pays() -> ToolAnnotations {
 fn tool(
     name: &'static str,
     about: &'static str,
-    schema: Arc<Map<String, Value>>,
+    properties: &Value,
+    required: &[&str],
     annotations: ToolAnnotations,
 ) -> Tool {
-    Tool::new(name, about, schema).with_annotations(annotations)
+    let schema =
+        json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
+    Tool::new(name, about, object(schema)).with_annotations(annotations)
 }
 
 #[expect(clippy::too_many_lines, reason = "an entry for each tool")]
@@ -161,106 +156,102 @@ pub(super) fn all() -> Vec<Tool> {
         tool(
             "plan",
             "Forecast a debate's calls, tokens and cost, without calling a model.",
-            schema(of_debate(), &["problem"]),
+            &of_debate(),
+            &["problem"],
             reads(),
         ),
         tool(
             "debate",
             "Start a debate between language models about a hard decision. A debate costs money, takes minutes and runs in the background; call `wait` with the returned id until the debate ends.",
-            schema(of_debate(), &["problem"]),
+            &of_debate(),
+            &["problem"],
             pays(),
         ),
         tool(
             "wait",
             "Wait up to 45 seconds for a debate to end. Returns its answer, its questions, or its requests to \
                  you; if it is still running, call `wait` again.",
-            schema(json!({"id": id(), "seconds": {"type": "integer", "minimum": 0, "maximum": MOST_SECONDS}}), &["id"]),
+            &json!({"id": id(), "seconds": {"type": "integer", "minimum": 0, "maximum": MOST_SECONDS}}),
+            &["id"],
             reads(),
         ),
-        tool("status", "Get the current status of a debate.", schema(json!({"id": id()}), &["id"]), reads()),
+        tool("status", "Get the current status of a debate.", &json!({"id": id()}), &["id"], reads()),
         tool(
             "answer",
             "Answer a debate's questions if you know the answers or the user gave them to you; the debate \
                  then continues. The record notes that an agent answered.",
-            schema(
-                json!({
-                    "id": id(),
-                    "answers": {"type": "object", "additionalProperties": {"type": ["string", "null"]}, "description": "Answers by question id, such as q1; null skips a question"},
-                    "skipRest": {"type": "boolean", "description": "Skip all other questions"}
-                }),
-                &["id"],
-            ),
+            &json!({
+                "id": id(),
+                "answers": {"type": "object", "additionalProperties": {"type": ["string", "null"]}, "description": "Answers by question id, such as q1; null skips a question"},
+                "skipRest": {"type": "boolean", "description": "Skip all other questions"}
+            }),
+            &["id"],
             pays(),
         ),
         tool(
             "stop",
             "End a debate early with an answer from its current texts.",
-            schema(json!({"id": id()}), &["id"]),
+            &json!({"id": id()}),
+            &["id"],
             ToolAnnotations::new().read_only(false).destructive(false).idempotent(true).open_world(false),
         ),
         tool(
             "points",
             "List all objections raised in a debate and their outcomes, as JSON.",
-            schema(json!({"id": id()}), &["id"]),
+            &json!({"id": id()}),
+            &["id"],
             reads(),
         ),
         tool(
             "ask",
             "Ask the judge a question about a finished debate. Each answer costs money.",
-            schema(
-                json!({
-                    "id": id(),
-                    "question": {"type": "string", "minLength": 1},
-                    "maxCost": {"type": "number", "exclusiveMinimum": 0}
-                }),
-                &["id", "question"],
-            ),
+            &json!({
+                "id": id(),
+                "question": {"type": "string", "minLength": 1},
+                "maxCost": {"type": "number", "exclusiveMinimum": 0}
+            }),
+            &["id", "question"],
             pays(),
         ),
         tool(
             "report",
             "Get the report on a debate: the whole debate (markdown) or a decision record (adr).",
-            schema(json!({"id": id(), "format": {"type": "string", "enum": ["markdown", "adr"]}}), &["id"]),
+            &json!({"id": id(), "format": {"type": "string", "enum": ["markdown", "adr"]}}),
+            &["id"],
             reads(),
         ),
         tool(
             "list",
             "List the saved debates, newest first, as JSON.",
-            schema(
-                json!({
-                    "limit": {"type": "integer", "minimum": 1, "maximum": MOST_LISTED},
-                    "text": {"type": "string", "description": "Only debates whose problem or solution contains this text"}
-                }),
-                &[],
-            ),
+            &json!({
+                "limit": {"type": "integer", "minimum": 1, "maximum": MOST_LISTED},
+                "text": {"type": "string", "description": "Only debates whose problem or solution contains this text"}
+            }),
+            &[],
             reads(),
         ),
         tool(
             "requests",
             "Get the open requests of a debate with the model `host`, which you must answer; waits up to 45 seconds for one. \
                  Give the text of each request, and nothing else, to a fresh subagent; subagents can work in parallel.",
-            schema(
-                json!({
-                    "id": id(),
-                    "request": {"type": "string", "description": "Return only this request"},
-                    "seconds": {"type": "integer", "minimum": 0, "maximum": MOST_SECONDS}
-                }),
-                &["id"],
-            ),
+            &json!({
+                "id": id(),
+                "request": {"type": "string", "description": "Return only this request"},
+                "seconds": {"type": "integer", "minimum": 0, "maximum": MOST_SECONDS}
+            }),
+            &["id"],
             pays(),
         ),
         tool(
             "reply",
             "Reply to a request. An unusable reply is rejected with the reason, and the request stays open.",
-            schema(
-                json!({
-                    "id": id(),
-                    "request": {"type": "string"},
-                    "text": {"type": "string", "minLength": 1},
-                    "by": {"type": "string", "description": "The model that wrote the reply, for the record"}
-                }),
-                &["id", "request", "text"],
-            ),
+            &json!({
+                "id": id(),
+                "request": {"type": "string"},
+                "text": {"type": "string", "minLength": 1},
+                "by": {"type": "string", "description": "The model that wrote the reply, for the record"}
+            }),
+            &["id", "request", "text"],
             pays(),
         ),
     ]

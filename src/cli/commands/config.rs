@@ -17,8 +17,8 @@ use crate::trace::TraceDestination;
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::{
-    Loaded, Overrides, STARTER, SettingRow, capture_environment, model_warnings, one_family, process_environment,
-    schema, show, users_environment, usual_model,
+    Loaded, ModelChoice, Overrides, STARTER, SettingRow, capture_environment, model_warnings, one_family,
+    process_environment, schema, show, users_environment, usual_model,
 };
 use dialectic_engine::access::{Environment, Trusted, refused, trust};
 use dialectic_engine::runner::Services;
@@ -110,9 +110,7 @@ fn starter(usual: Option<&(String, String)>) -> String {
 
 fn check(path: Option<&PathBuf>, file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let (loaded, environment) = read(path.or(file.config.as_ref()), file, terminal)?;
-    if let Some(choice) = &loaded.choice {
-        choice.callable()?;
-    }
+    loaded.choice.iter().try_for_each(ModelChoice::callable)?;
     let settings = &loaded.settings;
     let protocol = protocols::named(&settings.debate.protocol)?;
     (protocol.check)(settings)

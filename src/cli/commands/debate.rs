@@ -161,9 +161,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         return dry_run(&created, &runner(environment)?, args.json, terminal);
     }
     let mut session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
-    if let Some(choice) = &choice {
-        choice.callable()?;
-    }
+    choice.iter().try_for_each(ModelChoice::callable)?;
     let mut paced = environment.clone();
     if settings.everybody().all(|agent| agent.provider == OFFLINE)
         && !args.run.detach
@@ -191,9 +189,7 @@ fn say(choice: Option<&ModelChoice>, attachments: &[Attachment], reads_stdin: bo
     if !reads_stdin && input::has_text() {
         terminal.warning("standard input was not read; to attach it, add --attach -");
     }
-    for notice in choice.map(ToString::to_string).into_iter().chain(input::notice_of(attachments)) {
-        terminal.notice(&notice);
-    }
+    terminal.notices(choice.map(ToString::to_string).into_iter().chain(input::notice_of(attachments)));
 }
 
 fn overrides(args: &DebateArgs) -> Overrides {

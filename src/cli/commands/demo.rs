@@ -64,9 +64,7 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     // Print short lines, which fit narrow terminals.
     terminal.notice("This debate was written by hand; no model is called.");
     terminal.notice(&format!("{calls} in {}{shown_in}.\n", clock(took)));
-    for line in debate.problem.lines() {
-        terminal.notice(line);
-    }
+    terminal.notices(debate.problem.lines());
     terminal.notice("");
     let times = if is_watched { times(took) } else { f64::INFINITY };
     if !play_back(&debate, moments, times, terminal.display(args.quiet))? {
@@ -81,13 +79,9 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     if is_watched {
         terminal.notice("");
     }
-    for line in essence(&debate, None).lines() {
-        terminal.notice(line);
-    }
+    terminal.notices(essence(&debate, None).lines());
     terminal.notice("");
-    for line in what_next(&entry.state) {
-        terminal.notice(&line);
-    }
+    terminal.notices(what_next(&entry.state));
     Ok(())
 }
 

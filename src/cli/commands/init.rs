@@ -354,9 +354,7 @@ fn which_model(
             if names.len() > 1 {
                 terminal.notice(&format!("Models: {}", names.join(", ")));
             } else if let Some(usual) = usual.filter(|_| of_program.is_none()) {
-                for line in priced_models(&wanted.provider, usual).lines() {
-                    terminal.notice(line);
-                }
+                terminal.notices(priced_models(&wanted.provider, usual).lines());
             }
             let proposed = usual.or(names.first().copied()).unwrap_or_default();
             loop {

@@ -25,29 +25,10 @@ use dialectic_record::protocol::DIALECTIC;
 use dialectic_record::store::{AccessMode, Entry, ShortNames, StateFileError, StoreError};
 use dialectic_report::display::{StyledText, Table, TableColumn};
 
-/// The statuses and outcomes that `--status` accepts.
-const STATUSES: [&str; 15] = [
-    "pending",
-    "running",
-    "asking",
-    "paused",
-    "completed",
-    "failed",
-    "interrupted",
-    "unfinished",
-    "complete",
-    "incomplete",
-    "stopped",
-    "full",
-    "degraded",
-    "unreadable",
-    "newer format",
-];
-
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ListArgs {
     /// List only debates with one of these statuses or outcomes (comma-separated)
-    #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = PossibleValuesParser::new(STATUSES))]
+    #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = PossibleValuesParser::new(statuses()))]
     status: Vec<String>,
 
     /// List only debates whose problem or solution contains this text (ignoring case), or whose entry in the memory
@@ -78,6 +59,12 @@ pub(in crate::cli) struct ListArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// The statuses and outcomes that `--status` accepts.
+fn statuses() -> impl Iterator<Item = &'static str> {
+    let outcomes = ["complete", "incomplete", "stopped", "full", "degraded", "unreadable", "newer format"];
+    ["pending"].into_iter().chain(Standing::ALL.map(Standing::name)).chain(outcomes)
 }
 
 fn day(text: &str) -> Result<NaiveDate, String> {

@@ -117,9 +117,7 @@ pub(super) fn go_on(order: ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(
     let of_models = model_warnings(&settings, today());
     terminal.warnings(environment.warnings().iter().chain(&of_models).chain(&prepared.panel().warnings));
     terminal.warnings(sources.iter().flat_map(|before| before.changes(&prepared.panel().sources)));
-    for difference in configured_otherwise(&settings, environment) {
-        terminal.notice(&difference);
-    }
+    terminal.notices(configured_otherwise(&settings, environment));
     prepared.check_limit()?;
     let foreseen = if is_agreed { None } else { dialogue::agreed(&prepared, &settings, terminal)? };
     let ready = prepared.begin()?;

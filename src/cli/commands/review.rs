@@ -17,8 +17,8 @@ use dialectic_base::figures::{counted, list};
 use dialectic_base::money::Usd;
 use dialectic_base::provider::{HOST, calls_models};
 use dialectic_config::{
-    ConfigError, ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, Overrides, capture_environment, debates_directory,
-    model_warnings, process_environment, users_environment,
+    ConfigError, ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, ModelChoice, Overrides, capture_environment,
+    debates_directory, model_warnings, process_environment, users_environment,
 };
 use dialectic_engine::access::{Environment, is_program, is_trusted};
 use dialectic_engine::runner::new_debate;
@@ -129,7 +129,8 @@ enum Source {
 }
 
 pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let directory = working_directory()?;
+    let here = Path::new(".");
+    let directory = here.canonicalize().map_err(|source| unreadable(here, source))?;
     let source = source(args, &directory, terminal)?;
     let environment = environment(args, &source, &directory, terminal)?;
     let files = ConfigFiles::new(config_path(args, &source, &directory, &environment, terminal)?, &environment);
@@ -208,9 +209,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
         return dry_run(&created, &runner(environment)?, args.json, terminal);
     }
     let mut session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
-    if let Some(choice) = &choice {
-        choice.callable()?;
-    }
+    choice.iter().try_for_each(ModelChoice::callable)?;
     let runner = runner(environment)?;
     let prepared = runner.prepare(created.clone())?;
     tell(&read, choice.as_ref(), &warnings, terminal);
@@ -262,9 +261,7 @@ fn equip(settings: &mut Settings, tools: &[&str]) {
 }
 
 fn tell(read: &[String], choice: Option<&impl ToString>, warnings: &[String], terminal: &mut Terminal) {
-    for notice in choice.map(ToString::to_string).iter().chain(read) {
-        terminal.notice(notice);
-    }
+    terminal.notices(choice.map(ToString::to_string).iter().chain(read));
     terminal.warnings(warnings);
 }
 
@@ -281,10 +278,6 @@ fn receipt(set: &ChangeSet) -> Vec<String> {
         lines.push(format!("Left out: {}{more}", list(&first)));
     }
     lines
-}
-
-fn working_directory() -> Result<PathBuf, Error> {
-    Ok(Path::new(".").canonicalize().map_err(|source| unreadable(Path::new("."), source))?)
 }
 
 /// A piped diff takes precedence over the repository, unless an option names a revision.

@@ -35,9 +35,7 @@ pub(in crate::cli) fn run(args: &RmArgs, terminal: &mut Terminal) -> Result<(), 
         directory.check_is_here(entry)?;
     }
     if !args.yes {
-        for entry in &entries {
-            terminal.notice(&described(entry));
-        }
+        terminal.notices(entries.iter().map(described));
         let mut dialogue = Dialogue::open().ok_or_else(|| {
             let debates = counted(entries.len() as u64, "debate");
             UserError::input(format!("{debates} would be removed, but there is no terminal to ask for confirmation"))

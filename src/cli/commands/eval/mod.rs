@@ -110,7 +110,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     let environment = capture_environment(args.env_file.as_deref())?;
     let settings = settings(args, &environment, terminal)?;
     let subjects = subjects(args.debates(), terminal)?;
-    let retries = args.verbose.then(|| retry_notices(terminal.color())).transpose()?;
+    let retries = args.verbose.then(|| retry_notices(terminal.color)).transpose()?;
     let (evaluators, prompt_warnings) = panel(&settings, &environment, retries.as_ref().map(|(sender, _)| sender))?;
     let destination = ScoresDestination::prepare(args.output.as_deref())?;
     terminal.warnings(settings.warnings.iter().chain(&prompt_warnings));
@@ -137,9 +137,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     if args.verbose {
         terminal.notice(&output::details(&evaluated));
     }
-    for text in indistinct(&evaluated) {
-        terminal.notice(&text);
-    }
+    terminal.notices(indistinct(&evaluated));
     finish(&destination, &evaluated, args, terminal)
 }
 

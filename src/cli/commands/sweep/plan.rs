@@ -14,7 +14,9 @@ use crate::sweep::description::{Description, Group, Problem, VariantDescription}
 use crate::sweep::plan::{Plan, Variant};
 use dialectic_base::figures::{counted, short_cost};
 use dialectic_base::money::Usd;
-use dialectic_config::{ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, Overrides, capture_environment, model_warnings};
+use dialectic_config::{
+    ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, ModelChoice, Overrides, capture_environment, model_warnings,
+};
 use dialectic_engine::access::Environment;
 use dialectic_engine::engine::{check_prices, check_purchase};
 use dialectic_engine::runner::{Runner, Services, new_debate};
@@ -113,9 +115,7 @@ fn resolve(
     let path = path.map_or(ConfigPath::None, |path| ConfigPath::Named(base.join(path)));
     let files = ConfigFiles::new(path, environment);
     let Loaded { mut settings, warnings: own, choice, .. } = files.load(&overrides(described, offline))?;
-    if let Some(choice) = &choice {
-        choice.callable()?;
-    }
+    choice.iter().try_for_each(ModelChoice::callable)?;
     settings.debate.memory = false;
     settings.debate.trace = None;
     warnings.extend(own);

@@ -11,10 +11,10 @@ use clap::Args;
 use console::Term;
 use futures_util::stream::{Stream, StreamExt};
 
-use crate::cli::interrupt::{Interrupts, end_on_interrupt};
+use crate::cli::interrupt::{Interrupts, end_on_interrupt, exit_now};
 use crate::cli::session::config_files;
 use crate::cli::terminal::Terminal;
-use crate::error::{Error, ErrorCategory, UserError};
+use crate::error::{Error, ErrorCategory, INTERRUPTED, UserError};
 use crate::sweep::plan::{Machine, PlannedDebate, SavedPlan};
 use crate::sweep::store;
 use crate::sweep::worker::{Ended, Stop, Worker, WorkerTally};
@@ -22,7 +22,6 @@ use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
 use dialectic_config::{Loaded, Overrides, capture_environment};
 use dialectic_engine::access::Environment;
-use dialectic_llm::command::end_all;
 use dialectic_record::ids::DebateId;
 
 use super::{PlanArgs, store_of};
@@ -163,9 +162,7 @@ async fn obey(mut interrupts: Interrupts, stop: Stop) {
     drop(tokio::time::timeout(TO_ANSWER, interrupts.next()).await);
     stop.now.cancel();
     interrupts.next().await;
-    end_all();
-    #[expect(clippy::exit, reason = "the user interrupted three times")]
-    std::process::exit(130);
+    exit_now(INTERRUPTED.into());
 }
 
 async fn shown(
