@@ -390,11 +390,11 @@ pub fn piped(
     let keys = known_keys(&settings.providers, environment);
     let mut files = Files::default();
     for diff in diffs {
-        if !diff.paths().any(|path| wanted.has(path)) {
-            continue;
-        }
         let path = diff.path().to_owned();
         let paths: Vec<String> = diff.paths().map(str::to_owned).collect();
+        if !paths.is_empty() && !paths.iter().any(|path| wanted.has(path)) {
+            continue;
+        }
         let reason = match diff.kind {
             _ if paths.is_empty() => Some("its path cannot be parsed".to_owned()),
             _ if withheld(&paths).is_some() => withheld(&paths).map(str::to_owned),

@@ -207,7 +207,7 @@ fn unsaved(Failed { source, .. }: Failed, saved_to: &Path) -> Error {
     } else {
         format!("restore the debate's files, then: dialectic resume {id}")
     };
-    UserError::of(ErrorCategory::General, format!("cannot save the debate {id}"))
+    UserError::of(ErrorCategory::General, format!("cannot save the debate {}", entry.id()))
         .with_hint(hint)
         .with_source(source)
         .into()

@@ -225,7 +225,7 @@ pub(super) fn all() -> Vec<Tool> {
             "List the saved debates, newest first, as JSON.",
             &json!({
                 "limit": {"type": "integer", "minimum": 1, "maximum": MOST_LISTED},
-                "text": {"type": "string", "description": "Only debates whose problem or solution contains this text"}
+                "text": {"type": "string", "description": "Only debates whose problem or solution contains this text, or whose entry in the memory contains all of its words"}
             }),
             &[],
             reads(),

@@ -393,7 +393,7 @@ fn commands_of_the_users_give_material_and_get_no_keys() {
     let material = sandbox.debates().iter().map(gathered).find(ran).expect("what the commands printed");
     let sources: Vec<&str> = material.as_array().unwrap().iter().map(|one| one["source"].as_str().unwrap()).collect();
     assert_eq!(sources, ["outline", "readme", "command", "command", "command"]);
-    assert!(material[3]["error"].as_str().unwrap().contains("failed"));
+    assert!(material[3]["error"].as_str().unwrap().contains("exited unsuccessfully"));
 }
 
 #[test]

@@ -308,7 +308,7 @@ fn points_beyond_the_thirtieth_are_said_to_be_unread_whoever_raised_them() {
         "{check}"
     );
     let report = sandbox.run(["report", "-d", "latest"]).expect_code(0).stdout;
-    assert!(report.contains("- 1 point more of *agent-kiss* on *agent-architect*, round 1\n"), "{report}");
+    assert!(report.contains("- 1 more point by *agent-kiss* on *agent-architect*, round 1\n"), "{report}");
     assert!(report.contains(", facts\n"), "{report}");
 }
 

@@ -294,7 +294,7 @@ mod tests {
             (r#"{"agents":null}"#, "has no `agents`"),
             (r#"{"agents":[]}"#, "empty list"),
             (r#"{"agents":[null]}"#, "empty list"),
-            (r#"{"agents":[{"id":"a","model":"m","enabled":false}]}"#, "no enabled agent"),
+            (r#"{"agents":[{"id":"a","model":"m","enabled":false}]}"#, "disables all of its agents"),
         ] {
             let error = load(text).unwrap_err();
             assert!(error.to_string().contains(fault), "{error}");

@@ -110,7 +110,7 @@ pub(in crate::cli) struct DebateArgs {
     #[arg(hide_short_help = true, help_heading = "Cost", long, requires = "dry_run")]
     json: bool,
 
-    /// Watch and steer the debate in a browser; the page stays until you press Ctrl-C
+    /// Watch and steer the debate in a browser; the page stays open until you press Ctrl-C
     #[arg(help_heading = "Output", long, conflicts_with = "detach")]
     serve: bool,
 

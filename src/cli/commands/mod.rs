@@ -148,7 +148,7 @@ commands! {
             "dialectic requests vhkp --wait 45",
             "dialectic requests vhkp 3fa9c1d2",
         ];
-        /// Reply to a request of a `-m host` debate
+        /// Reply to a request from a `-m host` debate
         Reply(requests::ReplyArgs) = "reply", requests::reply, [
             "dialectic reply vhkp 3fa9c1d2 answer.md --by fable-5.5",
         ];

@@ -243,7 +243,7 @@ impl RawKinds {
     }
 }
 
-/// The maximum number of characters shown of a decision, claim or point.
+/// The maximum length of a decision, claim or point, in characters.
 const ITEM: usize = 300;
 const MATTERS: usize = 12;
 

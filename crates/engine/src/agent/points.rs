@@ -17,7 +17,7 @@ use dialectic_record::settings::Settings;
 
 /// The maximum number of characters in a list, so that the cost of a call does not grow with the debate.
 const LIST: usize = 24_000;
-/// The maximum number of characters shown of a point that is listed with its ruling on the draft.
+/// The maximum length, in characters, of a point that is listed with its ruling on the draft.
 const BRIEF: usize = 160;
 
 pub(super) fn listed(debate: &Debate, step: &Step) -> PointList {

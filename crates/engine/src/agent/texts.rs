@@ -293,7 +293,7 @@ pub(super) fn wants_histories(debate: &Debate) -> bool {
     debate.settings.as_ref().is_none_or(|settings| settings.debate.include_full_history)
 }
 
-/// The maximum number of characters shown of an older text that is cut to one line.
+/// The maximum number of characters to show of an older text, cut to one line.
 const SKETCH: usize = 120;
 /// The maximum number of older texts that get a line each. Further ones are only counted, because the cost would
 /// otherwise grow with the square of the number of rounds.

@@ -372,7 +372,7 @@ impl Written {
         let mut cap = if unfulfilled_major_requirements.is_empty() { 100.0 } else { UNFULFILLED_CAP };
         for (objection, counts) in unmet(listed, &rulings) {
             let (number, words) = (objection.number(), objection.point.in_words());
-            open_questions.push(format!("The blocking point {number} is unresolved: {words}"));
+            open_questions.push(format!("Blocking point {number} is unresolved: {words}"));
             if counts {
                 cap = cap.min(UNMET_CAP);
             }

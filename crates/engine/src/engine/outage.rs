@@ -27,7 +27,7 @@ const MOST_RETURNS: u32 = 2;
 const MOST_IN_VAIN: u32 = 3;
 /// The delay before the first check of a server; doubles with each check.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
-/// The delay before the first check of a server that has become reachable without answering.
+/// The delay before the first check of a server that came back but failed to answer the repeated call.
 const WAIT_IN_VAIN: Duration = Duration::from_secs(15);
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 

@@ -15,7 +15,7 @@ use super::{AccessError, Tool, ToolContext, ToolError};
 const MATCHES: usize = 100;
 /// The maximum number of lines to show before a match, and after it.
 const CONTEXT: usize = 10;
-/// The maximum number of characters shown of a line.
+/// The maximum number of characters to show per line.
 const LINE: usize = 300;
 /// The maximum number of characters in all excerpts of a result.
 const CHARACTERS: usize = 20_000;

@@ -47,9 +47,9 @@ fn list(arguments: &Arguments<'_>, context: &ToolContext) -> Result<Value, ToolE
 }
 
 const LINES: usize = 200;
-/// The maximum number of entries shown of one directory.
+/// The maximum number of entries to show per directory.
 const OUTLINE_ENTRIES: usize = 60;
-/// The maximum number of characters shown of a readme.
+/// The maximum number of characters of a readme to show.
 const README: usize = 8000;
 
 /// Lists the directory and its subdirectories with one entry per line, upper levels first. Hidden entries are omitted.

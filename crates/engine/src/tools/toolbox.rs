@@ -11,7 +11,7 @@ use dialectic_llm::ToolSpec;
 
 use super::{TOOLS, Tool, ToolContext, ToolError};
 
-/// The maximum number of characters shown of an unknown tool's name.
+/// The maximum length of an unknown tool's name in an error, in characters.
 const NAME_SHOWN: usize = 64;
 
 pub struct Toolbox {
