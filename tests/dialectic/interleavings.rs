@@ -198,7 +198,7 @@ async fn run(directory: &Directory, case: Case, act: Act, at: usize) -> Went {
         (Record::begin(directory, created, Some(Arc::new(Copied::default()))).unwrap().0, Vec::new())
     };
     if case.is_copied {
-        record.copy_to(Arc::new(Copied::default()));
+        record.replica = Some(Arc::new(Copied::default()));
     } else if past.is_empty() {
         drop(record);
         record = reopened(&Entry::of_state(&state)).0;

@@ -300,7 +300,7 @@ impl Engine {
             sender,
             signals: self.signals.clone(),
             limit: self.limit(),
-            replica: self.record.replica().cloned(),
+            replica: self.record.replica.clone(),
             may_be_billed: Arc::clone(&self.may_be_billed),
         });
         let silence = self.silence.clone().filter(|_| step.cost == BudgetClass::Round && !caller.is_host());
@@ -373,7 +373,7 @@ impl Engine {
     /// Whether even calls in flight must stop sending requests: while the debate pauses, another machine may be about
     /// to continue it.
     pub(super) fn sends_no_more(&self) -> bool {
-        self.is_pausing && self.record.replica().is_some()
+        self.is_pausing && self.record.replica.is_some()
     }
 
     fn admit(&mut self) -> Result<(), EngineError> {
@@ -425,7 +425,7 @@ mod tests {
     #[tokio::test]
     async fn a_copied_debate_that_pauses_permits_no_further_request() {
         let (_keep, mut engine) = hosted(100);
-        engine.record.copy_to(Arc::new(Copied));
+        engine.record.replica = Some(Arc::new(Copied));
         engine.run().await.unwrap();
         let entry = engine.record.entry();
         let reply = SavedReply { text: "A ring.".to_owned(), by: None };

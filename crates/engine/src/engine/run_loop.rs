@@ -37,7 +37,7 @@ impl Engine {
         self.host = Host::of(&self.record.entry());
         self.budget.iter_mut().for_each(|budget| budget.shown.clear());
         let mut reached = self.debate().current_stage.unwrap_or(self.protocol.start());
-        let new_limit = self.record.new_limit();
+        let new_limit = self.record.new_limit;
         if self.debate().status != Status::Pending || new_limit != BudgetLimit::default() {
             self.append(Event::Resumed(new_limit))?;
             reached = self.reopen(reached)?;

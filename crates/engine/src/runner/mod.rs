@@ -243,7 +243,7 @@ impl Runner {
         own.check(&settings)?;
         let panel = self.services.panel(protocol, &settings)?;
         record.run_with(settings);
-        record.set_new_limit(own.limit);
+        record.new_limit = own.limit;
         let origin = Origin::Saved { record: Box::new(record), past: contents.events, most };
         Ok(self.prepared(protocol, panel, origin))
     }

@@ -127,7 +127,7 @@ impl Prepared {
     }
 
     fn check_new_limit(&self, record: &Record) -> Result<(), RunnerError> {
-        let limit = record.new_limit();
+        let limit = record.new_limit;
         let mut debate = record.debate().clone();
         let (cost, calls) = (debate.total_cost().unwrap_or_default(), debate.total_usage().requests);
         let Some(settings) = debate.settings.as_mut().filter(|_| limit != BudgetLimit::default()) else {
@@ -196,7 +196,7 @@ impl Prepared {
         let (record, past, begun, most) = match origin {
             Origin::Saved { mut record, past, most } => {
                 if let Some(replica) = copied {
-                    record.copy_to(replica);
+                    record.replica = Some(replica);
                 }
                 (*record, past, None, most)
             }
@@ -207,7 +207,7 @@ impl Prepared {
                     Ok(past) => (record, past, Some(begun), None),
                     Err(error) => {
                         // Discard an incomplete fork: resuming it would pay for the missing part again.
-                        record.discard();
+                        record.remove();
                         return Err(error);
                     }
                 }

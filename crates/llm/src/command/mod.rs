@@ -158,11 +158,9 @@ impl ChatModel for CommandModel {
 
     fn reach(&self) -> BoxFuture<'_, Result<(), ModelError>> {
         let limited = *self.limited_until.lock().unwrap_or_else(PoisonError::into_inner);
-        let until = limited.filter(|until| *until > Utc::now());
-        let outcome = match until {
+        let outcome = match limited.filter(|until| *until > Utc::now()) {
             Some(until) => {
-                let message = "skipping calls until then".to_owned();
-                Err(ModelError::UsageLimit { until: Some(until), message })
+                Err(ModelError::UsageLimit { until: Some(until), message: "skipping calls until then".to_owned() })
             }
             None => Ok(()),
         };

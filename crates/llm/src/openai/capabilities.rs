@@ -276,8 +276,7 @@ const AMOUNTS: [&str; 6] = ["minItems", "maxItems", "minimum", "maximum", "exclu
 
 impl Schemas {
     pub(super) fn of(self, answer: Option<&AnswerSchema>) -> Option<AnswerSchema> {
-        let answer = answer.filter(|_| self != Self::None)?;
-        let mut answer = answer.clone();
+        let mut answer = answer.filter(|_| self != Self::None)?.clone();
         match self {
             Self::Whole | Self::None => {}
             Self::WithoutLengths => take_away(&mut answer.schema, &LENGTHS),
@@ -311,21 +310,16 @@ impl Schemas {
 }
 
 fn take_away(schema: &mut Value, keywords: &[&str]) {
-    if let Some(schema) = schema.as_object_mut() {
-        schema.retain(|keyword, _| !keywords.contains(&keyword.as_str()));
-        for (keyword, part) in schema {
-            if let Value::Array(list) = part {
-                for part in list {
-                    take_away(part, keywords);
-                }
-            } else if let Some(named) = part.as_object_mut().filter(|_| keyword == "properties") {
-                // Property names are not keywords.
-                for part in named.values_mut() {
-                    take_away(part, keywords);
-                }
-            } else {
-                take_away(part, keywords);
+    let Some(schema) = schema.as_object_mut() else { return };
+    schema.retain(|keyword, _| !keywords.contains(&keyword.as_str()));
+    for (keyword, part) in schema {
+        match part {
+            Value::Array(list) => list.iter_mut().for_each(|part| take_away(part, keywords)),
+            // Property names are not keywords.
+            Value::Object(named) if keyword == "properties" => {
+                named.values_mut().for_each(|part| take_away(part, keywords));
             }
+            part => take_away(part, keywords),
         }
     }
 }

@@ -38,7 +38,7 @@ pub use endpoint::{
 };
 
 use capabilities::KnownCapabilities;
-use endpoint::Address;
+use endpoint::{Address, is_on_this_machine};
 use failure::{ServerRefusal, excerpt, refusal_body};
 use transport::{Transport, broken};
 
@@ -57,7 +57,7 @@ impl OpenAiClient {
     pub fn new(endpoint: Endpoint, http: &HttpClient) -> Result<Self, ClientError> {
         let endpoint = endpoint.meant();
         let address = Address::new(&endpoint)?;
-        let known = KnownCapabilities::new(endpoint, address.is_loopback());
+        let known = KnownCapabilities::new(endpoint, is_on_this_machine(&address.base));
         Ok(Self { transport: Transport::new(address, http)?, known })
     }
 }
@@ -129,7 +129,7 @@ impl ChatModel for OpenAiClient {
 
     fn is_local(&self) -> bool {
         let address = &self.transport.address;
-        address.is_loopback() || !address.has_secrets()
+        is_on_this_machine(&address.base) || address.secrets.is_empty()
     }
 
     fn reach(&self) -> BoxFuture<'_, Result<(), ModelError>> {

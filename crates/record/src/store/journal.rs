@@ -220,7 +220,9 @@ impl Journal {
     ///
     /// Returns an error if the file cannot be written.
     pub fn restore(&self) -> Result<(), StoreError> {
-        if is_removed(&self.file, &self.path) { restore(&self.file, &self.path) } else { Ok(()) }
+        let is_removed =
+            !fs::exists(&self.path).unwrap_or(true) && self.file.metadata().is_ok_and(|open| is_unlinked(&open));
+        if is_removed { restore(&self.file, &self.path) } else { Ok(()) }
     }
 
     pub fn path(&self) -> &Path {
@@ -299,8 +301,7 @@ const LOCK_MOMENT: std::time::Duration = std::time::Duration::from_millis(5);
 ///
 /// Returns an error if the journal is unreadable or damaged.
 pub fn read_journal(path: &Path) -> Result<JournalContents, JournalError> {
-    let file = open_journal(path)?;
-    parse(&file, path)
+    parse(&open_journal(path)?, path)
 }
 
 /// Locks the journal. Retries, because a child process that is just starting briefly holds its parent's locks.
@@ -430,11 +431,7 @@ pub(super) fn open(text: &[u8], previous: &str) -> Result<Recorded, LineFault> {
     if own.is_none() {
         return Err(LineFault::Unsealed);
     }
-    unchecked(text).map_err(LineFault::NotAnEvent)
-}
-
-pub(super) fn unchecked(text: &[u8]) -> serde_json::Result<Recorded> {
-    serde_json::from_slice(text)
+    serde_json::from_slice(text).map_err(LineFault::NotAnEvent)
 }
 
 /// The maximum number of NULs to read after an incomplete line, more than any file system leaves.
@@ -491,10 +488,6 @@ fn own_hash(text: &[u8]) -> Option<(&[u8], &[u8])> {
 
 pub(super) fn hex(hasher: Sha256) -> String {
     hexadecimal(&hasher.finalize())
-}
-
-fn is_removed(file: &File, path: &Path) -> bool {
-    !fs::exists(path).unwrap_or(true) && file.metadata().is_ok_and(|open| is_unlinked(&open))
 }
 
 fn restore(mut file: &File, path: &Path) -> Result<(), StoreError> {
@@ -571,7 +564,7 @@ impl JournalReader {
         if !self.line.ends_with(b"\n") {
             return Ok(None);
         }
-        let event = unchecked(&self.line)?;
+        let event = serde_json::from_slice(&self.line)?;
         self.line.clear();
         Ok(Some(event))
     }

@@ -31,13 +31,29 @@ pub struct Record {
     saver: Option<Saver>,
     /// Whether the settings in use apply to this run only.
     runs_with_others: bool,
-    new_limit: BudgetLimit,
+    /// The limit that the user set for this and all later runs.
+    pub new_limit: BudgetLimit,
     /// The recorded settings while other settings are in use; absent if unknown.
     recorded: Option<Settings>,
-    replica: Option<Arc<dyn Replica>>,
+    /// A new replica must already contain all events so far.
+    pub replica: Option<Arc<dyn Replica>>,
 }
 
 impl Record {
+    fn of(journal: Journal, state_path: PathBuf, debate: Debate, seq: u64) -> Self {
+        Self {
+            journal,
+            state_path,
+            debate,
+            seq,
+            saver: None,
+            runs_with_others: false,
+            new_limit: BudgetLimit::default(),
+            recorded: None,
+            replica: None,
+        }
+    }
+
     /// Begins the record of a new debate under an unused id or, with a replica, under the id in `created`.
     ///
     /// # Errors
@@ -66,42 +82,14 @@ impl Record {
         };
         let state_path = directory.state_path(&created.id);
         let first = Arc::new(Recorded { seq: 1, at: Timestamp::now(), event: Event::Created(created) });
-        let line = match journal.append(&first) {
-            Ok(line) => line,
-            Err(error) => {
-                // An empty journal would be listed as an unreadable debate.
-                drop(std::fs::remove_file(journal.path()));
-                return Err(error.into());
-            }
-        };
+        // An empty journal would be listed as an unreadable debate.
+        let line = journal.append(&first).inspect_err(|_| drop(std::fs::remove_file(journal.path())))?;
         let debate =
             Debate::create(&first).map_err(|source| StoreError::Fold { path: journal.path().to_owned(), source })?;
         if let Some(replica) = &replica {
             replica.take(&line, false);
         }
-        Ok((
-            Self {
-                journal,
-                state_path,
-                debate,
-                seq: 1,
-                saver: None,
-                runs_with_others: false,
-                new_limit: BudgetLimit::default(),
-                recorded: None,
-                replica,
-            },
-            first,
-        ))
-    }
-
-    /// `replica` must already contain all events so far.
-    pub fn copy_to(&mut self, replica: Arc<dyn Replica>) {
-        self.replica = Some(replica);
-    }
-
-    pub fn replica(&self) -> Option<&Arc<dyn Replica>> {
-        self.replica.as_ref()
+        Ok((Self { replica, ..Self::of(journal, state_path, debate, 1) }, first))
     }
 
     /// Opens the record of a saved debate, and returns what its journal contains.
@@ -118,20 +106,7 @@ impl Record {
         let debate =
             crate::event::fold(&contents.events).map_err(|source| StoreError::Fold { path: path.clone(), source })?;
         let seq = contents.events.len() as u64;
-        Ok((
-            Self {
-                journal,
-                state_path: entry.state.clone(),
-                debate,
-                seq,
-                saver: None,
-                runs_with_others: false,
-                new_limit: BudgetLimit::default(),
-                recorded: None,
-                replica: None,
-            },
-            contents,
-        ))
+        Ok((Self::of(journal, entry.state.clone(), debate, seq), contents))
     }
 
     /// Creates a journal from the state file of a debate that the TypeScript version saved.
@@ -143,11 +118,9 @@ impl Record {
         let path = entry.state.with_extension("events.jsonl");
         let event = Event::Imported { state: Box::new(read_state(&entry.state)?) };
         let mut journal = Journal::create(&path)?;
-        if let Err(error) = journal.append(&Recorded { seq: 1, at: Timestamp::now(), event }) {
-            // An empty journal would be listed as an unreadable debate.
-            drop(std::fs::remove_file(journal.path()));
-            return Err(error.into());
-        }
+        let appended = journal.append(&Recorded { seq: 1, at: Timestamp::now(), event });
+        // An empty journal would be listed as an unreadable debate.
+        appended.inspect_err(|_| drop(std::fs::remove_file(&path)))?;
         drop(journal);
         Self::reopen(&Entry { journal: Some(path), ..entry.clone() })
     }
@@ -185,15 +158,6 @@ impl Record {
         if !std::mem::replace(&mut self.runs_with_others, true) {
             self.recorded = before;
         }
-    }
-
-    /// The limit that the user set for this and all later runs.
-    pub fn new_limit(&self) -> BudgetLimit {
-        self.new_limit
-    }
-
-    pub fn set_new_limit(&mut self, limit: BudgetLimit) {
-        self.new_limit = limit;
     }
 
     pub fn events(&self) -> u64 {
@@ -263,20 +227,10 @@ impl Record {
         drop(self.flush().await);
     }
 
-    /// Removes the files of a debate that never ran.
-    pub fn discard(self) {
-        // If this fails, the debate stays in the list.
-        drop(std::fs::remove_file(&self.state_path));
-        drop(std::fs::remove_file(self.journal.path()));
-    }
-
     /// Removes the journal and the state file, and returns whether both are gone. Call this only after all writes have
     /// ended.
     pub fn remove(&mut self) -> bool {
-        let is_gone = |path: &std::path::Path| {
-            let removed = std::fs::remove_file(path);
-            removed.is_ok_and(|()| true) || !path.exists()
-        };
+        let is_gone = |path: &std::path::Path| std::fs::remove_file(path).is_ok() || !path.exists();
         let [state, journal] = [&self.state_path, self.journal.path()].map(is_gone);
         state && journal
     }

@@ -408,7 +408,7 @@ impl Engine {
     /// A copied journal must list even attempts without a limit, because the next worker must know which calls were in
     /// flight. The cost is the maximum, or zero if unknown.
     fn note_unlimited(&mut self, wanted: &AttemptRequest) -> Result<Permission<Reserved>, StoreError> {
-        if self.record.replica().is_none() {
+        if self.record.replica.is_none() {
             return Ok(Permission::Refused);
         }
         let (key, mut bytes, mut usd) = (wanted.key.clone(), wanted.bytes, Usd::ZERO);
