@@ -189,7 +189,7 @@ fn in_flight(progress: &Progress) -> Vec<Signal> {
     let panel = progress.panel();
     let model = |id: &AgentId| panel.participants().find(|one| one.id == *id).map_or("", |one| one.model.as_str());
     let of = |(key, call): &(&CallKey, &CallInFlight)| {
-        let (key, text) = ((*key).clone(), call.words.end().to_owned());
+        let (key, text) = ((*key).clone(), call.words.end.clone());
         let started = Signal::CallStarted { key: key.clone(), model: model(&key.agent_id).to_owned(), asked: None };
         [started, Signal::Words { key, text }]
     };

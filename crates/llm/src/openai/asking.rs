@@ -289,7 +289,9 @@ impl OpenAiClient {
         }
         let completion = ReportedUsage::of(&read).and_then(|usage| usage.completion());
         let (mut reply, ReplyNotes { refusal, has_reasoned }) = A::into_reply(read);
-        if reply.finish == FinishReason::Complete && is_limit(completion, request) && reply.tool_calls.is_empty() {
+        // Some servers do not report that an answer was cut off, and a natural stop at exactly the limit is rare.
+        let is_at_limit = completion.is_some() && completion == request.max_tokens.map(u64::from);
+        if reply.finish == FinishReason::Complete && is_at_limit && reply.tool_calls.is_empty() {
             reply.finish = FinishReason::Length;
         }
         let (length, is_blank) = (reply.text.len(), reply.text.trim().is_empty());
@@ -340,12 +342,6 @@ async fn charge(
         request.to_mut().max_tokens = max_tokens;
     }
     Ok(())
-}
-
-/// Whether the output has exactly as many tokens as the limit. Some servers do not report that an answer was cut off,
-/// and a natural stop at exactly the limit is rare.
-fn is_limit(completion: Option<u64>, request: &Request) -> bool {
-    completion.is_some() && completion == request.max_tokens.map(u64::from)
 }
 
 fn usage_of(body: &Value, answer: &HttpAnswer) -> StatedUsage {

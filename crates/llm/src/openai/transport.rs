@@ -166,16 +166,15 @@ impl Transport {
             let (cause, origin) = (root_cause(error), self.address.origin());
             // Tunnel errors come from the proxy, TLS errors from the server.
             let tunnel = cause.contains("tunnel error");
-            match &self.proxy {
-                Some(proxy) if cause.contains("proxy authorization required") => wants_password(proxy),
-                Some(proxy) if tunnel || self.address.base.scheme() == "http" => ModelError::Unreachable {
-                    message: format!("{cause} (at the proxy {proxy}, while connecting to {origin})"),
-                },
-                Some(proxy) => ModelError::Unreachable {
-                    message: format!("{cause} (while connecting to {origin} through the proxy {proxy})"),
-                },
-                None => ModelError::Unreachable { message: format!("{cause} ({origin})") },
-            }
+            let message = match &self.proxy {
+                Some(proxy) if cause.contains("proxy authorization required") => return wants_password(proxy),
+                Some(proxy) if tunnel || self.address.base.scheme() == "http" => {
+                    format!("{cause} (at the proxy {proxy}, while connecting to {origin})")
+                }
+                Some(proxy) => format!("{cause} (while connecting to {origin} through the proxy {proxy})"),
+                None => format!("{cause} ({origin})"),
+            };
+            ModelError::Unreachable { message }
         } else if error.is_builder() {
             unsendable(&root_cause(error))
         } else {

@@ -102,11 +102,6 @@ impl Metadata {
         Cut::marked(self.truncated, self.filtered, self.interrupted)
     }
 
-    pub fn carried_over(model: &str) -> Self {
-        let model = Some(model.to_owned());
-        Self { tokens_used: Some(0), latency_ms: Some(0), model, carried_over: true, ..Self::default() }
-    }
-
     /// The metadata of a text that resulted from `calls`, which must be in order. Leaves the tool details unset.
     pub fn of_calls<'a>(calls: impl IntoIterator<Item = &'a CallRecord>) -> Self {
         let mut metadata = Self::default();
@@ -138,7 +133,10 @@ impl Contribution {
         // Keep only the position of the answers, because the answers belong to the earlier round.
         let answers_at = self.reading.as_ref().and_then(|reading| reading.answers_at.clone());
         let reading = answers_at.map(|at| Box::new(ParsedAnswer { answers_at: Some(at), ..ParsedAnswer::default() }));
-        Self { stage, metadata: Metadata::carried_over(model), reading, ..self.clone() }
+        let model = Some(model.to_owned());
+        let metadata =
+            Metadata { tokens_used: Some(0), latency_ms: Some(0), model, carried_over: true, ..Metadata::default() };
+        Self { stage, metadata, reading, ..self.clone() }
     }
 }
 

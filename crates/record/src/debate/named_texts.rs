@@ -78,12 +78,8 @@ impl<'a> Names<'a> {
     fn named<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut named = String::new();
         let mut from = 0;
-        for label in self.labels(text) {
-            let (end, name) = label;
-            named.push_str(&text[from..end]);
-            named.push_str(" (");
-            named.push_str(name);
-            named.push(')');
+        for (end, name) in self.labels(text) {
+            named.extend([&text[from..end], " (", name, ")"]);
             from = end;
         }
         if from == 0 { Cow::Borrowed(text) } else { (named + &text[from..]).into() }
@@ -174,16 +170,11 @@ impl<'a> Names<'a> {
             &mut solution.unverified,
         ];
         lists.into_iter().flatten().for_each(|text| self.in_text(text));
-        for one in &mut solution.partly_fulfilled {
-            for text in [&mut one.holds, &mut one.fails] {
-                self.in_text(text);
-            }
-        }
-        for ruling in &mut solution.rulings {
-            for text in [&mut ruling.section, &mut ruling.remains, &mut ruling.reason] {
-                self.in_text(text);
-            }
-        }
+        let partly = solution.partly_fulfilled.iter_mut().flat_map(|one| [&mut one.holds, &mut one.fails]);
+        partly.for_each(|text| self.in_text(text));
+        let rulings = solution.rulings.iter_mut();
+        let said = rulings.flat_map(|ruling| [&mut ruling.section, &mut ruling.remains, &mut ruling.reason]);
+        said.for_each(|text| self.in_text(text));
         solution.finding_rulings.iter_mut().for_each(|ruling| self.in_text(&mut ruling.reason));
     }
 }

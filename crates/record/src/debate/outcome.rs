@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::points::{Ledger, Point, PointStatus, Severity, Since};
+use crate::points::{Ledger, Point, PointStatus, Severity, Since, listed};
 use dialectic_base::figures::{counted, list, thousands};
 use dialectic_base::markdown::{single_spaced, truncate};
 
@@ -236,8 +236,7 @@ impl AnswerState {
     /// `rehearsal` if no model was called.
     pub fn in_brief(&self) -> String {
         let counts = [(self.unmet.len(), "unmet"), (self.partly.len(), "in part"), (self.open().len(), "open")];
-        let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
-        match (counts.collect::<Vec<_>>().join(", "), self.basis) {
+        match (listed(counts), self.basis) {
             (faults, _) if !faults.is_empty() => faults,
             (_, AnswerBasis::Rehearsal) => "rehearsal".to_owned(),
             (_, AnswerBasis::Points) => "not assessed".to_owned(),

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use chrono::{DateTime, SecondsFormat, SubsecRound, Utc};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 pub use stage::{ResultKind, StageId, StageInfo, StageWords};
 
@@ -109,7 +109,8 @@ pub enum CallStatus {
 }
 
 /// A UTC timestamp with milliseconds, in ISO 8601 (`2025-01-01T01:02:03.000Z`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(from = "DateTime<Utc>")]
 pub struct Timestamp(DateTime<Utc>);
 
 impl Timestamp {
@@ -143,12 +144,6 @@ impl fmt::Display for Timestamp {
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Timestamp {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        DateTime::<Utc>::deserialize(deserializer).map(Self::from)
     }
 }
 

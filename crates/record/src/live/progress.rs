@@ -55,21 +55,13 @@ pub struct CallInFlight {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WordsSoFar {
-    count: u64,
-    end: String,
+    /// The number of words so far. A word that arrives in several pieces is counted once.
+    pub count: u64,
+    /// The last part of the answer so far: unsanitized model output, at most `KEPT` bytes.
+    pub end: String,
 }
 
 impl WordsSoFar {
-    /// The number of words so far. A word that arrives in several pieces is counted once.
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// The last part of the answer so far: unsanitized model output, at most `KEPT` bytes.
-    pub fn end(&self) -> &str {
-        &self.end
-    }
-
     pub fn append(&mut self, text: &str) {
         let mut in_word = self.end.chars().next_back().is_some_and(|c| !c.is_whitespace());
         for c in text.chars() {
@@ -486,13 +478,13 @@ mod tests {
         ];
         let (progress, _) = progress_after(&signals);
         let busy = progress.busy();
-        assert_eq!((busy.len(), busy[0].1[0].1.words.count()), (1, 4));
+        assert_eq!((busy.len(), busy[0].1[0].1.words.count), (1, 4));
         signals.push(retrying(PROPOSAL, architect, None, "the stream was silent"));
-        assert_eq!(progress_after(&signals).0.busy()[0].1[0].1.words.count(), 0);
+        assert_eq!(progress_after(&signals).0.busy()[0].1[0].1.words.count, 0);
         signals.push(words(PROPOSAL, architect, None, "once more"));
         let (progress, now) = progress_after(&signals);
         let call = progress.busy()[0].1[0].1.clone();
-        assert_eq!((call.words.count(), call.retry.map(|retry| retry.number), call.since), (2, Some(2), now));
+        assert_eq!((call.words.count, call.retry.map(|retry| retry.number), call.since), (2, Some(2), now));
     }
 
     #[test]

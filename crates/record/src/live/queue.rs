@@ -95,7 +95,7 @@ impl Signals {
         let mut state = self.state();
         let queue = Arc::new(Queue::new(words));
         state.subscribers.push(Arc::downgrade(&queue));
-        (state.recorded, state.progress.clone(), Subscription::new(queue))
+        (state.recorded, state.progress.clone(), Subscription(queue))
     }
 
     pub fn is_running(&self) -> bool {
@@ -107,7 +107,7 @@ impl Signals {
     pub async fn room(&self) {
         let has_room = |publisher: &Publisher| {
             let mut queues = publisher.subscribers.iter().filter_map(Weak::upgrade);
-            queues.all(|queue| queue.len() < publisher.capacity / 2)
+            queues.all(|queue| queue.contents().waiting.len() < publisher.capacity / 2)
         };
         while !has_room(&self.state()) {
             tokio::time::sleep(LOOK_AGAIN).await;
@@ -151,10 +151,6 @@ struct QueueState {
 }
 
 impl Subscription {
-    pub(super) fn new(queue: Arc<Queue>) -> Self {
-        Self(queue)
-    }
-
     /// The next signal or gap; `None` once the run has ended and everything has been delivered. Cancel-safe.
     pub async fn next(&mut self) -> Option<Arc<Signal>> {
         loop {
@@ -216,10 +212,6 @@ impl Queue {
         self.contents().closed = true;
         self.filled.notify_one();
         self.ended.notify_one();
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.contents().waiting.len()
     }
 
     /// The next item; `None` if there is none yet, `Some(None)` after the last one.

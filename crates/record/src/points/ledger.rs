@@ -331,8 +331,9 @@ impl fmt::Display for Tally {
     }
 }
 
-fn listed<'n>(counts: impl Iterator<Item = (usize, &'n str)>) -> String {
-    let present = counts.filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+/// `1 blocking, 2 minor`, omitting zeros.
+pub(crate) fn listed<'n>(counts: impl IntoIterator<Item = (usize, &'n str)>) -> String {
+    let present = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
     present.collect::<Vec<_>>().join(", ")
 }
 

@@ -15,6 +15,7 @@ pub use findings::{
 };
 pub(crate) use fold::Fold;
 pub use fold::Past;
+pub(crate) use ledger::listed;
 pub use ledger::{Ledger, Move, Tally};
 pub use point::{Decision, Point, PointHistory, PointId, PointStatus, RaisedPoint, Ruling, Severity};
 pub use reading::{AnswerFormat, Change, ParsedAnswer, RejectedApproach};

@@ -461,10 +461,7 @@ impl Point {
 
 impl RecheckStanding {
     pub(super) fn is_over(self) -> bool {
-        match self {
-            Self::Withdrawn | Self::Verified => true,
-            Self::Maintained => false,
-        }
+        matches!(self, Self::Withdrawn | Self::Verified)
     }
 }
 

@@ -44,14 +44,10 @@ pub(super) fn filled<'v>(text: &str, value: impl Fn(&str) -> Option<&'v String>)
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
         filled.push_str(before);
-        let value = after.split_once('}').and_then(|(name, after)| Some((value(name)?, after)));
-        rest = if let Some((value, after)) = value {
-            filled.push_str(value);
-            after
-        } else {
-            filled.push('{');
-            after
-        };
+        let value = after.split_once('}').and_then(|(name, after)| Some((value(name)?.as_str(), after)));
+        let (shown, after) = value.unwrap_or(("{", after));
+        filled.push_str(shown);
+        rest = after;
     }
     filled + rest
 }

@@ -205,7 +205,8 @@ fn proposals(debate: &Debate) -> Vec<Step> {
     let before = debate.current_round.saturating_sub(1);
     let step = |agent: &AgentSettings| {
         let again = || format!("{} did not write a refinement in round {before}; asking for a new proposal", agent.id);
-        text(key(debate, PROPOSAL, agent), &PROPOSE).after(own_summary(debate, agent)).saying((before > 0).then(again))
+        let proposal = text(key(debate, PROPOSAL, agent), &PROPOSE).after(own_summary(debate, agent));
+        Step { notice: (before > 0).then(again), ..proposal }
     };
     debate.agents().iter().map(step).collect()
 }

@@ -57,10 +57,6 @@ impl Step {
     pub fn paid(self, cost: BudgetClass) -> Self {
         Self { cost, ..self }
     }
-
-    pub fn saying(self, notice: Option<String>) -> Self {
-        Self { notice, ..self }
-    }
 }
 
 /// The texts in a call's prompt, besides the problem and the clarifications.

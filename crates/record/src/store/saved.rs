@@ -40,12 +40,13 @@ impl Entry {
             state => Some(state?),
         };
         let finished = |debate: &Debate| matches!(debate.status, Status::Completed | Status::Failed);
+        let without_events = |debate, warnings| SavedDebate { debate, events: Vec::new(), warnings };
         match state {
             Some(debate)
                 if self.journal.is_none()
                     || (finished(&debate) && wanted == AccessMode::State && !self.is_behind_journal()) =>
             {
-                Ok(SavedDebate { debate, events: Vec::new(), warnings: Vec::new() })
+                Ok(without_events(debate, Vec::new()))
             }
             None => self.load_journal(),
             Some(debate) => Ok(match self.load_journal() {
@@ -54,14 +55,11 @@ impl Entry {
                         "ignoring the journal next to the state file: it belongs to another debate ({})",
                         saved.debate.id
                     );
-                    SavedDebate { debate, events: Vec::new(), warnings: vec![warning] }
+                    without_events(debate, vec![warning])
                 }
                 Ok(saved) if finished(&debate) && !self.is_behind_journal() => SavedDebate { debate, ..saved },
                 Ok(saved) => saved,
-                Err(error) => {
-                    let warning = format!("{error}; using the last saved state");
-                    SavedDebate { debate, events: Vec::new(), warnings: vec![warning] }
-                }
+                Err(error) => without_events(debate, vec![format!("{error}; using the last saved state")]),
             }),
         }
     }

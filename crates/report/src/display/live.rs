@@ -249,7 +249,7 @@ fn agent_line(
     // Cut the activity rather than the running time, which shows that the call is alive.
     let for_doing = room(&line).saturating_sub(elapsed.len());
     // Once words arrive, the retry has succeeded.
-    let is_waiting = |(_, call): &&(&CallKey, &CallInFlight)| call.words.count() == 0;
+    let is_waiting = |(_, call): &&(&CallKey, &CallInFlight)| call.words.count == 0;
     let is_silent = calls.iter().all(|call| is_waiting(&call) && call.1.retry.is_none());
     let silent = if is_silent { format!("{SEPARATOR}{SILENT}") } else { String::new() };
     let activities = [true, false].map(|with_targets| doing(progress, calls, with_targets) + &silent);
@@ -276,7 +276,7 @@ fn agent_line(
     if let Some(retry) = retry.filter(|_| has_room_for_both) {
         let _ = write!(line, "{SEPARATOR}{RETRY}{}{RETRY:#}", cut_words(&retry, room(&line)));
     }
-    let count: u64 = calls.iter().map(|(_, call)| call.words.count()).sum();
+    let count: u64 = calls.iter().map(|(_, call)| call.words.count).sum();
     if let Some((_, first)) = calls.iter().find(|call| !is_waiting(call)) {
         let number = counted(count, "word");
         // If the words and their count do not both fit, show the words, which are more useful.
@@ -320,7 +320,7 @@ const LONGEST_WORD: usize = 16;
 
 /// The last words of an answer, on one line of at most `columns`, without escape codes.
 fn last_words(words: &WordsSoFar, columns: usize) -> String {
-    let line = one_line(words.end());
+    let line = one_line(&words.end);
     if measure_text_width(&line) <= columns {
         return line;
     }
@@ -396,7 +396,7 @@ mod tests {
             let mut words = WordsSoFar::default();
             let characters: Vec<char> = nasty.chars().collect();
             characters.chunks(size).for_each(|piece| words.append(&piece.iter().collect::<String>()));
-            assert!(words.end().len() <= 600);
+            assert!(words.end.len() <= 600);
             for columns in 1..90 {
                 let line = last_words(&words, columns);
                 assert!(measure_text_width(&line) <= columns, "{columns}: {line:?}");

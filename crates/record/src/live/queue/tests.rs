@@ -50,7 +50,7 @@ async fn whoever_comes_late_begins_with_where_the_debate_stands() {
     let (progress, _) = signals.subscribe(Words::Wanted);
     assert_eq!(progress.round(), 2);
     let busy = progress.busy();
-    assert_eq!((busy[0].0.as_str(), busy[0].1[0].1.words.end()), (AGENT, "so far"));
+    assert_eq!((busy[0].0.as_str(), busy[0].1[0].1.words.end.as_str()), (AGENT, "so far"));
 }
 
 #[tokio::test(start_paused = true)]

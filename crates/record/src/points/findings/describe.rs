@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::change::{ChangeSet, Placed};
 use crate::debate::{Debate, Metadata, Status};
 use crate::ids::AgentId;
-use crate::points::{FindingDecision, FindingRuling, Report, ReviewedFinding, Severity, Since, Stance, Voices};
+use crate::points::{FindingDecision, FindingRuling, Report, ReviewedFinding, Severity, Since, Stance, Voices, listed};
 use crate::settings::AgentSettings;
 use dialectic_base::figures::{counted, list};
 use dialectic_base::markdown::{defused, defused_line, inline, is_bidi_control};
@@ -68,9 +68,8 @@ impl<'a> ReviewText<'a> {
             let count = |since: &Since| {
                 self.findings.iter().filter(|one| one.since == Some(*since) && !one.is_dismissed()).count()
             };
-            let counts = Since::ALL.iter().map(|since| (count(since), since.name())).filter(|(count, _)| *count > 0);
-            let counts: Vec<String> = counts.map(|(count, name)| format!("{count} {name}")).collect();
-            let counts = if counts.is_empty() { "nothing".to_owned() } else { counts.join(", ") };
+            let counts = listed(Since::ALL.iter().map(|since| (count(since), since.name())));
+            let counts = if counts.is_empty() { "nothing" } else { &counts };
             let _ = write!(rest, "; since {}: {counts}", earlier.id);
         }
         if read == 0 && readers > 0 {
@@ -81,11 +80,9 @@ impl<'a> ReviewText<'a> {
             return format!("No findings{of_all}{rest}.");
         }
         let count = |severity: Severity| self.kept().filter(|finding| finding.severity == severity).count();
-        let counts = Severity::ALL.iter().map(|severity| (count(*severity), severity.name()));
-        let counts: Vec<String> =
-            counts.filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
+        let counts = listed(Severity::ALL.iter().map(|severity| (count(*severity), severity.name())));
         let merge = if count(Severity::Blocking) > 0 { " Blocking findings: do not merge." } else { "" };
-        format!("{}{of_all}: {}{rest}.{merge}", counted(kept as u64, "finding"), counts.join(", "))
+        format!("{}{of_all}: {counts}{rest}.{merge}", counted(kept as u64, "finding"))
     }
 
     /// Why the agents' findings are missing, if the debate has not come to the ruling.
@@ -238,8 +235,7 @@ impl<'a> ReviewText<'a> {
         for agent in self.debate.agents() {
             out += &describe_opened(&inline(&self.voices.name(&agent.id)), &self.debate.opened_by(&agent.id));
         }
-        let readers = self.debate.agents().iter();
-        for agent in readers {
+        for agent in self.debate.agents() {
             let unread = self.debate.unread_parts(&agent.id);
             let unread: Vec<String> = unread.iter().map(ToString::to_string).collect();
             if unread.is_empty() || self.unfinished().is_some() {
