@@ -207,7 +207,7 @@ impl Prepared {
                     Ok(past) => (record, past, Some(begun), None),
                     Err(error) => {
                         // Discard an incomplete fork: resuming it would pay for the missing part again.
-                        record.remove();
+                        record.discard();
                         return Err(error);
                     }
                 }

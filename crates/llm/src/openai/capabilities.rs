@@ -319,7 +319,8 @@ fn take_away(schema: &mut Value, keywords: &[&str]) {
             Value::Object(named) if keyword == "properties" => {
                 named.values_mut().for_each(|part| take_away(part, keywords));
             }
-            part => take_away(part, keywords),
+            Value::Object(_) => take_away(part, keywords),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
 }

@@ -227,6 +227,13 @@ impl Record {
         drop(self.flush().await);
     }
 
+    /// Removes the files of a debate that never ran.
+    pub fn discard(self) {
+        // If this fails, the debate stays in the list.
+        drop(std::fs::remove_file(&self.state_path));
+        drop(std::fs::remove_file(self.journal.path()));
+    }
+
     /// Removes the journal and the state file, and returns whether both are gone. Call this only after all writes have
     /// ended.
     pub fn remove(&mut self) -> bool {

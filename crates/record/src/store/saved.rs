@@ -40,13 +40,12 @@ impl Entry {
             state => Some(state?),
         };
         let finished = |debate: &Debate| matches!(debate.status, Status::Completed | Status::Failed);
-        let without_events = |debate, warnings| SavedDebate { debate, events: Vec::new(), warnings };
         match state {
             Some(debate)
                 if self.journal.is_none()
                     || (finished(&debate) && wanted == AccessMode::State && !self.is_behind_journal()) =>
             {
-                Ok(without_events(debate, Vec::new()))
+                Ok(SavedDebate { debate, events: Vec::new(), warnings: Vec::new() })
             }
             None => self.load_journal(),
             Some(debate) => Ok(match self.load_journal() {
@@ -55,11 +54,14 @@ impl Entry {
                         "ignoring the journal next to the state file: it belongs to another debate ({})",
                         saved.debate.id
                     );
-                    without_events(debate, vec![warning])
+                    SavedDebate { debate, events: Vec::new(), warnings: vec![warning] }
                 }
                 Ok(saved) if finished(&debate) && !self.is_behind_journal() => SavedDebate { debate, ..saved },
                 Ok(saved) => saved,
-                Err(error) => without_events(debate, vec![format!("{error}; using the last saved state")]),
+                Err(error) => {
+                    let warning = format!("{error}; using the last saved state");
+                    SavedDebate { debate, events: Vec::new(), warnings: vec![warning] }
+                }
             }),
         }
     }

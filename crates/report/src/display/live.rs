@@ -361,8 +361,8 @@ mod tests {
 
     #[test]
     fn a_word_in_pieces_counts_once() {
-        assert_eq!(received(&["The que", "ue", " ", "keeps", "\n\n its", " order."]).count(), 5);
-        assert_eq!(received(&["", "  ", "\n"]).count(), 0);
+        assert_eq!(received(&["The que", "ue", " ", "keeps", "\n\n its", " order."]).count, 5);
+        assert_eq!(received(&["", "  ", "\n"]).count, 0);
     }
 
     #[test]
