@@ -31,17 +31,15 @@ impl Session<'_> {
     /// If `foreseen` is `None`, the forecast for the live view is computed while the debate runs.
     pub(super) fn run(
         mut self,
-        ready: Ready,
+        mut ready: Ready,
         foreseen: Option<Forecast>,
         terminal: &mut Terminal,
     ) -> Result<(), Error> {
         let args = self.args;
-        let ready = if args.detach {
+        if args.detach {
             leave(&ready, terminal)?;
-            ready.kept()
-        } else {
-            ready
-        };
+            ready.is_kept = true;
+        }
         let served =
             self.server.take().map(|server| Served::start(server, &ready.debate().id, terminal)).transpose()?;
         let saved_to = ready.state_path().to_owned();
@@ -49,7 +47,7 @@ impl Session<'_> {
             terminal.notice(&participants(ready.debate()));
         }
         let options = terminal.display(args.quiet);
-        let ready = if terminal.shows(args.quiet) { ready.waiting_for_servers() } else { ready };
+        ready.waits_for_servers = terminal.shows(args.quiet);
         let is_foreseen = foreseen.is_some();
         let forecast = ready.forecast().filter(|_| options.progress == ProgressMode::Live && !is_foreseen);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;

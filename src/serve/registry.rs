@@ -222,9 +222,7 @@ impl RunRegistry {
             debate.id == *id && debate.final_round().is_some()
         };
         let Some(place) = state.waiting.iter().position(is_meant) else { return false };
-        if let Some(admission) = state.waiting.remove(place) {
-            state.waiting.insert(place, Admission { ready: admission.ready.closing(), ..admission });
-        }
+        state.waiting[place].ready.closes = true;
         true
     }
 

@@ -423,8 +423,9 @@ impl DebateInputs {
         warnings.extend(prepared.panel().warnings.clone());
         warnings.extend(sources.iter().flat_map(|before| before.changes(&prepared.panel().sources)));
         let after = runner.after(&settings, self.files().hooks()?);
-        let ready = prepared.begin()?;
-        Ok(Admission { ready: if closes { ready.closing() } else { ready }, after, warnings })
+        let mut ready = prepared.begin()?;
+        ready.closes = closes;
+        Ok(Admission { ready, after, warnings })
     }
 
     /// Prepares a question about a finished debate, within the same limits as [`resume`](Self::resume).

@@ -161,8 +161,9 @@ impl Worker {
             runner.take_over(saved, created)?
         };
         let writer = SegmentWriter::after(stored, &self.store, &debate.id, &self.name);
-        let run = prepared.copied_to(Arc::new(writer.clone())).begin()?.kept().run();
-        Ok(self.ended(run, &writer).await)
+        let mut ready = prepared.copied_to(Arc::new(writer.clone())).begin()?;
+        ready.is_kept = true;
+        Ok(self.ended(ready.run(), &writer).await)
     }
 
     async fn ended(&self, run: Run, writer: &SegmentWriter) -> Ended {

@@ -120,13 +120,13 @@ pub(super) fn go_on(order: ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(
     terminal.notices(configured_otherwise(&settings, environment));
     prepared.check_limit()?;
     let foreseen = if is_agreed { None } else { dialogue::agreed(&prepared, &settings, terminal)? };
-    let ready = prepared.begin()?;
+    let mut ready = prepared.begin()?;
     // Servers with a daily limit count the cost limit that was last recorded for a debate, so record the limit of this
     // run.
     if let Err(error) = renew_limit(&debates()?, &DebateId::new(entry.id()), limit.usd) {
         terminal.warning(&error.to_string());
     }
-    let ready = if finish { ready.closing() } else { ready };
+    ready.closes = finish;
     (session.given, session.asks_user, session.is_continued) = (given, asks_user, true);
     session.run(ready, foreseen, terminal)
 }

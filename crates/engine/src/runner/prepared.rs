@@ -84,9 +84,13 @@ pub struct Ready {
     signals: Signals,
     /// A limit on the total cost, in addition to the debate's own.
     most: Option<Usd>,
-    closes: bool,
-    is_kept: bool,
-    waits_for_servers: bool,
+    /// Whether the run ends the debate early with an answer from its current texts.
+    pub closes: bool,
+    /// Whether to keep the record even if the debate fails before it reaches a model, for callers that know the debate
+    /// only by its record.
+    pub is_kept: bool,
+    /// Whether the run waits for unreachable servers instead of pausing.
+    pub waits_for_servers: bool,
 }
 
 impl Prepared {
@@ -252,22 +256,6 @@ impl Ready {
     /// The number of events in the journal before this run.
     pub fn events_before(&self) -> u64 {
         if self.begun.is_some() { 0 } else { self.record.events() }
-    }
-
-    /// Makes the run end the debate early with an answer from its current texts.
-    pub fn closing(self) -> Self {
-        Self { closes: true, ..self }
-    }
-
-    /// Keeps the record even if the debate fails before it reaches a model, for callers that know the debate only by
-    /// its record.
-    pub fn kept(self) -> Self {
-        Self { is_kept: true, ..self }
-    }
-
-    /// Makes the run wait for unreachable servers instead of pausing.
-    pub fn waiting_for_servers(self) -> Self {
-        Self { waits_for_servers: true, ..self }
     }
 
     /// Returns a function that estimates the remaining calls and their cost by a dry run, or `None` if the debate's
