@@ -13,7 +13,7 @@ use dialectic_record::settings::{AgentSettings, Settings};
 use dialectic_record::store::Directory;
 
 use super::ratings::ballots;
-use super::{Archive, ArchiveError, Player, is_rehearsal};
+use super::{Archive, ArchiveError, Player};
 
 /// The maximum number of past debates to show in a new one.
 const DEBATES: usize = 3;
@@ -69,7 +69,7 @@ impl PastDebates {
             return Ok(Vec::new());
         }
         // No model made the decision of a rehearsal, so only other rehearsals may build on it.
-        let memories = self.archive()?.search(problem, is_rehearsal(settings), DEBATES)?;
+        let memories = self.archive()?.search(problem, settings.is_offline(), DEBATES)?;
         Ok(memories.iter().map(told).collect())
     }
 

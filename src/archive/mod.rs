@@ -16,7 +16,6 @@ use std::time::{Duration, SystemTime};
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use dialectic_base::provider::OFFLINE;
 use dialectic_record::debate::{Debate, Status};
 use dialectic_record::ids::Timestamp;
 use dialectic_record::settings::Settings;
@@ -163,10 +162,6 @@ fn nanoseconds(time: SystemTime) -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-fn is_rehearsal(settings: &Settings) -> bool {
-    settings.everybody().all(|agent| agent.provider == OFFLINE)
-}
-
 fn forget(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<()> {
     let number = transaction
         .prepare_cached("SELECT number FROM files WHERE name = ?")?
@@ -195,7 +190,7 @@ fn take(transaction: &Transaction<'_>, file: &ListedDebate, debate: Option<&Deba
             size,
             debate.map(|debate| debate.id.as_str()),
             finished_at.map(|at| at.to_string()),
-            settings.is_some_and(is_rehearsal),
+            settings.is_some_and(Settings::is_offline),
         ])?;
     let (Some(debate), Some(at)) = (debate, finished_at) else { return Ok(()) };
     let number = transaction.last_insert_rowid();

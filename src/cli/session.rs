@@ -187,7 +187,7 @@ impl<'a> Session<'a> {
             None => None,
             Some(target) => match TraceDestination::of(target, environment) {
                 Ok(destination) => {
-                    let http = http_client(environment.certificate_file())?.client_for(destination.url()).clone();
+                    let http = http_client(environment.certificate_file())?.client_for(&destination.url).clone();
                     Some((destination, http))
                 }
                 Err(unsent) if unsent.can_be_ignored() => {

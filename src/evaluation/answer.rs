@@ -22,32 +22,23 @@ pub(super) const SCORES_KEY: &str = "evaluation";
 /// Criteria without a score are absent.
 pub type Scores = BTreeMap<Criterion, f64>;
 
-/// The variants are in the order in which all outputs show them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Criterion {
-    FunctionalCompleteness,
-    PerformanceScalability,
-    Security,
-    MaintainabilityEvolvability,
-    RegulatoryCompliance,
-    Testability,
-    RequirementsFulfillment,
-    /// The overall score that the evaluators gave, not an average of the other scores.
-    Overall,
+dialectic_base::named! {
+    /// The criteria with their keys, in the order in which all outputs show them.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    pub enum Criterion {
+        FunctionalCompleteness = "functional_completeness",
+        PerformanceScalability = "performance_scalability",
+        Security = "security",
+        MaintainabilityEvolvability = "maintainability_evolvability",
+        RegulatoryCompliance = "regulatory_compliance",
+        Testability = "testability",
+        RequirementsFulfillment = "requirements_fulfillment",
+        /// The overall score that the evaluators gave, not an average of the other scores.
+        Overall = "overall_score",
+    }
 }
 
 impl Criterion {
-    pub const ALL: [Self; 8] = [
-        Self::FunctionalCompleteness,
-        Self::PerformanceScalability,
-        Self::Security,
-        Self::MaintainabilityEvolvability,
-        Self::RegulatoryCompliance,
-        Self::Testability,
-        Self::RequirementsFulfillment,
-        Self::Overall,
-    ];
-
     /// The criteria under the key `non_functional`.
     pub const NON_FUNCTIONAL: [Self; 6] = [
         Self::PerformanceScalability,
@@ -59,23 +50,15 @@ impl Criterion {
     ];
 
     pub fn title(self) -> &'static str {
-        self.names().1
-    }
-
-    pub fn key(self) -> &'static str {
-        self.names().0
-    }
-
-    fn names(self) -> (&'static str, &'static str) {
         match self {
-            Self::FunctionalCompleteness => ("functional_completeness", "Functional Completeness"),
-            Self::PerformanceScalability => ("performance_scalability", "Performance & Scalability"),
-            Self::Security => ("security", "Security"),
-            Self::MaintainabilityEvolvability => ("maintainability_evolvability", "Maintainability & Evolvability"),
-            Self::RegulatoryCompliance => ("regulatory_compliance", "Regulatory Compliance"),
-            Self::Testability => ("testability", "Testability"),
-            Self::RequirementsFulfillment => ("requirements_fulfillment", "Requirements Fulfillment"),
-            Self::Overall => ("overall_score", "Overall Score"),
+            Self::FunctionalCompleteness => "Functional Completeness",
+            Self::PerformanceScalability => "Performance & Scalability",
+            Self::Security => "Security",
+            Self::MaintainabilityEvolvability => "Maintainability & Evolvability",
+            Self::RegulatoryCompliance => "Regulatory Compliance",
+            Self::Testability => "Testability",
+            Self::RequirementsFulfillment => "Requirements Fulfillment",
+            Self::Overall => "Overall Score",
         }
     }
 }
@@ -88,9 +71,9 @@ pub(super) static EVALUATION: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
     // Models write the fields in this order, and the reasons should influence the score.
     let reasoning = json!({ "type": "string", "maxLength": 1500 });
     let criterion = strict_object([("reasoning", reasoning), ("score", score.clone())]);
-    let non_functional = strict_object(Criterion::NON_FUNCTIONAL.map(|one| (one.key(), criterion.clone())));
-    let evaluation = [(Criterion::FunctionalCompleteness.key(), criterion), ("non_functional", non_functional)];
-    let summary = [("strengths", texts.clone()), ("weaknesses", texts), (Criterion::Overall.key(), score)];
+    let non_functional = strict_object(Criterion::NON_FUNCTIONAL.map(|one| (one.name(), criterion.clone())));
+    let evaluation = [(Criterion::FunctionalCompleteness.name(), criterion), ("non_functional", non_functional)];
+    let summary = [("strengths", texts.clone()), ("weaknesses", texts), (Criterion::Overall.name(), score)];
     let schema = strict_object([(SCORES_KEY, strict_object(evaluation)), ("overall_summary", strict_object(summary))]);
     Arc::new(AnswerSchema { name: "solution_evaluation", schema })
 });
@@ -126,11 +109,11 @@ impl fmt::Display for Ignored {
                 write!(
                     f,
                     "`{}` is {given}, not between {LOWEST} and {HIGHEST}; counting it as {counted}",
-                    criterion.key()
+                    criterion.name()
                 )
             }
             Self::NotANumber { criterion, found } => {
-                write!(f, "`{}` is {found}, not a number; ignoring it", criterion.key())
+                write!(f, "`{}` is {found}, not a number; ignoring it", criterion.name())
             }
         }
     }
@@ -186,14 +169,9 @@ impl EvaluatorAnswer {
 fn given(returned: &Value, criterion: Criterion) -> Option<&Value> {
     let evaluation = returned.get(SCORES_KEY);
     let entry = match criterion {
-        Criterion::Overall => return returned.get("overall_summary")?.get(criterion.key()),
-        Criterion::FunctionalCompleteness => evaluation?.get(criterion.key())?,
-        Criterion::PerformanceScalability
-        | Criterion::Security
-        | Criterion::MaintainabilityEvolvability
-        | Criterion::RegulatoryCompliance
-        | Criterion::Testability
-        | Criterion::RequirementsFulfillment => evaluation?.get("non_functional")?.get(criterion.key())?,
+        Criterion::Overall => return returned.get("overall_summary")?.get(criterion.name()),
+        Criterion::FunctionalCompleteness => evaluation?.get(criterion.name())?,
+        _ => evaluation?.get("non_functional")?.get(criterion.name())?,
     };
     // Accept a bare score instead of an object with score and reasoning.
     if entry.is_object() { entry.get("score") } else { Some(entry) }

@@ -61,10 +61,10 @@ fn scores(
     };
     let score = |criterion| entry(criterion, ["average_score", "standard_deviation"]).collect::<Value>();
     let evaluation = json!({
-        (Criterion::FunctionalCompleteness.key()): score(Criterion::FunctionalCompleteness),
-        "non_functional": Value::from_iter(Criterion::NON_FUNCTIONAL.map(|one| (one.key(), score(one)))),
+        (Criterion::FunctionalCompleteness.name()): score(Criterion::FunctionalCompleteness),
+        "non_functional": Value::from_iter(Criterion::NON_FUNCTIONAL.map(|one| (one.name(), score(one)))),
     });
-    let overall = entry(Criterion::Overall, [Criterion::Overall.key(), "overall_standard_deviation"]);
+    let overall = entry(Criterion::Overall, [Criterion::Overall.name(), "overall_standard_deviation"]);
     let agents = answers.into_iter().map(|(id, answer)| (id.to_string(), answer.clone())).collect();
     let parts = [(SCORES_KEY.to_owned(), evaluation)].into_iter().chain(overall);
     parts.chain([("agents".to_owned(), agents)]).collect()
@@ -81,8 +81,6 @@ fn first_answers<'a>(evaluated: &'a Evaluated) -> Vec<(&'a AgentId, &'a Value)> 
     }
     first.into_values().collect()
 }
-
-const DEBATE: &str = "debate";
 
 /// The line end of RFC 4180, which spreadsheets write.
 pub const CRLF: &str = "\r\n";
@@ -119,7 +117,7 @@ pub fn csv_rows(evaluated: &[Evaluated], header: bool, line_end: &str) -> std::i
 }
 
 fn columns() -> impl Iterator<Item = &'static str> {
-    [DEBATE].into_iter().chain(Criterion::ALL.map(Criterion::title))
+    ["debate"].into_iter().chain(Criterion::ALL.map(Criterion::title))
 }
 
 pub fn markdown(evaluated: &[Evaluated], repeat: NonZeroU32) -> String {

@@ -9,9 +9,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{AnswerState, Debate, Status};
 use dialectic_record::ids::{DebateId, Timestamp};
+use dialectic_record::settings::Settings;
 use dialectic_record::store::{AccessMode, Directory, Entry, StateFileError, StoreError, read_state};
 
 use super::problem::ProblemDetails;
@@ -261,11 +263,9 @@ fn of_debate(id: &str, debate: &Debate) -> DebateRow {
         took_ms: debate.took_ms(),
         rounds: debate.rounds.len(),
         confidence: debate.final_solution.as_ref().and_then(|solution| solution.confidence),
-        cost_usd: debate.known_cost().map(dialectic_base::money::Usd::dollars),
-        limit_usd: settings
-            .and_then(|settings| settings.debate.budget.max_cost_usd)
-            .map(dialectic_base::money::Usd::dollars),
-        offline: settings.is_some_and(super::settings::is_offline),
+        cost_usd: debate.known_cost().map(Usd::dollars),
+        limit_usd: settings.and_then(|settings| settings.debate.budget.max_cost_usd).map(Usd::dollars),
+        offline: settings.is_some_and(Settings::is_offline),
         requests: None,
         winner: debate.winner().map(|winner| one_line(winner.agent_id.as_str())),
         forked_from: debate.forked_from.as_ref().map(|fork| one_line(fork.id.as_str())),

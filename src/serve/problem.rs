@@ -194,10 +194,7 @@ impl From<SpendingError> for ProblemDetails {
         match error {
             SpendingError::Store(error) => error.into(),
             error @ SpendingError::Held(_) => Self { hint: error.hint(), ..Self::busy(error.to_string()) },
-            SpendingError::Unreadable { .. }
-            | SpendingError::Damaged { .. }
-            | SpendingError::Newer { .. }
-            | SpendingError::Lock { .. } => Self::diagnosed(&error),
+            error => Self::diagnosed(&error),
         }
     }
 }
@@ -216,12 +213,7 @@ impl From<RunnerError> for ProblemDetails {
             }
             RunnerError::Trust(_) => Self::conflict(in_full(&error))
                 .hint("continue the debate on the command line, where you can allow this"),
-            RunnerError::Services(_)
-            | RunnerError::Unfit(_)
-            | RunnerError::Engine(_)
-            | RunnerError::Forecast(_)
-            | RunnerError::Window(_)
-            | RunnerError::Fork { .. } => Self::diagnosed(&error),
+            error => Self::diagnosed(&error),
         }
     }
 }
@@ -231,9 +223,7 @@ impl From<FollowUpError> for ProblemDetails {
         match error {
             FollowUpError::TooDear { .. } | FollowUpError::NoCallLeft => Self::cost(error.to_string()),
             FollowUpError::TooMany(_) | FollowUpError::HostJudge => Self::conflict(error.to_string()),
-            FollowUpError::Failed { .. } | FollowUpError::Interrupted | FollowUpError::Engine(_) => {
-                Self::diagnosed(&error)
-            }
+            error => Self::diagnosed(&error),
         }
     }
 }

@@ -125,10 +125,6 @@ struct MemberInfo {
     position: Option<Position>,
 }
 
-pub(super) fn is_offline(settings: &Settings) -> bool {
-    settings.everybody().all(|agent| agent.provider == OFFLINE)
-}
-
 /// The error, with a hint if the limit that it names is the rest of the daily limit.
 fn of_today(error: RunnerError, settings: &Settings, left_today: Option<Usd>) -> ProblemDetails {
     let problem = ProblemDetails::from(error);
@@ -146,11 +142,10 @@ fn member(agent: &dialectic_record::settings::AgentSettings) -> MemberInfo {
 
 /// The models that requests may name: the configured models, and the offline provider's model.
 fn models(settings: &Settings) -> Vec<ServedModel> {
-    let everybody = || settings.everybody();
-    let named = everybody().map(|agent| (agent.provider.clone(), agent.model.clone()));
+    let named = settings.everybody().map(|agent| (agent.provider.clone(), agent.model.clone()));
     let listed = settings.prices.keys().chain(settings.models.keys());
     let listed = listed.flat_map(|model| {
-        let providers = everybody().map(|agent| &agent.provider).filter(|provider| *provider != OFFLINE);
+        let providers = settings.everybody().map(|agent| &agent.provider).filter(|provider| *provider != OFFLINE);
         providers.map(move |provider| (provider.clone(), model.clone()))
     });
     let rehearsal = (OFFLINE.to_owned(), OFFLINE_MODEL.to_owned());
@@ -171,10 +166,8 @@ fn roles(settings: &Settings) -> Vec<String> {
 
 impl DebateInputs {
     fn runner(&self) -> Runner {
-        Runner::new(
-            self.directory.clone(),
-            Services::new(self.environment.clone()).with_past(Arc::new(PastDebates::of(&self.directory))),
-        )
+        let past = Arc::new(PastDebates::of(&self.directory));
+        Runner::new(self.directory.clone(), Services::new(self.environment.clone()).with_past(past))
     }
 
     /// Created for each request, so that changes to the files take effect without a restart.
@@ -229,7 +222,7 @@ impl DebateInputs {
             change_settings(settings, &choices.changes(settings)?, &overrides, &self.environment)?;
         let asked = choices.limit()?.map(Usd::from_dollars);
         let usual = settings.debate.budget.max_cost_usd;
-        settings.debate.budget.max_cost_usd = if is_offline(&settings) {
+        settings.debate.budget.max_cost_usd = if settings.is_offline() {
             asked.or(usual)
         } else {
             let most = self.most(own);
@@ -382,7 +375,7 @@ impl DebateInputs {
     pub(super) fn begin(&self, request: &NewDebate, left_today: Option<Usd>) -> Result<Admission, ProblemDetails> {
         let (created, mut warnings, loaded) = self.created(request, left_today)?;
         self.check_calls(&created.settings)?;
-        if let Some(choice) = loaded.choice.as_ref().filter(|_| !is_offline(&created.settings)) {
+        if let Some(choice) = loaded.choice.as_ref().filter(|_| !created.settings.is_offline()) {
             choice.callable().map_err(|error| ProblemDetails::diagnosed(&error))?;
         }
         let runner = self.runner();
@@ -406,7 +399,7 @@ impl DebateInputs {
     ) -> Result<Admission, ProblemDetails> {
         let runner = self.runner();
         let mut saved = runner.open(entry)?;
-        let most = if is_offline(saved.settings()) { None } else { self.most_in_all(spent_by(entry), left_today)? };
+        let most = if saved.settings().is_offline() { None } else { self.most_in_all(spent_by(entry), left_today)? };
         let own = saved.settings().debate.budget.max_cost_usd;
         let below_own = most.filter(|most| own.is_none_or(|own| *most < own));
         if let Some(most) = below_own {
@@ -439,7 +432,7 @@ impl DebateInputs {
         let runner = self.runner();
         let saved = runner.open_finished(entry, None)?;
         let spent = spent_by(entry);
-        let most = if is_offline(saved.settings()) { None } else { self.most_in_all(spent, left_today)? };
+        let most = if saved.settings().is_offline() { None } else { self.most_in_all(spent, left_today)? };
         let own = self.own()?;
         self.check_calls(&own.over(saved.settings(), &self.environment))?;
         lock.note_limit(&saved.debate().id, most)?;

@@ -12,10 +12,8 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use futures_util::stream::unfold;
 use serde_json::json;
-use tokio::sync::{
-    OwnedSemaphorePermit,
-    mpsc::{self, error::SendError},
-};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::mpsc::{self, error::SendError};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use dialectic_record::ids::{AgentId, CallKey, DebateId};

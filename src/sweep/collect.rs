@@ -135,7 +135,7 @@ impl Row {
         let answer = solution.map(|solution| solution.description.clone());
         let usage = debate.total_usage();
         let outcome = debate.outcome.as_ref();
-        let right = planned.problem.answer.as_ref().filter(|_| !planned.variant.is_rehearsal());
+        let right = planned.problem.answer.as_ref().filter(|_| !planned.variant.settings.is_offline());
         Self {
             id: planned.id.clone(),
             problem: planned.problem.id.clone(),

@@ -203,7 +203,7 @@ impl<E: Diagnostic> From<E> for Ended {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WorkerTally {
     all: usize,
-    finished: usize,
+    pub finished: usize,
     before: usize,
     later: usize,
     failed: usize,
@@ -234,10 +234,6 @@ impl WorkerTally {
                 self.blame.get_or_insert(*blame);
             }
         }
-    }
-
-    pub fn finished(&self) -> usize {
-        self.finished
     }
 
     pub fn is_complete(&self) -> bool {

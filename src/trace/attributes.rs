@@ -84,9 +84,8 @@ pub(super) fn of_start(debate: &Debate) -> Vec<KeyValue> {
 }
 
 fn of_settings(settings: &Settings) -> [KeyValue; 2] {
-    let everybody = || settings.everybody();
     let mut tags = vec![settings.debate.protocol.clone()];
-    for agent in everybody() {
+    for agent in settings.everybody() {
         let model = format!("{}/{}", agent.provider, agent.model);
         if !tags.contains(&model) {
             tags.push(model);

@@ -35,7 +35,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]
 pub struct TraceDestination {
-    pub(super) url: Url,
+    pub url: Url,
     pub(super) credentials: Option<Credentials>,
     pub(super) headers: HeaderMap,
     pub(super) timeout: Duration,
@@ -64,10 +64,7 @@ pub enum TraceConfigError {
 impl TraceConfigError {
     /// Whether the debate may run without a trace. This is so if variables are missing, but not if they are invalid.
     pub fn can_be_ignored(&self) -> bool {
-        match self {
-            Self::Missing(_) => true,
-            Self::Invalid { .. } => false,
-        }
+        matches!(self, Self::Missing(_))
     }
 }
 
@@ -76,10 +73,6 @@ fn plural(variables: &[&str]) -> &'static str {
 }
 
 impl TraceDestination {
-    pub fn url(&self) -> &Url {
-        &self.url
-    }
-
     /// The destination for `target`, as configured in `environment`.
     ///
     /// # Errors
@@ -118,10 +111,8 @@ impl TraceDestination {
         let (said_by, endpoint) =
             first(environment, [OTLP_TRACES_ENDPOINT, OTLP_ENDPOINT]).unwrap_or((OTLP_ENDPOINT, OTLP_DEFAULT));
         let url = url(said_by, endpoint, if said_by == OTLP_TRACES_ENDPOINT { "" } else { OTLP_PATH })?;
-        let headers = match first(environment, [OTLP_TRACES_HEADERS, OTLP_HEADERS]) {
-            Some((variable, value)) => headers(variable, value)?,
-            None => HeaderMap::new(),
-        };
+        let headers = first(environment, [OTLP_TRACES_HEADERS, OTLP_HEADERS])
+            .map_or_else(|| Ok(HeaderMap::new()), |(variable, value)| headers(variable, value))?;
         let timeout = first(environment, [OTLP_TRACES_TIMEOUT, OTLP_TIMEOUT])
             .map_or(Ok(DEFAULT_TIMEOUT), |(variable, value)| millis(variable, value))?;
         Ok(Self { url, credentials: None, headers, timeout, service_name: service_name(environment) })

@@ -14,7 +14,6 @@ use crate::cli::terminal::Terminal;
 use crate::cli::{dialogue, input};
 use crate::error::Error;
 use dialectic_base::money::Usd;
-use dialectic_base::provider::OFFLINE;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::{Loaded, ModelChoice, Overrides, capture_environment, model_warnings};
 use dialectic_engine::agent::price_of;
@@ -163,11 +162,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     let mut session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
     choice.iter().try_for_each(ModelChoice::callable)?;
     let mut paced = environment.clone();
-    if settings.everybody().all(|agent| agent.provider == OFFLINE)
-        && !args.run.detach
-        && is_first_debate()
-        && terminal.shows(args.run.quiet)
-    {
+    if settings.is_offline() && !args.run.detach && is_first_debate() && terminal.shows(args.run.quiet) {
         paced.pace_offline(FIRST_LOOK);
     }
     let server = args.serve.then(|| serve::for_one_debate(files.path(), &environment, args.max_cost)).transpose()?;

@@ -13,7 +13,6 @@ use sha2::{Digest, Sha256};
 use dialectic_base::encoding::hexadecimal;
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
-use dialectic_base::provider::OFFLINE;
 use dialectic_engine::access::{Environment, elsewhere};
 use dialectic_engine::runner::new_debate;
 use dialectic_engine::tools::FILE_TOOLS;
@@ -151,10 +150,6 @@ impl Variant {
         settings.base_dir = None;
         settings.context_dir = None;
         Ok(settings)
-    }
-
-    pub fn is_rehearsal(&self) -> bool {
-        self.settings.everybody().all(|agent| agent.provider == OFFLINE)
     }
 
     /// Omits the name, so that renaming a variant keeps the ids of its debates.

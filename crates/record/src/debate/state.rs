@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use dialectic_base::call::{CallRecord, Cut};
 use dialectic_base::figures::{sum_of_tokens, with_notional};
 use dialectic_base::money::Usd;
-use dialectic_base::provider::OFFLINE;
 
 use super::{
     AgentClarifications, AnswerState, Attachment, Clarification, Contribution, Gathered, Metadata, Outcome,
@@ -439,8 +438,7 @@ impl Debate {
 
     /// Whether all agents and the judge use the offline provider; false if the settings are unknown.
     pub fn is_offline(&self) -> bool {
-        let everybody = |settings: &Settings| settings.everybody().all(|agent| agent.provider == OFFLINE);
-        self.settings.as_ref().is_some_and(everybody)
+        self.settings.as_ref().is_some_and(Settings::is_offline)
     }
 
     pub fn stage(&self, id: StageId) -> Option<&StageInfo> {

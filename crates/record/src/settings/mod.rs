@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use dialectic_base::money::{BudgetLimit, Usd};
 use dialectic_base::price::Price;
-use dialectic_base::provider::{ApiKind, HOST, calls_models};
+use dialectic_base::provider::{ApiKind, HOST, OFFLINE, calls_models};
 
 use crate::debate::Lens;
 use crate::ids::AgentId;
@@ -68,6 +68,11 @@ impl Settings {
     /// Whether any agent or the judge calls a server or a program.
     pub fn calls_models(&self) -> bool {
         self.everybody().any(|agent| calls_models(&agent.provider))
+    }
+
+    /// Whether all agents and the judge use the offline provider.
+    pub fn is_offline(&self) -> bool {
+        self.everybody().all(|agent| agent.provider == OFFLINE)
     }
 
     /// Whether the host answers for any agent or the judge.

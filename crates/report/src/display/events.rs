@@ -109,11 +109,7 @@ pub fn event_line(signal: &Signal) -> serde_json::Result<String> {
 
 impl EventSink {
     pub fn stdout() -> Self {
-        Self::of_stdout(Box::new(io::stdout()))
-    }
-
-    pub(super) fn of_stdout(out: Box<dyn Write + Send>) -> Self {
-        Self { out, name: None }
+        Self { out: Box::new(io::stdout()), name: None }
     }
 
     /// Creates or truncates the file at `path`.
@@ -327,7 +323,8 @@ mod tests {
             signals.publish(warning("unseen"));
             (stream, signals)
         };
-        let (mut gone, signals) = ends(EventSink::of_stdout(Box::new(FailingWriter(io::ErrorKind::BrokenPipe))));
+        let closed = EventSink { out: Box::new(FailingWriter(io::ErrorKind::BrokenPipe)), name: None };
+        let (mut gone, signals) = ends(closed);
         // The debate is still running.
         gone.reader_gone().await;
         drop(signals);

@@ -67,13 +67,12 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
 fn facts(view: &View<'_>) -> String {
     let debate = view.debate;
     let usage = debate.total_usage();
-    let took = debate.took_ms().map(duration);
     let parts = [
         Some(inline(debate.id.as_str()).into_owned()),
         debate.settings.as_ref().map(|settings| inline(&settings.debate.protocol).into_owned()),
         Some(counted(debate.rounds.len() as u64, "round")),
         (usage.requests > 0).then(|| counted(usage.requests, "call")),
-        took,
+        debate.took_ms().map(duration),
         if debate.is_offline() {
             Some("offline".to_owned())
         } else {

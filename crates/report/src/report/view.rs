@@ -28,10 +28,10 @@ pub struct View<'a> {
     pub agents: Vec<AgentSettings>,
     pub judge: AgentSettings,
     /// The agents whose settings are unknown and therefore assumed.
-    assumed: BTreeSet<AgentId>,
+    pub(super) assumed: BTreeSet<AgentId>,
     /// Whether the judge's settings are unknown and therefore assumed. The judge of a debate without settings may also
     /// be in `assumed`, as an author of contributions.
-    is_judge_assumed: bool,
+    pub(super) is_judge_assumed: bool,
     sides: BTreeMap<AgentId, Position>,
     /// The status according to the files. The debate itself does not record that the program was killed.
     standing: Option<&'static str>,
@@ -90,14 +90,6 @@ impl<'a> View<'a> {
             }
             Some(_) | None => self.debate.run_in_words(),
         }
-    }
-
-    pub(super) fn knows_agent(&self, id: &AgentId) -> bool {
-        !self.assumed.contains(id)
-    }
-
-    pub(super) fn knows_judge(&self) -> bool {
-        !self.is_judge_assumed
     }
 
     pub fn by_number(&self) -> Vec<&AgentSettings> {

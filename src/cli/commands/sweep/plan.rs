@@ -240,7 +240,7 @@ fn length(problem: &Problem) -> (usize, usize) {
 
 /// Returns the span from the likely to the maximum cost, and warnings.
 fn cost(one: &Resolved, problem: &Problem, runner: &Runner) -> Result<(Vec<String>, Span<Option<Usd>>), Error> {
-    if one.variant.is_rehearsal() {
+    if one.variant.settings.is_offline() {
         return Ok((Vec::new(), Span { low: Some(Usd::ZERO), high: Some(Usd::ZERO) }));
     }
     let created = Created {

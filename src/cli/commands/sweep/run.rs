@@ -177,7 +177,7 @@ async fn shown(
     let count = |tally: &WorkerTally| {
         if let Some(term) = &term {
             // Fails only if the terminal is gone.
-            drop(term.write_str(&format!("{} of {}", tally.finished(), counted(all as u64, "debate"))));
+            drop(term.write_str(&format!("{} of {}", tally.finished, counted(all as u64, "debate"))));
         }
     };
     count(&tally);
@@ -189,7 +189,7 @@ async fn shown(
         match ended {
             Ended::Finished { cost, before: false } if !quiet && term.is_none() => {
                 let cost = cost.filter(|cost| *cost > Usd::ZERO).map(|cost| format!(", {cost}")).unwrap_or_default();
-                terminal.notice(&format!("{id}: finished{cost} ({} of {all})", tally.finished()));
+                terminal.notice(&format!("{id}: finished{cost} ({} of {all})", tally.finished));
             }
             Ended::Finished { .. } => {}
             Ended::Failed { reason } => terminal.warning(&format!("{id} failed: {reason}")),

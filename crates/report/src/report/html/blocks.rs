@@ -132,25 +132,16 @@ pub(super) fn table(
     foot: Option<&Markup>,
 ) -> Markup {
     let attribute = |class: &'static str| Some(class).filter(|class| !class.is_empty());
-    let table = html! {
-        table class=[attribute(class)] {
-            caption { span { (caption) } }
-            thead {
-                tr {
-                    @for heading in columns { (heading) }
-                }
-            }
-            tbody { (rows) }
-            @if let Some(foot) = foot { tfoot { (foot) } }
-        }
-    };
-    scrolling(caption, &table)
-}
-
-/// A box that scrolls sideways, also by keyboard, if its content is too wide. `label` describes it to screen readers.
-fn scrolling(label: &str, content: &Markup) -> Markup {
     html! {
-        div.scroll role="group" aria-label=(label) tabindex="0" { (content) }
+        // A box that scrolls sideways, also by keyboard, if the table is too wide.
+        div.scroll role="group" aria-label=(caption) tabindex="0" {
+            table class=[attribute(class)] {
+                caption { span { (caption) } }
+                thead { tr { @for heading in columns { (heading) } } }
+                tbody { (rows) }
+                @if let Some(foot) = foot { tfoot { (foot) } }
+            }
+        }
     }
 }
 

@@ -35,12 +35,6 @@ fn separated<const N: usize>(figures: [Option<Markup>; N]) -> Markup {
     }
 }
 
-fn cut(contribution: &Contribution) -> Markup {
-    html! {
-        @if let Some(cut) = contribution.metadata.cut() { p.notice.warn { "This text was cut off " (cut.how()) "." } }
-    }
-}
-
 pub(super) fn summaries(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     html! {
         @for round in &view.debate.rounds {
@@ -112,7 +106,7 @@ fn text(view: &View<'_>, participants: &Participants<'_>, one: &Contribution) ->
                 " " span.change { (counted(words(&one.content), "word")) } " " small { (figures(one)) }
                 " " small.beginning { bdi { (beginning(&one.content)) } }
             }
-            (cut(one))
+            @if let Some(cut) = one.metadata.cut() { p.notice.warn { "This text was cut off " (cut.how()) "." } }
             (markdown(&one.content, 4))
         }
     }

@@ -63,18 +63,11 @@ fn verdict(view: &View<'_>) -> Markup {
     };
     html! {
         p.verdict {
-            small { "Run" } " " span.pill.(of_run) { (view.run_in_words()) } (offline(debate))
+            small { "Run" } " " span.pill.(of_run) { (view.run_in_words()) }
+            @if debate.is_offline() { " " span.pill.offline { "rehearsal" } }
             @if let Some(answer) = &answer {
                 br; small { "Answer" } " " span.pill.(of_answer(answer)) { bdi { (answer) } }
             }
-        }
-    }
-}
-
-fn offline(debate: &Debate) -> Markup {
-    html! {
-        @if debate.is_offline() {
-            " " span.pill.offline { "rehearsal" }
         }
     }
 }
@@ -116,24 +109,19 @@ fn list(reasons: &[String]) -> Markup {
     }
 }
 
-fn agents(view: &View<'_>) -> Markup {
-    let (team, all) = (view.debate.team().len(), view.agents.len());
-    html! { (counted(team as u64, "agent")) @if team < all { " of " (all) } }
-}
-
 fn facts(view: &View<'_>) -> Markup {
     let debate = view.debate;
     let usage = debate.total_usage();
     let is_known = !debate.usage.is_empty();
     let is_paid = is_known && !debate.is_offline();
-    let took = debate.took_ms().map(duration);
+    let (team, all) = (debate.team().len(), view.agents.len());
     let facts = [
-        Some(agents(view)),
+        Some(html! { (counted(team as u64, "agent")) @if team < all { " of " (all) } }),
         Some(html! { (counted(debate.rounds.len() as u64, "round")) }),
         is_known.then(|| html! { (counted(usage.requests, "call")) }),
         is_paid.then(|| html! { (usage.tokens_in_words()) }),
         is_paid.then(|| html! { (usage.cost_in_words(named_cost(usage.cost_usd))) }),
-        took.map(|took| html! { (took) }),
+        debate.took_ms().map(|took| html! { (duration(took)) }),
         debate.created_at.map(|at| html! { "started " (time(at)) }),
     ];
     html! {

@@ -152,26 +152,19 @@ fn write_node(
             }
             Ok(children)
         }
-        NodeValue::CodeBlock(block) => {
-            if entering {
-                write_pre(context, &block.literal)?;
-            }
-            Ok(ChildRendering::HTML)
-        }
-        NodeValue::HtmlBlock(block) => {
-            if entering {
-                write_pre(context, &block.literal)?;
-            }
-            Ok(ChildRendering::HTML)
-        }
+        NodeValue::CodeBlock(block) => write_pre(context, &block.literal, entering),
+        NodeValue::HtmlBlock(block) => write_pre(context, &block.literal, entering),
         _ => format_node_default(context, node, entering),
     }
 }
 
-fn write_pre(context: &mut Context<'_, '_, i16>, literal: &str) -> fmt::Result {
-    context.write_str("\n<pre tabindex=\"0\"><code>")?;
-    context.escape(literal)?;
-    context.write_str("</code></pre>\n")
+fn write_pre(context: &mut Context<'_, '_, i16>, literal: &str, entering: bool) -> Result<ChildRendering, fmt::Error> {
+    if entering {
+        context.write_str("\n<pre tabindex=\"0\"><code>")?;
+        context.escape(literal)?;
+        context.write_str("</code></pre>\n")?;
+    }
+    Ok(ChildRendering::HTML)
 }
 
 /// Whether a link only opens a page or an email. Excludes `javascript:` and `data:`, and also paths and anchors, which

@@ -39,7 +39,8 @@ pub fn markdown(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         verdict(&mut out, view);
         out.reader = None;
     }
-    problem(&mut out, view);
+    out.line("## Problem Description");
+    text_of(&mut out, &view.debate.problem);
     participants(&mut out, "## Agents", &subject::agents(view));
     clarifications(&mut out, view);
     participants(&mut out, "## Judge", &subject::judge(view));
@@ -61,12 +62,6 @@ fn head(out: &mut Document<'_>, view: &View<'_>, is_older: bool) {
     let title = first_line.map_or_else(|| view.debate.title(), Into::into);
     out.line(format_args!("# Debate: {}", heading(&title)));
     out.line(format_args!("Time: {}", time.as_deref().unwrap_or(UNKNOWN)));
-}
-
-fn problem(out: &mut Document<'_>, view: &View<'_>) {
-    out.line("## Problem Description");
-    out.fenced(&view.debate.problem);
-    out.line("");
 }
 
 fn verdict(out: &mut Document<'_>, view: &View<'_>) {
@@ -137,8 +132,7 @@ fn clarifications(out: &mut Document<'_>, view: &View<'_>) {
                     Some(Answerer::Agent) => "\nAnswer (an agent's):\n",
                     None => "\nAnswer:\n",
                 });
-                out.fenced(&item.answer);
-                out.line("");
+                text_of(out, &item.answer);
             }
         }
     }
@@ -163,8 +157,7 @@ fn follow_ups(out: &mut Document<'_>, view: &View<'_>) {
         match &one.answer {
             Some(answer) => {
                 out.line("\nAnswer:\n");
-                out.fenced(answer);
-                out.line("");
+                text_of(out, answer);
             }
             None => out.line("\nNot answered.\n"),
         }
@@ -201,6 +194,39 @@ impl Document<'_> {
             self.push(format_args!(" {cell} |"));
         }
         self.push("\n");
+    }
+
+    fn prose(&self, line: &[Piece<'_>]) -> String {
+        self.pieces(line, false)
+    }
+
+    fn cell(&self, line: &[Piece<'_>]) -> String {
+        self.pieces(line, true)
+    }
+
+    fn has(&self, column: &TableHead<'_>) -> bool {
+        match column.audience {
+            Audience::Everywhere => true,
+            Audience::People => self.reader.is_some(),
+            Audience::Programs => self.reader.is_none(),
+        }
+    }
+
+    fn pieces(&self, line: &[Piece<'_>], in_cell: bool) -> String {
+        let escaped = |text: &str| if in_cell { cell(text) } else { inline(text) }.into_owned();
+        let piece = |piece: &Piece<'_>| match (piece, self.reader) {
+            (Piece::Words(words), _) => words.clone().into_owned(),
+            (Piece::Agent(agent), Some(view)) => escaped(view.name_of(agent)),
+            (Piece::Agent(agent), None) if !in_cell => id(agent.as_str()),
+            (Piece::Agent(agent), None) => escaped(agent.as_str()),
+            (Piece::Marked(text), _) if !in_cell => id(text),
+            (Piece::Foreign(text) | Piece::Marked(text), _) => escaped(text),
+            (Piece::Point(number), _) => escaped(number),
+            (Piece::Severity(severity), _) => severity.name().to_owned(),
+            (Piece::Aside(pieces), Some(_)) => self.pieces(pieces, in_cell),
+            (Piece::Aside(_), None) => String::new(),
+        };
+        line.iter().map(piece).collect()
     }
 }
 
@@ -253,8 +279,7 @@ fn write_section(out: &mut Document<'_>, view: &View<'_>, name: &str, contributi
     }
     for contribution in contributions {
         out.line(format_args!("{}{}:", who(view.debate, contribution), took(view, contribution)));
-        out.fenced(&contribution.content);
-        out.line("");
+        text_of(out, &contribution.content);
     }
 }
 
@@ -300,15 +325,13 @@ fn write_run(out: &mut Document<'_>, view: &View<'_>) {
     let noun = |yields, otherwise: &'static str| {
         stages::first(debate, yields).map_or_else(|| otherwise.to_owned(), |stage| capitalized(&stage.words.noun))
     };
-    let vote = stages::first(debate, ResultKind::Ballot)
-        .map_or_else(|| "Vote".to_owned(), |stage| capitalized(&stage.words.noun));
     let subjects = [
         ("Usage".to_owned(), subject::usage(debate)),
         ("Scores".to_owned(), subject::scores(debate)),
         ("Team".to_owned(), subject::team(debate)),
         ("Agreement".to_owned(), subject::agreement(&debate.rounds, &debate.extensions)),
         ("Kinds of argument".to_owned(), subject::arguments(&debate.rounds)),
-        (vote, debate.voting.as_ref().map(subject::vote).unwrap_or_default()),
+        (noun(ResultKind::Ballot, "Vote"), debate.voting.as_ref().map(subject::vote).unwrap_or_default()),
         ("Polls".to_owned(), subject::polls(debate)),
         (noun(ResultKind::Verdict, "Verdict"), subject::verdict(view)),
         ("Failures".to_owned(), failures(&debate.failures)),
@@ -426,41 +449,6 @@ pub(crate) fn for_readers(blocks: &[Block<'_>], view: &View<'_>) -> String {
     let mut written = Vec::new();
     write(&mut Document { out: &mut written, written: Ok(()), reader: Some(view) }, blocks);
     String::from_utf8(written).unwrap_or_default()
-}
-
-impl Document<'_> {
-    fn prose(&self, line: &[Piece<'_>]) -> String {
-        self.pieces(line, false)
-    }
-
-    fn cell(&self, line: &[Piece<'_>]) -> String {
-        self.pieces(line, true)
-    }
-
-    fn has(&self, column: &TableHead<'_>) -> bool {
-        match column.audience {
-            Audience::Everywhere => true,
-            Audience::People => self.reader.is_some(),
-            Audience::Programs => self.reader.is_none(),
-        }
-    }
-
-    fn pieces(&self, line: &[Piece<'_>], in_cell: bool) -> String {
-        let escaped = |text: &str| if in_cell { cell(text) } else { inline(text) }.into_owned();
-        let piece = |piece: &Piece<'_>| match (piece, self.reader) {
-            (Piece::Words(words), _) => words.clone().into_owned(),
-            (Piece::Agent(agent), Some(view)) => escaped(view.name_of(agent)),
-            (Piece::Agent(agent), None) if !in_cell => id(agent.as_str()),
-            (Piece::Agent(agent), None) => escaped(agent.as_str()),
-            (Piece::Marked(text), _) if !in_cell => id(text),
-            (Piece::Foreign(text) | Piece::Marked(text), _) => escaped(text),
-            (Piece::Point(number), _) => escaped(number),
-            (Piece::Severity(severity), _) => severity.name().to_owned(),
-            (Piece::Aside(pieces), Some(_)) => self.pieces(pieces, in_cell),
-            (Piece::Aside(_), None) => String::new(),
-        };
-        line.iter().map(piece).collect()
-    }
 }
 
 #[cfg(test)]

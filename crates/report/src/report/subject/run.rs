@@ -29,11 +29,11 @@ pub(crate) fn everybody<'v>(view: &'v View<'_>) -> TableBlock<'v> {
 }
 
 fn known_agent<'v>(view: &View<'_>, agent: &'v AgentSettings) -> (&'v AgentSettings, bool) {
-    (agent, view.knows_agent(&agent.id))
+    (agent, !view.assumed.contains(&agent.id))
 }
 
 fn known_judge<'v>(view: &'v View<'_>) -> (&'v AgentSettings, bool) {
-    (&view.judge, view.knows_judge())
+    (&view.judge, !view.is_judge_assumed)
 }
 
 /// The column for sides comes last, so that the columns of older reports keep their places.
