@@ -45,7 +45,7 @@ pub(super) struct Access {
     one_time: Mutex<Option<Secret>>,
     token: Secret,
     cookie: Secret,
-    set_cookie: String,
+    pub(super) set_cookie: String,
     cookie_name: String,
 }
 
@@ -80,10 +80,6 @@ impl Access {
 
     pub(super) fn is_token(&self, given: &str) -> bool {
         Secret::of(given) == self.token
-    }
-
-    pub(super) fn set_cookie(&self) -> &str {
-        &self.set_cookie
     }
 
     pub(super) fn has_cookie(&self, headers: &HeaderMap) -> bool {

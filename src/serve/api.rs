@@ -51,7 +51,7 @@ pub(super) async fn session(
     if !app.access.is_token(&token) {
         return Err(ProblemDetails::new(StatusCode::FORBIDDEN, Kind::Access, "the token is incorrect"));
     }
-    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, app.access.set_cookie())]).into_response())
+    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, app.access.set_cookie.as_str())]).into_response())
 }
 
 pub(super) async fn setup(State(app): State<Arc<App>>) -> Result<Response, ProblemDetails> {
@@ -137,15 +137,13 @@ pub(super) async fn show(State(app): State<Arc<App>>, Path(id): Path<String>) ->
         let view = View::new(&saved.debate, None).with_sides(side);
         let sides = view.agents.iter().filter(|_| view.has_sides());
         let sides = sides.filter_map(|agent| Some((agent.id.to_string(), view.side_of(&agent.id)?.name())));
-        let sides = sides.collect();
         let numbers = view.agents.iter().filter_map(|agent| Some((agent.id.to_string(), view.number_of(&agent.id)?)));
-        let numbers = numbers.collect();
         let state = serde_json::to_value(DebateFile::of(&saved.debate));
         Ok::<_, ProblemDetails>(DebateBody {
             summary: row_of(&saved.debate, &entry, &app.runs),
             questions: questions.collect(),
-            sides,
-            numbers,
+            sides: sides.collect(),
+            numbers: numbers.collect(),
             problem: ProblemDetails::of_debate(&saved.debate),
             warnings: saved.warnings,
             state: state.map_err(|error| ProblemDetails::internal(error.to_string()))?,

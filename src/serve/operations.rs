@@ -251,11 +251,8 @@ pub fn openapi() -> Value {
         let path = paths.entry(operation.path).or_insert_with(|| json!({}));
         path[operation.method] = operation.document(&mut generator);
     }
-    let problem = of::<ProblemDetails>(&mut generator);
-    let said = |description: &str| json!({ "description": description, "content": { "application/problem+json": { "schema": problem } } });
-    let responses = json!({
-        "Problem": said("The request failed; the body says why."),
-    });
+    let content = json!({ "application/problem+json": { "schema": of::<ProblemDetails>(&mut generator) } });
+    let problem = json!({ "description": "The request failed; the body says why.", "content": content });
     let mut schemas = generator.take_definitions(true);
     for schema in schemas.values_mut().filter_map(|schema| <&mut Schema>::try_from(schema).ok()) {
         RecursiveTransform(in_common_words).transform(schema);
@@ -277,7 +274,7 @@ pub fn openapi() -> Value {
         "paths": paths,
         "components": {
             "schemas": schemas,
-            "responses": responses,
+            "responses": { "Problem": problem },
             "securitySchemes": {
                 "token": { "type": "http", "scheme": "bearer" },
                 "cookie": {

@@ -73,7 +73,7 @@ async fn page(
         // Redirect, so that the token does not stay in the browser's history.
         Some(_) if is_in => Redirect::to(&here).into_response(),
         Some(token) if app.access.redeem(&token) => {
-            let cookie = [(header::SET_COOKIE, app.access.set_cookie())];
+            let cookie = [(header::SET_COOKIE, app.access.set_cookie.as_str())];
             // Browsers do not send a new `SameSite=Strict` cookie when they follow a redirect that began on another
             // site or in a local file. They do send it when a page from this server refreshes itself.
             let is_from_elsewhere = headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");

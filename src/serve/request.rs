@@ -249,7 +249,11 @@ fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, ProblemDeta
         ProblemDetails::key(wrong.path.to_string(), detail)
     })?;
     if let Some((path, _)) = checked.unknown.first() {
-        return Err(not_allowed(&path.to_string()));
+        let detail = format!(
+            "a request cannot set `{path}`: it can set the problem, protocol, rounds, roles, models and limits, but \
+             not commands, paths, addresses or tools"
+        );
+        return Err(ProblemDetails::key(path.to_string(), detail));
     }
     if let Some((path, fault)) = checked.problems.first() {
         let path = path.to_string();
@@ -258,14 +262,6 @@ fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, ProblemDeta
         return Err(ProblemDetails::key(&path, format!("{path} {fault}")));
     }
     serde_json::from_value(checked.tree).map_err(|error| ProblemDetails::validation(error.to_string()))
-}
-
-fn not_allowed(key: &str) -> ProblemDetails {
-    let detail = format!(
-        "a request cannot set `{key}`: it can set the problem, protocol, rounds, roles, models and limits, but not \
-         commands, paths, addresses or tools"
-    );
-    ProblemDetails::key(key, detail)
 }
 
 impl NewDebate {

@@ -32,7 +32,7 @@ pub struct Server {
     /// The token in the printed address, which works once.
     one_time: String,
     /// The token for API clients, and for signing in from other browsers.
-    token: String,
+    pub token: String,
 }
 
 fn not_started(source: std::io::Error) -> UserError {
@@ -95,17 +95,9 @@ impl Server {
         Ok(Self { app, listener, url, one_time, token })
     }
 
-    pub fn address(&self) -> String {
-        self.address_of("/")
-    }
-
     /// The address of a page, with the one-time token.
     pub fn address_of(&self, path: &str) -> String {
         format!("{}{path}?token={}", self.url, self.one_time)
-    }
-
-    pub fn token(&self) -> &str {
-        &self.token
     }
 
     pub fn runs(&self) -> Arc<RunRegistry> {

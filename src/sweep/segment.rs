@@ -150,11 +150,9 @@ pub(super) enum WriterEnd {
 }
 
 impl WriterEnd {
-    const TAKEN_OVER: &str = "another worker has taken over the debate";
-
     fn error(&self) -> StoreError {
         let reason = match self {
-            Self::TakenOver => Self::TAKEN_OVER.to_owned(),
+            Self::TakenOver => "another worker has taken over the debate".to_owned(),
             Self::Fault(fault) => in_full(fault),
         };
         StoreError::Replica { reason }

@@ -91,12 +91,12 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
         terminal.warning(&warning);
     }
     terminal.notice("Open this address. It signs in one browser. Ctrl-C stops the server and pauses running debates.");
-    terminal.text(&server.address())?;
+    terminal.text(&server.address_of("/"))?;
     if !has_token {
-        terminal.notice(&format!("Programs must send the header `Authorization: Bearer {}`.", server.token()));
+        terminal.notice(&format!("Programs must send the header `Authorization: Bearer {}`.", server.token));
     }
     // The page is a temporary file, which the browser may still read: keep it until the server stops.
-    let _page = args.open.then(|| open(&server.address(), terminal));
+    let _page = args.open.then(|| open(&server.address_of("/"), terminal));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let paused = runtime.block_on(async {
         let (mut interrupts, mut again) = (Interrupts::listen(), Interrupts::listen());

@@ -138,12 +138,10 @@ fn answer(debate: &Debate) -> String {
 fn objection(debate: &Debate) -> String {
     let ledger = Ledger::shown(debate);
     let first = |groups: Vec<Vec<&Point>>| groups.first().and_then(|group| group.first().copied()).cloned();
-    let open = first(subject::strongest_open(debate, &ledger));
-    let followed = || first(subject::strongest_followed(debate, &ledger));
-    if let Some(one) = open {
+    if let Some(one) = first(subject::strongest_open(debate, &ledger)) {
         return format!("Strongest open objection {}", quoted(debate, &one));
     }
-    if let Some(one) = followed() {
+    if let Some(one) = first(subject::strongest_followed(debate, &ledger)) {
         let (section, changed) = subject::change(&one);
         let section = section.map(|section| format!(" ({})", one_line(section))).unwrap_or_default();
         let changed = changed.map(|text| cut(&first_sentence(text), SENTENCE)).filter(|text| !text.is_empty());

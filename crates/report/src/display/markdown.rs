@@ -3,10 +3,11 @@
 use anstream::ColorChoice;
 use anstyle::{AnsiColor, Style};
 use comrak::nodes::{ListType, Node, NodeValue, TableAlignment};
-use comrak::{Arena, Options, arena_tree::NodeEdge, parse_document};
+use comrak::{Arena, arena_tree::NodeEdge, parse_document};
 use console::measure_text_width;
 
 use super::layout::{StyledText, fit, width_of, wrap};
+use crate::report::prose::options;
 use dialectic_base::sanitize::sanitize;
 
 /// The minimum width for wrapping; a narrower terminal wraps lines itself.
@@ -39,10 +40,7 @@ pub(super) fn rendered_after(label: Vec<StyledText>, text: &str, width: usize, c
         let label = wrap(&label, width).into_iter().filter(|line| !line.is_empty());
         return label.chain(text.trim_end_matches('\n').split('\n').map(str::to_owned)).collect();
     }
-    let mut options = Options::default();
-    options.extension.table = true;
-    options.extension.strikethrough = true;
-    options.extension.tasklist = true;
+    let options = options();
     let arena = Arena::new();
     let document = parse_document(&arena, &text, &options);
     let renderer = Renderer { source: text.lines().collect(), colored };

@@ -191,10 +191,7 @@ async fn show(
 }
 
 fn painted(colors: ColorChoice, line: String) -> String {
-    match colors {
-        ColorChoice::Never => anstream::adapter::strip_str(&line).to_string(),
-        ColorChoice::Auto | ColorChoice::Always | ColorChoice::AlwaysAnsi => line,
-    }
+    if colors == ColorChoice::Never { anstream::adapter::strip_str(&line).to_string() } else { line }
 }
 
 /// Writes to stderr, and ignores errors because there is no other place to report them.
@@ -312,9 +309,8 @@ impl Reporter {
     }
 
     fn skip(&mut self, gap: &Gap, progress: &Progress) {
-        match &self.form {
-            ViewForm::Plain(_) | ViewForm::Live { .. } => self.print(format!("{GAP}\n").as_bytes()),
-            ViewForm::Quiet => {}
+        if !matches!(self.form, ViewForm::Quiet) {
+            self.print(format!("{GAP}\n").as_bytes());
         }
         for message in gap.warnings.iter().filter_map(|signal| signal.warning()) {
             self.say(|notices| notices.warning(&message));

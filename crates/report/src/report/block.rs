@@ -156,10 +156,6 @@ impl<'a> ListItem<'a> {
     pub(crate) fn with(line: Phrase<'a>, more: Vec<Block<'a>>) -> Self {
         Self { line, more, is_aside: false }
     }
-
-    pub(crate) fn aside(self) -> Self {
-        Self { is_aside: true, ..self }
-    }
 }
 
 impl<'a> TableBlock<'a> {
@@ -181,10 +177,6 @@ impl<'a> TableHead<'a> {
 
     pub(crate) fn figures(title: impl Into<Piece<'a>>) -> Self {
         Self { is_figure: true, ..Self::words(title) }
-    }
-
-    pub(crate) fn detail(self) -> Self {
-        Self { is_detail: true, ..self }
     }
 
     pub(crate) fn only(self, audience: Audience) -> Self {

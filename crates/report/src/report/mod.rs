@@ -12,7 +12,7 @@ mod decision;
 mod html;
 mod markdown;
 mod overview;
-mod prose;
+pub(crate) mod prose;
 mod redact;
 mod review;
 mod said;

@@ -28,7 +28,7 @@ enum LineKind {
     Code,
 }
 
-pub(super) fn options() -> Options<'static> {
+pub(crate) fn options() -> Options<'static> {
     let mut options = Options::default();
     options.extension.strikethrough = true;
     options.extension.table = true;

@@ -73,13 +73,10 @@ pub(super) fn is_ballot(debate: &Debate, one: &Contribution) -> bool {
 
 /// The preposition for a call's target: a critique *of*, a vote *for*, a speech *addressed to*.
 pub(crate) fn preposition(debate: &Debate, stage: StageId) -> &'static str {
-    let yields = debate.stage(stage).and_then(|stage| stage.yields);
-    if yields == Some(ResultKind::Ballot) {
-        "for"
-    } else if yields == Some(ResultKind::Speech) {
-        "addressed to"
-    } else {
-        "of"
+    match debate.stage(stage).and_then(|stage| stage.yields) {
+        Some(ResultKind::Ballot) => "for",
+        Some(ResultKind::Speech) => "addressed to",
+        _ => "of",
     }
 }
 

@@ -156,7 +156,8 @@ pub(super) fn time(at: Timestamp) -> Markup {
 const COLOURS: usize = 8;
 
 pub(super) struct Participants<'v> {
-    members: Vec<PanelMember<'v>>,
+    /// The agents, then the judge.
+    pub(super) members: Vec<PanelMember<'v>>,
     places: HashMap<&'v AgentId, usize>,
 }
 
@@ -209,12 +210,7 @@ impl<'v> Participants<'v> {
         });
     }
 
-    /// The agents, then the judge.
-    pub(super) fn members(&self) -> &[PanelMember<'v>] {
-        &self.members
-    }
-
-    /// The index of a participant in [`Self::members`].
+    /// The index of a participant in [`members`](Self::members).
     pub(super) fn place(&self, id: &AgentId) -> Option<usize> {
         self.places.get(id).copied()
     }

@@ -46,7 +46,7 @@ fn mark(status: PointStatus) -> Markup {
 fn drawing(ledger: &Ledger, participants: &Participants<'_>) -> Markup {
     let points = ledger.in_order();
     let of = |id: fn(&Point) -> &AgentId| {
-        let members = participants.members().iter();
+        let members = participants.members.iter();
         members.filter(|one| points.iter().any(|point| id(point) == one.id)).collect::<Vec<_>>()
     };
     let (critics, targets) = (of(|one| &one.critic_id), of(|one| &one.target_id));

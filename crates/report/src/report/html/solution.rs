@@ -152,12 +152,8 @@ fn missing(debate: &Debate) -> Markup {
 const QUESTION: usize = 2000;
 
 pub(super) fn follow_ups(view: &View<'_>, participants: &Participants<'_>) -> Markup {
-    let asked = &view.debate.follow_ups;
-    if asked.is_empty() {
-        return Markup::default();
-    }
     html! {
-        @for one in asked {
+        @for one in &view.debate.follow_ups {
             h3 { (plain(&one.question, QUESTION)) }
             @match &one.answer {
                 Some(answer) => {

@@ -221,7 +221,7 @@ pub(super) fn point(one: &Point) -> Markup {
 }
 
 fn changed(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
-    let members = participants.members().iter();
+    let members = participants.members.iter();
     let agents: Vec<_> = members.filter_map(|one| Some((one.chip(), revised(view, one.id, ledger)?))).collect();
     let movers = Polls::of(view.debate).filter(Polls::is_compared).map(|polls| moved(&polls, participants));
     html! {

@@ -46,7 +46,7 @@ fn table<'v>(view: &'v View<'_>, members: Vec<(&'v AgentSettings, bool)>, has_si
         .into_iter()
         .chain(written)
         .chain(columns)
-        .chain([TableHead::figures("Temperature").detail()])
+        .chain([TableHead { is_detail: true, ..TableHead::figures("Temperature") }])
         .chain(details.map(|title| TableHead::words(title).only(Audience::Programs)))
         .chain(has_sides.then(|| TableHead::words("Side")));
     let rows = members.into_iter().map(|(member, is_known)| {

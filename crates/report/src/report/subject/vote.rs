@@ -193,7 +193,7 @@ fn course<'v>(round: &'v Round, of: &'v Convergence) -> Vec<ListItem<'v>> {
     items.extend(of.unknown.as_ref().map(|why| said(": unknown, because ", why)));
     items.extend(of.opposed_on.as_ref().map(|on| said(": opposite decisions on ", on)));
     items.extend(of.matters.iter().map(|matter| match (matter.agreed, matter.opposed) {
-        (true, _) => say(", agreed: ", decisions(matter)).aside(),
+        (true, _) => ListItem { is_aside: true, ..say(", agreed: ", decisions(matter)) },
         (false, true) => say(", opposed: ", decisions(matter)),
         (false, false) => say(", open: ", decisions(matter)),
     }));
