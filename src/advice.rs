@@ -59,7 +59,16 @@ impl Diagnostic for ConfigError {
     fn advice(&self) -> Advice {
         let blame = match self {
             Self::Argument { .. } | Self::NeedsProvider { .. } | Self::ContextDir { .. } => Arguments,
-            _ => Configuration,
+            Self::Unreadable { .. }
+            | Self::Missing(_)
+            | Self::Untrusted { .. }
+            | Self::Unmet(_)
+            | Self::NoKey
+            | Self::Directory(_)
+            | Self::NotUtf8 { .. }
+            | Self::Syntax { .. }
+            | Self::WrongType { .. }
+            | Self::Invalid { .. } => Configuration,
         };
         let hint = match self {
             Self::NeedsProvider { .. } => "write `provider/model`",

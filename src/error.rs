@@ -146,7 +146,14 @@ impl Error {
             Self::Declined => 0,
             Self::Said { code } | Self::Coded { code, .. } => *code,
             Self::Interrupted(_) => INTERRUPTED,
-            _ => ErrorCategory::General as u8,
+            Self::Output { .. }
+            | Self::Exists(_)
+            | Self::Stdout(_)
+            | Self::Stdin(_)
+            | Self::EventsIncomplete
+            | Self::PipeClosed
+            | Self::Detach(_)
+            | Self::Runtime(_) => ErrorCategory::General as u8,
         }
     }
 

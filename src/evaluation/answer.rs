@@ -171,7 +171,12 @@ fn given(returned: &Value, criterion: Criterion) -> Option<&Value> {
     let entry = match criterion {
         Criterion::Overall => return returned.get("overall_summary")?.get(criterion.name()),
         Criterion::FunctionalCompleteness => evaluation?.get(criterion.name())?,
-        _ => evaluation?.get("non_functional")?.get(criterion.name())?,
+        Criterion::PerformanceScalability
+        | Criterion::Security
+        | Criterion::MaintainabilityEvolvability
+        | Criterion::RegulatoryCompliance
+        | Criterion::Testability
+        | Criterion::RequirementsFulfillment => evaluation?.get("non_functional")?.get(criterion.name())?,
     };
     // Accept a bare score instead of an object with score and reasoning.
     if entry.is_object() { entry.get("score") } else { Some(entry) }

@@ -194,7 +194,10 @@ impl From<SpendingError> for ProblemDetails {
         match error {
             SpendingError::Store(error) => error.into(),
             error @ SpendingError::Held(_) => Self { hint: error.hint(), ..Self::busy(error.to_string()) },
-            error => Self::diagnosed(&error),
+            SpendingError::Unreadable { .. }
+            | SpendingError::Damaged { .. }
+            | SpendingError::Newer { .. }
+            | SpendingError::Lock { .. } => Self::diagnosed(&error),
         }
     }
 }
@@ -213,7 +216,12 @@ impl From<RunnerError> for ProblemDetails {
             }
             RunnerError::Trust(_) => Self::conflict(in_full(&error))
                 .hint("continue the debate on the command line, where you can allow this"),
-            error => Self::diagnosed(&error),
+            RunnerError::Services(_)
+            | RunnerError::Unfit(_)
+            | RunnerError::Engine(_)
+            | RunnerError::Forecast(_)
+            | RunnerError::Window(_)
+            | RunnerError::Fork { .. } => Self::diagnosed(&error),
         }
     }
 }
@@ -223,7 +231,9 @@ impl From<FollowUpError> for ProblemDetails {
         match error {
             FollowUpError::TooDear { .. } | FollowUpError::NoCallLeft => Self::cost(error.to_string()),
             FollowUpError::TooMany(_) | FollowUpError::HostJudge => Self::conflict(error.to_string()),
-            error => Self::diagnosed(&error),
+            FollowUpError::Failed { .. } | FollowUpError::Interrupted | FollowUpError::Engine(_) => {
+                Self::diagnosed(&error)
+            }
         }
     }
 }

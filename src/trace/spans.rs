@@ -62,7 +62,14 @@ impl Spans {
                 let (latency_ms, tokens, cost) = (*latency_ms, *tokens, *cost_usd);
                 self.call_ended(key, &CallEnd::Back { latency_ms, tokens, cost, error: error.as_deref() }, now);
             }
-            _ => {}
+            Signal::StageStarted { .. }
+            | Signal::StageEnded { .. }
+            | Signal::RoundEnded { .. }
+            | Signal::Words { .. }
+            | Signal::ServerGone { .. }
+            | Signal::ServerBack
+            | Signal::Warning { .. }
+            | Signal::Gap(_) => {}
         }
     }
 

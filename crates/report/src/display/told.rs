@@ -91,7 +91,14 @@ impl Scrollback {
             }
             Signal::StageEnded { stage, .. } => progress.polls_compared_in(*stage).map(|polls| swayed(&polls)),
             Signal::ServerBack => Some("the server is back: the debate continues".to_owned()),
-            _ => None,
+            Signal::StageStarted { .. }
+            | Signal::Words { .. }
+            | Signal::CallStarted { .. }
+            | Signal::CallRetrying { .. }
+            | Signal::CallEnded { .. }
+            | Signal::ServerGone { .. }
+            | Signal::Warning { .. }
+            | Signal::Gap(_) => None,
         };
         (note.map_or_else(Vec::new, |text| rows(&format!("{NOTE}◆{NOTE:#} "), &text, columns)), None)
     }
