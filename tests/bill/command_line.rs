@@ -21,7 +21,7 @@ const TOO_LITTLE: f64 = 0.0001;
 
 pub(crate) fn run(plan: &Plan) -> io::Result<Verdict> {
     let provider = Provider::start(plan.terms.clone())?;
-    let sandbox = sandbox(plan.environment(&provider));
+    let sandbox = sandbox(&plan.environment(&provider));
     let name = if plan.config == Config::Named { "mine.json" } else { "debate-config.json" };
     sandbox.write(name, plan.file(&provider.base_url()).to_string());
     let mut disturbances = plan.disturbances.iter();

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 pub(crate) use crate::support::{Finished, Running, Sandbox};
 
-pub(crate) fn sandbox(environment: Vec<(&'static str, String)>) -> Sandbox {
+pub(crate) fn sandbox(environment: &[(&'static str, String)]) -> Sandbox {
     let program = std::env::var_os("BILL_PROGRAM").map(PathBuf::from);
     let sandbox = Sandbox::new().limit(Duration::from_mins(5));
     let sandbox = program.into_iter().fold(sandbox, Sandbox::program);

@@ -54,7 +54,7 @@ pub(crate) fn run(plan: &Plan) -> io::Result<Vec<Verdict>> {
     let provider = Provider::start(plan.terms.clone())?;
     let mut environment = plan.environment(&provider);
     environment.push(("DIALECTIC_TOKEN", TOKEN.to_owned()));
-    let sandbox = sandbox(environment);
+    let sandbox = sandbox(&environment);
     let name = if plan.config == Config::Named { "mine.json" } else { "debate-config.json" };
     sandbox.write(name, plan.file(&provider.base_url()).to_string());
     let least = least(plan, &sandbox, &provider);
