@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use crate::status::TRY_AGAIN;
-use dialectic_record::ids::DebateId;
 
 /// Each category's value is its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +48,7 @@ pub enum Error {
     #[error(transparent)]
     Diagnosed(Box<dyn Diagnostic>),
     #[error("interrupted; the debate {0} is saved as paused")]
-    Interrupted(DebateId),
+    Interrupted(String),
     /// The user declined to start, which is not a failure.
     #[error("Nothing was started.")]
     Declined,

@@ -11,7 +11,7 @@ use dialectic_engine::access::key_variable;
 use dialectic_engine::engine::RunEnding;
 use dialectic_engine::runner::Finished;
 use dialectic_record::debate::{Debate, Failure, OutcomeKind, StopReason};
-use dialectic_record::ids::{CallStatus, DebateId};
+use dialectic_record::ids::CallStatus;
 use dialectic_record::store::Entry;
 use dialectic_report::display::{StreamEnd, gist, summary};
 
@@ -83,7 +83,7 @@ fn finish(
     let args = session.args;
     let name = &typed_name(entry);
     match ending {
-        RunEnding::Paused | RunEnding::Suspended => return Err(Error::Interrupted(DebateId::new(name.as_str()))),
+        RunEnding::Paused | RunEnding::Suspended => return Err(Error::Interrupted(name.clone())),
         RunEnding::HostAsked => {
             let requests = open_requests(entry)?;
             terminal.notice(listed_requests(name, &requests).trim());

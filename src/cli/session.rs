@@ -54,8 +54,12 @@ pub(super) fn typed_name(entry: &Entry) -> String {
 
 /// Like [`typed_name`], but as short as possible.
 pub(super) fn short_name(entry: &Entry) -> String {
-    let name = DebateId::new(typed_name(entry));
-    debates().map_or_else(|_| name.to_string(), |directory| directory.short_name(&name).to_owned())
+    match debates() {
+        Ok(directory) if directory.check_is_here(entry).is_ok() => {
+            directory.short_name(&DebateId::new(entry.id())).to_owned()
+        }
+        _ => typed_name(entry),
+    }
 }
 
 /// Like [`or_latest`], for a command that spends money. If no name is given, prints which debate is used, or fails if
