@@ -232,10 +232,7 @@ pub(super) fn dry_run(created: &Created, runner: &Runner, json: bool, terminal: 
     check_problem(&created.problem, settings)?;
     let forecast = runner.forecast(created)?;
     if json {
-        // Null if a price is unknown.
-        let within = |cost: Usd| settings.max_cost().map_or(cost, |limit| cost.min(limit));
-        let (likely, most) = (forecast.likely().map(within), forecast.most().map(within));
-        terminal.json(&json!({ "calls": forecast.calls, "likelyUsd": likely, "mostUsd": most }))?;
+        print_json(&forecast, settings, terminal)?;
         terminal.warnings(check_windows(&forecast.calls, settings)?);
     } else {
         show_forecast(&forecast, settings, terminal)?;
@@ -248,6 +245,13 @@ pub(super) fn dry_run(created: &Created, runner: &Runner, json: bool, terminal: 
         terminal.notice(&display::purchase(purchase));
     }
     Ok(())
+}
+
+/// Costs are null if a price is unknown.
+pub(super) fn print_json(forecast: &Forecast, settings: &Settings, terminal: &mut Terminal) -> Result<(), Error> {
+    let within = |cost: Usd| settings.max_cost().map_or(cost, |limit| cost.min(limit));
+    let (likely, most) = (forecast.likely().map(within), forecast.most().map(within));
+    terminal.json(&json!({ "calls": forecast.calls, "likelyUsd": likely, "mostUsd": most }))
 }
 
 pub(super) fn show_forecast(forecast: &Forecast, settings: &Settings, terminal: &mut Terminal) -> Result<(), Error> {

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use serde_json::json;
 
 use crate::change::{Change, Found, Repository, Wanted, paths_of, piped, unreadable, unseen};
 use crate::cli::args::{CallsArgs, LATEST, ModelArgs, RunArgs, choice, dollars};
@@ -27,12 +26,13 @@ use dialectic_record::answer::Solution;
 use dialectic_record::change::ChangeSet;
 use dialectic_record::debate::{Debate, Status};
 use dialectic_record::event::Created;
+use dialectic_record::live::Forecast;
 use dialectic_record::points::Severity;
 use dialectic_record::protocol::REVIEW;
 use dialectic_record::settings::{Settings, ToolSettings};
 use dialectic_record::store::{AccessMode, read_state};
 
-use super::debate::{dry_run, today};
+use super::debate::{dry_run, print_json, today};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a command-line option")]
@@ -167,7 +167,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let end_unchanged = |result: &str, terminal: &mut Terminal| {
         let debate = unchanged(result)?;
         if args.json {
-            return terminal.json(&json!({ "calls": [], "likelyUsd": 0.0, "mostUsd": 0.0 }));
+            return print_json(&Forecast { calls: Vec::new(), purchase: None }, &settings, terminal);
         }
         if !args.dry_run && (args.run.report.is_some() || args.run.events.is_some()) {
             terminal.notice("--report and --events write nothing: without a change, there is no debate.");
