@@ -25,7 +25,7 @@ use dialectic_record::settings::Settings;
 use dialectic_record::store::{Directory, Record, Replica, StoreError};
 
 use super::gather::Collector;
-use super::{Branch, Run, Runner, RunnerError, ServicesError};
+use super::{Branch, Run, Runner, RunnerError, ServicesError, spent_by};
 
 /// Creates a debate about `problem`. The seed comes from the settings; if they have none, it is random.
 pub fn new_debate(problem: impl Into<Arc<str>>, protocol: &Protocol, mut settings: Settings) -> Created {
@@ -133,7 +133,7 @@ impl Prepared {
     fn check_new_limit(&self, record: &Record) -> Result<(), RunnerError> {
         let limit = record.new_limit;
         let mut debate = record.debate().clone();
-        let (cost, calls) = (debate.total_cost().unwrap_or_default(), debate.total_usage().requests);
+        let (cost, calls) = (spent_by(&record.entry()), debate.total_usage().requests);
         let Some(settings) = debate.settings.as_mut().filter(|_| limit != BudgetLimit::default()) else {
             return Ok(());
         };
@@ -145,7 +145,9 @@ impl Prepared {
         let _ = debate.apply(&Recorded { seq: record.events() + 1, at: Timestamp::now(), event: resumed });
         let purchase = purchase(self.protocol, &self.panel, &debate)?;
         let Some(purchase) = purchase.filter(|purchase| check_purchase(purchase).is_err()) else { return Ok(()) };
-        let spent = format!("{cost} spent in {}", counted(calls, "call"));
+        let cost = limit.usd.map(|_| format!("{cost} spent or reserved"));
+        let calls = limit.calls.map(|_| format!("{} made", counted(calls, "call")));
+        let spent = cost.into_iter().chain(calls).collect::<Vec<_>>().join(" and ");
         let purchase = Box::new(Purchase { limit, ..purchase });
         Err(ServicesError::from(BudgetError::TooLowToGoOn { purchase, spent }).into())
     }

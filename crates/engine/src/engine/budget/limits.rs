@@ -47,7 +47,7 @@ pub enum BudgetError {
     #[error("the {} does not cover the answer: {spent} so far, and {} to come", purchase.limit, one_round(purchase))]
     TooLowToGoOn {
         purchase: Box<Purchase>,
-        /// For example, `$0.0060 spent in 4 calls`.
+        /// For example, `$0.0060 spent or reserved and 4 calls made`.
         spent: String,
     },
 }
