@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use tokio::task::spawn_blocking;
 
 use crate::error::{ErrorCategory, UserError, in_full};
-use crate::status::{DebateStatus, Standing, is_worth_waiting, load};
+use crate::status::{DebateStatus, Presence, Standing, is_worth_waiting, load};
 use dialectic_base::money::Usd;
 use dialectic_base::problem::check_problem_text;
 use dialectic_base::provider::HOST;
@@ -269,10 +269,14 @@ impl Server {
     async fn stop(&self, wanted: Which) -> Outcome {
         let entry = self.entry(&wanted.id).await?;
         let done = succeeded(run(&self.program, words(&["stop", &entry.id()]), "").await?)?;
-        let is_at_work = matches!(self.status(&entry).await?.status, Standing::Running | Standing::Asking);
-        let debate = spawn_blocking(move || load(&entry)).await??;
-        // Not whether requests are open: a debate that has just begun opens them later.
-        let needs_replies = is_at_work && debate.settings.as_ref().is_some_and(Settings::asks_host);
+        let needs_replies = move || -> Result<bool, StoreError> {
+            let before = Presence::of(&entry);
+            let debate = load(&entry)?;
+            let is_at_work = matches!(Standing::of(&entry, &debate, before), Standing::Running | Standing::Asking);
+            // Not whether requests are open: a debate that has just begun opens them later.
+            Ok(is_at_work && debate.settings.as_ref().is_some_and(Settings::asks_host))
+        };
+        let needs_replies = spawn_blocking(needs_replies).await??;
         Ok(said(if needs_replies { STOPPED.to_owned() } else { done.stderr }))
     }
 
