@@ -149,6 +149,7 @@ impl Ruled {
             description: describe_review(debate, &self.rulings, &self.summary),
             synthesized_by: Some(judge.clone()),
             finding_rulings: self.rulings,
+            summary: Some(self.summary).filter(|summary| !summary.trim().is_empty()),
             parse_error: missing.map(ToString::to_string),
             ..Solution::default()
         }

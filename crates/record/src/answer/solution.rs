@@ -51,6 +51,9 @@ pub struct Solution {
     pub rulings: Vec<Ruling>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub finding_rulings: Vec<FindingRuling>,
+    /// The judge's summary of a review, as the judge wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
     /// The author of the text that the solution repeats or amends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<AgentId>,

@@ -162,6 +162,7 @@ impl<'a> Names<'a> {
 
     fn in_solution(&self, solution: &mut Solution) {
         self.in_text(&mut solution.description);
+        solution.summary.iter_mut().for_each(|text| self.in_text(text));
         let lists = [
             &mut solution.tradeoffs,
             &mut solution.recommendations,

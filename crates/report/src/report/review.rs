@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use dialectic_base::markdown::{defused_line, single_spaced};
+use dialectic_base::markdown::{defused, defused_line, single_spaced};
 use dialectic_record::change::Placed;
 use dialectic_record::debate::{Debate, Status};
 use dialectic_record::points::{Report, ReviewText, ReviewedFinding, Severity, Since, Stance, Voices};
@@ -33,8 +33,9 @@ pub fn review_github(debate: &Debate) -> String {
     let elsewhere = review.kept_in_words(|finding| comment(debate, &review, finding).is_none());
     let result = debate.final_solution.as_ref().filter(|_| debate.change.is_none());
     let verdict = result.map_or_else(|| format!("**{}**\n", review.verdict()), |result| result.description.clone());
-    let mut body = verdict + &review.summary() + &review.note();
-    for part in [elsewhere, review.dismissed_in_words(), review.receipt()] {
+    let summary = summary(debate).map(|summary| format!("\n{}\n", defused(summary))).unwrap_or_default();
+    let mut body = verdict;
+    for part in [summary, review.note(), elsewhere, review.dismissed_in_words(), review.receipt()] {
         if body.chars().count() + part.chars().count() > MOST {
             body += "\nThe rest does not fit in a GitHub review; see the debate record.\n";
             break;
@@ -48,6 +49,10 @@ pub fn review_github(debate: &Debate) -> String {
         written["commit_id"] = json!(head);
     }
     pretty(&written)
+}
+
+fn summary(debate: &Debate) -> Option<&str> {
+    debate.final_solution.as_ref()?.summary.as_deref()
 }
 
 /// The comment for a finding; `None` if the diff does not show its place, or the comment is too long for GitHub.
@@ -85,7 +90,7 @@ pub fn review_json(debate: &Debate, is_shown: impl Fn(&ReviewedFinding) -> bool)
         "outcome": debate.outcome,
         "answer": debate.answer_state(),
         "result": review.verdict(),
-        "summary": Some(review.summary().trim()).filter(|summary| !summary.is_empty()),
+        "summary": summary(debate),
         "note": voices.note(),
         "readers": readers.collect::<Vec<_>>(),
         "findings": findings.collect::<Vec<_>>(),

@@ -95,13 +95,6 @@ impl<'a> ReviewText<'a> {
         }
     }
 
-    /// The judge's summary in the answer, which [`describe_review`] wrote.
-    pub fn summary(&self) -> String {
-        let answer = self.debate.final_solution.as_ref().and_then(|solution| solution.description.split_once("**\n"));
-        let (above, _) = answer.map_or(("", ""), |(_, rest)| rest.split_once("\n## ").unwrap_or((rest, "")));
-        above.strip_suffix(&*self.note()).unwrap_or(above).to_owned()
-    }
-
     pub fn note(&self) -> String {
         let older = "An older version of dialectic ruled on groups of these findings; its rulings appear only in the saved answer.";
         let notes = [self.voices.note(), self.debate.has_group_rulings().then_some(older)];
