@@ -265,10 +265,8 @@ impl<'a> Rehearsal<'a> {
             yields.map(|yields| self.reading(yields, step, text.len(), listed))
         };
         let reading = reading.filter(ParsedAnswer::says_something).map(Box::new);
-        let contribution = |content, target_agent_id, metadata| {
-            let (agent_id, agent_role) = (settings.id.clone(), settings.role.as_str().into());
-            let (stage, reading) = (step.key.stage, reading.clone());
-            Arc::new(Contribution { agent_id, agent_role, stage, content, metadata, target_agent_id, reading })
+        let contribution = |content, target, metadata| {
+            Contribution::by(settings, step.key.stage, content, target, metadata, reading.clone())
         };
         Some(match &step.answer {
             OutputSpec::Text | OutputSpec::Check(_) | OutputSpec::Amendment | OutputSpec::Json(_) => {

@@ -87,10 +87,8 @@ impl Engine {
     fn record_answer(&mut self, step: &Step, length: usize, answered: &RequestResult) -> Result<bool, EngineError> {
         let settings = self.agent(&step.key.agent_id)?.settings.clone();
         let (key, call) = (step.key.clone(), answered.call.clone());
-        let contribution = |content, target_agent_id, metadata| {
-            let (agent_id, agent_role) = (settings.id.clone(), settings.role.as_str().into());
-            let (stage, reading) = (step.key.stage, answered.reading.clone());
-            Arc::new(Contribution { agent_id, agent_role, stage, content, metadata, target_agent_id, reading })
+        let contribution = |content, target, metadata| {
+            Contribution::by(&settings, step.key.stage, content, target, metadata, answered.reading.clone())
         };
         let event = match &answered.value {
             Value::Text if step.answer == OutputSpec::Summary => {

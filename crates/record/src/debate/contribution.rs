@@ -9,6 +9,7 @@ use dialectic_base::call::{CallRecord, Cut, ToolCall, ToolResult};
 use super::{Debate, Lens, Round};
 use crate::ids::{AgentId, ResultKind, StageId};
 use crate::points::ParsedAnswer;
+use crate::settings::AgentSettings;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -30,6 +31,29 @@ pub struct Contribution {
 }
 
 impl Contribution {
+    /// `target_agent_id` is the author of the text that the contribution is about, or for a ballot, of the chosen text.
+    pub fn by(
+        agent: &AgentSettings,
+        stage: StageId,
+        content: Arc<str>,
+        target_agent_id: Option<AgentId>,
+        metadata: Metadata,
+        reading: Option<Box<ParsedAnswer>>,
+    ) -> Arc<Self> {
+        let (agent_id, agent_role) = (agent.id.clone(), agent.role.as_str().into());
+        Arc::new(Self { agent_id, agent_role, stage, content, metadata, target_agent_id, reading })
+    }
+
+    pub fn carried_over(&self, stage: StageId, model: &str) -> Self {
+        // Keep only the position of the answers, because the answers belong to the earlier round.
+        let answers_at = self.reading.as_ref().and_then(|reading| reading.answers_at.clone());
+        let reading = answers_at.map(|at| Box::new(ParsedAnswer { answers_at: Some(at), ..ParsedAnswer::default() }));
+        let model = Some(model.to_owned());
+        let metadata =
+            Metadata { tokens_used: Some(0), latency_ms: Some(0), model, carried_over: true, ..Metadata::default() };
+        Self { stage, metadata, reading, ..self.clone() }
+    }
+
     /// The number of points beyond the limit, which were ignored.
     pub fn unread_points(&self) -> usize {
         self.reading.as_ref().map_or(0, |reading| reading.unread)
@@ -125,18 +149,6 @@ impl Metadata {
             add(&mut self.cached_input_tokens, tokens.cached_input_tokens);
             add(&mut self.output_tokens, tokens.output_tokens);
         }
-    }
-}
-
-impl Contribution {
-    pub fn carried_over(&self, stage: StageId, model: &str) -> Self {
-        // Keep only the position of the answers, because the answers belong to the earlier round.
-        let answers_at = self.reading.as_ref().and_then(|reading| reading.answers_at.clone());
-        let reading = answers_at.map(|at| Box::new(ParsedAnswer { answers_at: Some(at), ..ParsedAnswer::default() }));
-        let model = Some(model.to_owned());
-        let metadata =
-            Metadata { tokens_used: Some(0), latency_ms: Some(0), model, carried_over: true, ..Metadata::default() };
-        Self { stage, metadata, reading, ..self.clone() }
     }
 }
 

@@ -214,7 +214,11 @@ impl Debate {
             Event::CostWarned { usd, limit } => {
                 self.cost_warning = Some(CostWarning { usd: *usd, limit: *limit, acknowledged: false });
             }
-            Event::CostAcknowledged => self.cost_warning.iter_mut().for_each(|warning| warning.acknowledged = true),
+            Event::CostAcknowledged => {
+                if let Some(warning) = &mut self.cost_warning {
+                    warning.acknowledged = true;
+                }
+            }
             Event::Stopping { reason } => self.stop_reason = Some(*reason),
             Event::Suspended { stage } => {
                 self.status = Status::Paused;
